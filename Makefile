@@ -1,0 +1,52 @@
+# Maar's verbs. Everything lives in .venv; every target is safe to run again.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.ready
+
+.PHONY: help setup demo test check format lint types layers house bench clean
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s%s\n", $$1, $$2}'
+
+setup: $(STAMP) ## make the environment in .venv
+
+$(STAMP): pyproject.toml constraints.txt tools/make_venv.sh
+	@PYTHON="$(PYTHON)" sh tools/make_venv.sh "$(VENV)"
+	@touch $@
+
+demo: $(STAMP) ## plan a small example cluster
+	@echo "demo: what the queues of examples/small deserve, and why"
+	@$(BIN)/maar plan -f examples/small
+
+test: $(STAMP) ## run the tests
+	@echo "test: unit tests, scenarios and laws"
+	@$(BIN)/pytest -q -n auto
+
+check: $(STAMP) format lint types layers house ## format, lint, types, layers, house rules
+
+format: $(STAMP)
+	@echo "check: format"
+	@$(BIN)/ruff format --quiet --check --diff .
+
+lint: $(STAMP)
+	@echo "check: lint"
+	@$(BIN)/ruff check --quiet .
+
+types: $(STAMP)
+	@echo "check: types"
+	@$(BIN)/mypy --no-error-summary
+
+layers: $(STAMP)
+	@echo "check: layers"
+	@PYTHONPATH=src $(BIN)/lint-imports --no-logo
+
+house: $(STAMP)
+	@echo "check: house rules"
+	@$(BIN)/python tools/house_rules.py
+
+bench: $(STAMP) ## run the benchmarks, each beside a reference measured in the same run
+	@for file in bench/*_bench.py; do echo "bench: $$file"; $(BIN)/python $$file || exit 1; done
+
+clean: ## remove the environment and caches
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache

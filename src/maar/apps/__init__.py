@@ -1,0 +1,1 @@
+"""Wiring without logic: puts the core, an API server and a runner together."""

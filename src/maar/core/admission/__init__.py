@@ -1,0 +1,1 @@
+"""Admission as functions: defaults for what is unset and verdicts on what is wrong."""

@@ -1,0 +1,1 @@
+"""Controllers that converge: reconcile(desired, observed) gives the writes that are missing."""

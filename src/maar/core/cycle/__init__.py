@@ -1,0 +1,1 @@
+"""The decision for one cycle: enqueue, allocate, backfill, reclaim, preempt, cleanup and their reasons."""

@@ -1,0 +1,1 @@
+"""The engine every driver runs: events are fed to it and it decides."""

@@ -1,0 +1,1 @@
+"""The arithmetic of fair shares over a tree of queues; it knows nothing of pods."""

@@ -1,0 +1,33 @@
+"""What has happened in the cluster, in the past tense: all that the engine ever learns."""
+
+from maar.core.model.disruption_budget import PodDisruptionBudget
+from maar.core.model.job import Command, Job
+from maar.core.model.metadata import Record
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.node import Node
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.priority_class import PriorityClass
+from maar.core.model.queue import Queue
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
+
+AnyObject = (
+    Queue | PodGroup | Job | Command | Pod | Node | Namespace | PriorityClass | ResourceQuota
+    | PodDisruptionBudget | PersistentVolumeClaim | PersistentVolume
+)  # fmt: skip
+
+
+class Appeared(Record, frozen=True, tag=True, tag_field="event"):
+    """An object is there, new or changed; the object is as it is now."""
+
+    object: AnyObject
+
+
+class Vanished(Record, frozen=True, tag=True, tag_field="event"):
+    """An object is gone."""
+
+    kind: str
+    key: str
+
+
+Event = Appeared | Vanished

@@ -1,0 +1,135 @@
+"""The kinds Maar reads, and how their objects come in: API bytes, or documents that people write."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Final, TypeVar
+
+import msgspec
+
+from maar.core.model.disruption_budget import PodDisruptionBudget
+from maar.core.model.job import Command, Job
+from maar.core.model.metadata import Object
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.node import Node
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.priority_class import PriorityClass
+from maar.core.model.queue import Queue
+from maar.core.model.resources import BadAmountError, Percentages, Resources
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
+
+KINDS: Final[tuple[type[Object], ...]] = (
+    Queue, PodGroup, Job, Command, Pod, Node, Namespace, PriorityClass, ResourceQuota,
+    PodDisruptionBudget, PersistentVolumeClaim, PersistentVolume,
+)  # fmt: skip
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+_PROBLEM: Final = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
+
+
+class BadObjectError(ValueError):
+    """An object that cannot be read: the field, and what is wrong with it."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}" if path else problem)
+        self.path, self.problem = path, problem
+
+
+def kind_of(api_version: str, kind: str) -> type[Object] | None:
+    """Find the type for an object's apiVersion and kind; None where Maar does not read that kind."""
+    return _BY_NAME.get((api_version, kind))
+
+
+def from_json(kind: type[ObjectT], data: bytes | msgspec.Raw) -> ObjectT:
+    """Read an object as an API server sends it; fields that Maar does not read are passed over."""
+    try:
+        decoder: msgspec.json.Decoder[ObjectT] = _decoder(kind)
+        return decoder.decode(data)
+    except msgspec.ValidationError:
+        return from_document(kind, plain(data))  # knows nulls, and names the field
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadObjectError("", f"not JSON: {error}") from None
+
+
+def items_from_json(
+    kind: type[ObjectT], data: bytes, bad: Callable[[BadObjectError], None]
+) -> tuple[list[ObjectT], str]:
+    """Read a list as an API server sends it, and its resource version; a bad item harms only itself."""
+    envelope = _LIST.decode(data)
+    objects: list[ObjectT] = []
+    for item in envelope.items or ():
+        try:
+            objects.append(from_json(kind, item))
+        except BadObjectError as error:
+            bad(error)
+    return objects, envelope.metadata.resource_version
+
+
+def from_document(kind: type[ObjectT], document: object) -> ObjectT:
+    """Read an object from plain values; null means unset, as in Kubernetes."""
+    try:
+        return msgspec.convert(without_nulls(document), kind, dec_hook=_amounts)
+    except msgspec.ValidationError as error:
+        raise _explained(error) from None
+
+
+def plain(data: bytes | msgspec.Raw) -> object:
+    """Read JSON into plain values."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadObjectError("", f"not JSON: {error}") from None
+
+
+def to_json(value: object) -> bytes:
+    """Write an object, an event or a plan as JSON."""
+    return msgspec.json.encode(value, enc_hook=_quantities)
+
+
+def without_nulls(value: object) -> object:
+    """Drop what is null, at any depth."""
+    if isinstance(value, dict):
+        return {key: without_nulls(one) for key, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [without_nulls(one) for one in value]
+    return value
+
+
+def _amounts(kind: type, value: object) -> object:
+    if not isinstance(value, dict):
+        raise TypeError(f"Expected a map of amounts, got {value!r}")
+    return Resources.parse(value) if kind is Resources else Percentages.parse(value)
+
+
+def _quantities(value: object) -> object:
+    if isinstance(value, Resources | Percentages):
+        return value.quantities()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def _explained(error: msgspec.ValidationError) -> BadObjectError:
+    match = _PROBLEM.fullmatch(str(error))
+    path, problem = (match["path"] or "", match["problem"]) if match else ("", str(error))
+    if isinstance(error.__cause__, BadAmountError):
+        return BadObjectError(f"{path}.{error.__cause__.resource}".lstrip("."), error.__cause__.problem)
+    return BadObjectError(path, problem[:1].lower() + problem[1:])
+
+
+class _ListMetadata(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+
+
+class _List(msgspec.Struct):
+    metadata: _ListMetadata = msgspec.field(default_factory=_ListMetadata)
+    items: list[msgspec.Raw] | None = None
+
+
+_LIST: Final = msgspec.json.Decoder(_List)
+_BY_NAME: Final = {(kind.api_version, kind.__name__): kind for kind in KINDS}
+
+
+@cache
+def _decoder(kind: type[ObjectT]) -> msgspec.json.Decoder[ObjectT]:
+    return msgspec.json.Decoder(kind, dec_hook=_amounts)

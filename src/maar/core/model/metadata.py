@@ -1,0 +1,83 @@
+"""What every object has: the record all others derive from, its metadata, conditions and selectors."""
+
+from datetime import datetime
+from typing import ClassVar, Literal
+
+import msgspec
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A value with Kubernetes' spelling outside and Python's inside."""
+
+
+class OwnerReference(Record, frozen=True):
+    """The object that another belongs to."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class Metadata(Record, frozen=True):
+    """The part of ObjectMeta that Maar reads."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class Object(Record, frozen=True, tag_field="kind"):
+    """An object of the API: it has a kind, a place in a group and metadata."""
+
+    api_version: ClassVar[str]
+    namespaced: ClassVar[bool]
+    metadata: Metadata = Metadata()
+
+    @property
+    def key(self) -> str:
+        """Name the object as people do: namespace/name, or the name where there is no namespace."""
+        namespace, name = self.metadata.namespace, self.metadata.name
+        return f"{namespace or 'default'}/{name}" if self.namespaced else name
+
+    @property
+    def is_terminating(self) -> bool:
+        """Whether somebody has asked for its deletion."""
+        return self.metadata.deletion_timestamp is not None
+
+
+class Condition(Record, frozen=True):
+    """One statement about an object, as conditions of Kubernetes are written."""
+
+    type: str
+    status: Literal["True", "False", "Unknown"]
+    reason: str = ""
+    message: str = ""
+    last_transition_time: datetime | None = None
+
+
+class Requirement(Record, frozen=True):
+    """One line of a selector: a key, an operator and values."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Record, frozen=True):
+    """Which objects are meant, by their labels; an empty selector means all."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[Requirement, ...] = ()
+
+
+def mark(metadata: Metadata, name: str) -> str | None:
+    """Read a mark that people set as an annotation or as a label; the annotation wins."""
+    return metadata.annotations.get(name, metadata.labels.get(name))

@@ -1,0 +1,35 @@
+"""Namespaces and what is set per namespace: quotas and the weight they carry."""
+
+from typing import ClassVar, Final
+
+from maar.core.model.metadata import Object, Record
+
+WEIGHT_RESOURCE: Final = "volcano.sh/namespace.weight"
+
+
+class Namespace(Object, frozen=True, tag="Namespace"):
+    """A namespace: its labels are matched by queues, its annotation names its queue."""
+
+    api_version: ClassVar[str] = "v1"
+    namespaced: ClassVar[bool] = False
+
+
+class QuotaSpec(Record, frozen=True):
+    """Limits as they are written; the names are Kubernetes' own (requests.cpu, count/jobs.batch)."""
+
+    hard: dict[str, str | int | float] = {}
+
+
+class ResourceQuota(Object, frozen=True, tag="ResourceQuota"):
+    """A quota, which is also where a namespace's weight is written."""
+
+    api_version: ClassVar[str] = "v1"
+    namespaced: ClassVar[bool] = True
+
+    spec: QuotaSpec = QuotaSpec()
+
+    @property
+    def weight(self) -> int:
+        """The weight it gives its namespace; missing, below 1 or not a whole number counts as 1."""
+        text = str(self.spec.hard.get(WEIGHT_RESOURCE, 1))
+        return max(1, int(text)) if text.isascii() and text.isdigit() else 1

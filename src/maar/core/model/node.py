@@ -1,0 +1,43 @@
+"""The node: what it has to give, its labels and taints, and whether it is well."""
+
+from typing import ClassVar
+
+from maar.core.model.metadata import Condition, Object, Record
+from maar.core.model.resources import Resources
+
+
+class Taint(Record, frozen=True):
+    """Keeps pods away that do not tolerate it."""
+
+    key: str
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(Record, frozen=True):
+    """What people and controllers ask of the node."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class NodeStatus(Record, frozen=True):
+    """What the node says of itself."""
+
+    allocatable: Resources = Resources()
+    conditions: tuple[Condition, ...] = ()
+
+
+class Node(Object, frozen=True, tag="Node"):
+    """A node, with the fields that Maar reads."""
+
+    api_version: ClassVar[str] = "v1"
+    namespaced: ClassVar[bool] = False
+
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the node says that it is Ready; one that says nothing is not."""
+        return any(one.type == "Ready" and one.status == "True" for one in self.status.conditions)

@@ -1,0 +1,53 @@
+"""The plan: what one cycle decides, as a value."""
+
+from typing import Literal
+
+from maar.core.model.metadata import Condition, Record
+from maar.core.model.pod_group import PodGroupPhase
+from maar.core.model.queue import QueueState
+from maar.core.model.reasons import Held
+from maar.core.model.resources import Resources
+from maar.core.model.writes import Bind, Evict, Nominate, SelectNode
+
+Constraint = Literal["request", "capability", "guarantee", "fair share", "parent"]
+
+
+class NamespaceStanding(Record, frozen=True):
+    """How a namespace stands inside a queue: the numbers its order was taken from."""
+
+    weight: int
+    used: Resources
+    share: float
+
+
+class QueueStanding(Record, frozen=True):
+    """How a queue stands: what it deserves and why, what it uses, and its state."""
+
+    deserved: Resources
+    real_capability: Resources
+    allocated: Resources
+    used: Resources
+    preempting: Resources
+    share: float
+    state: QueueState
+    binding: dict[str, Constraint] = {}
+    conditions: tuple[Condition, ...] = ()
+    namespaces: dict[str, NamespaceStanding] = {}
+
+
+class GroupOutcome(Record, frozen=True):
+    """What becomes of a pod group in this cycle, and what holds it where something does."""
+
+    phase: PodGroupPhase
+    held: Held | None = None
+
+
+class Plan(Record, frozen=True):
+    """One decision for the whole cluster; names are keys of objects."""
+
+    queues: dict[str, QueueStanding] = {}
+    binds: tuple[Bind, ...] = ()
+    evictions: tuple[Evict, ...] = ()
+    nominations: tuple[Nominate, ...] = ()
+    selections: tuple[SelectNode, ...] = ()
+    pod_groups: dict[str, GroupOutcome] = {}

@@ -1,0 +1,149 @@
+"""The pod: what it asks for, where it may run and how far it has come."""
+
+from typing import ClassVar, Final, Literal
+
+import msgspec
+
+from maar.core.model.affinity import Affinity, Toleration, TopologySpreadConstraint
+from maar.core.model.metadata import Condition, Object, Record
+from maar.core.model.resources import PODS, Resources
+
+GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
+QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
+TASK_ANNOTATION: Final = "volcano.sh/task-spec"
+PREEMPTABLE_MARK: Final = "volcano.sh/preemptable"
+EVICTED_FOR_ANNOTATION: Final = "maar.sh/evicted-for"
+
+PodPhase = Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"]
+
+_ONE_POD: Final = Resources({PODS: 1})
+
+
+class ResourceRequirements(Record, frozen=True):
+    """What a container asks for, and what it may not exceed."""
+
+    requests: Resources = Resources()
+    limits: Resources = Resources()
+
+    @property
+    def request(self) -> Resources:
+        """A limit without a request is a request, as the API server defaults it."""
+        if self.limits.keys() <= self.requests.keys():
+            return self.requests
+        return Resources({**self.limits, **self.requests})
+
+
+class ContainerPort(Record, frozen=True):
+    """A port; only one on the host takes something away from others."""
+
+    host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = "TCP"
+
+
+class Container(Record, frozen=True):
+    """A container, as far as it matters to where the pod goes."""
+
+    name: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+
+
+class ClaimSource(Record, frozen=True):
+    """A volume claim by name."""
+
+    claim_name: str
+
+
+class Volume(Record, frozen=True):
+    """A volume of a pod; only claims bear on where it can run."""
+
+    name: str
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: dict[str, object] | None = None
+
+
+class Named(Record, frozen=True):
+    """Something that only its name matters of."""
+
+    name: str
+
+
+class PodSpec(Record, frozen=True):
+    """What the pod asks for."""
+
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: Resources = Resources()
+    resources: ResourceRequirements | None = None
+    scheduling_gates: tuple[Named, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[Named, ...] = ()
+
+
+class PodStatus(Record, frozen=True):
+    """How far the pod has come."""
+
+    phase: PodPhase = "Pending"
+    conditions: tuple[Condition, ...] = ()
+    nominated_node_name: str = ""
+
+
+class Pod(Object, frozen=True, tag="Pod"):
+    """A pod, with the fields that Maar reads."""
+
+    api_version: ClassVar[str] = "v1"
+    namespaced: ClassVar[bool] = True
+
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has succeeded or failed, and so holds nothing."""
+        return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def request(self) -> Resources:
+        """What the pod takes from a node, the pod itself included."""
+        return pod_request(self.spec)
+
+
+def pod_request(spec: PodSpec) -> Resources:
+    """Add up as Kubernetes does: containers that run together, or the largest moment of starting them.
+
+    Restartable init containers run on beside the containers; every other init container runs alone, after
+    the restartable ones before it have started. Requests of the pod as a whole stand over those sums.
+    """
+    running = _sum([container.resources.request for container in spec.containers])
+    if spec.init_containers:
+        peak, beside = Resources(), Resources()
+        for container in spec.init_containers:
+            if container.restart_policy == "Always":
+                beside = beside.plus(container.resources.request)
+                peak = peak.larger(beside)
+            else:
+                peak = peak.larger(beside.plus(container.resources.request))
+        running = running.plus(beside).larger(peak)
+    if spec.resources is not None:
+        running = Resources({**spec.resources.limits, **running, **spec.resources.requests})
+    return running.plus(spec.overhead).plus(_ONE_POD)
+
+
+def _sum(amounts: list[Resources]) -> Resources:
+    if len(amounts) == 1:
+        return amounts[0]
+    total = Resources()
+    for one in amounts:
+        total = total.plus(one)
+    return total

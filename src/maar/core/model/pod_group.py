@@ -1,0 +1,53 @@
+"""The pod group: pods that start together or not at all."""
+
+from datetime import datetime
+from typing import ClassVar, Literal
+
+import msgspec
+
+from maar.core.model.metadata import Object, Record
+from maar.core.model.queue import DEFAULT
+from maar.core.model.resources import Resources
+
+PodGroupPhase = Literal["Pending", "Inqueue", "Running", "Unknown", "Completed"]
+
+
+class PodGroupSpec(Record, frozen=True):
+    """How many pods make the group ready, in which queue, and what they ask for together."""
+
+    min_member: int = 0
+    min_task_member: dict[str, int] = {}
+    queue: str = DEFAULT
+    priority_class_name: str = ""
+    min_resources: Resources | None = None
+
+
+class PodGroupCondition(Record, frozen=True):
+    """A condition with Volcano's extra field, the cycle that wrote it."""
+
+    type: str
+    status: Literal["True", "False", "Unknown"]
+    reason: str = ""
+    message: str = ""
+    last_transition_time: datetime | None = None
+    transition_id: str = msgspec.field(default="", name="transitionID")
+
+
+class PodGroupStatus(Record, frozen=True):
+    """How far the group has come."""
+
+    phase: PodGroupPhase | Literal[""] = ""
+    conditions: tuple[PodGroupCondition, ...] = ()
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+
+class PodGroup(Object, frozen=True, tag="PodGroup"):
+    """Pods that start together or not at all."""
+
+    api_version: ClassVar[str] = "scheduling.volcano.sh/v1beta1"
+    namespaced: ClassVar[bool] = True
+
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()

@@ -1,0 +1,67 @@
+"""The queue: a node of the tree that the cluster is shared over."""
+
+from typing import ClassVar, Final, Literal
+
+from maar.core.model.metadata import Condition, LabelSelector, Object, Record
+from maar.core.model.resources import Percentages, Resources
+
+ROOT: Final = "root"
+DEFAULT: Final = "default"
+
+QueueState = Literal["Open", "Closing", "Closed", "Unknown"]
+
+
+class Guarantee(Record, frozen=True):
+    """The reservation: amounts and parts of the cluster's total; for the same resource the larger holds."""
+
+    resource: Resources = Resources()
+    percentage: Percentages = Percentages()
+
+
+class QueueSpec(Record, frozen=True):
+    """What the administrator wants of the queue."""
+
+    parent: str = ""
+    weight: int = 1
+    priority: int = 0
+    reclaimable: bool = True
+    capability: Resources = Resources()
+    guarantee: Guarantee = Guarantee()
+    request: Resources | None = None
+    deserved: Resources = Resources()
+    state: str = ""
+    dequeue_strategy: Literal["fifo", "traverse"] = "traverse"
+    namespace_selector: LabelSelector | None = None
+
+
+class QueueStatus(Record, frozen=True):
+    """What Maar says of the queue."""
+
+    state: QueueState | Literal[""] = ""
+    deserved: Resources = Resources()
+    real_capability: Resources = Resources()
+    allocated: Resources = Resources()
+    used: Resources = Resources()
+    preempting: Resources = Resources()
+    share: str = ""
+    pending: int = 0
+    inqueue: int = 0
+    running: int = 0
+    unknown: int = 0
+    completed: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class Queue(Object, frozen=True, tag="Queue"):
+    """A queue of the tree; leaves hold work."""
+
+    api_version: ClassVar[str] = "scheduling.volcano.sh/v1beta1"
+    namespaced: ClassVar[bool] = False
+
+    spec: QueueSpec = QueueSpec()
+    status: QueueStatus = QueueStatus()
+
+    @property
+    def parent(self) -> str:
+        """The queue above; one that names none is a child of the root."""
+        return self.spec.parent or ROOT

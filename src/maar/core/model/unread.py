@@ -1,0 +1,130 @@
+"""Fields that Kubernetes and Volcano have and Maar does not read, so that a misspelt field can be named."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cache
+from types import UnionType
+from typing import Final, Union, get_args, get_origin
+
+import msgspec
+
+from maar.core.model import (
+    affinity,
+    disruption_budget,
+    job,
+    metadata,
+    namespace,
+    node,
+    pod,
+    pod_group,
+    priority_class,
+    queue,
+    volume,
+)
+
+# Kubernetes 1.36 and Volcano 1.15. What is below a field that Maar does not read is not looked at.
+UNREAD: Final[dict[type, str]] = {
+    metadata.Metadata: """
+        clusterName deletionGracePeriodSeconds finalizers generateName generation managedFields selfLink
+    """,
+    metadata.OwnerReference: "blockOwnerDeletion",
+    metadata.Condition: "lastHeartbeatTime lastProbeTime observedGeneration",
+    pod.PodSpec: """
+        activeDeadlineSeconds automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks
+        ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
+        imagePullSecrets os readinessGates restartPolicy runtimeClassName schedulingGroup
+        securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace
+        subdomain terminationGracePeriodSeconds workloadRef
+    """,
+    pod.Container: """
+        args command env envFrom image imagePullPolicy lifecycle livenessProbe readinessProbe
+        resizePolicy restartPolicyRules securityContext startupProbe stdin stdinOnce
+        terminationMessagePath terminationMessagePolicy tty volumeDevices volumeMounts workingDir
+    """,
+    pod.ContainerPort: "containerPort name",
+    pod.ResourceRequirements: "claims",
+    pod.PodStatus: """
+        allocatedResources containerStatuses ephemeralContainerStatuses extendedResourceClaimStatus
+        hostIP hostIPs initContainerStatuses message nodeAllocatableResourceClaimStatuses
+        observedGeneration podIP podIPs qosClass reason resize resourceClaimStatuses resources startTime
+    """,
+    pod.Volume: """
+        awsElasticBlockStore azureDisk azureFile cephfs cinder configMap csi downwardAPI emptyDir fc
+        flexVolume flocker gcePersistentDisk gitRepo glusterfs hostPath image iscsi nfs
+        photonPersistentDisk portworxVolume projected quobyte rbd scaleIO secret storageos vsphereVolume
+    """,
+    pod.ClaimSource: "readOnly",
+    pod.Named: "resourceClaimName resourceClaimTemplateName source",
+    affinity.Toleration: "tolerationSeconds",
+    node.NodeSpec: "configSource externalID podCIDR podCIDRs providerID",
+    node.NodeStatus: """
+        addresses capacity config daemonEndpoints declaredFeatures features images nodeInfo phase
+        runtimeHandlers volumesAttached volumesInUse
+    """,
+    node.Taint: "timeAdded",
+    namespace.Namespace: "spec status",
+    namespace.ResourceQuota: "status",
+    namespace.QuotaSpec: "scopeSelector scopes",
+    priority_class.PriorityClass: "description",
+    disruption_budget.BudgetSpec: "unhealthyPodEvictionPolicy",
+    disruption_budget.BudgetStatus: "conditions disruptedPods observedGeneration",
+    volume.ClaimSpec: "dataSource dataSourceRef selector volumeAttributesClassName volumeMode",
+    volume.ClaimStatus: """
+        accessModes allocatedResourceStatuses allocatedResources capacity conditions
+        currentVolumeAttributesClassName modifyVolumeStatus resizeStatus
+    """,
+    volume.ClaimResources: "claims limits",
+    volume.ClaimReference: "apiVersion fieldPath kind resourceVersion",
+    volume.VolumeSpec: """
+        awsElasticBlockStore azureDisk azureFile cephfs cinder csi fc flexVolume flocker
+        gcePersistentDisk glusterfs hostPath iscsi local mountOptions nfs persistentVolumeReclaimPolicy
+        photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos volumeAttributesClassName
+        volumeMode vsphereVolume
+    """,
+    volume.VolumeStatus: "lastPhaseTransitionTime message reason",
+    queue.QueueSpec: "affinity extendClusters type",
+    queue.QueueStatus: "reservation",
+    pod_group.PodGroupSpec: "networkTopology subGroupPolicy",
+    job.JobSpec: "networkTopology runningEstimate",
+    job.Task: "partitionPolicy topologyPolicy",
+    job.JobStatus: "conditions controlledResources runningDuration",
+}
+_ENVELOPE: Final = ("apiVersion", "kind")
+
+
+def unknown_fields(kind: type[metadata.Object], document: object) -> list[str]:
+    """Name the fields of a document that neither Maar nor Kubernetes knows, each with what may be meant."""
+    if not isinstance(document, dict):
+        return []
+    return list(_unknown(kind, {key: document[key] for key in document if key not in _ENVELOPE}, ""))
+
+
+def _unknown(kind: object, value: object, path: str) -> Iterator[str]:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        if isinstance(value, dict):
+            yield from _unknown_in_record(kind, value, path)
+    elif get_origin(kind) in (Union, UnionType):
+        for choice in get_args(kind):
+            yield from _unknown(choice, value, path)
+    elif get_origin(kind) is tuple and isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from _unknown(get_args(kind)[0], one, f"{path}[{index}]")
+    elif get_origin(kind) is dict and isinstance(value, dict):
+        for key, one in value.items():
+            yield from _unknown(get_args(kind)[1], one, f"{path}.{key}")
+
+
+def _unknown_in_record(kind: type[msgspec.Struct], record: dict[str, object], path: str) -> Iterator[str]:
+    read, unread = _fields(kind), UNREAD.get(kind, "").split()
+    for name, value in record.items():
+        here = f"{path}.{name}".lstrip(".")
+        if name in read:
+            yield from _unknown(read[name], value, here)
+        elif name not in unread:
+            meant = get_close_matches(str(name), [*read, *unread], n=1)
+            yield f"{here} (did you mean {meant[0]}?)" if meant else here
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> dict[str, object]:
+    return {field.encode_name: field.type for field in msgspec.structs.fields(kind)}

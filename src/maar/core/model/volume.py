@@ -1,0 +1,80 @@
+"""Volumes and claims, as far as they tie a pod to nodes."""
+
+from typing import ClassVar, Final, Literal
+
+from maar.core.model.affinity import NodeSelector
+from maar.core.model.metadata import Object, Record
+from maar.core.model.resources import Resources
+
+SELECTED_NODE_ANNOTATION: Final = "volume.kubernetes.io/selected-node"
+
+
+class ClaimResources(Record, frozen=True):
+    """How much a claim asks for."""
+
+    requests: Resources = Resources()
+
+
+class ClaimSpec(Record, frozen=True):
+    """What the claim asks for, and the volume it got."""
+
+    volume_name: str = ""
+    storage_class_name: str | None = None
+    access_modes: tuple[str, ...] = ()
+    resources: ClaimResources = ClaimResources()
+
+
+class ClaimStatus(Record, frozen=True):
+    """Whether the claim is bound."""
+
+    phase: Literal["Pending", "Bound", "Lost", ""] = ""
+
+
+class PersistentVolumeClaim(Object, frozen=True, tag="PersistentVolumeClaim"):
+    """A claim to storage."""
+
+    api_version: ClassVar[str] = "v1"
+    namespaced: ClassVar[bool] = True
+
+    spec: ClaimSpec = ClaimSpec()
+    status: ClaimStatus = ClaimStatus()
+
+
+class VolumeNodeAffinity(Record, frozen=True):
+    """The nodes from which a volume can be reached."""
+
+    required: NodeSelector | None = None
+
+
+class ClaimReference(Record, frozen=True):
+    """The claim that a volume is bound to."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class VolumeSpec(Record, frozen=True):
+    """What the volume offers and to whom it belongs."""
+
+    capacity: Resources = Resources()
+    access_modes: tuple[str, ...] = ()
+    storage_class_name: str = ""
+    claim_ref: ClaimReference | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+
+
+class VolumeStatus(Record, frozen=True):
+    """Whether the volume is free."""
+
+    phase: str = ""
+
+
+class PersistentVolume(Object, frozen=True, tag="PersistentVolume"):
+    """A piece of storage."""
+
+    api_version: ClassVar[str] = "v1"
+    namespaced: ClassVar[bool] = False
+
+    spec: VolumeSpec = VolumeSpec()
+    status: VolumeStatus = VolumeStatus()

@@ -1,0 +1,39 @@
+"""What is to be done to the cluster, in the imperative; the edge carries it out."""
+
+from typing import Literal
+
+from maar.core.model.metadata import Record
+
+EvictingAction = Literal["reclaim", "preempt", "cleanup"]
+
+
+class Bind(Record, frozen=True, tag=True, tag_field="write"):
+    """Put a pod on a node."""
+
+    pod: str
+    node: str
+
+
+class Evict(Record, frozen=True, tag=True, tag_field="write"):
+    """Take a pod off its node, for a pod group or, in cleanup, for nobody."""
+
+    pod: str
+    action: EvictingAction
+    beneficiary: str | None = None
+
+
+class Nominate(Record, frozen=True, tag=True, tag_field="write"):
+    """Promise a pod the room that is being freed on a node."""
+
+    pod: str
+    node: str
+
+
+class SelectNode(Record, frozen=True, tag=True, tag_field="write"):
+    """Tell the provisioner of a claim on which node its first consumer will run."""
+
+    claim: str
+    node: str
+
+
+Write = Bind | Evict | Nominate | SelectNode

@@ -1,0 +1,1 @@
+"""Read models for people: what the command line, the console and JSON all render."""
