@@ -11,6 +11,8 @@ MEMORY: Final = "memory"
 PODS: Final = "pods"
 
 _WHOLE: Final = 100_000  # a hundred percent in thousandths
+_SHORT: Final = 6  # letters that need no rounding
+_NO_DECIMALS: Final = 100
 _BYTES: Final = frozenset({MEMORY, "ephemeral-storage", "storage"})
 
 
@@ -59,6 +61,20 @@ def shown(resource: str, units: int) -> str:
     """Write an amount as the canonical quantity."""
     notation = Notation.BINARY if is_bytes(resource) else Notation.DECIMAL
     return str(Quantity(units * NANOS // units_in_one(resource), notation))
+
+
+def roughly(resource: str, units: int) -> str:
+    """Write an amount for people: exact where that is short, else to three digits."""
+    exact = shown(resource, units)
+    if len(exact) <= _SHORT:
+        return exact
+    steps, size = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1024.0
+    if not is_bytes(resource):
+        steps, size = ("", "k", "M", "G", "T", "P", "E"), 1000.0
+    number, step = units / units_in_one(resource), 0
+    while number >= size and step < len(steps) - 1:
+        number, step = number / size, step + 1
+    return (f"{number:.0f}" if number >= _NO_DECIMALS else f"{number:.3g}") + steps[step]
 
 
 class Amounts(Mapping[str, int]):

@@ -1,0 +1,44 @@
+"""Shares as numbers to compare: used of deserved, used of the total, per weight."""
+
+import numpy as np
+
+from maar.core.fairshare.tree import QueueTree
+from maar.core.fairshare.water_fill import Floats, Ints
+
+
+def share(used: Ints, deserved: Ints) -> Floats:
+    """Give used / deserved on the resource where that is largest. [R, ...] -> [...]
+
+    0 / 0 is 0, and x / 0 is infinite. Against the cluster's total this is the dominant share.
+    """
+    nothing = used == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(nothing, 0.0, used / deserved)  # [R, ...]
+    return np.asarray(parts.max(axis=0, initial=0.0))
+
+
+def weighted_share(used: Ints, total: Ints, weight: Ints | int) -> Floats:
+    """Give the dominant share of the total per weight. [R, ...] -> [...]"""
+    totals = total.reshape(total.shape + (1,) * (used.ndim - total.ndim))
+    return share(used, np.broadcast_to(totals, used.shape)) / weight
+
+
+def roll_up_used(tree: QueueTree, used: Ints) -> Ints:
+    """Add what leaves use to every queue above them. [R, Q] -> [R, Q]"""
+    rolled = np.where(tree.is_leaf, used, 0)
+    for level in reversed(tree.levels):
+        rolled[:, level.parents] = np.add.reduceat(rolled[:, level.queues], level.starts, axis=1)
+    return rolled
+
+
+def held(tree: QueueTree, used: Ints, guarantee: Ints, own_guarantee: Ints) -> Ints:
+    """Give what nobody else may take. [R, Q]
+
+    A leaf holds what it uses or its guarantee, an inner queue its own guarantee or what its children hold.
+    """
+    own = np.minimum(own_guarantee, guarantee)
+    result = np.where(tree.is_leaf, np.maximum(used, guarantee), own)
+    for level in reversed(tree.levels):
+        sums = np.add.reduceat(result[:, level.queues], level.starts, axis=1)
+        result[:, level.parents] = np.maximum(own[:, level.parents], sums)
+    return result

@@ -1,0 +1,133 @@
+"""The whole tree: claims roll up, budgets flow down. Columns are [R, Q], resource by queue."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from maar.core.fairshare.certificate import bindings
+from maar.core.fairshare.claim import HUNDRED_PERCENT, LARGEST_AMOUNT
+from maar.core.fairshare.guarantees import scale_down
+from maar.core.fairshare.tree import Level, QueueTree
+from maar.core.fairshare.water_fill import Flags, Ints, group_sums, water_fill
+
+UNLIMITED: Final = LARGEST_AMOUNT
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimColumns:
+    """What the queues of a tree claim; a capability that is not set is UNLIMITED."""
+
+    resources: tuple[str, ...]
+    total: Ints  # [R]
+    guarantee: Ints  # [R, Q] each queue's own
+    capability: Ints  # [R, Q]
+    request: Ints  # [R, Q] of leaves
+
+    @classmethod
+    def of(cls, tree: QueueTree, total: Mapping[str, int], also: Iterable[str] = ()) -> "ClaimColumns":
+        """Lay the claims of a tree out in columns; percentages become amounts of the total."""
+        named = {*total, *also}
+        for claim in tree.claims:
+            named.update(claim.guarantee, claim.percentage, claim.capability, claim.request)
+        resources = tuple(sorted(named))
+        row = {resource: index for index, resource in enumerate(resources)}
+        shape = (len(resources), len(tree.claims))
+        guarantee, request = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        capability = np.full(shape, UNLIMITED)
+        for queue, claim in enumerate(tree.claims):
+            for resource, amount in claim.guarantee.items():
+                guarantee[row[resource], queue] = _bounded(amount)
+            for resource, part in claim.percentage.items():
+                amount = _bounded(total.get(resource, 0)) * part // HUNDRED_PERCENT
+                guarantee[row[resource], queue] = max(amount, guarantee[row[resource], queue])
+            for resource, amount in claim.capability.items():
+                capability[row[resource], queue] = _bounded(amount)
+            for resource, amount in claim.request.items():
+                request[row[resource], queue] = _bounded(amount)
+        totals = np.array([_bounded(total.get(resource, 0)) for resource in resources], np.int64)
+        return cls(resources, totals, guarantee, capability, request)
+
+
+@dataclass(frozen=True, eq=False)
+class ShareColumns:
+    """The answer for every resource and queue; guarantees are the ones in force."""
+
+    deserved: Ints  # [R, Q]
+    real_capability: Ints  # [R, Q]
+    guarantee: Ints  # [R, Q]
+    request: Ints  # [R, Q]
+    ceiling: Ints  # [R, Q]
+    binding: npt.NDArray[np.int8]  # [R, Q]
+    reduced: Flags  # [Q]
+
+
+def share_columns(tree: QueueTree, claims: ClaimColumns) -> ShareColumns:
+    """Share the total out over the tree."""
+    wanted, request = _roll_up(tree, claims)
+    return _flow_down(tree, claims, wanted, request)
+
+
+def _roll_up(tree: QueueTree, claims: ClaimColumns) -> tuple[Ints, Ints]:
+    """Add guarantees and requests up from the leaves: what every queue wants, before any is scaled down."""
+    guarantee = claims.guarantee.copy()  # [R, Q]
+    request = np.where(tree.is_leaf, claims.request, 0)  # [R, Q]
+    for level in reversed(tree.levels):
+        here = level.queues
+        ceiling = _ceiling(guarantee[:, here], request[:, here], claims.capability[:, here])
+        request[:, level.parents] = _level_sums(ceiling, level)
+        reserved = np.maximum(guarantee[:, level.parents], _level_sums(guarantee[:, here], level))
+        guarantee[:, level.parents] = np.minimum(reserved, claims.capability[:, level.parents])
+    return guarantee, request
+
+
+def _flow_down(tree: QueueTree, claims: ClaimColumns, wanted: Ints, request: Ints) -> ShareColumns:
+    """Give every parent's deserved to its children, level by level."""
+    shape = wanted.shape
+    deserved, real_capability = np.empty(shape, np.int64), np.empty(shape, np.int64)
+    guarantee, on_floor = np.empty(shape, np.int64), np.zeros(shape, np.bool_)
+    deserved[:, 0] = real_capability[:, 0] = claims.total
+    guarantee[:, 0] = np.minimum(wanted[:, 0], claims.total)
+    for level in tree.levels:
+        here, parents = level.queues, level.parents
+        budget = deserved[:, parents]  # [R, G]
+        starts = _flat_starts(level, len(claims.resources))
+        own = wanted[:, here]
+        floor = scale_down(budget.ravel(), own.ravel(), starts).reshape(own.shape)
+        ceiling = _ceiling(floor, request[:, here], claims.capability[:, here])
+        weight = np.broadcast_to(tree.weight[here], floor.shape)
+        filled = water_fill(budget.ravel(), weight.ravel(), floor.ravel(), ceiling.ravel(), starts)
+        guarantee[:, here] = floor
+        deserved[:, here] = filled.deserved.reshape(floor.shape)
+        on_floor[:, here] = filled.on_floor.reshape(floor.shape)
+        reserved = _level_sums(floor, level)  # [R, G]
+        sizes = np.diff(np.append(level.starts, floor.shape[1]))  # [G]
+        left = np.repeat(real_capability[:, parents] - reserved, sizes, axis=1) + floor
+        real_capability[:, here] = np.clip(left, 0, claims.capability[:, here])
+    ceiling = _ceiling(guarantee, request, claims.capability)
+    reduced = np.asarray(((guarantee < wanted) | (guarantee < claims.guarantee)).any(axis=0))
+    binding = bindings(tree, deserved, guarantee, request, claims.capability, on_floor)
+    return ShareColumns(deserved, real_capability, guarantee, request, ceiling, binding, reduced)
+
+
+def _ceiling(guarantee: Ints, request: Ints, capability: Ints) -> Ints:
+    return np.maximum(guarantee, np.minimum(request, capability))
+
+
+def _level_sums(values: Ints, level: Level) -> Ints:
+    """Add up siblings, for every resource. [R, Q of the level] -> [R, G]"""
+    flat = group_sums(values.ravel(), _flat_starts(level, len(values)))
+    return np.minimum(flat, LARGEST_AMOUNT).reshape(len(values), len(level.starts))
+
+
+def _flat_starts(level: Level, resources: int) -> Ints:
+    """Where every group of siblings begins once the rows of the resources lie one after the other."""
+    width = level.queues.stop - level.queues.start
+    starts: Ints = np.add.outer(np.arange(resources) * width, level.starts).ravel()
+    return starts
+
+
+def _bounded(amount: int) -> int:
+    return min(amount, LARGEST_AMOUNT)
