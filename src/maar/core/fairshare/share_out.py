@@ -11,7 +11,7 @@ from maar.core.fairshare.certificate import bindings
 from maar.core.fairshare.claim import HUNDRED_PERCENT, LARGEST_AMOUNT
 from maar.core.fairshare.guarantees import scale_down
 from maar.core.fairshare.tree import Level, QueueTree
-from maar.core.fairshare.water_fill import Flags, Ints, group_sums, water_fill
+from maar.core.fairshare.water_fill import Flags, Ints, water_fill
 
 UNLIMITED: Final = LARGEST_AMOUNT
 
@@ -77,34 +77,30 @@ def _roll_up(tree: QueueTree, claims: ClaimColumns) -> tuple[Ints, Ints]:
     for level in reversed(tree.levels):
         here = level.queues
         ceiling = _ceiling(guarantee[:, here], request[:, here], claims.capability[:, here])
-        request[:, level.parents] = _level_sums(ceiling, level)
-        reserved = np.maximum(guarantee[:, level.parents], _level_sums(guarantee[:, here], level))
+        request[:, level.parents] = _sums(ceiling, level)
+        reserved = np.maximum(guarantee[:, level.parents], _sums(guarantee[:, here], level))
         guarantee[:, level.parents] = np.minimum(reserved, claims.capability[:, level.parents])
     return guarantee, request
 
 
 def _flow_down(tree: QueueTree, claims: ClaimColumns, wanted: Ints, request: Ints) -> ShareColumns:
     """Give every parent's deserved to its children, level by level."""
-    shape = wanted.shape
-    deserved, real_capability = np.empty(shape, np.int64), np.empty(shape, np.int64)
-    guarantee, on_floor = np.empty(shape, np.int64), np.zeros(shape, np.bool_)
+    deserved, real_capability, guarantee = (np.empty(wanted.shape, np.int64) for _ in range(3))
+    on_floor = np.zeros(wanted.shape, np.bool_)
     deserved[:, 0] = real_capability[:, 0] = claims.total
     guarantee[:, 0] = np.minimum(wanted[:, 0], claims.total)
     for level in tree.levels:
-        here, parents = level.queues, level.parents
-        budget = deserved[:, parents]  # [R, G]
-        starts = _flat_starts(level, len(claims.resources))
-        own = wanted[:, here]
-        floor = scale_down(budget.ravel(), own.ravel(), starts).reshape(own.shape)
-        ceiling = _ceiling(floor, request[:, here], claims.capability[:, here])
-        weight = np.broadcast_to(tree.weight[here], floor.shape)
-        filled = water_fill(budget.ravel(), weight.ravel(), floor.ravel(), ceiling.ravel(), starts)
-        guarantee[:, here] = floor
-        deserved[:, here] = filled.deserved.reshape(floor.shape)
-        on_floor[:, here] = filled.on_floor.reshape(floor.shape)
-        reserved = _level_sums(floor, level)  # [R, G]
-        sizes = np.diff(np.append(level.starts, floor.shape[1]))  # [G]
-        left = np.repeat(real_capability[:, parents] - reserved, sizes, axis=1) + floor
+        here, groups = level.queues, level.groups(len(claims.resources))
+        budget = deserved[:, level.parents].ravel()  # [G]
+        floor = scale_down(budget, wanted[:, here].ravel(), groups)  # [E]
+        guarantee[:, here] = floor.reshape(wanted[:, here].shape)
+        ceiling = _ceiling(guarantee[:, here], request[:, here], claims.capability[:, here])
+        weight = np.tile(tree.weight[here], len(claims.resources))  # [E]
+        filled = water_fill(budget, weight, floor, ceiling.ravel(), groups)
+        deserved[:, here] = filled.deserved.reshape(ceiling.shape)
+        on_floor[:, here] = filled.on_floor.reshape(ceiling.shape)
+        unreserved = real_capability[:, level.parents].ravel() - groups.sums(floor)  # [G]
+        left = (unreserved[groups.of] + floor).reshape(ceiling.shape)
         real_capability[:, here] = np.clip(left, 0, claims.capability[:, here])
     ceiling = _ceiling(guarantee, request, claims.capability)
     reduced = np.asarray(((guarantee < wanted) | (guarantee < claims.guarantee)).any(axis=0))
@@ -116,17 +112,10 @@ def _ceiling(guarantee: Ints, request: Ints, capability: Ints) -> Ints:
     return np.maximum(guarantee, np.minimum(request, capability))
 
 
-def _level_sums(values: Ints, level: Level) -> Ints:
+def _sums(values: Ints, level: Level) -> Ints:
     """Add up siblings, for every resource. [R, Q of the level] -> [R, G]"""
-    flat = group_sums(values.ravel(), _flat_starts(level, len(values)))
-    return np.minimum(flat, LARGEST_AMOUNT).reshape(len(values), len(level.starts))
-
-
-def _flat_starts(level: Level, resources: int) -> Ints:
-    """Where every group of siblings begins once the rows of the resources lie one after the other."""
-    width = level.queues.stop - level.queues.start
-    starts: Ints = np.add.outer(np.arange(resources) * width, level.starts).ravel()
-    return starts
+    sums = level.groups(len(values)).sums(values.ravel())
+    return np.minimum(sums, LARGEST_AMOUNT).reshape(len(values), len(level.parents))
 
 
 def _bounded(amount: int) -> int:

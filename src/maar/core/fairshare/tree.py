@@ -1,14 +1,14 @@
 """The tree of queues as columns: root first, level by level, siblings together and the older first."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from maar.core.fairshare.claim import BadClaimError, Claim
-from maar.core.fairshare.water_fill import Flags, Ints
+from maar.core.fairshare.water_fill import Flags, Groups, Ints
 from maar.core.model.queue import ROOT
 
 _LONGEST_CIRCLE: Final = 5  # names that a sentence bears
@@ -21,6 +21,15 @@ class Level:
     queues: slice
     starts: Ints  # [G] the first child of every group, counted from the level's first queue
     parents: Ints  # [G] the parent of every group
+    _groups: dict[int, Groups] = field(default_factory=dict)
+
+    def groups(self, resources: int) -> Groups:
+        """The groups of siblings once the rows of the resources lie one after the other."""
+        if resources not in self._groups:
+            width = self.queues.stop - self.queues.start
+            starts: Ints = np.add.outer(np.arange(resources) * width, self.starts).ravel()
+            self._groups[resources] = Groups.starting_at(starts, resources * width)
+        return self._groups[resources]
 
 
 @dataclass(frozen=True, eq=False)

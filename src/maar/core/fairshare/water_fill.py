@@ -4,6 +4,7 @@ One entry is one child for one resource; entries of a group lie together, the ol
 E entries, G groups, V events (an entry starts to rise at floor / weight and stops at ceiling / weight).
 """
 
+from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,8 +17,41 @@ NumbersT = TypeVar("NumbersT", Ints, Floats)
 
 # Sums wrap around in 64 bits and come out right again as long as the true value fits. A float tells
 # whether it does: budgets stay below 2^62, so what is certainly more than a budget need not fit.
-_FITS: Final = 1.5 * 2**62
 _SAFE: Final = 2**62
+_FITS: Final = 1.5 * _SAFE
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """How entries lie together in groups."""
+
+    starts: Ints  # [G] the first entry of every group
+    of: Ints  # [E] the group of every entry
+
+    @classmethod
+    def starting_at(cls, starts: Ints, entries: int) -> "Groups":
+        """Lay out groups that begin at these entries; none is empty."""
+        sizes = np.diff(starts, append=entries)
+        return cls(starts, np.repeat(np.arange(len(starts)), sizes))
+
+    @classmethod
+    def by_number(cls, of: Ints) -> "Groups":
+        """Take groups from their numbers, which run from 0 upwards without a gap."""
+        return cls(np.flatnonzero(np.diff(of, prepend=-1)), of)
+
+    def sums(self, values: Ints) -> Ints:
+        """Add up every group; a sum that is more than any budget counts as 2^62. [E] -> [G]"""
+        sums = np.add.reduceat(values, self.starts)
+        if values.size and int(values.max()) * values.size >= _SAFE:
+            rough = np.add.reduceat(values.astype(np.float64), self.starts)  # [G]
+            sums[(rough > _FITS) | (sums > _SAFE)] = _SAFE
+        return sums
+
+    def running_sums(self, values: NumbersT) -> NumbersT:
+        """Add up every group from its first entry on. [E] -> [E]"""
+        sums = np.cumsum(values)
+        before = sums[self.starts] - values[self.starts]  # [G]
+        return sums - before[self.of]
 
 
 class Filled(NamedTuple):
@@ -25,6 +59,60 @@ class Filled(NamedTuple):
 
     deserved: Ints  # [E]
     on_floor: Flags  # [E]
+
+
+def water_fill(budget: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: Groups) -> Filled:
+    """Raise one level per group until its budget is spent or every entry stands at its ceiling.
+
+    Every entry gets clamp(level x weight, floor, ceiling); a group's floors are within its budget.
+    What whole units cannot share evenly goes to the largest remainders, the older entry first.
+    """
+    to_share = budget - groups.sums(floor)  # [G] above the floors
+    is_dry = to_share <= 0  # [G]
+    is_short = (groups.sums(ceiling) > budget) & ~is_dry  # [G]
+    on_floor = is_dry[groups.of]  # [E]
+    deserved = np.where(on_floor, floor, ceiling)  # [E]
+    if is_short.any():
+        entries = np.flatnonzero(is_short[groups.of] & (floor < ceiling))
+        group = groups.of[entries]
+        filled = _fill(
+            to_share[is_short],
+            weight[entries],
+            floor[entries],
+            np.minimum(ceiling[entries], budget[group]),
+            Groups.by_number((np.cumsum(is_short) - 1)[group]),
+        )
+        deserved[entries], on_floor[entries] = filled
+    return Filled(deserved, on_floor)
+
+
+def largest_remainders(units: Ints, remainder: Ints, group: Ints) -> Flags:
+    """Choose `units` entries of every group: the largest remainders first, the older entry among equals."""
+    chosen = np.zeros(len(group), dtype=np.bool_)
+    odd = np.flatnonzero((remainder > 0) & (units > 0)[group])
+    if odd.size:
+        largest_first = group[odd] * (int(remainder.max()) + 1) - remainder[odd]
+        order = odd[np.argsort(largest_first, kind="stable")]
+        group = group[order]
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        place = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+        chosen[order] = place < units[group]
+    return chosen
+
+
+def _fill(target: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: Groups) -> Filled:
+    """Fill groups whose target lies strictly between nothing and all that their entries can take."""
+    level = _find_level(target, weight, floor, ceiling, groups)
+    rising = level.risen & ~level.topped  # [E]
+    slope, whole = level.slope[groups.of], (level.left // level.slope)[groups.of]  # [E]
+    part = (level.left % level.slope)[groups.of] * weight  # [E] below 2^33 x 2^16
+    extra = part // slope
+    even = whole * weight + extra  # [E] level x weight, rounded down; it wraps only where it is not used
+    odd = np.where(rising, part - extra * slope, 0)  # [E]
+    deserved = np.where(rising, even, np.where(level.topped, ceiling, floor))
+    spent = np.add.reduceat(deserved - floor, groups.starts)  # [G]
+    deserved += largest_remainders(target - spent, odd, groups.of)
+    return Filled(deserved, ~level.risen | (rising & (even == floor) & (odd == 0)))
 
 
 class _Level(NamedTuple):
@@ -36,96 +124,55 @@ class _Level(NamedTuple):
     topped: Flags  # [E]
 
 
-def group_sums(values: Ints, starts: Ints) -> Ints:
-    """Add up every group; a sum that is more than any budget counts as 2^62."""
-    sums = np.add.reduceat(values, starts)  # [G]
-    if values.size and float(values.max()) * values.size >= _SAFE:
-        rough = np.add.reduceat(values.astype(np.float64), starts)  # [G]
-        sums[(rough > _FITS) | (sums > _SAFE)] = _SAFE
-    return sums
+def _find_level(target: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: Groups) -> _Level:
+    """Walk the events of every group in order of their level until the target would be passed.
 
-
-def water_fill(budget: Ints, weight: Ints, floor: Ints, ceiling: Ints, starts: Ints) -> Filled:
-    """Raise one level per group until its budget is spent or every entry stands at its ceiling.
-
-    Every entry gets clamp(level x weight, floor, ceiling); a group's floors are within its budget.
-    What whole units cannot share evenly goes to the largest remainders, the older entry first.
+    An entry without a floor rises from the start and needs no event for it.
     """
-    sizes = np.diff(np.append(starts, len(weight)))  # [G]
-    group = np.repeat(np.arange(len(starts)), sizes)  # [E]
-    above_floors = budget - group_sums(floor, starts)  # [G] to be handed out
-    is_short = (group_sums(ceiling, starts) > budget) & (above_floors > 0)  # [G]
+    count = len(weight)
+    from_start = floor == 0  # [E]
+    later = np.flatnonzero(~from_start)
+    entry = np.concatenate([later, np.arange(count)])  # [V]
+    amount = np.concatenate([floor[later], ceiling])  # [V]
+    events = _in_order(amount, weight[entry], groups.of[entry])
 
-    deserved = np.where((above_floors > 0)[group], ceiling, floor)  # [E]
-    on_floor = (above_floors <= 0)[group]  # [E]
-    if is_short.any():
-        rises = np.flatnonzero(is_short[group] & (floor < ceiling))
-        kept = np.flatnonzero(is_short)
-        filled = _fill(
-            above_floors[kept],
-            (np.cumsum(is_short) - 1)[group[rises]],
-            weight[rises],
-            floor[rises],
-            np.minimum(ceiling[rises], budget[group[rises]]),
-        )
-        deserved[rises], on_floor[rises] = filled
-    return Filled(deserved, on_floor)
+    is_rise = events.order < len(later)  # [V]
+    first_slope = np.add.reduceat(np.where(from_start, weight, 0), groups.starts)  # [G]
+    slope = (
+        events.groups.running_sums(np.where(is_rise, events.weight, -events.weight))
+        + first_slope[events.groups.of]
+    )
+    change = np.where(is_rise, -events.amount, events.amount)
+    fixed = events.groups.running_sums(change)  # [V] what no longer depends on the level
+    filled = fixed + events.whole * slope - (-events.part * slope // events.weight)  # [V] rounded up
+    reached = filled <= target[events.groups.of]  # [V]
+    if int(ceiling.max()) * count >= _SAFE:
+        rough = events.groups.running_sums(change.astype(np.float64)) + events.amount / events.weight * slope
+        reached &= rough < _FITS
 
-
-def largest_remainders(units: Ints, remainder: Ints, group: Ints) -> Flags:
-    """Choose `units` entries of every group: the largest remainders first, the older entry among equals."""
-    chosen = np.zeros(len(group), dtype=np.bool_)
-    odd = np.flatnonzero((remainder > 0) & (units > 0)[group])
-    if odd.size:
-        smallest_first = group[odd] * (int(remainder.max()) + 1) - remainder[odd]
-        order = odd[np.argsort(smallest_first, kind="stable")]
-        chosen[order] = _place_in_group(group[order]) < units[group[order]]
-    return chosen
-
-
-def _fill(target: Ints, group: Ints, weight: Ints, floor: Ints, ceiling: Ints) -> Filled:
-    """Fill groups whose target lies strictly between nothing and all that their entries can take."""
-    level = _find_level(target, group, weight, floor, ceiling)
-    rising = level.risen & ~level.topped  # [E]
-    slope, whole = level.slope[group], (level.left // level.slope)[group]  # [E]
-    part = (level.left % level.slope)[group] * weight  # [E] below 2^33 x 2^16
-    even = (
-        whole * weight + part // slope
-    )  # [E] the level x weight, rounded down; wraps only where it is not used
-    odd = np.where(rising, part % slope, 0)  # [E]
-    deserved = np.where(rising, even, np.where(level.topped, ceiling, floor))
-    spent = np.add.reduceat(deserved - floor, np.flatnonzero(np.diff(group, prepend=-1)))  # [G]
-    deserved += largest_remainders(target - spent, odd, group)
-    return Filled(deserved, ~level.risen | (rising & (even == floor) & (odd == 0)))
+    passed = np.add.reduceat(reached, events.groups.starts, dtype=np.int64)  # [G]
+    last = events.groups.starts + passed - 1  # [G]
+    started = passed > 0
+    left = target - np.where(started, fixed[last], 0)
+    happened = np.empty(len(entry), dtype=np.bool_)
+    happened[events.order] = np.arange(len(entry)) <= last[events.groups.of]
+    risen = from_start
+    risen[later] = happened[: len(later)]
+    return _Level(left, np.where(started, slope[last], first_slope), risen, happened[len(later) :])
 
 
-def _find_level(target: Ints, group: Ints, weight: Ints, floor: Ints, ceiling: Ints) -> _Level:
-    """Walk the events of every group in order of their level until the target would be passed."""
-    count = len(group)
-    amount = np.concatenate([floor, ceiling])  # [V]
-    weights, groups = np.tile(weight, 2), np.tile(group, 2)  # [V]
-    order = _by_level(amount, weights, groups)
-    amount, weights, groups = amount[order], weights[order], groups[order]
-    turn = np.where(order < count, weights, -weights)  # [V] a floor adds to the slope, a ceiling takes away
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))  # [G]
+class _Events(NamedTuple):
+    """Events sorted by group, then by level; whole + part / weight is the level."""
 
-    slope = _running_sum(turn, starts, groups)  # [V]
-    fixed = _running_sum(np.where(order < count, -amount, amount), starts, groups)  # [V]
-    whole = amount // weights
-    filled = fixed + whole * slope - (-(amount - whole * weights) * slope // weights)  # [V] rounded up
-    reached = filled <= target[groups]  # [V]
-    if float(ceiling.max()) * count >= _SAFE:
-        rough = _running_sum(np.where(order < count, -amount, amount).astype(np.float64), starts, groups)
-        reached &= rough + amount / weights * slope < _FITS
-
-    passed = np.add.reduceat(reached, starts, dtype=np.int64)  # [G]
-    last = starts + passed - 1  # [G]
-    happened = np.empty(2 * count, dtype=np.bool_)
-    happened[order] = np.arange(2 * count) <= last[groups]
-    return _Level(target - fixed[last], slope[last], happened[:count], happened[count:])
+    order: npt.NDArray[np.intp]  # [V]
+    amount: Ints
+    weight: Ints
+    whole: Ints
+    part: Ints
+    groups: Groups
 
 
-def _by_level(amount: Ints, weight: Ints, group: Ints) -> Ints:
+def _in_order(amount: Ints, weight: Ints, group: Ints) -> _Events:
     """Sort events by group, then by amount / weight, exactly.
 
     Floats nearly always do; where neighbours show that they did not, whole part and remainder decide:
@@ -134,23 +181,16 @@ def _by_level(amount: Ints, weight: Ints, group: Ints) -> Ints:
     order = np.argsort(amount / weight)
     small = group.astype(np.uint16) if int(group[-1]) < 2**16 else group  # sorts in linear time
     order = order[np.argsort(small[order], kind="stable")]
-    a, w, g = amount[order], weight[order], group[order]
-    whole = a // w
-    part = a - whole * w
-    same, before, after = g[1:] == g[:-1], whole[:-1], whole[1:]
-    swapped = (before > after) | ((before == after) & (part[:-1] * w[1:] > part[1:] * w[:-1]))
-    if (same & swapped).any():
-        order = np.lexsort((amount % weight / weight, amount // weight, group))
-    return order
+    events = _sorted(order, amount, weight, group)
+    before, after = events.whole[:-1], events.whole[1:]
+    cross = events.part[:-1] * events.weight[1:] > events.part[1:] * events.weight[:-1]
+    swapped = (before > after) | ((before == after) & cross)
+    if (swapped & (events.groups.of[1:] == events.groups.of[:-1])).any():
+        return _sorted(np.lexsort((amount % weight / weight, amount // weight, group)), amount, weight, group)
+    return events
 
 
-def _running_sum(values: NumbersT, starts: Ints, groups: Ints) -> NumbersT:
-    sums = np.cumsum(values)
-    before = sums[starts] - values[starts]  # [G]
-    return sums - before[groups]
-
-
-def _place_in_group(groups: Ints) -> Ints:
-    """Number the entries of every group from 0; groups lie together."""
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    return np.arange(len(groups)) - np.repeat(starts, np.diff(np.append(starts, len(groups))))
+def _sorted(order: npt.NDArray[np.intp], amount: Ints, weight: Ints, group: Ints) -> _Events:
+    amount, weight = amount[order], weight[order]
+    whole = amount // weight
+    return _Events(order, amount, weight, whole, amount - whole * weight, Groups.by_number(group[order]))
