@@ -128,6 +128,10 @@ class Resources(Amounts):
         """Add, resource by resource."""
         return type(self)({name: self.get(name, 0) + other.get(name, 0) for name in {**self, **other}})
 
+    def minus(self, other: Mapping[str, int]) -> Self:
+        """Take away, resource by resource; what is not there cannot be taken."""
+        return type(self)({name: max(0, units - other.get(name, 0)) for name, units in self.items()})
+
     def larger(self, other: Mapping[str, int]) -> Self:
         """Take the larger amount, resource by resource."""
         return type(self)({name: max(self.get(name, 0), other.get(name, 0)) for name in {**self, **other}})

@@ -1,0 +1,54 @@
+"""The three commands that Maar installs: maar, vcctl and kubectl-maar."""
+
+from typing import Final
+
+import typer
+
+from maar import __version__
+from maar.apps.manifests import manifests
+from maar.cli.failure import run
+from maar.cli.plan import plan
+
+maar_app: Final = typer.Typer(
+    help="A queue-based batch scheduler for Kubernetes.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+vcctl_app: Final = typer.Typer(
+    help="Volcano's command line, served by Maar.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+
+
+@maar_app.callback()
+@vcctl_app.callback()
+def _commands() -> None:
+    """Keep `version` a command of its own where it is the only one."""
+
+
+@maar_app.command()
+@vcctl_app.command()
+def version() -> None:
+    """Say which Maar this is."""
+    typer.echo(f"maar {__version__}")
+
+
+@maar_app.command("manifests")
+def print_manifests() -> None:
+    """Print everything an administrator applies: kubectl apply -f <(maar manifests)."""
+    typer.echo(manifests(), nl=False)
+
+
+maar_app.command()(plan)
+
+
+def maar() -> None:
+    """Run `maar`."""
+    run(maar_app, "maar")
+
+
+def kubectl_maar() -> None:
+    """Run `kubectl maar`, the same commands as a kubectl plugin."""
+    run(maar_app, "kubectl maar")
+
+
+def vcctl() -> None:
+    """Run `vcctl`."""
+    run(vcctl_app, "vcctl")

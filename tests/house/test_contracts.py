@@ -1,0 +1,109 @@
+"""The house rules and the layers fail when they are broken: each rule is broken once, in a copy."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PARTS = (
+    "src",
+    "tools",
+    "deploy",
+    "docs",
+    "examples",
+    "pyproject.toml",
+    "constraints.txt",
+    "Makefile",
+    "README.md",
+)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A copy of the project that a test may spoil."""
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, tmp_path / part, symlinks=True, ignore=ignored)
+        elif source.exists():
+            shutil.copy(source, tmp_path / part)
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def make(house: Path, target: str) -> subprocess.CompletedProcess[str]:
+    """Run a verb of the Makefile with the environment that runs this test, without setting it up anew."""
+    venv = Path(sys.prefix)
+    command = ["make", target, f"VENV={venv}", f"--old-file={venv}/.ready", f"--assume-old={venv}/.ready"]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(command, cwd=house, env=environment, capture_output=True, text=True, check=False)
+
+
+def append(file: Path, text: str) -> None:
+    """Add to a file, making it and its folders if need be."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(text)
+
+
+def test_an_untouched_copy_keeps_the_contracts(house: Path) -> None:
+    for target in ("layers", "house"):
+        result = make(house, target)
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_layer_violation_makes_the_whole_check_fail(house: Path) -> None:
+    append(
+        house / "src/maar/core/model/node.py",
+        "\n\nfrom maar.core.fairshare import tree  # noqa: E402, F401\n",
+    )
+    result = make(house, "check")
+    assert result.returncode != 0
+    assert "maar.core.model is not allowed to import maar.core.fairshare" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "broken"),
+    [
+        ("core/engine.py", "import maar.kube", "cli -> apps -> kube | embedded -> core"),
+        ("kube/watch.py", '"""A watch."""\nimport maar.embedded', "cli -> apps -> kube | embedded -> core"),
+        ("apps/manifests.py", "import maar.cli.plan", "cli -> apps -> kube | embedded -> core"),
+        ("core/views/__init__.py", "import maar.core.admission", "engine -> views | controllers | admission"),
+        ("core/cycle/__init__.py", "import time", "the core does no I/O"),
+        ("core/fairshare/claim.py", "import logging", "the core does no I/O"),
+        (
+            "newcomer/__init__.py",
+            '"""A package without a place."""',
+            "cli -> apps -> kube | embedded -> core",
+        ),
+    ],
+)
+def test_every_layer_is_held(house: Path, file: str, line: str, broken: str) -> None:
+    append(house / "src/maar" / file, f"\n{line}\n")
+    result = make(house, "layers")
+    assert result.returncode != 0
+    assert broken in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "breach"),
+    [
+        ("src/maar/kube/helpers.py", '"""A drawer."""\n', "the name helpers says nothing"),
+        ("src/maar/kube/silent.py", "x = 1\n", "begin with one sentence"),
+        ("docs/decisions/0999-late.md", "# Late\n", "numbered without a gap"),
+        ("docs/decisions/0999-long.md", "line\n" * 41, "more than 40 lines"),
+        ("src/maar/kube/long.py", '"""Long."""\n' + "x = 1\n" * 400, "more than 400 lines"),
+        ("docs/here.md", "look in /wor" + "k/main\n", "a path of one machine"),
+        ("constraints.txt", "x @ http" + "s://example.org/x.whl\n", "an address in a set-up file"),
+    ],
+)
+def test_every_house_rule_is_held(house: Path, file: str, text: str, breach: str) -> None:
+    append(house / file, text)
+    result = make(house, "house")
+    assert result.returncode != 0
+    assert breach in result.stdout

@@ -1,0 +1,87 @@
+"""House rules that no linter knows: names, docstrings, decision records, and nothing of this machine."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+VAGUE: Final = frozenset({"util", "utils", "helper", "helpers", "manager", "common", "base", "info", "misc"})
+LONGEST_RECORD: Final = 40  # lines of a decision record
+LONGEST_FILE: Final = 400  # lines of code that still are one thing; most are near a hundred
+MACHINE_PATH: Final = re.compile(r"(?<![\w.])/(?:work|farm|root|home/\w+)/")
+ADDRESS: Final = re.compile(r"https?://")
+WITHOUT_ADDRESSES: Final = re.compile(r"constraints|requirements|lock|Makefile|\.sh$|\.toml$|^\.ci/")
+THIS_FILE: Final = "tools/house_rules.py"
+
+
+def main() -> int:
+    """Print every breach; leave with 1 if there is one."""
+    breaches = [
+        breach for rule in (names, docstrings, records, lengths, machine) for breach in rule(_tracked())
+    ]
+    for breach in breaches:
+        print(breach)
+    return 1 if breaches else 0
+
+
+def names(files: list[Path]) -> Iterator[str]:
+    """A name that could stand for anything says nothing."""
+    for file in files:
+        for part in (*file.parent.parts, file.stem):
+            if part in VAGUE:
+                yield f"{file}: the name {part} says nothing; name what it is for"
+
+
+def docstrings(files: list[Path]) -> Iterator[str]:
+    """Every package and module of Maar says in one sentence what it is."""
+    for file in files:
+        if file.parts[:2] == ("src", "maar") and file.suffix == ".py":
+            text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+            first = (text or "").split("\n\n")[0]
+            if not first.endswith(".") or (file.name == "__init__.py" and text != first):
+                yield f"{file}: begin with one sentence that says what this is"
+
+
+def records(files: list[Path]) -> Iterator[str]:
+    """A decision record is numbered, in order, and short enough to be read."""
+    numbered = [file for file in files if file.parent == Path("docs/decisions") and file.suffix == ".md"]
+    for place, file in enumerate(sorted(numbered), start=1):
+        if not file.name.startswith(f"{place:04d}-"):
+            yield f"{file}: decision records are numbered without a gap; expected {place:04d}-"
+        if len(file.read_text(encoding="utf-8").splitlines()) > LONGEST_RECORD:
+            yield f"{file}: more than {LONGEST_RECORD} lines; say what was decided, why, and why not X"
+
+
+def lengths(files: list[Path]) -> Iterator[str]:
+    """A long file has more than one reason to change."""
+    for file in files:
+        if file.suffix == ".py" and len(file.read_text(encoding="utf-8").splitlines()) > LONGEST_FILE:
+            yield f"{file}: more than {LONGEST_FILE} lines; split it by reason to change"
+
+
+def machine(files: list[Path]) -> Iterator[str]:
+    """Nothing that only holds here: paths of one machine, addresses in set-up files."""
+    for file in files:
+        if str(file) == THIS_FILE or file.is_symlink():
+            continue
+        for number, line in enumerate(
+            file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1
+        ):
+            if MACHINE_PATH.search(line):
+                yield f"{file}:{number}: a path of one machine"
+            if ADDRESS.search(line) and WITHOUT_ADDRESSES.search(str(file)):
+                yield f"{file}:{number}: an address in a set-up file"
+
+
+def _tracked() -> list[Path]:
+    """Files that git knows, or would add."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [Path(name) for name in listed if Path(name).is_file()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
