@@ -9,29 +9,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = (
-    "src",
-    "tools",
-    "deploy",
-    "docs",
-    "examples",
-    "pyproject.toml",
-    "constraints.txt",
-    "Makefile",
-    "README.md",
-)
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
     """A copy of the project that a test may spoil."""
-    for part in PARTS:
-        source = ROOT / part
-        if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(source, tmp_path / part, symlinks=True, ignore=ignored)
-        elif source.exists():
-            shutil.copy(source, tmp_path / part)
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in listed.splitlines():
+        if (ROOT / name).exists():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tmp_path / name, follow_symlinks=False)
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     return tmp_path
 
@@ -39,7 +27,7 @@ def house(tmp_path: Path) -> Path:
 def make(house: Path, target: str) -> subprocess.CompletedProcess[str]:
     """Run a verb of the Makefile with the environment that runs this test, without setting it up anew."""
     venv = Path(sys.prefix)
-    command = ["make", target, f"VENV={venv}", f"--old-file={venv}/.ready", f"--assume-old={venv}/.ready"]
+    command = ["make", target, f"VENV={venv}", f"--assume-old={venv}/.ready"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(command, cwd=house, env=environment, capture_output=True, text=True, check=False)
 

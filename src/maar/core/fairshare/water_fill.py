@@ -79,7 +79,7 @@ def water_fill(budget: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: G
             to_share[is_short],
             weight[entries],
             floor[entries],
-            np.minimum(ceiling[entries], budget[group]),
+            np.minimum(ceiling[entries], budget[group] + 1),  # keeps sums small; nobody gets that much
             Groups.by_number((np.cumsum(is_short) - 1)[group]),
         )
         deserved[entries], on_floor[entries] = filled

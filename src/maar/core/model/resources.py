@@ -96,7 +96,9 @@ class Amounts(Mapping[str, int]):
         return len(self._by_name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self._by_name == other._by_name
+        if isinstance(other, Amounts):
+            return self._by_name == other._by_name
+        return isinstance(other, Mapping) and self._by_name == dict(other)
 
     def __hash__(self) -> int:
         if self._hash is None:
