@@ -1,4 +1,4 @@
-"""How commands fail: one sentence on standard error, an exit code, and never a stack trace."""
+"""How commands fail: a sentence for each thing on standard error, an exit code, and never a stack trace."""
 
 import os
 import sys
@@ -11,7 +11,11 @@ BUG: Final = 70
 
 
 class CommandError(Exception):
-    """Something the user can put right; its text says what and how."""
+    """What the user can put right: one sentence for each thing, saying what and how."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("\n".join(sentences))
+        self.sentences = sentences
 
 
 def run(app: typer.Typer, name: str) -> None:
@@ -19,16 +23,15 @@ def run(app: typer.Typer, name: str) -> None:
     try:
         app(prog_name=name)
     except CommandError as error:
-        _leave(str(error), FAILED)
+        _leave(error.sentences, FAILED)
     except Exception as error:
         if os.environ.get("MAAR_TRACE"):
             raise
-        _leave(
-            f"a bug in Maar: {type(error).__name__}: {error} (set MAAR_TRACE=1 to see where, and report it)",
-            BUG,
-        )
+        what = f"a bug in Maar: {type(error).__name__}: {error}"
+        _leave((f"{what} (set MAAR_TRACE=1 to see where, and report it)",), BUG)
 
 
-def _leave(sentence: str, code: int) -> None:
-    typer.echo(f"error: {sentence}", err=True)
+def _leave(sentences: tuple[str, ...], code: int) -> None:
+    for sentence in sentences:
+        typer.echo(f"error: {sentence}", err=True)
     sys.exit(code)

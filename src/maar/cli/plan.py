@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from maar.cli.failure import CommandError
-from maar.cli.files import Manifests, read_manifests
+from maar.cli.files import read_manifests
 from maar.core.fairshare import BadClaimError, FairShares, Share
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import PODS, roughly
@@ -30,26 +30,27 @@ def plan(
     Reads Nodes, Queues, PodGroups and Pods from manifests. Placing pods comes with the scheduling cycle.
     """
     manifests = read_manifests(files)
+    _say([f"warning: {warning}" for warning in manifests.warnings])
+    _say([f"note: {kind} ({count}): not read" for kind, count in manifests.left_out.items()])
+    if manifests.errors:
+        raise CommandError(*manifests.errors)
     try:
         shares = standing(manifests.objects)
     except BadClaimError as error:
         raise CommandError(str(error)) from None
-    _warn(manifests, shares)
+    _say([f"warning: set aside: {name}: {reason}" for name, reason in shares.set_aside.items()])
+    if not any(shares[ROOT].deserved.values()):
+        _say(["warning: no ready, schedulable node: there is nothing to share"])
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _ENDLESS  # a pipe cuts nothing off
     console.print(_table(shares))
 
 
-def _warn(manifests: Manifests, shares: FairShares) -> None:
-    """Say on standard error what looks wrong, so that standard output stays the plan."""
-    notes = [f"warning: {warning}" for warning in manifests.warnings]
-    notes += [f"warning: set aside: {name}: {reason}" for name, reason in shares.set_aside.items()]
-    notes += [f"note: {kind} ({count}): not read" for kind, count in manifests.left_out.items()]
-    if not any(shares[ROOT].deserved.values()):
-        notes.append("warning: no ready, schedulable node: there is nothing to share")
-    for note in notes:
-        typer.echo(note, err=True)
+def _say(sentences: list[str]) -> None:
+    """Speak on standard error, so that standard output stays the plan."""
+    for sentence in sentences:
+        typer.echo(sentence, err=True)
 
 
 def _table(shares: FairShares) -> Table:

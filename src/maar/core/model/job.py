@@ -74,6 +74,12 @@ class JobState(Record, frozen=True):
     last_transition_time: datetime | None = None
 
 
+class TaskState(Record, frozen=True):
+    """How many pods of a task are in each phase."""
+
+    phase: dict[str, int] = {}
+
+
 class JobStatus(Record, frozen=True):
     """How far the job has come."""
 
@@ -87,7 +93,7 @@ class JobStatus(Record, frozen=True):
     unknown: int = 0
     version: int = 0
     retry_count: int = 0
-    task_status_count: dict[str, dict[str, dict[str, int]]] = {}
+    task_status_count: dict[str, TaskState] = {}
 
 
 class Job(Object, frozen=True, tag="Job"):

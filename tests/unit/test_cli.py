@@ -1,0 +1,125 @@
+"""The command line as its users meet it: the real programs, their words and their exit codes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests/golden"
+BIN = Path(sys.prefix) / "bin"
+QUEUE = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: q},"
+
+
+def run(*command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    program = [str(BIN / command[0]), *command[1:]]
+    return subprocess.run(
+        program, input=stdin, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def refused(stdin: str) -> str:
+    result = run("maar", "plan", "-f", "-", stdin=stdin)
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return result.stderr.strip()
+
+
+@pytest.mark.parametrize("program", ["maar", "vcctl", "kubectl-maar"])
+def test_every_program_says_its_version(program: str) -> None:
+    result = run(program, "version")
+    assert (result.returncode, result.stdout) == (0, "maar 0.1.0\n")
+
+
+def test_the_plan_of_the_small_example_is_drawn() -> None:
+    result = run("maar", "plan", "-f", "examples/small")
+    assert result.returncode == 0
+    assert result.stderr == ""
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines == (GOLDEN / "plan-small.txt").read_text(encoding="utf-8").splitlines()
+    assert max(map(len, lines)) <= 100
+
+
+def test_the_manifests_are_the_custom_resource_definitions() -> None:
+    result = run("maar", "manifests")
+    assert result.returncode == 0
+    names = [document["metadata"]["name"] for document in yaml.safe_load_all(result.stdout)]
+    assert names == [
+        "commands.bus.volcano.sh",
+        "jobs.batch.volcano.sh",
+        "podgroups.scheduling.volcano.sh",
+        "queues.scheduling.volcano.sh",
+    ]
+
+
+def test_a_misspelt_field_is_named_and_the_rest_is_planned() -> None:
+    queue = f"{QUEUE} spec: {{wieght: 3}}}}"
+    result = run("maar", "plan", "-f", "-", "-f", "examples/small", stdin=queue)
+    assert result.returncode == 0
+    assert "Queue q: unknown field spec.wieght (did you mean weight?)" in result.stderr
+    assert "├─ q " in result.stdout
+
+
+def test_a_queue_without_its_parent_is_set_aside_and_the_rest_is_planned() -> None:
+    queue = f"{QUEUE} spec: {{parent: gone}}}}"
+    result = run("maar", "plan", "-f", "-", "-f", "examples/small", stdin=queue)
+    assert result.returncode == 0
+    assert "set aside: q: queue q has a parent that does not exist: create queue gone" in result.stderr
+    assert "research" in result.stdout
+
+
+def test_lists_are_taken_apart_and_other_kinds_are_counted() -> None:
+    items = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]}"
+    result = run("maar", "plan", "-f", "-", stdin=items)
+    assert result.returncode == 0
+    assert "note: ConfigMap (1): not read" in result.stderr
+    assert "no ready, schedulable node" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("stdin", "sentence"),
+    [
+        ("kind: [", "error: standard input: not YAML: while parsing"),
+        ("- 1", "error: standard input, document 1: not an object of Kubernetes: it has no kind"),
+        (
+            f"---\n---\n{QUEUE} spec: {{capability: {{cpu: 2c}}}}}}",
+            "error: standard input, document 2: Queue q: spec.capability.cpu: '2c' is not a quantity",
+        ),
+        (
+            "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: 1}]}}",
+            "document 1: Pod p: spec.containers[0].name: expected `str`, got `int`",
+        ),
+        (
+            "{apiVersion: v1, kind: Pod, metadata: 3}",
+            "document 1: Pod without a name: metadata: expected `object`",
+        ),
+        ("{apiVersion: v1, kind: Pod}", "document 1: Pod: metadata.name is missing"),
+        (
+            f"{QUEUE} spec: {{weight: 0}}}}",
+            "error: queue q: weight 0 is out of range: a weight is 1 to 65535",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(stdin: str, sentence: str) -> None:
+    assert sentence in refused(stdin)
+
+
+def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert "nowhere.yaml: there is no such file or folder" in run("maar", "plan", "-f", "nowhere.yaml").stderr
+    assert "the folder has no .yaml, .yml, .json files" in run("maar", "plan", "-f", str(tmp_path)).stderr
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    assert "binary.yaml: cannot be read" in run("maar", "plan", "-f", str(tmp_path)).stderr
+
+
+def test_a_wrong_command_line_leaves_with_2() -> None:
+    assert run("maar", "paln").returncode == 2
+    assert run("maar", "plan").returncode == 2
+
+
+def test_a_reader_that_leaves_early_sees_no_error() -> None:
+    piped = f"{BIN / 'maar'} manifests | head -n 1"
+    result = subprocess.run(["sh", "-c", piped], capture_output=True, text=True, check=False)
+    assert result.stderr == ""
