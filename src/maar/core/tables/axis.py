@@ -1,0 +1,43 @@
+"""The resource axis: every resource name has a row, the same in every table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from maar.core.model.resources import CPU, MEMORY, PODS, Resources
+
+Needs = tuple[tuple[int, int], ...]  # (resource row, amount) of what is asked for, and only that
+
+_FIRST: Final = (CPU, MEMORY, PODS)
+LARGEST_REQUEST: Final = 2**48  # more than any node has; a sum of many still fits in 64 bits
+
+
+@dataclass
+class ResourceAxis:
+    """Rows by resource name; it only ever grows."""
+
+    names: list[str] = field(default_factory=lambda: list(_FIRST))
+    row: dict[str, int] = field(default_factory=lambda: {name: row for row, name in enumerate(_FIRST)})
+
+    def needs(self, amounts: Mapping[str, int]) -> Needs:
+        """Lay amounts out on the axis; what is 0 asks for nothing."""
+        return tuple(
+            (self._row_of(name), min(amount, LARGEST_REQUEST))
+            for name, amount in sorted(amounts.items())
+            if amount
+        )
+
+    def column(self, amounts: Mapping[str, int]) -> list[int]:
+        """Lay amounts out as one number per resource of the axis."""
+        rows = {self._row_of(name): amount for name, amount in amounts.items()}
+        return [rows.get(row, 0) for row in range(len(self.names))]
+
+    def amounts(self, column: list[int]) -> Resources:
+        """Give the amounts of a column their names back; nothing is left out but what is 0."""
+        return Resources({self.names[row]: amount for row, amount in enumerate(column) if amount})
+
+    def _row_of(self, name: str) -> int:
+        if name not in self.row:
+            self.row[name] = len(self.names)
+            self.names.append(name)
+        return self.row[name]

@@ -1,0 +1,110 @@
+"""The rows of the tables: pods, pod groups, nodes and queues as decisions read them.
+
+Nodes and queues carry one number per resource of the axis; pods carry what they ask for through their shape.
+"""
+
+from dataclasses import dataclass, field
+
+from maar.core.model.node import Taint
+from maar.core.model.pod_group import PodGroupPhase
+from maar.core.model.queue import Queue
+from maar.core.tables.axis import Needs
+from maar.core.tables.shapes import Labels, Shape
+
+Column = list[int]  # [R]
+
+
+@dataclass(slots=True, eq=False)
+class NodeRow:
+    """A node: what it has, what is on it, and what will be once the leaving are gone and promises kept."""
+
+    index: int
+    name: str
+    labels: dict[str, str]
+    taints: tuple[Taint, ...]
+    is_ready: bool
+    is_schedulable: bool
+    allocatable: Column
+    now: Column  # held by pods on it, the terminating included
+    later: Column  # held by pods on it that stay, and by pods it is promised to
+    pods: "dict[str, PodRow]" = field(default_factory=dict)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether pods may be placed on it."""
+        return self.is_ready and self.is_schedulable
+
+
+@dataclass(slots=True, eq=False)
+class PodRow:
+    """A pod, with what decisions ask about it."""
+
+    key: str
+    namespace: str
+    group_key: str  # empty: it names no group
+    shape: Shape
+    labels: Labels
+    priority: int
+    number: int  # the digits its name ends in
+    created: float
+    task: str
+    node_name: str
+    nominated: str
+    is_live: bool  # neither succeeded nor failed
+    is_running: bool
+    has_succeeded: bool
+    is_terminating: bool
+    is_gated: bool
+    is_critical: bool  # system-critical, or in kube-system
+    never_preempts: bool
+    preemptable: str | None
+    evicted_for: str
+    is_ours: bool  # of our scheduler
+    order: tuple[int, int, float, str] = (0, 0, 0.0, "")
+    group: "GroupRow | None" = None
+    counted: "Counted | None" = None
+
+
+@dataclass(slots=True, eq=False)
+class Counted:
+    """Where a pod has been counted, so that it can be taken out again whatever has changed since."""
+
+    node: NodeRow | None
+    on_now: bool
+    on_later: bool
+    leaf: "QueueRow | None"
+    is_used: bool
+    is_status_used: bool
+    budget: int  # +1: its room was added to the budget, -1: taken from it
+
+
+@dataclass(slots=True, eq=False)
+class GroupRow:
+    """A pod group and its pods."""
+
+    key: str
+    namespace: str
+    queue_name: str
+    min_member: int
+    min_task_member: dict[str, int]
+    min_resources: Needs | None
+    priority: int
+    phase: PodGroupPhase
+    created: float
+    preemptable: str | None
+    unschedulable_since: float | None
+    pods: dict[str, PodRow] = field(default_factory=dict)
+    leaf: "QueueRow | None" = None
+
+
+@dataclass(slots=True, eq=False)
+class QueueRow:
+    """A queue: its object, and for a leaf what its pods hold."""
+
+    queue: Queue
+    index: int = -1  # its column in the tree; -1 while it is set aside
+    is_leaf: bool = False
+    used: Column = field(default_factory=list)
+    status_used: Column = field(default_factory=list)
+    groups: dict[str, GroupRow] = field(default_factory=dict)
+    namespaces: dict[str, Column] = field(default_factory=dict)  # what each namespace uses here

@@ -1,0 +1,95 @@
+"""Shapes: pods with equal requests and constraints are one shape, and are filtered and scored once."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from maar.core.model.affinity import Affinity, Toleration, TopologySpreadConstraint
+from maar.core.model.pod import Pod
+from maar.core.tables.axis import Needs, ResourceAxis
+
+Port = tuple[str, str, int]  # address (empty: all), protocol, number
+Labels = tuple[tuple[str, str], ...]
+
+_ALL_ADDRESSES: Final = "0.0.0.0"  # noqa: S104 (a way to write it, not a place to listen)
+_MOST_SHAPES: Final = 10_000  # beyond that, forgotten and made again when they come back
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What bears on where a pod can go; pods of one shape go to the same places."""
+
+    needs: Needs
+    node_selector: Labels = ()
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    spread: tuple[TopologySpreadConstraint, ...] = ()
+    ports: tuple[Port, ...] = ()
+    claims: tuple[str, ...] = ()  # keys of the volume claims it mounts
+    has_resource_claims: bool = False
+
+    @cached_property
+    def asks_for_nothing(self) -> bool:
+        """Whether the pod asks for no resource but its own place."""
+        return len(self.needs) == 1
+
+    @cached_property
+    def minds_neighbours(self) -> bool:
+        """Whether other pods bear on where it can go, beyond the room they take."""
+        near = self.affinity is not None and (self.affinity.pod_affinity or self.affinity.pod_anti_affinity)
+        return bool(near or self.spread or self.ports)
+
+
+@dataclass
+class Shapes:
+    """All shapes seen; equal pods get the same one."""
+
+    axis: ResourceAxis
+    _known: dict[object, Shape] = field(default_factory=dict)
+
+    def of(self, pod: Pod) -> Shape:
+        """Find or make the shape of a pod."""
+        spec = pod.spec
+        ports = tuple(
+            ("" if port.host_ip == _ALL_ADDRESSES else port.host_ip, port.protocol, port.host_port)
+            for container in spec.containers
+            for port in container.ports
+            if port.host_port
+        )
+        needs, selector = self.axis.needs(pod.request), tuple(sorted(spec.node_selector.items()))
+        claims = _claims(pod) if spec.volumes else ()
+        constraints = spec.affinity or spec.topology_spread_constraints
+        text = (
+            msgspec.msgpack.encode((spec.affinity, spec.topology_spread_constraints)) if constraints else b""
+        )
+        key = (needs, selector, spec.tolerations, ports, claims, bool(spec.resource_claims), text)
+        shape = self._known.get(key)
+        if shape is None:
+            if len(self._known) >= _MOST_SHAPES:
+                self._known.clear()
+            shape = self._known[key] = Shape(
+                needs=needs,
+                node_selector=selector,
+                affinity=spec.affinity,
+                tolerations=spec.tolerations,
+                spread=spec.topology_spread_constraints,
+                ports=ports,
+                claims=claims,
+                has_resource_claims=bool(spec.resource_claims),
+            )
+        return shape
+
+
+def _claims(pod: Pod) -> tuple[str, ...]:
+    """The claims a pod mounts; that of an ephemeral volume is named after pod and volume."""
+    namespace = pod.metadata.namespace or "default"
+    names = [
+        volume.persistent_volume_claim.claim_name
+        if volume.persistent_volume_claim
+        else f"{pod.metadata.name}-{volume.name}"
+        for volume in pod.spec.volumes
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None
+    ]
+    return tuple(f"{namespace}/{name}" for name in names)
