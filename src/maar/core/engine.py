@@ -1,1 +1,25 @@
 """The engine every driver runs: events are fed to it and it decides."""
+
+from collections.abc import Iterable
+
+from maar.core.cycle.decide import decide
+from maar.core.model.events import Event
+from maar.core.model.plan import Plan
+from maar.core.policy.configuration import DEFAULT, Configuration
+from maar.core.tables.tables import Tables
+
+
+class Engine:
+    """A cluster as events tell it, and what to do about it."""
+
+    def __init__(self, configuration: Configuration = DEFAULT, scheduler_name: str = "volcano") -> None:
+        self.configuration = configuration
+        self.tables = Tables(scheduler_name=scheduler_name)
+
+    def feed(self, events: Iterable[Event]) -> None:
+        """Learn what has happened."""
+        self.tables.feed(events)
+
+    def decide(self, now: float) -> Plan:
+        """Decide what to do now; deciding changes nothing by itself."""
+        return decide(self.tables, self.configuration, now)

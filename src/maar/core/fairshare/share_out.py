@@ -1,6 +1,6 @@
 """The whole tree: claims roll up, budgets flow down. Columns are [R, Q], resource by queue."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,12 +27,21 @@ class ClaimColumns:
     request: Ints  # [R, Q] of leaves
 
     @classmethod
-    def of(cls, tree: QueueTree, total: Mapping[str, int], also: Iterable[str] = ()) -> "ClaimColumns":
-        """Lay the claims of a tree out in columns; percentages become amounts of the total."""
+    def of(
+        cls,
+        tree: QueueTree,
+        total: Mapping[str, int],
+        also: Iterable[str] = (),
+        order: Sequence[str] | None = None,
+    ) -> "ClaimColumns":
+        """Lay the claims of a tree out in columns; percentages become amounts of the total.
+
+        The resources are all that are named, sorted, unless an order is given that has them all.
+        """
         named = {*total, *also}
-        for claim in tree.claims:
+        for claim in tree.claims if order is None else ():
             named.update(claim.guarantee, claim.percentage, claim.capability, claim.request)
-        resources = tuple(sorted(named))
+        resources = tuple(sorted(named) if order is None else order)
         row = {resource: index for index, resource in enumerate(resources)}
         shape = (len(resources), len(tree.claims))
         guarantee, request = np.zeros(shape, np.int64), np.zeros(shape, np.int64)

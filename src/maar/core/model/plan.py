@@ -40,6 +40,8 @@ class GroupOutcome(Record, frozen=True):
 
     phase: PodGroupPhase
     held: Held | None = None
+    message: str = ""
+    is_unschedulable: bool = False
 
 
 class Plan(Record, frozen=True):

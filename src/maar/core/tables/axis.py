@@ -27,14 +27,21 @@ class ResourceAxis:
             if amount
         )
 
+    def zeros(self) -> list[int]:
+        """A column with nothing in it."""
+        return [0] * len(self.names)
+
     def column(self, amounts: Mapping[str, int]) -> list[int]:
         """Lay amounts out as one number per resource of the axis."""
         rows = {self._row_of(name): amount for name, amount in amounts.items()}
-        return [rows.get(row, 0) for row in range(len(self.names))]
+        column = self.zeros()
+        for row, amount in rows.items():
+            column[row] = amount
+        return column
 
     def amounts(self, column: list[int]) -> Resources:
-        """Give the amounts of a column their names back; nothing is left out but what is 0."""
-        return Resources({self.names[row]: amount for row, amount in enumerate(column) if amount})
+        """Give the amounts of a column their names back."""
+        return Resources(dict(zip(self.names, column, strict=False)))
 
     def _row_of(self, name: str) -> int:
         if name not in self.row:

@@ -1,6 +1,6 @@
 """The rows of the tables: pods, pod groups, nodes and queues as decisions read them.
 
-Nodes and queues carry one number per resource of the axis; pods carry what they ask for through their shape.
+Nodes, queues and groups carry one number per resource of the axis; pods ask through their shape.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,6 @@ Column = list[int]  # [R]
 class NodeRow:
     """A node: what it has, what is on it, and what will be once the leaving are gone and promises kept."""
 
-    index: int
     name: str
     labels: dict[str, str]
     taints: tuple[Taint, ...]
@@ -27,6 +26,7 @@ class NodeRow:
     allocatable: Column
     now: Column  # held by pods on it, the terminating included
     later: Column  # held by pods on it that stay, and by pods it is promised to
+    index: int = -1  # its place among the nodes by name
     pods: "dict[str, PodRow]" = field(default_factory=dict)
 
     @property
@@ -44,7 +44,8 @@ class PodRow:
     group_key: str  # empty: it names no group
     shape: Shape
     labels: Labels
-    priority: int
+    stated_priority: int | None
+    priority_class: str
     number: int  # the digits its name ends in
     created: float
     task: str
@@ -59,19 +60,20 @@ class PodRow:
     never_preempts: bool
     preemptable: str | None
     evicted_for: str
-    is_ours: bool  # of our scheduler
-    order: tuple[int, int, float, str] = (0, 0, 0.0, "")
+    is_ours: bool  # for our scheduler to place
+    priority: int = 0
+    order: tuple[int, int, float, str] = (0, 0, 0.0, "")  # higher priority first, then the lower number
     group: "GroupRow | None" = None
     counted: "Counted | None" = None
 
 
 @dataclass(slots=True, eq=False)
 class Counted:
-    """Where a pod has been counted, so that it can be taken out again whatever has changed since."""
+    """Where a pod is counted, so that it can be taken out again whatever has changed since."""
 
-    node: NodeRow | None
-    on_now: bool
-    on_later: bool
+    node: NodeRow
+    is_now: bool  # on the node
+    is_later: bool  # and staying, or promised
     leaf: "QueueRow | None"
     is_used: bool
     is_status_used: bool
@@ -88,23 +90,34 @@ class GroupRow:
     min_member: int
     min_task_member: dict[str, int]
     min_resources: Needs | None
-    priority: int
+    priority_class: str
     phase: PodGroupPhase
     created: float
     preemptable: str | None
     unschedulable_since: float | None
+    priority: int = 0
     pods: dict[str, PodRow] = field(default_factory=dict)
     leaf: "QueueRow | None" = None
+    asked: Column = field(default_factory=list)  # of its leaf: the larger of minResources and live pods
+    admitted: Column = field(default_factory=list)  # of its leaf, while it is admitted
+    counted_in: "QueueRow | None" = None  # where asked and admitted were added
 
 
 @dataclass(slots=True, eq=False)
 class QueueRow:
-    """A queue: its object, and for a leaf what its pods hold."""
+    """A queue: its object, and for a leaf what its groups and pods ask for, hold and were let in with."""
 
     queue: Queue
     index: int = -1  # its column in the tree; -1 while it is set aside
     is_leaf: bool = False
     used: Column = field(default_factory=list)
     status_used: Column = field(default_factory=list)
+    asked: Column = field(default_factory=list)
+    admitted: Column = field(default_factory=list)
     groups: dict[str, GroupRow] = field(default_factory=dict)
     namespaces: dict[str, Column] = field(default_factory=dict)  # what each namespace uses here
+
+    @property
+    def name(self) -> str:
+        """The queue's name."""
+        return self.queue.metadata.name

@@ -1,0 +1,27 @@
+"""Finds the plugins that other installed distributions provide."""
+
+from collections.abc import Mapping
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final
+
+from maar.core.policy.opinions import Opinions, PluginFactory
+
+GROUP: Final = "maar.plugins"
+
+
+def find_plugins() -> dict[str, PluginFactory]:
+    """Find plugins by name; each is loaded when it is first made, so one that is broken harms nobody else."""
+    found: dict[str, list[EntryPoint]] = {}
+    for entry_point in entry_points(group=GROUP):
+        found.setdefault(entry_point.name, []).append(entry_point)
+    return {name: partial(_make, providers) for name, providers in sorted(found.items())}
+
+
+def _make(providers: list[EntryPoint], arguments: Mapping[str, object]) -> Opinions:
+    """Load a plugin and make it; a name that two distributions provide is nobody's."""
+    if len(providers) > 1:
+        values = ", ".join(sorted(provider.value for provider in providers))
+        raise ImportError(f"more than one distribution provides it: {values}; uninstall all but one")
+    factory: PluginFactory = providers[0].load()
+    return factory(arguments)

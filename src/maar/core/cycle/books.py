@@ -1,0 +1,174 @@
+"""The books of a cycle: what every queue may use, uses and holds, and whether it may use more."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maar.core.fairshare.dominant import held as held_columns
+from maar.core.fairshare.dominant import roll_up_used
+from maar.core.fairshare.share_out import ClaimColumns, ShareColumns, share_columns
+from maar.core.fairshare.tree import QueueTree
+from maar.core.tables.axis import Needs
+from maar.core.tables.rows import Column, QueueRow
+from maar.core.tables.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """What stands in the way of a queue using more: at which queue, of what, how much is wanted and there."""
+
+    queue: int
+    resource: int
+    wanted: int
+    available: int
+
+
+class Books:
+    """Queues by their column in the tree; every table is a list of columns, one number per resource."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tree: QueueTree = tables.tree
+        self.rows: list[QueueRow] = tables.rows
+        self.total = _total(tables)
+        self.claims = _claims(tables, self.total)
+        self.shares: ShareColumns = share_columns(self.tree, self.claims)
+        self.parent: list[int] = self.tree.parent.tolist()
+        self.paths = _paths(self.parent)  # from a queue up to below the root
+        self.deserved: list[Column] = self.shares.deserved.T.tolist()
+        self.real: list[Column] = self.shares.real_capability.T.tolist()
+        self.guarantee: list[Column] = self.shares.guarantee.T.tolist()
+        self.own: list[Column] = np.minimum(self.claims.guarantee, self.shares.guarantee).T.tolist()
+        used = np.array([row.used for row in self.rows], np.int64).T  # [R, Q]
+        held = held_columns(self.tree, used, self.shares.guarantee, self.claims.guarantee)
+        self.used: list[Column] = roll_up_used(self.tree, used).T.tolist()
+        self.held: list[Column] = held.T.tolist()
+        self.held_below: list[Column] = _sums_below(self.tree, held).T.tolist()
+        self.weight = [row.queue.spec.weight for row in self.rows]
+
+    def use(self, leaf: int, needs: Needs, sign: int) -> None:
+        """Let a leaf and all above it use more, or less."""
+        for queue in self.paths[leaf]:
+            column = self.used[queue]
+            for resource, amount in needs:
+                column[resource] += sign * amount
+        root = self.used[0]
+        for resource, amount in needs:
+            root[resource] += sign * amount
+            self._hold(leaf, resource)
+
+    def _hold(self, leaf: int, resource: int) -> None:
+        queue, now = leaf, max(self.used[leaf][resource], self.guarantee[leaf][resource])
+        while change := now - self.held[queue][resource]:
+            self.held[queue][resource] = now
+            if not queue:
+                return
+            queue = self.parent[queue]
+            self.held_below[queue][resource] += change
+            now = max(self.own[queue][resource], self.held_below[queue][resource])
+
+    def beyond(self, leaf: int, needs: Needs, limits: Sequence[Column]) -> Short | None:
+        """Find where the leaf or a queue above it would pass a limit by using this much more."""
+        for queue in self.paths[leaf]:
+            used, limit = self.used[queue], limits[queue]
+            for resource, amount in needs:
+                if used[resource] + amount > limit[resource]:
+                    return Short(queue, resource, amount, max(0, limit[resource] - used[resource]))
+        return None
+
+    def gives_away(self, leaf: int, needs: Needs) -> Short | None:
+        """Find where using this much more would take what is reserved for a sibling.
+
+        Where it raises what a queue of the path holds, it and its siblings together may hold no more than
+        their parent's real capability.
+        """
+        for resource, amount in needs:
+            queue = leaf
+            more = (
+                max(self.used[leaf][resource] + amount, self.guarantee[leaf][resource])
+                - self.held[leaf][resource]
+            )
+            while more > 0 and queue:
+                parent = self.parent[queue]
+                together, room = self.held_below[parent][resource], self.real[parent][resource]
+                if together + more > room:
+                    return Short(parent, resource, amount, max(0, amount - (together + more - room)))
+                more = max(self.own[parent][resource], together + more) - self.held[parent][resource]
+                queue = parent
+        return None
+
+    def gives_away_since(self, leaf: int, needs: Needs, held_before: Mapping[int, Column]) -> list[int]:
+        """The resources of which using this much more would take what is reserved for a sibling.
+
+        What counts as raised is against what was held before, so that victims under the same queue make room.
+        """
+        broken = []
+        for resource, amount in needs:
+            queue = leaf
+            now = max(self.used[leaf][resource] + amount, self.guarantee[leaf][resource])
+            while queue:
+                parent = self.parent[queue]
+                together = self.held_below[parent][resource] + now - self.held[queue][resource]
+                if now > held_before[queue][resource] and together > self.real[parent][resource]:
+                    broken.append(resource)
+                    break
+                now, queue = max(self.own[parent][resource], together), parent
+        return broken
+
+    def share(self, queue: int, used: Column | None = None, resources: Sequence[int] | None = None) -> float:
+        """Used of deserved on the resource where that is largest."""
+        largest, deserved = 0.0, self.deserved[queue]
+        column = self.used[queue] if used is None else used
+        for resource in range(len(column)) if resources is None else resources:
+            amount = column[resource]
+            if amount > 0:
+                if not deserved[resource]:
+                    return float("inf")
+                largest = max(largest, amount / deserved[resource])
+        return largest
+
+    def dominant(self, used: Sequence[int], weight: int = 1) -> float:
+        """Used of the cluster's total on the resource where that is largest, per weight."""
+        largest = 0.0
+        for resource, amount in enumerate(used):
+            if amount > 0:
+                if self.total[resource] <= 0:
+                    return float("inf")
+                largest = max(largest, amount / (self.total[resource] * weight))
+        return largest
+
+
+def _total(tables: Tables) -> Column:
+    """The root's budget: what usable nodes have, less what outsiders hold, plus ours on closed nodes."""
+    total = list(tables.budget)
+    for node in tables.node_list:
+        if node.is_usable:
+            for resource, amount in enumerate(node.allocatable):
+                total[resource] += amount
+    return [max(0, amount) for amount in total]
+
+
+def _claims(tables: Tables, total: Column) -> ClaimColumns:
+    """What the queues claim now: the declared request of a leaf, or what its groups ask for."""
+    names = tables.axis.names
+    fixed = ClaimColumns.of(tables.tree, dict(zip(names, total, strict=True)), order=names)
+    request = fixed.request.copy()
+    for row in tables.rows:
+        if row.is_leaf and row.queue.spec.request is None:
+            request[:, row.index] = row.asked
+    return ClaimColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
+
+
+def _paths(parent: list[int]) -> list[tuple[int, ...]]:
+    paths: list[tuple[int, ...]] = [()]
+    for queue in range(1, len(parent)):
+        paths.append((queue, *paths[parent[queue]]))
+    return paths
+
+
+def _sums_below(tree: QueueTree, held: "np.typing.NDArray[np.int64]") -> "np.typing.NDArray[np.int64]":
+    """What the children of every queue hold together. [R, Q]"""
+    sums = np.zeros_like(held)
+    for level in tree.levels:
+        sums[:, level.parents] = np.add.reduceat(held[:, level.queues], level.starts, axis=1)
+    return sums

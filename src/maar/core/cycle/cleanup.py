@@ -1,0 +1,28 @@
+"""Cleanup: in an overused queue, jobs that have been starving too long give up what they hold."""
+
+from maar.core.cycle.state import Eviction, State
+
+
+def cleanup(state: State) -> None:
+    """Evict the pods of starving groups for which nothing is being freed: they can do no work."""
+    books = state.books
+    for row in books.rows:
+        if not row.is_leaf or all(
+            used <= deserved
+            for used, deserved in zip(books.used[row.index], books.deserved[row.index], strict=True)
+        ):
+            continue
+        promised = {pod.group_key for pod, _ in state.promised.values()}
+        for group_row in sorted(row.groups.values(), key=lambda one: (one.created, one.key)):
+            since = group_row.unschedulable_since
+            if (
+                since is None
+                or state.now - since <= state.configuration.grace_seconds
+                or group_row.key in promised
+            ):
+                continue
+            group = state.group(group_row)
+            if not group.is_ready:
+                for pod in sorted(state.holders(group), key=lambda one: one.order):
+                    state.evict(pod)
+                    state.evictions.append(Eviction(pod, None, "cleanup"))

@@ -1,0 +1,33 @@
+"""One cycle: a snapshot in, a plan out. The same snapshot gives the same plan."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from maar.core.cycle.allocate import allocate, backfill
+from maar.core.cycle.cleanup import cleanup
+from maar.core.cycle.enqueue import enqueue
+from maar.core.cycle.outcome import plan_of
+from maar.core.cycle.preempt import preempt
+from maar.core.cycle.reclaim import reclaim
+from maar.core.cycle.state import State
+from maar.core.model.plan import Plan
+from maar.core.policy.configuration import Configuration
+from maar.core.tables.tables import Tables
+
+ACTIONS: Final[Mapping[str, Callable[[State], None]]] = {
+    "enqueue": enqueue,
+    "allocate": allocate,
+    "backfill": backfill,
+    "reclaim": reclaim,
+    "preempt": preempt,
+    "cleanup": cleanup,
+}
+
+
+def decide(tables: Tables, configuration: Configuration, now: float) -> Plan:
+    """Decide for the whole cluster; the tables stay as they are."""
+    tables.settle()  # 1. bring what hangs on the tree up to date
+    state = State(tables, configuration, now)  # 2. share the cluster out, see promises as kept
+    for action in configuration.actions:  # 3. act, in the configured order
+        ACTIONS[action](state)
+    return plan_of(state)  # 4. write it down, with reasons

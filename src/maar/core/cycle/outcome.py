@@ -1,0 +1,193 @@
+"""The plan of a cycle: what was decided, as a value."""
+
+from math import inf
+
+from maar.core.cycle.explain import reason_of, sentence
+from maar.core.cycle.state import GroupState, State
+from maar.core.fairshare.certificate import CONSTRAINTS
+from maar.core.model.metadata import Condition
+from maar.core.model.plan import Constraint, GroupOutcome, NamespaceStanding, Plan, QueueStanding
+from maar.core.model.pod_group import PodGroupPhase
+from maar.core.model.queue import ROOT, QueueState
+from maar.core.model.resources import Resources
+from maar.core.model.writes import Bind, Evict, Nominate
+from maar.core.tables.rows import Column, GroupRow, QueueRow
+
+
+def plan_of(state: State) -> Plan:
+    """Write down what a cycle has decided."""
+    nodes = state.room.nodes
+    return Plan(
+        queues=_standings(state),
+        binds=tuple([Bind(pod=key, node=nodes[node].name) for key, (_, node) in state.bound.items()]),
+        evictions=tuple(
+            Evict(
+                pod=one.pod.key,
+                action=one.action,
+                beneficiary=one.beneficiary.key if one.beneficiary else None,
+            )
+            for one in state.evictions
+        ),
+        nominations=tuple(
+            Nominate(pod=key, node=nodes[node].name) for key, (_, node) in state.promised.items()
+        ),
+        pod_groups=_outcomes(state),
+    )
+
+
+def _outcomes(state: State) -> dict[str, GroupOutcome]:
+    """What becomes of every group that the cycle looked at, or that is not where it should be."""
+    groups = {group.row.key: group for group in state.touched()}
+    for row in state.tables.waiting.values():
+        groups.setdefault(row.key, state.group(row))
+    outcomes = {}
+    for key, group in groups.items():
+        held = reason_of(state, group)
+        message = sentence(state, held) if held is not None else ""
+        outcomes[key] = GroupOutcome(
+            phase=_phase(state, group), held=held, message=message, is_unschedulable=group.was_unschedulable
+        )
+    return outcomes
+
+
+def _phase(state: State, group: GroupState) -> PodGroupPhase:
+    """The phase that the pods on nodes give, those bound in this cycle included."""
+    row = group.row
+    if row.phase == "Completed":
+        return "Completed"
+    there = [
+        pod
+        for pod in row.pods.values()
+        if (pod.node_name and pod.key not in state.gone) or pod.key in state.bound
+    ]
+    if group.was_unschedulable and any(pod.is_running for pod in there):
+        return "Unknown"
+    if there and len(there) >= row.min_member:
+        return "Running" if any(pod.is_live for pod in there) else "Completed"
+    return "Inqueue" if group.phase == "Inqueue" else "Pending"
+
+
+def phase_at_rest(row: GroupRow) -> PodGroupPhase:
+    """The phase of a group that no cycle had to look at."""
+    there = [pod for pod in row.pods.values() if pod.node_name]
+    if row.phase != "Completed" and there and len(there) >= row.min_member:
+        return "Running" if any(pod.is_live for pod in there) else "Completed"
+    return row.phase
+
+
+def _standings(state: State) -> dict[str, QueueStanding]:
+    books, axis = state.books, state.tables.axis
+    status_used, preempting = _rolled_up(state), _preempting(state)
+    states = _states(state)
+    standings = {}
+    for row in books.rows:
+        index = row.index
+        deserved = books.deserved[index]
+        allocated = [max(0, have - freed) for have, freed in zip(deserved, preempting[index], strict=True)]
+        standings[row.name] = QueueStanding(
+            deserved=axis.amounts(deserved),
+            real_capability=axis.amounts(books.real[index]),
+            allocated=axis.amounts(allocated),
+            used=axis.amounts(status_used[index]),
+            preempting=axis.amounts(preempting[index]),
+            share=books.share(index, status_used[index]) if row.name != ROOT else 0.0,
+            state=states[index],
+            binding={} if row.name == ROOT else _binding(state, index),
+            conditions=_conditions(state, row),
+            namespaces=_namespaces(state, row) if row.is_leaf else {},
+        )
+    for name, why in state.tables.set_aside.items():
+        nothing = Resources()
+        aside = Condition(type="SetAside", status="True", reason="QueueSetAside", message=why)
+        standings[name] = QueueStanding(
+            deserved=nothing, real_capability=nothing, allocated=nothing, used=nothing, preempting=nothing,
+            share=0.0, state="Open", conditions=(aside,),
+        )  # fmt: skip
+    return standings
+
+
+def _binding(state: State, index: int) -> dict[str, Constraint]:
+    codes = state.books.shares.binding[:, index].tolist()
+    names = state.tables.axis.names
+    interesting = [
+        row for row, total in enumerate(state.books.total) if total or state.books.shares.request[row, index]
+    ]
+    return {names[row]: CONSTRAINTS[codes[row]] for row in interesting}
+
+
+def _conditions(state: State, row: QueueRow) -> tuple[Condition, ...]:
+    if not state.books.shares.reduced[row.index]:
+        return ()
+    guarantee = state.tables.axis.amounts(state.books.guarantee[row.index])
+    message = f"not all guarantees can hold; {guarantee} of this queue's is in force"
+    return (Condition(type="GuaranteeReduced", status="True", reason="GuaranteeReduced", message=message),)
+
+
+def _namespaces(state: State, row: QueueRow) -> dict[str, NamespaceStanding]:
+    """How the namespaces stood when the cycle began: the numbers their order was taken from."""
+    weights, books = state.tables.namespace_weights, state.books
+    names = {*row.namespaces, *(group.namespace for group in row.groups.values())}
+    standings = {}
+    for name in sorted(names):
+        used, weight = row.namespaces.get(name) or [], weights.get(name, 1)
+        standings[name] = NamespaceStanding(
+            weight=weight, used=state.tables.axis.amounts(used), share=books.dominant(used, weight)
+        )
+    return standings
+
+
+def _rolled_up(state: State) -> list[Column]:
+    books = state.books
+    columns = [[0] * len(books.total) for _ in books.rows]
+    for row in books.rows:
+        if row.is_leaf and any(row.status_used):
+            for queue in (*books.paths[row.index], 0):
+                for resource, amount in enumerate(row.status_used):
+                    columns[queue][resource] += amount
+    return columns
+
+
+def _preempting(state: State) -> list[Column]:
+    """What is being freed for each queue: victims outside it, evicted for its groups and not gone yet."""
+    books = state.books
+    columns = [[0] * len(books.total) for _ in books.rows]
+    for pod in state.tables.leaving.values():
+        beneficiary = state.tables.groups.get(pod.evicted_for)
+        if beneficiary is None or beneficiary.leaf is None or not pod.is_live:
+            continue
+        inside = pod.group.leaf.index if pod.group is not None and pod.group.leaf is not None else -1
+        theirs = set(books.paths[inside]) if inside >= 0 else set()
+        for queue in books.paths[beneficiary.leaf.index]:
+            if queue not in theirs:
+                for resource, amount in pod.shape.needs:
+                    columns[queue][resource] += amount
+    return columns
+
+
+def _states(state: State) -> list[QueueState]:
+    """Open, or on the way to Closed: a queue below one that closes closes with it."""
+    books = state.books
+    is_busy = [False] * len(books.rows)
+    asked = [row.queue.spec.state == "Closed" for row in books.rows]
+    if any(asked):
+        for row in books.rows:
+            if row.is_leaf and any(_is_unfinished(group) for group in row.groups.values()):
+                for queue in books.paths[row.index]:
+                    is_busy[queue] = True
+    states: list[QueueState] = []
+    for index in range(len(books.rows)):
+        if not any(asked[queue] for queue in books.paths[index]):
+            states.append("Open")
+        else:
+            states.append("Closing" if is_busy[index] else "Closed")
+    return states
+
+
+def _is_unfinished(group: GroupRow) -> bool:
+    finished = bool(group.pods) and not any(pod.is_live for pod in group.pods.values())
+    return group.phase != "Completed" and not finished
+
+
+def shown_share(share: float) -> float | str:
+    """A share as JSON can write it."""
+    return "inf" if share == inf else share

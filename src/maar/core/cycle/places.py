@@ -1,0 +1,151 @@
+"""Where a pod can go: the best node of its shape, unless a promise, its neighbours or a plugin has a say."""
+
+import numpy as np
+
+from maar.core.cycle.ranking import Ranking
+from maar.core.cycle.room import NOWHERE, Room, When
+from maar.core.fairshare.water_fill import Flags, Floats
+from maar.core.model.reasons import Held, Reason
+from maar.core.policy.configuration import Configuration
+from maar.core.policy.filters import static_mask
+from maar.core.policy.neighbours import Neighbours
+from maar.core.policy.opinions import NodeView, PodView
+from maar.core.policy.scores import NodeAffinityPreference, TaintPreference
+from maar.core.policy.scoring import UsageScore
+from maar.core.tables.rows import PodRow
+from maar.core.tables.shapes import Shape
+from maar.core.tables.tables import Tables
+
+
+class Places:
+    """Placement in one cycle; rankings of nodes are made for each shape that is asked for."""
+
+    def __init__(self, tables: Tables, room: Room, configuration: Configuration) -> None:
+        self.tables, self.room, self.configuration = tables, room, configuration
+        self._rankings: dict[tuple[Shape, When], Ranking] = {}
+        self._neighbours: Neighbours | None = None
+        self._usage = usage_score(configuration, tables)
+        self._filters, self._scores = configuration.filters(), configuration.scores()
+
+    def best(self, pod: PodRow, when: When) -> int:
+        """The node that a pod should go to, or NOWHERE."""
+        ranking = self._ranking(pod.shape, when)
+        neighbours = self._mind_neighbours(pod)
+        if neighbours is None and not self._filters and not self._scores:
+            promised = self.tables.nodes.get(pod.nominated) if pod.nominated else None
+            if promised is not None and ranking.has_room(promised.index):
+                return promised.index
+            return ranking.best()
+        scores = ranking.scores(np.arange(len(self.room.nodes)))
+        if neighbours is not None:
+            scores = np.where(neighbours.mask(pod), scores + neighbours.score(pod), -np.inf)
+        scores = self._third_parties(pod, scores)
+        promised = self.tables.nodes.get(pod.nominated) if pod.nominated else None
+        if promised is not None and scores[promised.index] > -np.inf:
+            return promised.index
+        best = int(scores.argmax()) if len(scores) else NOWHERE
+        return best if best != NOWHERE and scores[best] > -np.inf else NOWHERE
+
+    def minds(self, pod: PodRow) -> bool:
+        """Whether more than room decides where the pod can go; another of its shape may fare better."""
+        return self._mind_neighbours(pod) is not None
+
+    def why_not(self, pod: PodRow, queue: str) -> Held:
+        """Say why no node takes a pod: none suits it, or none that suits it has room."""
+        needs, mask = pod.shape.needs, self.mask(pod.shape)
+        allocatable, now, later = self.room.columns()
+        idle = allocatable - np.maximum(now, later)  # [R, N]
+        if not mask.any():
+            return Held(reason=Reason.NO_NODE_FITS, queue=queue, wanted=1)
+        most = [(resource, amount, int(idle[resource][mask].max())) for resource, amount in needs]
+        for resource, amount, available in most:
+            if amount > available:
+                name = self.tables.axis.names[resource]
+                return Held(
+                    reason=Reason.NOT_ENOUGH_RESOURCES,
+                    queue=queue,
+                    resource=name,
+                    wanted=amount,
+                    available=max(0, available),
+                )
+        return Held(reason=Reason.NO_NODE_FITS, queue=queue, wanted=1, available=int(mask.sum()))
+
+    def moved(self, pod: PodRow, node: int, sign: int) -> None:
+        """Learn that a pod has come to a node (+1) or left it (-1)."""
+        if self._neighbours is not None:
+            row = self.room.nodes[node]
+            if sign > 0:
+                self._neighbours.add(pod, row)
+            else:
+                self._neighbours.remove(pod, row)
+
+    def mask(self, shape: Shape) -> Flags:
+        """The nodes that a shape may go to at all, room and neighbours aside."""
+        return static_mask(shape, self.room.nodes, self.configuration.predicates)
+
+    def _ranking(self, shape: Shape, when: When) -> Ranking:
+        ranking = self._rankings.get((shape, when))
+        if ranking is None:
+            preference = self._preference(shape)
+            ranking = Ranking(shape, self.room, when, self._usage, self.mask(shape), preference)
+            self._rankings[shape, when] = ranking
+        return ranking
+
+    def _preference(self, shape: Shape) -> Floats:
+        """What a shape prefers of the nodes themselves."""
+        nodes, weights = self.room.nodes, self.configuration.node_order
+        if not self.configuration.asks("nodeorder", "enableNodeOrder"):
+            return np.zeros(len(nodes))
+        affinity = NodeAffinityPreference(weights.node_affinity)(shape, nodes)
+        return affinity + TaintPreference(weights.taint_toleration)(shape, nodes)
+
+    def _mind_neighbours(self, pod: PodRow) -> Neighbours | None:
+        """The neighbours, where they bear on this pod; they are counted once somebody minds."""
+        if self._neighbours is None:
+            if not self.tables.minding:
+                return None
+            labels = {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
+            self._neighbours = Neighbours(self.room.nodes, labels, self.configuration.predicates)
+            for one in self.tables.pods.values():
+                if one.counted is not None and one.counted.is_later:
+                    self._neighbours.add(one, one.counted.node)
+        return self._neighbours if self._neighbours.matters_to(pod) else None
+
+    def _third_parties(self, pod: PodRow, scores: Floats) -> Floats:
+        """Ask third parties' filters and scores about every node that is still in question."""
+        if not self._filters and not self._scores:
+            return scores
+        scores, view = scores.copy(), pod_view(pod, self.tables)
+        for node in np.flatnonzero(scores > -np.inf):
+            row = self.room.nodes[node]
+            other = NodeView(row.name, row.labels, self.tables.axis.amounts(row.allocatable))
+            if all(allows(view, other) for allows in self._filters):
+                scores[node] += sum(score(view, other) for score in self._scores)
+            else:
+                scores[node] = -np.inf
+        return scores
+
+
+def usage_score(configuration: Configuration, tables: Tables) -> UsageScore:
+    """The configured opinions on usage."""
+    order, packing = configuration.node_order, configuration.binpack
+    asks_order = configuration.asks("nodeorder", "enableNodeOrder")
+    asks_packing = configuration.asks("binpack", "enableNodeOrder")
+    rows = tuple(
+        (tables.axis.row[name], float(weight))
+        for name, weight in packing.resources.items()
+        if name in tables.axis.row and weight
+    )
+    return UsageScore(
+        least=float(order.least_requested) if asks_order else 0.0,
+        most=float(order.most_requested) if asks_order else 0.0,
+        balanced=float(order.balanced_resource) if asks_order else 0.0,
+        binpack=float(packing.weight) if asks_packing else 0.0,
+        binpack_of=rows,
+    )
+
+
+def pod_view(pod: PodRow, tables: Tables) -> PodView:
+    """A pod as third parties see it."""
+    requests = {tables.axis.names[resource]: amount for resource, amount in pod.shape.needs}
+    return PodView(pod.key, pod.namespace, pod.priority, dict(pod.labels), pod.group_key, requests)

@@ -1,0 +1,92 @@
+"""Who may not be evicted: the protected by their own word, by a plugin, or by a disruption budget."""
+
+from math import ceil
+
+from maar.core.cycle.places import pod_view
+from maar.core.model.disruption_budget import PodDisruptionBudget
+from maar.core.policy.configuration import Configuration
+from maar.core.policy.selectors import match_selector
+from maar.core.tables.rows import PodRow
+from maar.core.tables.tables import Tables
+
+
+class Protection:
+    """What protects pods from an action, "reclaim" or "preempt"."""
+
+    def __init__(self, tables: Tables, configuration: Configuration, action: str) -> None:
+        self.tables, self.action = tables, action
+        switch = "enablePreemptable" if action == "preempt" else "enableReclaimable"
+        self._spares_critical = configuration.asks("conformance", switch)
+        self._vetoes = configuration.vetoes(action)
+
+    def covers(self, pod: PodRow) -> bool:
+        """Whether a pod is protected, disruption budgets aside; its own word comes before its group's."""
+        word = pod.preemptable
+        if word is None and pod.group is not None:
+            word = pod.group.preemptable
+        if word is not None and word.lower() == "false":
+            return True
+        if pod.is_critical and self._spares_critical:
+            return True
+        return bool(self._vetoes) and any(
+            veto(pod_view(pod, self.tables), self.action) for veto in self._vetoes
+        )
+
+
+class Budgets:
+    """How many pods may still be taken under each disruption budget."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self._left = {key: _allowed(budget, tables) for key, budget in tables.disruption_budgets.items()}
+        self._of_pod: dict[str, tuple[str, ...]] = {}
+
+    def allow(self, pods: tuple[PodRow, ...]) -> bool:
+        """Whether all these pods may go."""
+        if not self._left:
+            return True
+        taken: dict[str, int] = {}
+        for pod in pods:
+            for key in self._covering(pod):
+                taken[key] = taken.get(key, 0) + 1
+        return all(self._left[key] >= count for key, count in taken.items())
+
+    def spend(self, pods: tuple[PodRow, ...], sign: int = 1) -> None:
+        """Count pods as taken, or give them back."""
+        for pod in pods if self._left else ():
+            for key in self._covering(pod):
+                self._left[key] -= sign
+
+    def _covering(self, pod: PodRow) -> tuple[str, ...]:
+        if pod.key not in self._of_pod:
+            self._of_pod[pod.key] = tuple(
+                key for key, budget in self.tables.disruption_budgets.items() if _covers(budget, pod)
+            )
+        return self._of_pod[pod.key]
+
+
+def _covers(budget: PodDisruptionBudget, pod: PodRow) -> bool:
+    namespace = budget.metadata.namespace or "default"
+    return namespace == pod.namespace and match_selector(budget.spec.selector, dict(pod.labels))
+
+
+def _allowed(budget: PodDisruptionBudget, tables: Tables) -> int:
+    """What the disruption controller last counted; where it has not, what the budget itself says."""
+    status = budget.status
+    if status.expected_pods or status.desired_healthy or status.disruptions_allowed:
+        return status.disruptions_allowed
+    pods = [pod for pod in tables.pods.values() if pod.is_live and _covers(budget, pod)]
+    healthy = sum(pod.is_running and not pod.is_terminating for pod in pods)
+    if budget.spec.max_unavailable is not None:
+        return _number(budget.spec.max_unavailable, len(pods)) - (len(pods) - healthy)
+    if budget.spec.min_available is not None:
+        return healthy - _number(budget.spec.min_available, len(pods))
+    return healthy
+
+
+def _number(amount: int | str, of: int) -> int:
+    """A number, or a part of a hundred rounded up, as the disruption controller takes it."""
+    if isinstance(amount, int):
+        return amount
+    text = amount.removesuffix("%")
+    return ceil(int(text) * of / 100) if text.isdigit() else 0

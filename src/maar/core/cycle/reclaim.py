@@ -1,0 +1,160 @@
+"""Reclaim: across queues, for one that stays within what it deserves, from the nearest that use more."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from maar.core.cycle.evict import Attempt, Hunt
+from maar.core.cycle.state import GroupState, State
+from maar.core.cycle.units import Unit
+
+
+def reclaim(state: State) -> None:
+    """Take back for queues below their deserved what others use beyond theirs."""
+    Hunt(state, "reclaim").run(Reclaim)
+
+
+class Reclaim(Attempt):
+    """One try across queues."""
+
+    action: ClassVar[Literal["reclaim", "preempt"]] = "reclaim"
+
+    def __init__(self, hunt: Hunt, group: GroupState) -> None:
+        super().__init__(hunt, group)
+        self.path = self.books.paths[self.leaf]
+
+    def is_worthwhile(self) -> bool:
+        """Its queue stays within deserved with it, and idle room is not enough."""
+        used, deserved = self.books.used[self.leaf], self.books.deserved[self.leaf]
+        if not self.pods or any(
+            used[resource] + amount > deserved[resource] for resource, amount in self.request
+        ):
+            return False
+        return bool(self._reserved) or not self._idle_is_enough()
+
+    def _idle_is_enough(self) -> bool:
+        with self.state.trial():
+            return self._promise()
+
+    @cached_property
+    def _reserved(self) -> frozenset[int]:
+        """Resources of which the idle room is held for others."""
+        return frozenset(self.books.gives_away_since(self.leaf, self.request, self.held_before))
+
+    @cached_property
+    def short(self) -> tuple[int, ...]:
+        """Resources that it needs and cannot get; room that a reservation holds for others is not there."""
+        usable = np.array([node.is_usable for node in self.state.room.nodes], np.bool_)
+        allocatable, _, later = self.state.room.columns()
+        idle = (allocatable - later)[:, usable]  # [R, N]
+        short = set(self._reserved)
+        for resource, amount in self.request:
+            largest = int(idle[resource].max(initial=0))
+            if amount > int(idle[resource].sum()) or any(
+                need > largest for pod in self.pods for row, need in pod.shape.needs if row == resource
+            ):
+                short.add(resource)
+        return tuple(sorted(short or {resource for resource, _ in self.request}))
+
+    @cached_property
+    def is_reserved_first(self) -> bool:
+        """Whether it stays within a guarantee that names everything it cannot get."""
+        names, request = self.state.tables.axis.names, dict(self.request)
+        for queue in self.path:
+            spec = self.books.rows[queue].queue.spec.guarantee
+            named = [row for row in request if names[row] in spec.resource or names[row] in spec.percentage]
+            used, guarantee = self.books_used_before[queue], self.books.guarantee[queue]
+            if set(self.short) <= set(named) and all(
+                used[row] + request[row] <= guarantee[row] for row in named
+            ):
+                return True
+        return False
+
+    @cached_property
+    def books_used_before(self) -> dict[int, list[int]]:
+        """What the queues of its path used before anybody had to go."""
+        return {queue: list(self.books.used[queue]) for queue in self.path}
+
+    @cached_property
+    def shares_before(self) -> dict[int, float]:
+        """The shares of its own branches, on what it cannot get, before anybody had to go."""
+        return {queue: self.books.share(queue, resources=self.short) for queue in self.path}
+
+    def succeeds(self) -> list[Unit] | None:
+        """Look at how things are before the search begins."""
+        if not self.is_worthwhile():
+            return None
+        _ = (self.short, self.books_used_before, self.is_reserved_first, self.shares_before)
+        return super().succeeds()
+
+    def leaves(self) -> Sequence[int]:
+        """Reclaimable leaves, the nearest first; then branch against branch from where they part."""
+        leaves = [
+            row.index
+            for row in self.books.rows
+            if row.is_leaf
+            and row.index != self.leaf
+            and row.queue.spec.reclaimable
+            and self._is_overused(row.index)
+        ]
+        return sorted(leaves, key=self._branch_key)
+
+    def _branch(self, leaf: int) -> list[int]:
+        """A victim's leaf and the queues above it, up to where its branch meets the beneficiary's."""
+        mine = set(self.path)
+        return [queue for queue in self.books.paths[leaf] if queue not in mine]
+
+    def _branch_key(self, leaf: int) -> tuple[object, ...]:
+        branch = self._branch(leaf)
+        keys = [
+            (
+                spec.priority,
+                spec.weight,
+                -self.books.share(queue),
+                -self.books.tree.claims[queue].created,
+                self.books.rows[queue].name,
+            )
+            for queue in reversed(branch)
+            for spec in (self.books.rows[queue].queue.spec,)
+        ]
+        return (-(len(self.books.paths[leaf]) - len(branch)), keys)
+
+    def _is_overused(self, leaf: int) -> bool:
+        """Whether a leaf and every queue up to where the branches meet use more than they deserve."""
+        return all(
+            any(self.books.used[queue][row] > self.books.deserved[queue][row] for row in self.short)
+            for queue in self._branch(leaf)
+        )
+
+    def may_take(self, unit: Unit) -> bool:
+        """Law 3: the victim's side is overused before, keeps its guarantees, and stays the better off."""
+        if not any(row in self.short for pod in unit.pods for row, _ in pod.shape.needs):
+            return False
+        branch = self._branch(unit.group.leaf)
+        if not self._is_overused(unit.group.leaf):
+            return False
+        with self.state.trial():
+            lost = set()
+            for pod in unit.pods:
+                self.state.evict(pod)
+                lost |= {row for row, _ in pod.shape.needs}
+            if not all(self._keeps_guarantee(queue, lost) for queue in branch):
+                return False
+            if self.is_reserved_first:
+                return True
+            mine = next(
+                queue for queue in reversed(self.path) if queue not in self.books.paths[unit.group.leaf]
+            )
+            return self.books.share(branch[-1], resources=self.short) > self.shares_before[mine]
+
+    def _keeps_guarantee(self, queue: int, lost: set[int]) -> bool:
+        used, guarantee = self.books.used[queue], self.books.guarantee[queue]
+        return all(guarantee[row] == 0 or used[row] >= guarantee[row] for row in lost)
+
+    def allows(self) -> bool:
+        """Within deserved at every level, and nothing reserved is given away, with the victims gone."""
+        books = self.books
+        within = books.beyond(self.leaf, self.request, books.deserved) is None
+        return within and not books.gives_away_since(self.leaf, self.request, self.held_before)

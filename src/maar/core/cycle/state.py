@@ -1,0 +1,246 @@
+"""The state of a cycle: the tables as decisions see them, and what has been decided so far.
+
+Terminating pods count as gone and nominated pods as placed. Every step is written down, so that a trial can
+be undone; the tables themselves are never changed.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from maar.core.cycle.books import Books
+from maar.core.cycle.places import Places
+from maar.core.cycle.protection import Budgets
+from maar.core.cycle.room import Room
+from maar.core.model.pod_group import PodGroupPhase
+from maar.core.model.reasons import Held
+from maar.core.model.writes import EvictingAction
+from maar.core.policy.configuration import Configuration
+from maar.core.tables.axis import Needs
+from maar.core.tables.counting import ADMITTED_PHASES, add_needs, is_waiting
+from maar.core.tables.rows import Column, GroupRow, PodRow
+from maar.core.tables.tables import Tables
+
+Step = Literal["bind", "promise", "evict"]
+
+
+@dataclass(slots=True, eq=False)
+class GroupState:
+    """A pod group while the cycle decides."""
+
+    row: GroupRow
+    leaf: int
+    phase: PodGroupPhase
+    used: Column
+    pending: list[PodRow]  # without a place, in the order in which they are placed
+    gated: int  # pods that must not be placed yet
+    placed: int  # pods that count towards minMember
+    tasks: dict[str, int]  # of each task that has a minimum
+    held: Held | None = None
+    was_unschedulable: bool = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether enough pods of the group and of each task have a place."""
+        return self.placed >= self.row.min_member and all(
+            self.tasks[task] >= least for task, least in self.row.min_task_member.items()
+        )
+
+    def missing(self) -> tuple[int, dict[str, int]]:
+        """How many pods, and how many of each task, it lacks to be ready."""
+        tasks = {task: least - self.tasks[task] for task, least in self.row.min_task_member.items()}
+        return max(0, self.row.min_member - self.placed), {
+            task: lack for task, lack in tasks.items() if lack > 0
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """A victim, for whom, and by which action."""
+
+    pod: PodRow
+    beneficiary: GroupRow | None
+    action: EvictingAction
+
+
+@dataclass(slots=True)
+class Trial:
+    """A point to go back to."""
+
+    start: int
+    is_kept: bool = False
+
+    def keep(self) -> None:
+        """Let what was tried stand."""
+        self.is_kept = True
+
+
+class State:
+    """Everything one cycle decides with."""
+
+    def __init__(self, tables: Tables, configuration: Configuration, now: float) -> None:
+        self.tables, self.configuration, self.now = tables, configuration, now
+        self.books = Books(tables)
+        self.room = Room(tables.node_list)
+        self.places = Places(tables, self.room, configuration)
+        self.budgets = Budgets(tables)
+        self.bound: dict[str, tuple[PodRow, int]] = {}
+        self.promised: dict[str, tuple[PodRow, int]] = {}
+        self.gone: set[str] = set()
+        self.evictions: list[Eviction] = []
+        self._groups: dict[str, GroupState] = {}
+        self._namespaces: dict[tuple[int, str], Column] = {}
+        self._steps: list[tuple[Step, PodRow, int]] = []
+        for group in tables.waiting.values():
+            for pod in group.pods.values():
+                if pod.counted is not None and not pod.counted.is_now:
+                    self.promised[pod.key] = pod, pod.counted.node.index
+
+    # --- reading
+
+    def group(self, row: GroupRow) -> GroupState:
+        """The state of a group; made when first asked for."""
+        state = self._groups.get(row.key)
+        if state is None:
+            state = self._groups[row.key] = self._read(row)
+        return state
+
+    def waiting(self) -> list[GroupState]:
+        """The groups of leaf queues that have pods without a place."""
+        return [self.group(row) for row in self.tables.waiting.values() if row.leaf is not None]
+
+    def touched(self) -> list[GroupState]:
+        """All groups that the cycle has looked at."""
+        return list(self._groups.values())
+
+    def _read(self, row: GroupRow) -> GroupState:
+        leaf = row.leaf.index if row.leaf is not None else -1
+        tasks = dict.fromkeys(row.min_task_member, 0)
+        state = GroupState(row, leaf, row.phase, self.tables.axis.zeros(), [], 0, 0, tasks)
+        for pod in row.pods.values():
+            counted = pod.counted
+            if counted is not None and counted.is_used:
+                add_needs(state.used, pod.shape.needs, 1)
+            stays = pod.is_live and not pod.is_terminating
+            if pod.has_succeeded or (stays and (pod.node_name or counted is not None)):
+                self._place(state, pod, 1)
+            elif is_waiting(pod):
+                state.gated += pod.is_gated
+                if not pod.is_gated:
+                    state.pending.append(pod)
+        state.pending.sort(key=lambda pod: pod.order)
+        return state
+
+    def is_admitted(self, group: GroupState) -> bool:
+        """Whether the group has been let in; where enqueue is not configured, every group has."""
+        return group.phase in ADMITTED_PHASES or "enqueue" not in self.configuration.actions
+
+    def holders(self, group: GroupState) -> list[PodRow]:
+        """The pods of a group that hold a node and could be victims."""
+        return [
+            pod
+            for pod in group.row.pods.values()
+            if pod.node_name and pod.is_live and not pod.is_terminating and pod.key not in self.gone
+        ]
+
+    def namespace_used(self, leaf: int, namespace: str) -> Column:
+        """What a namespace uses in a leaf."""
+        column = self._namespaces.get((leaf, namespace))
+        if column is None:
+            counted = self.books.rows[leaf].namespaces.get(namespace) or self.tables.axis.zeros()
+            column = self._namespaces[leaf, namespace] = list(counted)
+        return column
+
+    def namespace_share(self, leaf: int, namespace: str) -> float:
+        """The dominant share of the cluster that a namespace uses in this leaf, per weight."""
+        weight = self.tables.namespace_weights.get(namespace, 1)
+        return self.books.dominant(self.namespace_used(leaf, namespace), weight)
+
+    # --- deciding
+
+    def bind(self, pod: PodRow, node: int) -> None:
+        """Put a pod on a node now."""
+        self._do("bind", pod, node)
+
+    def promise(self, pod: PodRow, node: int) -> None:
+        """Promise a pod the room that is being freed on a node."""
+        self._do("promise", pod, node)
+
+    def break_promise(self, pod: PodRow) -> int:
+        """Take a promise back, and say which node it was."""
+        node = self.promised[pod.key][1]
+        self._turn("promise", pod, node, -1)
+        return node
+
+    def evict(self, pod: PodRow) -> None:
+        """Let a pod count as gone."""
+        self._do("evict", pod, pod.counted.node.index if pod.counted is not None else -1)
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """Try something: leaving without `keep()` leaves no trace."""
+        trial = Trial(len(self._steps))
+        try:
+            yield trial
+        finally:
+            if not trial.is_kept:
+                self.undo_to(trial.start)
+
+    @property
+    def steps(self) -> int:
+        """How many steps have been taken."""
+        return len(self._steps)
+
+    def undo_to(self, start: int) -> None:
+        """Undo all steps after the first `start`."""
+        while len(self._steps) > start:
+            step, pod, node = self._steps.pop()
+            self._turn(step, pod, node, -1)
+
+    def _do(self, step: Step, pod: PodRow, node: int) -> None:
+        self._steps.append((step, pod, node))
+        self._turn(step, pod, node, 1)
+
+    def _turn(self, step: Step, pod: PodRow, node: int, sign: int) -> None:
+        """Take a step (+1) or take it back (-1)."""
+        needs = pod.shape.needs
+        if step == "evict":
+            self._turn_eviction(pod, node, sign)
+            return
+        decided = self.bound if step == "bind" else self.promised
+        if sign > 0:
+            decided[pod.key] = pod, node
+        else:
+            del decided[pod.key]
+        self.room.change(node, needs, sign if step == "bind" else 0, sign)
+        self.places.moved(pod, node, sign)
+        self._count(pod, needs, sign)
+        if pod.group is not None:
+            self._place(self.group(pod.group), pod, sign)
+
+    def _turn_eviction(self, pod: PodRow, node: int, sign: int) -> None:
+        if sign > 0:
+            self.gone.add(pod.key)
+        else:
+            self.gone.discard(pod.key)
+        if node >= 0:
+            self.room.change(node, pod.shape.needs, 0, -sign)
+            self.places.moved(pod, node, -sign)
+        if pod.counted is not None and pod.counted.is_used:
+            self._count(pod, pod.shape.needs, -sign)
+        if pod.group is not None:
+            self._place(self.group(pod.group), pod, -sign)
+
+    def _count(self, pod: PodRow, needs: Needs, sign: int) -> None:
+        if pod.group is not None and pod.group.leaf is not None:
+            leaf = pod.group.leaf.index
+            self.books.use(leaf, needs, sign)
+            add_needs(self.namespace_used(leaf, pod.namespace), needs, sign)
+            add_needs(self.group(pod.group).used, needs, sign)
+
+    @staticmethod
+    def _place(group: GroupState, pod: PodRow, sign: int) -> None:
+        group.placed += sign
+        if pod.task in group.tasks:
+            group.tasks[pod.task] += sign

@@ -1,0 +1,110 @@
+"""Victims come in units: a surplus pod, or a whole gang; never one that leaves a gang crippled."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from maar.core.cycle.order import Key, LazyHeap
+from maar.core.cycle.protection import Protection
+from maar.core.cycle.state import GroupState, State
+from maar.core.tables.rows import GroupRow, PodRow
+
+Class = tuple[bool, int, bool]  # not starving, priority, not surplus: the smaller pays first
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Pods that go together or stay together."""
+
+    group: GroupState
+    pods: tuple[PodRow, ...]
+    is_surplus: bool
+    is_starving: bool = False
+
+    @property
+    def rank(self) -> Class:
+        """How early it pays, before shares are compared."""
+        return (not self.is_starving, self.group.row.priority, not self.is_surplus)
+
+
+def is_gang(row: GroupRow, pods: Sequence[PodRow]) -> bool:
+    """Whether these pods alone are enough for the group's minimum, and for that of each task."""
+    if len(pods) < row.min_member:
+        return False
+    return all(sum(pod.task == task for pod in pods) >= least for task, least in row.min_task_member.items())
+
+
+def next_unit(state: State, group: GroupState, protection: Protection) -> Unit | None:
+    """The unit that a group would give next: a surplus pod, else all that is left of the gang.
+
+    A starving group's pods are one unit. A gang with a protected pod gives only surplus.
+    """
+    pods = sorted(state.holders(group), key=lambda pod: (pod.priority, -pod.number, pod.created, pod.key))
+    if not pods:
+        return None
+    free = [pod for pod in pods if not protection.covers(pod)]
+    if not group.is_ready:
+        return (
+            Unit(group, tuple(pods), is_surplus=False, is_starving=True) if len(free) == len(pods) else None
+        )
+    for pod in free:
+        if is_gang(group.row, [other for other in pods if other is not pod]):
+            return Unit(group, (pod,), is_surplus=True)
+    if group.row.min_member > 0 and len(free) == len(pods):
+        return Unit(group, tuple(pods), is_surplus=False)
+    return None
+
+
+class Pool:
+    """The units of one leaf in the order in which they pay; kept while an action runs."""
+
+    def __init__(self, state: State, leaf: int, protection: Protection) -> None:
+        self.state, self.leaf, self.protection = state, leaf, protection
+        self._units: dict[str, Unit] = {}
+        self._classes: dict[Class, LazyHeap[str]] = {}  # namespaces
+        self._groups: dict[tuple[Class, str], LazyHeap[str]] = {}
+        for row in state.books.rows[leaf].groups.values():
+            if any(pod.node_name for pod in row.pods.values()):
+                self.refresh(state.group(row))
+
+    def refresh(self, group: GroupState) -> None:
+        """Work out anew what a group would give."""
+        key, namespace = group.row.key, group.row.namespace
+        old = self._units.pop(key, None)
+        unit = next_unit(self.state, group, self.protection)
+        if old is not None:
+            self._groups[old.rank, namespace].drop(key)
+        if unit is not None:
+            self._units[key] = unit
+            self._classes.setdefault(unit.rank, LazyHeap())
+            job = (-self.state.books.dominant(group.used), -group.row.created, key)
+            self._groups.setdefault((unit.rank, namespace), LazyHeap()).put(key, job)
+        for rank, heap in self._classes.items():
+            members = self._groups.get((rank, namespace))
+            if members is not None and len(members):
+                heap.put(namespace, (-self.state.namespace_share(self.leaf, namespace), namespace))
+            else:
+                heap.drop(namespace)
+
+    def in_order(self) -> Iterator[Unit]:
+        """Units, the first to pay first; one that is given comes once."""
+        for rank in sorted(self._classes):
+            yield from self._of_class(rank)
+
+    def _of_class(self, rank: Class) -> Iterator[Unit]:
+        namespaces, aside = self._classes[rank], list[tuple[str, LazyHeap[str], Key, str]]()
+        try:
+            while (namespace := namespaces.first()) is not None:
+                heap = self._groups[rank, namespace]
+                key = heap.first()
+                if key is None:
+                    namespaces.drop(namespace)
+                    continue
+                job_key = heap.first_key() or ()
+                heap.drop(key)
+                aside.append((namespace, heap, job_key, key))
+                yield self._units[key]
+        finally:
+            for namespace, heap, job_key, key in aside:
+                if key in self._units and self._units[key].rank == rank and key not in heap:
+                    heap.put(key, job_key)
+                namespaces.put(namespace, (-self.state.namespace_share(self.leaf, namespace), namespace))

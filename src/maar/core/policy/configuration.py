@@ -1,0 +1,226 @@
+"""The scheduler configuration in Volcano's grammar: parsed once, strictly, all problems at once."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final
+
+from maar.core.model.resources import CPU, MEMORY
+from maar.core.policy.configured import Configuration, Plugin
+from maar.core.policy.grammar import (
+    ACTION_ARGUMENTS,
+    ACTIONS,
+    BINPACK_RESOURCES,
+    FACTOR,
+    GRACE,
+    PLUGINS,
+    SWITCHES,
+    THIRD_PARTY_SWITCHES,
+    USUAL_FACTOR,
+    USUAL_GRACE_SECONDS,
+    USUAL_TIERS,
+    Argument,
+    argument_named,
+)
+from maar.core.policy.opinions import Opinions, PluginFactory
+from maar.core.policy.values import Entry, Remarks, boolean, scalar, shown, text
+
+__all__ = ["DEFAULT", "BadConfigurationError", "Configuration", "Plugin", "parse"]
+
+_NO_EFFECT: Final = "known, but it has no effect in Maar"
+_ALWAYS_PACKED: Final = frozenset({CPU, MEMORY})
+_NOBODY: Final[Mapping[str, PluginFactory]] = MappingProxyType({})
+_USUAL_TIERS: Final = [{"plugins": [{"name": name} for name in tier]} for tier in USUAL_TIERS]
+
+
+class BadConfigurationError(ValueError):
+    """A configuration that is refused, with everything that is wrong with it."""
+
+    def __init__(self, problems: Collection[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+def parse(document: object, plugins: Mapping[str, PluginFactory] = _NOBODY) -> Configuration:
+    """Read a configuration from plain data; `plugins` are third parties', made where they are configured.
+
+    Null is unset, and an empty document is the default.
+    """
+    remarks = Remarks()
+    root = Entry("", {} if document is None else document, remarks)
+    found = root.known_fields(("actions", "tiers", "configurations", "metrics"))
+    actions = _actions(found["actions"]) if "actions" in found else ACTIONS
+    configured = _plugins(found.get("tiers", Entry("tiers", _USUAL_TIERS, remarks)), plugins)
+    arguments = _configurations(found["configurations"], actions) if "configurations" in found else {}
+    if "metrics" in found:
+        _pass_over_metrics(found["metrics"])
+    for name in sorted(plugins.keys() & PLUGINS.keys()):
+        remarks.warnings.append(f"a third party's plugin {name} is not used: Maar has its own of that name")
+    if remarks.problems:
+        raise BadConfigurationError(remarks.problems)
+    grace = arguments.get("cleanup", {}).get(GRACE)
+    return Configuration(
+        actions,
+        configured,
+        grace_seconds=grace if isinstance(grace, float) else USUAL_GRACE_SECONDS,
+        warnings=tuple(remarks.warnings),
+    )
+
+
+def _actions(entry: Entry) -> tuple[str, ...]:
+    """Names with commas between them, in the order in which they run; one named twice runs twice."""
+    if not isinstance(entry.value, str):
+        entry.refuse(f"{shown(entry.value)} is not a text of actions with commas between them")
+        return ()
+    actions = tuple(name.strip() for name in entry.value.split(","))
+    for name, times in Counter(actions).items():
+        if not name:
+            entry.refuse(f"the name of an action is missing. Supported: {', '.join(ACTIONS)}")
+        elif name not in ACTIONS:
+            entry.refuse_unknown("action", name, ACTIONS)
+        elif times > 1:
+            entry.warn(f"{name} is named {times} times, and runs {times} times in every cycle")
+    return actions
+
+
+def _plugins(tiers: Entry, third_party: Mapping[str, PluginFactory]) -> tuple[Plugin, ...]:
+    """All plugins in tier order, each of them once."""
+    configured: list[Plugin] = []
+    places: dict[str, str] = {}
+    for number, tier in enumerate(tiers.items(), start=1):
+        listed = tier.known_fields(("plugins",)).get("plugins")
+        made = [_plugin(entry, number, third_party, places) for entry in (listed.items() if listed else ())]
+        here = {plugin.name: plugin for plugin in made if plugin is not None}
+        if "proportion" in here and "drf" in here and here["drf"].switches.get("enableHierarchy"):
+            tier.refuse(
+                "proportion and drf with hierarchy enabled conflicts: "
+                "leave enableHierarchy out, Maar's queues are a tree without it"
+            )
+        configured += here.values()
+    if not configured:
+        tiers.warn("no plugin is configured: nothing filters, orders or protects")
+    return tuple(configured)
+
+
+def _plugin(
+    entry: Entry, tier: int, third_party: Mapping[str, PluginFactory], places: dict[str, str]
+) -> Plugin | None:
+    """One plugin; None where it is refused altogether. `places` says where each was configured first."""
+    known = (*PLUGINS, *sorted(third_party.keys() - PLUGINS.keys()))
+    found = entry.known_fields(("name", "arguments", *SWITCHES))
+    name = _name(entry, found, "plugin", known, places)
+    if name is None:
+        return None
+    effective = PLUGINS[name].asked if name in PLUGINS else THIRD_PARTY_SWITCHES
+    switches = _switches({key: one for key, one in found.items() if key in SWITCHES}, effective)
+    arguments = found.get("arguments", Entry(entry.path, {}, entry.remarks))
+    if name in PLUGINS:
+        values = _arguments(arguments, name, PLUGINS[name].arguments)
+        _warn_of_values(arguments, values)
+        return Plugin(name, tier, switches, values)
+    own = {key: one.value for key, one in arguments.fields().items()}
+    made = _opinions(entry, name, third_party[name], own) if isinstance(arguments.value, Mapping) else None
+    return Plugin(name, tier, switches, own, made)
+
+
+def _name(
+    entry: Entry, found: Mapping[str, Entry], what: str, known: Collection[str], places: dict[str, str]
+) -> str | None:
+    """Read the name of a plugin or an action, which must be known and come up here first."""
+    if "name" not in found:
+        if isinstance(entry.value, Mapping):
+            entry.refuse(f"the name of the {what} is missing. Supported: {', '.join(known)}")
+        return None
+    name = found["name"].read(text)
+    if name is None:
+        return None
+    if name not in known:
+        found["name"].refuse_unknown(what, name, known)
+        return None
+    if name in places:
+        entry.refuse(f"the {what} {name} is already configured at {places[name]}; name it once")
+        return None
+    places[name] = entry.path
+    return name
+
+
+def _switches(entries: Mapping[str, Entry], effective: Collection[str]) -> dict[str, bool]:
+    switches = {}
+    for key, entry in entries.items():
+        value = entry.read(boolean)
+        if value is not None:
+            switches[key] = value
+            if key not in effective:
+                entry.warn(_NO_EFFECT)
+    return switches
+
+
+def _configurations(entry: Entry, actions: Collection[str]) -> dict[str, dict[str, object]]:
+    """The arguments of each action that has some."""
+    arguments: dict[str, dict[str, object]] = {}
+    places: dict[str, str] = {}
+    for one in entry.items():
+        found = one.known_fields(("name", "arguments"))
+        name = _name(one, found, "action", ACTIONS, places)
+        if name is not None and "arguments" in found:
+            arguments[name] = _arguments(found["arguments"], name, ACTION_ARGUMENTS[name])
+            if name not in actions:
+                one.warn(f"no effect: {name} is not among the actions")
+    return arguments
+
+
+def _pass_over_metrics(entry: Entry) -> None:
+    """Texts by name, for Volcano's sources of node metrics."""
+    found = entry.fields()
+    for one in found.values():
+        one.read(scalar)
+    if found:
+        entry.warn(_NO_EFFECT)
+
+
+def _arguments(entry: Entry, owner: str, known: Mapping[str, Argument]) -> dict[str, object]:
+    """The arguments of a plugin or an action that are set, typed."""
+    values = {}
+    for key, one in entry.fields().items():
+        argument = argument_named(key, known)
+        if argument is None:
+            one.refuse_unknown(f"argument of {owner}", key, known)
+        elif one.value is not None and (value := one.read(argument.read)) is not None:
+            values[key] = value
+            if not argument.has_effect:
+                one.warn(_NO_EFFECT)
+    return values
+
+
+def _warn_of_values(entry: Entry, values: Mapping[str, object]) -> None:
+    """Warn of values of a kind that is right and that are not used all the same."""
+    factor, listed = values.get(FACTOR), values.get(BINPACK_RESOURCES)
+    if isinstance(factor, Fraction) and factor < 1:
+        written = entry.at(FACTOR)
+        written.warn(f"{shown(written.value)} is below 1; {float(USUAL_FACTOR)} is used")
+    names = set(listed) if isinstance(listed, tuple) else set()
+    for name in sorted(names & _ALWAYS_PACKED):
+        entry.at(BINPACK_RESOURCES).warn(f"{name} has no effect there: its weight is binpack.{name}")
+    for key in values:
+        name = key.removeprefix(f"{BINPACK_RESOURCES}.")
+        if name != key and name not in names - _ALWAYS_PACKED:
+            entry.at(key).warn(f"no effect: {BINPACK_RESOURCES} does not add this resource")
+
+
+def _opinions(
+    entry: Entry, name: str, factory: PluginFactory, arguments: Mapping[str, object]
+) -> Opinions | None:
+    """Let a third party make its plugin; whatever goes wrong there is a problem of that plugin."""
+    try:
+        opinions = factory(dict(arguments))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (somebody else's code)
+        entry.refuse(f"the plugin {name} cannot be made: {type(error).__name__}: {error}")
+        return None
+    if not isinstance(opinions, Opinions):
+        entry.refuse(f"the plugin {name} gives {type(opinions).__name__} where it must give Opinions")
+        return None
+    return opinions
+
+
+DEFAULT: Final = parse(None)

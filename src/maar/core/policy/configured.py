@@ -1,0 +1,110 @@
+"""The configuration as a value: what an administrator has decided, with typed answers for the cycle."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Final, TypeVar
+
+from maar.core.model.resources import CPU, MEMORY
+from maar.core.policy.grammar import (
+    BINPACK_RESOURCES,
+    FACTOR,
+    SWITCHES,
+    USUAL_FACTOR,
+    USUAL_GRACE_SECONDS,
+    BinPackWeights,
+    NodeOrderWeights,
+    Predicates,
+    set_by,
+)
+from maar.core.policy.opinions import Filter, JobOrder, Opinions, Score, Veto
+
+_EVICTION_SWITCHES: Final = {"preempt": "enablePreemptable", "reclaim": "enableReclaimable"}
+
+T = TypeVar("T")
+TunedT = TypeVar("TunedT", BinPackWeights, NodeOrderWeights, Predicates)
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A configured plugin: its tier, counted from 1, and the switches and arguments that are set."""
+
+    name: str
+    tier: int
+    switches: Mapping[str, bool] = field(default_factory=dict)
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    opinions: Opinions | None = field(default=None, compare=False)  # of a third party; follow from the rest
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What an administrator decides about every cycle; plugins are in tier order."""
+
+    actions: tuple[str, ...]
+    plugins: tuple[Plugin, ...]
+    grace_seconds: float = USUAL_GRACE_SECONDS
+    warnings: tuple[str, ...] = ()
+
+    def asks(self, plugin: str, switch: str) -> bool:
+        """Whether a plugin's opinion is asked where the switch stands: it is configured and not off."""
+        unset = SWITCHES[switch]
+        return any(one.switches.get(switch, unset) for one in self.plugins if one.name == plugin)
+
+    @property
+    def overcommit_factor(self) -> Fraction:
+        """How much more than the total is admitted; a factor below 1 is not used."""
+        factor = self._argument("overcommit", FACTOR, USUAL_FACTOR)
+        return factor if factor >= 1 else USUAL_FACTOR
+
+    @property
+    def binpack(self) -> BinPackWeights:
+        """The weights of binpack: cpu, memory, and the resources that it is told to look at."""
+        resources = {one: self._argument("binpack", f"binpack.{one}", 1) for one in (CPU, MEMORY)}
+        listed: tuple[str, ...] = ()
+        for name in self._argument("binpack", BINPACK_RESOURCES, listed):
+            resources.setdefault(name, self._argument("binpack", f"{BINPACK_RESOURCES}.{name}", 1))
+        return replace(self._tuned("binpack", BinPackWeights()), resources=resources)
+
+    @property
+    def node_order(self) -> NodeOrderWeights:
+        """The weights of nodeorder."""
+        return self._tuned("nodeorder", NodeOrderWeights())
+
+    @property
+    def predicates(self) -> Predicates:
+        """Which of the filters of predicates are asked."""
+        return self._tuned("predicates", Predicates())
+
+    def filters(self) -> tuple[Filter, ...]:
+        """Third parties' filters, in tier order."""
+        opinions = self._opinions("enablePredicate")
+        return tuple(one.filter for one in opinions if one.filter is not None)
+
+    def scores(self) -> tuple[Score, ...]:
+        """Third parties' scores, in tier order."""
+        return tuple(one.score for one in self._opinions("enableNodeOrder") if one.score is not None)
+
+    def job_orders(self) -> tuple[JobOrder, ...]:
+        """Third parties' orders of jobs, in tier order."""
+        return tuple(one.job_order for one in self._opinions("enableJobOrder") if one.job_order is not None)
+
+    def vetoes(self, action: str) -> tuple[Veto, ...]:
+        """Third parties' vetoes against victims of an action, "reclaim" or "preempt"."""
+        return tuple(one.veto for one in self._opinions(_EVICTION_SWITCHES[action]) if one.veto is not None)
+
+    def _opinions(self, switch: str) -> Iterator[Opinions]:
+        return (one.opinions for one in self.plugins if one.opinions and self.asks(one.name, switch))
+
+    def _arguments(self, plugin: str) -> Mapping[str, object]:
+        return next((one.arguments for one in self.plugins if one.name == plugin), {})
+
+    def _argument(self, plugin: str, name: str, default: T) -> T:
+        value = self._arguments(plugin).get(name, default)
+        return value if isinstance(value, type(default)) else default
+
+    def _tuned(self, plugin: str, usual: TunedT) -> TunedT:
+        names = set_by(type(usual))
+        changes: dict[str, Any] = {
+            names[key]: value for key, value in self._arguments(plugin).items() if key in names
+        }  # typed when they were parsed
+        return replace(usual, **changes)

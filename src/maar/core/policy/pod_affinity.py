@@ -1,0 +1,164 @@
+"""Pods that want to be near others or away from them, and others that say so of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maar.core.fairshare.water_fill import Flags, Ints
+from maar.core.policy.affinity_terms import NO_TERMS, Term, TermReader, Terms, keys_read
+from maar.core.policy.audiences import Audience, Speakers
+from maar.core.policy.columns import NodeColumns
+from maar.core.policy.readings import Readings
+from maar.core.policy.tallies import Tallies, Tally
+from maar.core.tables.rows import PodRow
+
+
+@dataclass(eq=False)
+class Stance:
+    """A term that pods on nodes have, and the weight it has in every domain that such pods are in."""
+
+    term: Term
+    weight_in: dict[int, int] = field(default_factory=dict)
+
+
+class Stances:
+    """The terms of pods on nodes, found by the pods that they speak of."""
+
+    def __init__(self, columns: NodeColumns) -> None:
+        self._columns = columns
+        self._known: dict[tuple[Audience, str], Stance] = {}
+        self._speakers = Speakers[Stance]()
+
+    def count(self, term: Term, node: int, sign: int) -> None:
+        """Let a pod on a node have a term, or no longer."""
+        domains = self._columns.label(term.topology)
+        domain, key = domains[node], (term.audience, term.topology)
+        if domain == domains.missing:
+            return
+        stance = self._known.get(key)
+        if stance is None:
+            stance = self._known[key] = Stance(term)
+            self._speakers.add(stance, term.audience)
+        stance.weight_in[domain] = stance.weight_in.get(domain, 0) + sign * term.weight
+        if not stance.weight_in[domain]:
+            del stance.weight_in[domain]
+        if not stance.weight_in:
+            del self._known[key]
+            self._speakers.discard(stance, term.audience)
+
+    def about(self, pod: PodRow) -> list[Stance]:
+        """Those that speak of a pod."""
+        return self._speakers.about(pod.namespace, pod.labels) if self._known else []
+
+
+class PodAffinities:
+    """Required and preferred pod affinity and anti-affinity, in both directions."""
+
+    def __init__(
+        self, columns: NodeColumns, tallies: Tallies, labels_of: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        self._columns, self._tallies = columns, tallies
+        self._readings = Readings(keys_read, TermReader(labels_of).read)
+        self._refusals = Stances(columns)  # required anti-affinity of pods on nodes
+        self._wishes = Stances(columns)  # what they prefer
+
+    def count(self, pod: PodRow, node: int, sign: int) -> None:
+        """Let the terms of a pod on a node hold, or no longer."""
+        terms = self._terms(pod)
+        for term in terms.apart:
+            self._refusals.count(term, node, sign)
+        for term in terms.preferred:
+            self._wishes.count(term, node, sign)
+
+    def matters_to(self, pod: PodRow) -> bool:
+        """Whether it could keep a pod off a node."""
+        terms = self._terms(pod)
+        return terms.together is not None or bool(terms.apart or self._refusals.about(pod))
+
+    def narrow(self, mask: Flags, pod: PodRow) -> None:
+        """Leave out the nodes that are too far from others or too near to them."""
+        terms = self._terms(pod)
+        near = self._near(terms)
+        is_first = self._is_first(terms, near, pod)
+        for tally in near:
+            fine = tally.counts >= (0 if is_first else 1)  # [D + 1]
+            fine[-1] = False
+            mask &= fine[tally.domains.codes]
+        for term in terms.apart:
+            tally = self._tallies.of(term.audience, term.topology)
+            if tally.total:
+                mask &= (tally.counts == 0)[tally.domains.codes]
+        for topology, taken in self._refused(pod).items():
+            domains = self._columns.label(topology)
+            fine = np.ones(domains.missing + 1, np.bool_)
+            fine[list(taken)] = False
+            mask &= fine[domains.codes]
+
+    def why_not(self, pod: PodRow, node: int) -> str:
+        """The term that keeps a pod off a node, as a clause; empty where none does."""
+        terms = self._terms(pod)
+        near = self._near(terms)
+        is_first = self._is_first(terms, near, pod)
+        for topology, tally in zip(terms.near, near, strict=True):
+            domain = tally.domains[node]
+            if domain == tally.domains.missing:
+                return f"node(s) had no label {topology}, which the pod affinity needs"
+            if not is_first and not tally.counts[domain]:
+                return f"node(s) did not match the pod affinity on {topology}"
+        for term in terms.apart:
+            tally = self._tallies.of(term.audience, term.topology)
+            if tally.counts[tally.domains[node]]:
+                return f"node(s) did not match the pod anti-affinity on {term.topology}"
+        for topology, taken in sorted(self._refused(pod).items()):
+            if self._columns.label(topology)[node] in taken:
+                return f"node(s) had pods whose anti-affinity on {topology} keeps the pod away"
+        return ""
+
+    def prefers(self, pod: PodRow) -> bool:
+        """Whether a pod prefers some nodes to others, or pods on nodes do so for it."""
+        return bool(self._terms(pod).preferred or self._wishes.about(pod))
+
+    def score(self, pod: PodRow) -> Ints:
+        """The weight of all terms that hold on every node, for the pod less against it. [N]"""
+        by_topology: dict[str, Ints] = {}
+        for term in self._terms(pod).preferred:
+            sums = self._sums(by_topology, term.topology)
+            sums += term.weight * self._tallies.of(term.audience, term.topology).counts
+        for stance in self._wishes.about(pod):
+            sums = self._sums(by_topology, stance.term.topology)
+            sums[list(stance.weight_in)] += list(stance.weight_in.values())
+        score = np.zeros(len(self._columns), np.int64)
+        for topology, sums in by_topology.items():
+            score += sums[self._columns.label(topology).codes]
+        return score
+
+    def _terms(self, pod: PodRow) -> Terms:
+        if pod.shape.affinity is None:
+            return NO_TERMS
+        return self._readings.of(pod.shape, pod.namespace, pod.labels)
+
+    def _sums(self, by_topology: dict[str, Ints], topology: str) -> Ints:
+        if topology not in by_topology:
+            by_topology[topology] = np.zeros(self._columns.label(topology).missing + 1, np.int64)
+        return by_topology[topology]
+
+    def _near(self, terms: Terms) -> list[Tally]:
+        if terms.together is None:
+            return []
+        return [self._tallies.of(terms.together, topology) for topology in terms.near]
+
+    def _is_first(self, terms: Terms, near: list[Tally], pod: PodRow) -> bool:
+        """Whether a pod that wants to be near its like is the first of them, and so may start anywhere."""
+        return (
+            terms.together is not None
+            and not any(tally.total for tally in near)
+            and terms.together.includes(pod.namespace, dict(pod.labels))
+        )
+
+    def _refused(self, pod: PodRow) -> dict[str, set[int]]:
+        """The domains, by topology, in which pods keep this one away."""
+        taken: dict[str, set[int]] = {}
+        for stance in self._refusals.about(pod):
+            taken.setdefault(stance.term.topology, set()).update(stance.weight_in)
+        return taken

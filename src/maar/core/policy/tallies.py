@@ -1,0 +1,133 @@
+"""Pods on nodes, and tallies of them: how many of an audience are in every domain of a topology.
+
+A tally is made when somebody first asks for it, kept up to date pod by pod, and forgotten when there are too
+many. Axis letters: D domains, that is distinct values of a node label.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from maar.core.fairshare.water_fill import Flags, Ints
+from maar.core.policy.audiences import Audience, Speakers
+from maar.core.policy.columns import Coded, NodeColumns
+from maar.core.tables.rows import PodRow
+
+_MOST_TALLIES: Final = 512  # with 10,000 domains each, 40 MB
+
+Place = tuple[str, int]  # a pod's key and a node's index
+
+
+@dataclass(frozen=True, eq=False)
+class Eligible:
+    """Nodes whose pods count for a spread, where those that are leaving do not."""
+
+    nodes: Flags  # [N]
+
+
+@dataclass(slots=True, eq=False)
+class Tally:
+    """The pods of an audience, by domain."""
+
+    domains: Coded
+    eligible: Eligible | None
+    counts: Ints  # [D + 1] the last, of nodes without the label, stays 0
+    total: int = 0
+
+    def count(self, pod: PodRow, node: int, sign: int) -> None:
+        """Count a pod of the audience, or take it out."""
+        if self.eligible is not None and (pod.is_terminating or not self.eligible.nodes[node]):
+            return
+        domain = self.domains[node]
+        if domain != self.domains.missing:
+            self.counts[domain] += sign
+            self.total += sign
+
+
+class Tallies:
+    """All pods on nodes, and what has been asked about them.
+
+    A pod that changes gets a new row, so that the row that came is the one that goes.
+    """
+
+    def __init__(self, columns: NodeColumns) -> None:
+        self._columns = columns
+        self._pods: list[dict[str, PodRow]] = [{} for _ in columns]
+        self._by_label: dict[str, dict[str, dict[Place, PodRow]]] = {}  # of labels that tallies ask for
+        self._tallies: dict[tuple[Audience, str, Eligible | None], Tally] = {}
+        self._speakers = Speakers[Tally]()
+
+    def has(self, pod: PodRow, node: int) -> bool:
+        """Whether a pod is on a node."""
+        return pod.key in self._pods[node]
+
+    def add(self, pod: PodRow, node: int) -> None:
+        """Put a pod on a node."""
+        self._pods[node][pod.key] = pod
+        if self._tallies:
+            for key, value in pod.labels:
+                if key in self._by_label:
+                    self._by_label[key].setdefault(value, {})[pod.key, node] = pod
+            for tally in self._speakers.about(pod.namespace, pod.labels):
+                tally.count(pod, node, 1)
+
+    def remove(self, pod: PodRow, node: int) -> PodRow | None:
+        """Take a pod off a node and return it as it came; None where it is not there."""
+        came = self._pods[node].pop(pod.key, None)
+        if came is not None and self._tallies:
+            for key, value in came.labels:
+                if key in self._by_label:
+                    pods = self._by_label[key][value]
+                    del pods[came.key, node]
+                    if not pods:
+                        del self._by_label[key][value]
+            for tally in self._speakers.about(came.namespace, came.labels):
+                tally.count(came, node, -1)
+        return came
+
+    def of(self, audience: Audience, topology: str, eligible: Eligible | None = None) -> Tally:
+        """How many pods of an audience are in every domain of a topology, on eligible nodes or on all."""
+        tally = self._tallies.get((audience, topology, eligible))
+        if tally is None:
+            if len(self._tallies) >= _MOST_TALLIES:
+                self._forget()
+            domains = self._columns.label(topology)
+            tally = Tally(domains, eligible, np.zeros(domains.missing + 1, np.int64))
+            for pod, node in self._candidates(audience):
+                if audience.includes(pod.namespace, dict(pod.labels)):
+                    tally.count(pod, node, 1)
+            self._tallies[audience, topology, eligible] = tally
+            self._speakers.add(tally, audience)
+        return tally
+
+    def _candidates(self, audience: Audience) -> Iterator[tuple[PodRow, int]]:
+        """Everybody who may belong to an audience."""
+        if audience.key is None:
+            for node, pods in enumerate(self._pods):
+                for pod in pods.values():
+                    yield pod, node
+            return
+        key, values = audience.key
+        if key not in self._by_label:
+            self._by_label[key] = self._values(key)
+        for value in values:
+            for (_, node), pod in self._by_label[key].get(value, {}).items():
+                yield pod, node
+
+    def _values(self, key: str) -> dict[str, dict[Place, PodRow]]:
+        """The pods that have a label, by its value."""
+        found: dict[str, dict[Place, PodRow]] = {}
+        for node, pods in enumerate(self._pods):
+            for pod in pods.values():
+                for label, value in pod.labels:
+                    if label == key:
+                        found.setdefault(value, {})[pod.key, node] = pod
+                        break
+        return found
+
+    def _forget(self) -> None:
+        self._tallies.clear()
+        self._by_label.clear()
+        self._speakers = Speakers()

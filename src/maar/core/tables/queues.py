@@ -1,0 +1,54 @@
+"""The queue tree of the tables: which queues take part, which are leaves, and what ails the others."""
+
+from dataclasses import dataclass
+
+from maar.core.fairshare import BadClaimError, Claim, QueueTree
+from maar.core.model.queue import ROOT
+from maar.core.tables.axis import ResourceAxis
+from maar.core.tables.rows import QueueRow
+
+
+@dataclass(frozen=True)
+class NewTree:
+    """A tree of all queues that can take part."""
+
+    tree: QueueTree
+    rows: list[QueueRow]  # [Q] in the tree's order
+    set_aside: dict[str, str]
+    has_new_leaves: bool
+
+
+def plant(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:
+    """Build the tree; a queue whose claim is bad is set aside, and so is all that hangs on it."""
+    claims, bad = [], {}
+    for name, row in queues.items():
+        try:
+            claims.append(_claim(row))
+        except BadClaimError as error:
+            bad[name] = str(error)
+    for claim in claims:
+        axis.needs({**claim.guarantee, **claim.percentage, **claim.capability, **claim.request})
+    tree = QueueTree.of(claims)
+    before = {name for name, row in queues.items() if row.is_leaf}
+    for row in queues.values():
+        row.index, row.is_leaf = -1, False
+    rows = [queues[name] for name in tree.names]
+    for index, row in enumerate(rows):
+        row.index, row.is_leaf = index, bool(tree.is_leaf[index])
+    after = {row.name for row in rows if row.is_leaf}
+    return NewTree(tree, rows, {**bad, **tree.set_aside}, before != after)
+
+
+def _claim(row: QueueRow) -> Claim:
+    """What a queue claims, all but what its groups ask for, which changes from cycle to cycle."""
+    spec, created = row.queue.spec, row.queue.metadata.creation_timestamp
+    return Claim(
+        name=row.name,
+        parent=row.queue.parent if row.name != ROOT else ROOT,
+        weight=spec.weight,
+        guarantee=spec.guarantee.resource,
+        percentage=spec.guarantee.percentage,
+        capability=spec.capability,
+        request=spec.request or {},
+        created=created.timestamp() if created else 0.0,
+    )

@@ -1,0 +1,93 @@
+"""From objects to rows: what decisions ask about a pod, a group or a node, worked out once."""
+
+import re
+from typing import Final
+
+from maar.core.model.metadata import mark
+from maar.core.model.node import Node
+from maar.core.model.pod import (
+    EVICTED_FOR_ANNOTATION,
+    GROUP_ANNOTATION,
+    PREEMPTABLE_MARK,
+    TASK_ANNOTATION,
+    Pod,
+)
+from maar.core.model.pod_group import PodGroup
+from maar.core.tables.axis import ResourceAxis
+from maar.core.tables.rows import GroupRow, NodeRow, PodRow
+from maar.core.tables.shapes import Shapes
+
+_NUMBER: Final = re.compile(r"[0-9]+$")
+_CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
+_LONGEST_NUMBER: Final = 18
+
+
+def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
+    """Make the row of a pod."""
+    metadata, spec, status = pod.metadata, pod.spec, pod.status
+    namespace = metadata.namespace or "default"
+    group = metadata.annotations.get(GROUP_ANNOTATION, "")
+    number = _NUMBER.search(metadata.name)
+    created = metadata.creation_timestamp
+    return PodRow(
+        key=pod.key,
+        namespace=namespace,
+        group_key=f"{namespace}/{group}" if group else "",
+        shape=shapes.of(pod),
+        labels=tuple(metadata.labels.items()),
+        stated_priority=spec.priority,
+        priority_class=spec.priority_class_name,
+        number=int(number[0][-_LONGEST_NUMBER:]) if number else 0,
+        created=created.timestamp() if created else 0.0,
+        task=metadata.annotations.get(TASK_ANNOTATION, ""),
+        node_name=spec.node_name,
+        nominated=status.nominated_node_name,
+        is_live=not pod.is_finished,
+        is_running=status.phase == "Running",
+        has_succeeded=status.phase == "Succeeded",
+        is_terminating=pod.is_terminating,
+        is_gated=bool(spec.scheduling_gates),
+        is_critical=namespace == "kube-system" or spec.priority_class_name in _CRITICAL,
+        never_preempts=spec.preemption_policy == "Never",
+        preemptable=mark(metadata, PREEMPTABLE_MARK),
+        evicted_for=metadata.annotations.get(EVICTED_FOR_ANNOTATION, ""),
+        is_ours=spec.scheduler_name in ("", scheduler_name),
+    )
+
+
+def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
+    """Make the row of a pod group."""
+    metadata, spec, status = group.metadata, group.spec, group.status
+    created = metadata.creation_timestamp
+    turned = [
+        one.last_transition_time.timestamp()
+        for one in status.conditions
+        if one.type == "Unschedulable" and one.status == "True" and one.last_transition_time is not None
+    ]
+    return GroupRow(
+        key=group.key,
+        namespace=metadata.namespace or "default",
+        queue_name=spec.queue,
+        min_member=spec.min_member,
+        min_task_member=dict(spec.min_task_member),
+        min_resources=None if spec.min_resources is None else axis.needs(spec.min_resources),
+        priority_class=spec.priority_class_name,
+        phase=status.phase or "Pending",
+        created=created.timestamp() if created else 0.0,
+        preemptable=mark(metadata, PREEMPTABLE_MARK),
+        unschedulable_since=max(turned, default=None),
+    )
+
+
+def read_node(node: Node, axis: ResourceAxis) -> NodeRow:
+    """Make the row of a node, with nothing on it yet."""
+    return NodeRow(
+        name=node.metadata.name,
+        labels=dict(node.metadata.labels),
+        taints=node.spec.taints,
+        is_ready=node.is_ready,
+        is_schedulable=not node.spec.unschedulable,
+        allocatable=axis.column(node.status.allocatable),
+        now=axis.zeros(),
+        later=axis.zeros(),
+    )

@@ -1,0 +1,382 @@
+"""The tables: everything decisions read, kept up to date event by event.
+
+Sums are never taken over all pods again: a pod that appears, changes or vanishes is taken out of the few
+places it was counted in and counted anew. What hangs on the queue tree is settled before a decision.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import cast
+
+from maar.core.fairshare import QueueTree
+from maar.core.model.disruption_budget import PodDisruptionBudget
+from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.metadata import Metadata, Object
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.node import Node
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.priority_class import PriorityClass
+from maar.core.model.queue import DEFAULT, ROOT, Queue
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
+from maar.core.tables.axis import ResourceAxis
+from maar.core.tables.counting import add, count, group_amounts, is_waiting, uncount
+from maar.core.tables.queues import NewTree, plant
+from maar.core.tables.reading import read_group, read_node, read_pod
+from maar.core.tables.rows import Column, GroupRow, NodeRow, PodRow, QueueRow
+from maar.core.tables.shapes import Shapes
+
+
+@dataclass(eq=False)
+class Tables:
+    """The cluster as rows and columns; `feed` keeps it current, `settle` makes it ready for a decision."""
+
+    scheduler_name: str = "volcano"
+    axis: ResourceAxis = field(default_factory=ResourceAxis)
+    nodes: dict[str, NodeRow] = field(default_factory=dict)
+    pods: dict[str, PodRow] = field(default_factory=dict)
+    groups: dict[str, GroupRow] = field(default_factory=dict)
+    queues: dict[str, QueueRow] = field(default_factory=dict)
+    namespace_weights: dict[str, int] = field(default_factory=dict)
+    waiting: dict[str, GroupRow] = field(default_factory=dict)  # groups with pods that have no place
+    leaving: dict[str, PodRow] = field(default_factory=dict)  # victims that have not gone yet
+    budget: Column = field(default_factory=list)  # [R] what pods add to and take from the nodes' allocatable
+    node_list: list[NodeRow] = field(default_factory=list)  # by name
+    changed_nodes: list[NodeRow] = field(default_factory=list)  # what is on them has changed, in order
+    layout: int = 0  # counts changes to the nodes themselves
+    tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
+    outside: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait to be let in
+    minding: dict[str, PodRow] = field(default_factory=dict)  # pods that mind their neighbours
+    set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
+    rows: list[QueueRow] = field(default_factory=list)  # [Q] the queues of the tree in its order
+
+    def __post_init__(self) -> None:
+        self.shapes = Shapes(self.axis)
+        self.budget = self.axis.zeros()
+        self._objects: dict[str, dict[str, Object]] = {}  # kinds that are read as they are
+        self._by_group: dict[str, dict[str, PodRow]] = {}
+        self._stale_groups: dict[str, GroupRow] = {}
+        self._has_new_queues = self._has_new_nodes = True
+        self._has_new_priorities = False
+
+    def of_kind(self, kind: type[Object]) -> dict[str, Object]:
+        """The objects of a kind that is read as it is, by key."""
+        return self._objects.setdefault(kind.__name__, {})
+
+    @property
+    def disruption_budgets(self) -> dict[str, PodDisruptionBudget]:
+        """The disruption budgets by key."""
+        return cast("dict[str, PodDisruptionBudget]", self.of_kind(PodDisruptionBudget))
+
+    @property
+    def claims(self) -> dict[str, PersistentVolumeClaim]:
+        """The volume claims by key."""
+        return cast("dict[str, PersistentVolumeClaim]", self.of_kind(PersistentVolumeClaim))
+
+    @property
+    def volumes(self) -> dict[str, PersistentVolume]:
+        """The volumes by name."""
+        return cast("dict[str, PersistentVolume]", self.of_kind(PersistentVolume))
+
+    @property
+    def namespaces(self) -> dict[str, Namespace]:
+        """The namespaces by name."""
+        return cast("dict[str, Namespace]", self.of_kind(Namespace))
+
+    def priority_of(self, class_name: str, default: int) -> int:
+        """The priority that a class stands for; a name that is not known says nothing."""
+        found = self.of_kind(PriorityClass).get(class_name)
+        return found.value if isinstance(found, PriorityClass) else default
+
+    # --- events
+
+    def feed(self, events: Iterable[Event]) -> None:
+        """Learn what has happened."""
+        for event in events:
+            match event:
+                case Appeared(object=one):
+                    self._appear(one)
+                case Vanished(kind=kind, key=key):
+                    self._vanish(kind, key)
+
+    def _appear(self, one: Object) -> None:
+        match one:
+            case Pod():
+                self._remove_pod(one.key)
+                row = read_pod(one, self.shapes, self.scheduler_name)
+                self._grow()
+                self._add_pod(row)
+            case PodGroup():
+                row_of_group = read_group(one, self.axis)
+                self._grow()
+                self._put_group(row_of_group)
+            case Node():
+                row_of_node = read_node(one, self.axis)
+                self._grow()
+                self._put_node(row_of_node)
+            case Queue():
+                self._put_queue(one)
+            case _:
+                self.of_kind(type(one))[one.key] = one
+                self._has_new_priorities |= isinstance(one, PriorityClass)
+                if isinstance(one, ResourceQuota):
+                    self._weigh(one.metadata.namespace)
+
+    def _vanish(self, kind: str, key: str) -> None:
+        if kind == "Pod":
+            self._remove_pod(key)
+        elif kind == "PodGroup":
+            self._remove_group(key)
+        elif kind == "Node":
+            self._remove_node(key)
+        elif kind == "Queue":
+            self._remove_queue(key)
+        else:
+            gone = self._objects.get(kind, {}).pop(key, None)
+            self._has_new_priorities |= isinstance(gone, PriorityClass)
+            if isinstance(gone, ResourceQuota):
+                self._weigh(gone.metadata.namespace)
+
+    def _weigh(self, namespace: str) -> None:
+        """The weight of a namespace is the largest among its quotas."""
+        quotas = cast("dict[str, ResourceQuota]", self.of_kind(ResourceQuota)).values()
+        weights = [quota.weight for quota in quotas if quota.metadata.namespace == namespace]
+        self.namespace_weights[namespace or "default"] = max(weights, default=1)
+
+    # --- pods
+
+    def _add_pod(self, pod: PodRow) -> None:
+        self.pods[pod.key] = pod
+        if pod.group_key:
+            self._by_group.setdefault(pod.group_key, {})[pod.key] = pod
+            self._join(pod, self.groups.get(pod.group_key))
+        self._prioritise(pod)
+        if pod.shape.minds_neighbours:
+            self.minding[pod.key] = pod
+        if pod.node_name in self.nodes:
+            self.nodes[pod.node_name].pods[pod.key] = pod
+        if pod.is_terminating and pod.evicted_for:
+            self.leaving[pod.key] = pod
+        self._count(pod)
+
+    def _remove_pod(self, key: str) -> None:
+        pod = self.pods.pop(key, None)
+        if pod is None:
+            return
+        self._uncount(pod)
+        self._join(pod, None)
+        self.leaving.pop(key, None)
+        self.minding.pop(key, None)
+        if pod.node_name in self.nodes:
+            self.nodes[pod.node_name].pods.pop(key, None)
+        if pod.group_key:
+            companions = self._by_group[pod.group_key]
+            del companions[key]
+            if not companions:
+                del self._by_group[pod.group_key]
+
+    def _join(self, pod: PodRow, group: GroupRow | None) -> None:
+        """Let a pod belong to a group, or to none; only pods that are ours to place do."""
+        if pod.group is not None:
+            pod.group.pods.pop(pod.key, None)
+            self._stale_groups[pod.group.key] = pod.group
+        pod.group = group if pod.is_ours else None
+        if pod.group is not None:
+            pod.group.pods[pod.key] = pod
+            self._stale_groups[pod.group.key] = pod.group
+
+    def _prioritise(self, pod: PodRow) -> None:
+        default = pod.group.priority if pod.group else 0
+        stated = pod.stated_priority
+        pod.priority = self.priority_of(pod.priority_class, default) if stated is None else stated
+        pod.order = (-pod.priority, pod.number, pod.created, pod.key)
+
+    def _count(self, pod: PodRow) -> None:
+        count(pod, self.nodes, self.budget)
+        if pod.counted is not None:
+            self.changed_nodes.append(pod.counted.node)
+
+    def _uncount(self, pod: PodRow) -> None:
+        if pod.counted is not None:
+            self.changed_nodes.append(pod.counted.node)
+            uncount(pod, self.budget)
+
+    # --- groups
+
+    def _put_group(self, group: GroupRow) -> None:
+        self._remove_group(group.key)
+        group.priority = self.priority_of(group.priority_class, 0)
+        self.groups[group.key] = group
+        if group.phase == "Pending":
+            self.outside[group.key] = group
+        self._attach(group)
+        for pod in self._by_group.get(group.key, {}).values():
+            self._uncount(pod)
+            self._join(pod, group)
+            self._prioritise(pod)
+            self._count(pod)
+        self._stale_groups[group.key] = group
+
+    def _remove_group(self, key: str) -> None:
+        group = self.groups.pop(key, None)
+        if group is None:
+            return
+        for pod in list(group.pods.values()):
+            self._uncount(pod)
+            self._join(pod, None)
+            self._count(pod)
+        self._withdraw(group)
+        self.waiting.pop(key, None)
+        self.outside.pop(key, None)
+        self._stale_groups.pop(key, None)
+        if group.leaf is not None:
+            group.leaf.groups.pop(key, None)
+
+    def _attach(self, group: GroupRow) -> None:
+        """Hang a group on its leaf queue, if it names one."""
+        queue = self.queues.get(group.queue_name)
+        group.leaf = queue if queue is not None and queue.is_leaf else None
+        if group.leaf is not None:
+            group.leaf.groups[group.key] = group
+
+    def _withdraw(self, group: GroupRow) -> None:
+        """Take what a group asks for and was let in with out of its leaf."""
+        if group.counted_in is not None:
+            add(group.counted_in.asked, group.asked, -1)
+            add(group.counted_in.admitted, group.admitted, -1)
+            group.counted_in = None
+
+    def _refresh(self, group: GroupRow) -> None:
+        """Count a group anew whose pods have changed."""
+        self._withdraw(group)
+        group.asked, group.admitted = group_amounts(group, self.axis)
+        if group.leaf is not None:
+            add(group.leaf.asked, group.asked, 1)
+            add(group.leaf.admitted, group.admitted, 1)
+            group.counted_in = group.leaf
+        if any(is_waiting(pod) for pod in group.pods.values()):
+            self.waiting[group.key] = group
+        else:
+            self.waiting.pop(group.key, None)
+
+    # --- queues
+
+    def _put_queue(self, queue: Queue) -> None:
+        if queue.key in self.queues:
+            self.queues[queue.key].queue = queue
+        else:
+            zeros = self.axis.zeros
+            self.queues[queue.key] = QueueRow(
+                queue, used=zeros(), status_used=zeros(), asked=zeros(), admitted=zeros()
+            )
+        self._has_new_queues = True
+
+    def _remove_queue(self, name: str) -> None:
+        row = self.queues.pop(name, None)
+        for group in list(row.groups.values()) if row else ():
+            self._put_group(group)  # hangs on nothing now
+        self._has_new_queues |= row is not None
+
+    # --- nodes
+
+    def _put_node(self, node: NodeRow) -> None:
+        old = self.nodes.get(node.name)
+        if old is not None and _looks(old) == _looks(node):
+            return  # a heartbeat
+        pods = (
+            list(old.pods.values())
+            if old
+            else [pod for pod in self.pods.values() if pod.node_name == node.name]
+        )
+        promised = [pod for pod in self.pods.values() if pod.nominated == node.name and not pod.node_name]
+        for pod in (*pods, *promised):
+            self._uncount(pod)
+        self.nodes[node.name] = node
+        node.pods = {pod.key: pod for pod in pods}
+        for pod in (*pods, *promised):
+            self._count(pod)
+        self._has_new_nodes = True
+
+    def _remove_node(self, name: str) -> None:
+        node = self.nodes.pop(name, None)
+        if node is not None:
+            for pod in [*node.pods.values(), *(pod for pod in self.pods.values() if pod.nominated == name)]:
+                self._uncount(pod)
+            self._has_new_nodes = True
+
+    # --- before a decision
+
+    def settle(self) -> None:
+        """Bring everything up to date that hangs on the tree, on priorities, or on whole groups."""
+        if self._has_new_priorities:
+            self._settle_priorities()
+        if self._has_new_queues:
+            self._settle_queues()
+        if self._has_new_nodes:
+            self.node_list = [self.nodes[name] for name in sorted(self.nodes)]
+            for index, node in enumerate(self.node_list):
+                node.index = index
+            self.layout += 1
+            self._has_new_nodes = False
+        for group in self._stale_groups.values():
+            self._refresh(group)
+        self._stale_groups.clear()
+
+    def _settle_priorities(self) -> None:
+        for group in self.groups.values():
+            group.priority = self.priority_of(group.priority_class, 0)
+        for pod in self.pods.values():
+            self._prioritise(pod)
+        self._has_new_priorities = False
+
+    def _settle_queues(self) -> None:
+        for name in (ROOT, DEFAULT):
+            if name not in self.queues:
+                self._put_queue(Queue(metadata=Metadata(name=name)))
+        planted: NewTree = plant(self.queues, self.axis)
+        self._grow()
+        self.tree, self.rows, self.set_aside = planted.tree, planted.rows, planted.set_aside
+        if planted.has_new_leaves:
+            self._recount()
+        self._has_new_queues = False
+
+    def _recount(self) -> None:
+        """Hang every group on its leaf anew; leaves have come or gone."""
+        for pod in self.pods.values():
+            self._uncount(pod)
+        for group in self.groups.values():
+            self._withdraw(group)
+        for queue in self.queues.values():
+            queue.groups, queue.namespaces = {}, {}
+        for group in self.groups.values():
+            self._attach(group)
+            self._stale_groups[group.key] = group
+        for pod in self.pods.values():
+            self._count(pod)
+
+    def _grow(self) -> None:
+        """Give every column a place for resources that have been seen for the first time."""
+        more = [0] * (len(self.axis.names) - len(self.budget))
+        if not more:
+            return
+        columns = [self.budget]
+        for node in self.nodes.values():
+            columns += [node.allocatable, node.now, node.later]
+        for group in self.groups.values():
+            columns += [group.asked, group.admitted]
+        for queue in self.queues.values():
+            columns += [
+                queue.used,
+                queue.status_used,
+                queue.asked,
+                queue.admitted,
+                *queue.namespaces.values(),
+            ]
+        for column in columns:
+            column.extend(more)
+        self.layout += 1
+
+
+def _looks(node: NodeRow) -> tuple[object, ...]:
+    """What of a node bears on decisions, other than what is on it."""
+    return (node.labels, node.taints, node.is_ready, node.is_schedulable, node.allocatable)

@@ -1,0 +1,157 @@
+"""Planning for people and notebooks: what a cluster would decide, cycle by cycle, as plain data."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from math import inf
+from typing import cast
+
+import msgspec
+
+from maar.core.cycle.decide import decide
+from maar.core.cycle.outcome import phase_at_rest
+from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.metadata import Object
+from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup, PodGroupCondition
+from maar.core.policy.configuration import Configuration, parse
+from maar.core.tables.tables import Tables
+
+Json = dict[str, object]
+
+_BETWEEN_CYCLES = timedelta(seconds=1)
+
+
+def plan(
+    objects: Iterable[Object],
+    configuration: object = None,
+    now: datetime | None = None,
+    cycles: int = 1,
+    *,
+    resubmit_victims: bool = False,
+) -> Json:
+    """Decide for a cluster and give the plan as plain data; between cycles it is applied."""
+    parsed = configuration if isinstance(configuration, Configuration) else parse(configuration)
+    start = now or datetime(1970, 1, 1, tzinfo=UTC)
+    cluster = ImaginaryCluster(Tables(), start, resubmits=resubmit_victims)
+    cluster.learn([Appeared(object=cast("AnyObject", one)) for one in objects])
+    shown = []
+    for _ in range(cycles):
+        decided = decide(cluster.tables, parsed, cluster.now.timestamp())
+        shown.append(cluster.shown(decided))
+        cluster.apply(decided)
+    return {"cycles": shown}
+
+
+@dataclass(eq=False)
+class ImaginaryCluster:
+    """A cluster that does at once what it is told: bound pods run, victims disappear."""
+
+    tables: Tables
+    now: datetime
+    resubmits: bool = False
+    pods: dict[str, Pod] = field(default_factory=dict)
+    groups: dict[str, PodGroup] = field(default_factory=dict)
+
+    def learn(self, events: Iterable[Event]) -> None:
+        """Let events happen, and let the tables hear of them."""
+        listed = list(events)
+        for event in listed:
+            match event:
+                case Appeared(object=Pod() as pod):
+                    self.pods[pod.key] = pod
+                case Appeared(object=PodGroup() as group):
+                    self.groups[group.key] = group
+                case Vanished(kind="Pod", key=key):
+                    self.pods.pop(key, None)
+        self.tables.feed(listed)
+
+    def shown(self, decided: Plan) -> Json:
+        """One cycle as plain data."""
+        groups = {}
+        for key, row in self.tables.groups.items():
+            outcome = decided.pod_groups.get(key) or GroupOutcome(phase=phase_at_rest(row))
+            reason = str(outcome.held.reason) if outcome.held else ""
+            groups[key] = {"phase": outcome.phase, "reason": reason, "message": outcome.message}
+        return {
+            "queues": {name: shown_queue(one) for name, one in sorted(decided.queues.items())},
+            "binds": {one.pod: one.node for one in decided.binds},
+            "evictions": [
+                {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
+            ],
+            "nominations": {one.pod: one.node for one in decided.nominations},
+            "podGroups": dict(sorted(groups.items())),
+        }
+
+    def apply(self, decided: Plan) -> None:
+        """Do what the plan says, and let a second pass."""
+        self.learn([*self._moved_pods(decided), *self._changed_groups(decided)])
+        self.now += _BETWEEN_CYCLES
+
+    def _moved_pods(self, decided: Plan) -> Iterable[Event]:
+        binds = {one.pod: one.node for one in decided.binds}
+        promises = {one.pod: one.node for one in decided.nominations}
+        evicted = {one.pod for one in decided.evictions}
+        for key, pod in list(self.pods.items()):
+            nominated = promises.get(key, "")
+            if pod.is_terminating or (key in evicted and not self.resubmits):
+                yield Vanished(kind="Pod", key=key)
+            elif key in evicted:
+                yield Appeared(object=_pod(pod, "", "Pending", ""))
+            elif key in binds:
+                yield Appeared(object=_pod(pod, binds[key], "Running", ""))
+            elif not pod.spec.node_name and pod.status.nominated_node_name != nominated:
+                yield Appeared(object=_pod(pod, "", pod.status.phase, nominated))
+
+    def _changed_groups(self, decided: Plan) -> Iterable[Event]:
+        for key, outcome in decided.pod_groups.items():
+            group = self.groups[key]
+            was = [
+                one for one in group.status.conditions if one.type == "Unschedulable" and one.status == "True"
+            ]
+            others = tuple(one for one in group.status.conditions if one.type != "Unschedulable")
+            since = was[0].last_transition_time if was else self.now
+            condition = PodGroupCondition(
+                type="Unschedulable",
+                status="True" if outcome.is_unschedulable else "False",
+                reason=str(outcome.held.reason) if outcome.held else "",
+                message=outcome.message,
+                last_transition_time=since if outcome.is_unschedulable else self.now,
+            )
+            conditions = (*others, condition) if outcome.is_unschedulable or was else others
+            status = msgspec.structs.replace(group.status, phase=outcome.phase, conditions=conditions)
+            if status != group.status:
+                yield Appeared(object=msgspec.structs.replace(group, status=status))
+
+
+def shown_queue(one: QueueStanding) -> Json:
+    """A queue's standing as plain data."""
+    return {
+        "deserved": one.deserved.quantities(),
+        "realCapability": one.real_capability.quantities(),
+        "allocated": one.allocated.quantities(),
+        "used": one.used.quantities(),
+        "preempting": one.preempting.quantities(),
+        "share": _share(one.share),
+        "state": one.state,
+        "binding": dict(one.binding),
+        "conditions": [
+            {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
+            for each in one.conditions
+        ],
+        "namespaces": {
+            name: {"weight": each.weight, "used": each.used.quantities(), "share": _share(each.share)}
+            for name, each in one.namespaces.items()
+        },
+    }
+
+
+def _share(share: float) -> float | str:
+    return "inf" if share == inf else share
+
+
+def _pod(pod: Pod, node: str, phase: str, nominated: str) -> Pod:
+    spec = msgspec.structs.replace(pod.spec, node_name=node)
+    status = msgspec.structs.replace(pod.status, phase=phase, nominated_node_name=nominated)
+    return msgspec.structs.replace(pod, spec=spec, status=status)
