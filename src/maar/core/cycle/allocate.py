@@ -120,6 +120,12 @@ class Turn:
     def succeeds(self, pods: Sequence[PodRow], *, is_gang: bool) -> bool:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
         lacking, tasks = self.group.missing() if is_gang else (0, {})
+        first = pods[: max(lacking, 1)]
+        if not tasks and len(pods) >= lacking and self._are_equal(first):
+            if self._succeeds_together(first):
+                return True
+            if len(pods) == len(first):
+                return False
         with self.state.trial() as trial:
             for pod in pods if tasks else ():
                 if tasks.get(pod.task, 0) > 0 and self._takes(pod):
@@ -132,6 +138,35 @@ class Turn:
             if self.chosen and len(self.chosen) >= lacking and not any(tasks.values()):
                 trial.keep()
         return trial.is_kept
+
+    def _are_equal(self, pods: Sequence[PodRow]) -> bool:
+        """Whether pods can be placed as one: of one shape, and no more than room decides where they go."""
+        shape = pods[0].shape
+        return all(pod.shape is shape for pod in pods) and not self.state.places.minds(pods[0])
+
+    def _succeeds_together(self, pods: Sequence[PodRow]) -> bool:
+        """Place equal pods: what their queue may use is asked and counted once."""
+        state, shape = self.state, pods[0].shape
+        together = tuple((resource, amount * len(pods)) for resource, amount in shape.needs)
+        self.held = self.limit(self.group.leaf, together)
+        if self.held is not None:
+            return False
+        nodes: list[int] = []
+        while shape not in self.hopeless and len(nodes) < len(pods):
+            node = state.places.best(pods[len(nodes)], "now")
+            if node == NOWHERE:
+                break
+            state.room.change(node, shape.needs, 1, 1)
+            nodes.append(node)
+        if len(nodes) == len(pods):
+            state.bind_together(pods, nodes)
+            return True
+        for node in nodes:
+            state.room.change(node, shape.needs, -1, -1)
+        if not nodes:
+            self.hopeless.add(shape)
+        self.held = state.places.why_not(pods[0], self.group.row.queue_name)
+        return False
 
     def _takes(self, pod: PodRow) -> bool:
         """Place one pod; what has failed once in a turn fails for all pods of its shape."""

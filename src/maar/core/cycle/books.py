@@ -45,6 +45,8 @@ class Books:
         self.held: list[Column] = held.T.tolist()
         self.held_below: list[Column] = _sums_below(self.tree, held).T.tolist()
         self.weight = [row.queue.spec.weight for row in self.rows]
+        # Where nobody has a guarantee of a resource, what is held is what is used, all the way up.
+        self._is_reserved = [bool(row.any()) for row in self.shares.guarantee]
 
     def use(self, leaf: int, needs: Needs, sign: int) -> None:
         """Let a leaf and all above it use more, or less."""
@@ -55,7 +57,8 @@ class Books:
         root = self.used[0]
         for resource, amount in needs:
             root[resource] += sign * amount
-            self._hold(leaf, resource)
+            if self._is_reserved[resource]:
+                self._hold(leaf, resource)
 
     def _hold(self, leaf: int, resource: int) -> None:
         queue, now = leaf, max(self.used[leaf][resource], self.guarantee[leaf][resource])
@@ -83,6 +86,11 @@ class Books:
         their parent's real capability.
         """
         for resource, amount in needs:
+            if not self._is_reserved[resource]:
+                room = self.real[0][resource] - self.used[0][resource]
+                if amount > room:
+                    return Short(0, resource, amount, max(0, room))
+                continue
             queue = leaf
             more = (
                 max(self.used[leaf][resource] + amount, self.guarantee[leaf][resource])
@@ -104,6 +112,10 @@ class Books:
         """
         broken = []
         for resource, amount in needs:
+            if not self._is_reserved[resource]:
+                if amount > self.real[0][resource] - self.used[0][resource]:
+                    broken.append(resource)
+                continue
             queue = leaf
             now = max(self.used[leaf][resource] + amount, self.guarantee[leaf][resource])
             while queue:

@@ -6,6 +6,7 @@ from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.fairshare.water_fill import Flags, Floats
 from maar.core.model.reasons import Held, Reason
+from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.filters import static_mask
 from maar.core.policy.neighbours import Neighbours
@@ -22,6 +23,7 @@ class Places:
 
     def __init__(self, tables: Tables, room: Room, configuration: Configuration) -> None:
         self.tables, self.room, self.configuration = tables, room, configuration
+        self._columns = NodeColumns.of(room.nodes)
         self._rankings: dict[tuple[Shape, When], Ranking] = {}
         self._neighbours: Neighbours | None = None
         self._usage = usage_score(configuration, tables)
@@ -81,7 +83,7 @@ class Places:
 
     def mask(self, shape: Shape) -> Flags:
         """The nodes that a shape may go to at all, room and neighbours aside."""
-        return static_mask(shape, self.room.nodes, self.configuration.predicates)
+        return static_mask(shape, self._columns, self.configuration.predicates)
 
     def _ranking(self, shape: Shape, when: When) -> Ranking:
         ranking = self._rankings.get((shape, when))
@@ -93,7 +95,7 @@ class Places:
 
     def _preference(self, shape: Shape) -> Floats:
         """What a shape prefers of the nodes themselves."""
-        nodes, weights = self.room.nodes, self.configuration.node_order
+        nodes, weights = self._columns, self.configuration.node_order
         if not self.configuration.asks("nodeorder", "enableNodeOrder"):
             return np.zeros(len(nodes))
         affinity = NodeAffinityPreference(weights.node_affinity)(shape, nodes)
@@ -105,7 +107,7 @@ class Places:
             if not self.tables.minding:
                 return None
             labels = {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
-            self._neighbours = Neighbours(self.room.nodes, labels, self.configuration.predicates)
+            self._neighbours = Neighbours(self._columns, labels, self.configuration.predicates)
             for one in self.tables.pods.values():
                 if one.counted is not None and one.counted.is_later:
                     self._neighbours.add(one, one.counted.node)

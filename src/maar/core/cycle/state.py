@@ -4,7 +4,7 @@ Terminating pods count as gone and nominated pods as placed. Every step is writt
 be undone; the tables themselves are never changed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -22,7 +22,7 @@ from maar.core.tables.counting import ADMITTED_PHASES, add_needs, is_waiting
 from maar.core.tables.rows import Column, GroupRow, PodRow
 from maar.core.tables.tables import Tables
 
-Step = Literal["bind", "promise", "evict"]
+Step = Literal["bind", "promise", "evict", "together"]
 
 
 @dataclass(slots=True, eq=False)
@@ -92,6 +92,7 @@ class State:
         self._groups: dict[str, GroupState] = {}
         self._namespaces: dict[tuple[int, str], Column] = {}
         self._steps: list[tuple[Step, PodRow, int]] = []
+        self._together: dict[str, tuple[tuple[PodRow, ...], tuple[int, ...]]] = {}
         for group in tables.waiting.values():
             for pod in group.pods.values():
                 if pod.counted is not None and not pod.counted.is_now:
@@ -163,6 +164,12 @@ class State:
         """Put a pod on a node now."""
         self._do("bind", pod, node)
 
+    def bind_together(self, pods: Sequence[PodRow], nodes: Sequence[int]) -> None:
+        """Put equal pods of one group on nodes whose room has been taken for them already."""
+        self._together[pods[0].key] = tuple(pods), tuple(nodes)
+        self._steps.append(("together", pods[0], len(pods)))
+        self._turn_together(pods[0], 1)
+
     def promise(self, pod: PodRow, node: int) -> None:
         """Promise a pod the room that is being freed on a node."""
         self._do("promise", pod, node)
@@ -208,6 +215,9 @@ class State:
         if step == "evict":
             self._turn_eviction(pod, node, sign)
             return
+        if step == "together":
+            self._turn_together(pod, sign)
+            return
         decided = self.bound if step == "bind" else self.promised
         if sign > 0:
             decided[pod.key] = pod, node
@@ -218,6 +228,22 @@ class State:
         self._count(pod, needs, sign)
         if pod.group is not None:
             self._place(self.group(pod.group), pod, sign)
+
+    def _turn_together(self, first: PodRow, sign: int) -> None:
+        """Count pods of one group at once; taking the step back gives their room back too."""
+        pods, nodes = self._together[first.key]
+        for pod, node in zip(pods, nodes, strict=True):
+            if sign > 0:
+                self.bound[pod.key] = pod, node
+            else:
+                del self.bound[pod.key]
+                self.room.change(node, pod.shape.needs, -1, -1)
+            self.places.moved(pod, node, sign)
+            if pod.group is not None:
+                self._place(self.group(pod.group), pod, sign)
+        self._count(
+            first, tuple((resource, amount * len(pods)) for resource, amount in first.shape.needs), sign
+        )
 
     def _turn_eviction(self, pod: PodRow, node: int, sign: int) -> None:
         if sign > 0:
