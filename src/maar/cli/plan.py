@@ -1,22 +1,30 @@
-"""`maar plan`: what a cluster in files would get, and why."""
+"""`maar plan`: what Maar would do with a cluster in files, and why."""
 
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
+import yaml
 
+from maar.apps.plugins import find_plugins
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
-from maar.core.fairshare import BadClaimError, FairShares, Share
-from maar.core.model.queue import ROOT
-from maar.core.model.resources import PODS, roughly
-from maar.core.views.standing import standing
+from maar.cli.plan_text import print_plan
+from maar.core.model.plan import Plan
+from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
+from maar.core.views.planning import plans, shown
 
-_BAR: Final = 16
-_NUMBERS: Final = ("WEIGHT", "USED", "DESERVED", "ASKED")
-_ENDLESS: Final = 1_000
+
+class Output(StrEnum):
+    """How the plan is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
 
 
 def plan(
@@ -24,73 +32,67 @@ def plan(
         list[Path],
         typer.Option("--filename", "-f", help="A file or folder of manifests; - is standard input."),
     ],
+    config: Annotated[
+        Path | None, typer.Option(help="A scheduler configuration, in Volcano's grammar.")
+    ] = None,
+    now: Annotated[str, typer.Option(help="The time of the snapshot, such as 2026-01-31T12:00:00Z.")] = "",
+    cycles: Annotated[
+        int, typer.Option(min=1, max=10_000, help="How many cycles, each applied before the next.")
+    ] = 1,
+    resubmit_victims: Annotated[
+        bool, typer.Option("--resubmit-victims", help="Victims come back pending.")
+    ] = False,
+    output: Annotated[Output, typer.Option("--output", "-o", help="How to print the plan.")] = Output.TABLE,
 ) -> None:
-    """Say what the queues of a cluster deserve, and what binds each of them.
+    """Say what Maar would do with a cluster, and why.
 
-    Reads Nodes, Queues, PodGroups and Pods from manifests. Placing pods comes with the scheduling cycle.
+    Reads Kubernetes manifests as people write them or as kubectl get -o yaml prints them.
     """
+    configuration = _read_configuration(config)
     manifests = read_manifests(files)
-    _say([f"warning: {warning}" for warning in manifests.warnings])
+    _say([f"warning: {warning}" for warning in (*configuration.warnings, *manifests.warnings)])
     _say([f"note: {kind} ({count}): not read" for kind, count in manifests.left_out.items()])
     if manifests.errors:
         raise CommandError(*manifests.errors)
+    decided = plans(manifests.objects, configuration, _time(now), cycles, resubmit_victims=resubmit_victims)
+    _print(decided, output, cycles)
+
+
+def _print(decided: Iterator[Plan], output: Output, cycles: int) -> None:
+    if output is Output.TABLE:
+        for number, one in enumerate(decided, start=1):
+            print_plan(one, f"Cycle {number} of {cycles}" if cycles > 1 else "")
+        return
+    document = {"cycles": [shown(one) for one in decided]}
+    if output is Output.JSON:
+        typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
+    else:
+        typer.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), nl=False)
+
+
+def _read_configuration(file: Path | None) -> Configuration:
     try:
-        shares = standing(manifests.objects)
-    except BadClaimError as error:
-        raise CommandError(str(error)) from None
-    _say([f"warning: set aside: {name}: {reason}" for name, reason in shares.set_aside.items()])
-    if not any(shares[ROOT].deserved.values()):
-        _say(["warning: no ready, schedulable node: there is nothing to share"])
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _ENDLESS  # a pipe cuts nothing off
-    console.print(_table(shares))
+        text = file.read_text(encoding="utf-8") if file is not None else ""
+        return parse(yaml.safe_load(text), find_plugins())
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{file}: cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        raise CommandError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
+    except BadConfigurationError as error:
+        raise CommandError(*(f"{file}: {problem}" for problem in error.problems)) from None
+
+
+def _time(text: str) -> datetime:
+    if not text:
+        return datetime.now(UTC)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise CommandError(f"--now: {text!r} is not a time; write it as 2026-01-31T12:00:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _say(sentences: list[str]) -> None:
     """Speak on standard error, so that standard output stays the plan."""
     for sentence in sentences:
         typer.echo(sentence, err=True)
-
-
-def _table(shares: FairShares) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("QUEUE", "WEIGHT", "RESOURCE", "USED", "DESERVED", "ASKED", "USED OF DESERVED", "BOUND BY"):
-        table.add_column(name, justify="right" if name in _NUMBERS else "left", no_wrap=True)
-    _add(table, shares, ROOT, "", "")
-    return table
-
-
-def _add(table: Table, shares: FairShares, name: str, branch: str, below: str) -> None:
-    one, label = shares[name], branch + name
-    children = shares.tree.children(name)
-    weight = str(one.weight) if name != ROOT else ""
-    for resource in _shown(shares):
-        table.add_row(label, weight, *_cells(one, resource))
-        label, weight = below + ("│" if children else ""), ""
-    for child in children:
-        last = child == children[-1]
-        _add(table, shares, child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
-
-
-def _shown(shares: FairShares) -> list[str]:
-    """The resources worth a line: what somebody asks for or is guaranteed; pods only if nothing else is."""
-    root = shares[ROOT]
-    asked = [resource for resource in shares.resources if root.request[resource] or root.guarantee[resource]]
-    return [resource for resource in asked if resource != PODS] or asked or list(shares.resources) or [""]
-
-
-def _cells(one: Share, resource: str) -> tuple[str, ...]:
-    if not resource:
-        return ("nothing asked for",)
-    used, deserved = one.used[resource], one.deserved[resource]
-    part = min(1.0, used / deserved) if deserved else float(used > 0)
-    bar = "█" * round(part * _BAR)
-    return (
-        resource,
-        roughly(resource, used),
-        roughly(resource, deserved),
-        roughly(resource, one.request[resource]),
-        bar + "░" * (_BAR - len(bar)),
-        one.binding.get(resource, ""),
-    )

@@ -12,9 +12,8 @@ from maar.core.cycle.order import Turns
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import Eviction, GroupState, State
-from maar.core.cycle.units import Pool, Unit, is_gang
+from maar.core.cycle.units import Pool, Unit, is_gang, next_unit
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import PodRow
 
 
 class Hunt:
@@ -125,18 +124,31 @@ class Attempt:
         return taken if self._is_lawful(taken) else None
 
     def _candidates(self, node: int | None) -> Iterator[Unit]:
+        """The units that may be taken next, the first to pay first."""
         for leaf in self.leaves():
             refused: set[tuple[Needs, ...]] = set()
-            for unit in self.hunt.pool(leaf).in_order():
-                if unit.group is self.group or (node is not None and not _is_on(unit, node)):
-                    continue
+            for unit in self.hunt.pool(leaf).in_order() if node is None else self._units_on(node, leaf):
                 shape = tuple(pod.shape.needs for pod in unit.pods)
-                if unit.is_surplus and shape in refused:
+                if unit.group is self.group or (unit.is_surplus and shape in refused):
                     continue
                 if self.hunt.budgets.allow(unit.pods) and self.may_take(unit):
                     yield unit
                 else:
                     refused.add(shape)
+
+    def _units_on(self, node: int, leaf: int) -> list[Unit]:
+        """The units of a leaf that are on one node, in the order in which they pay."""
+        state, row = self.state, self.state.room.nodes[node]
+        groups = {pod.group.key: pod.group for pod in row.pods.values() if pod.group is not None}
+        rows = [group for group in groups.values() if group.leaf is not None and group.leaf.index == leaf]
+        units = [next_unit(state, state.group(one), self.hunt.protection, row.name) for one in rows]
+
+        def order(unit: Unit) -> tuple[object, ...]:
+            one = unit.group.row
+            namespace, job = state.namespace_share(leaf, one.namespace), self.books.dominant(unit.group.used)
+            return (unit.rank, -namespace, -job, -one.created, one.key)
+
+        return sorted((unit for unit in units if unit is not None), key=order)
 
     def _take(self, unit: Unit) -> None:
         for pod in unit.pods:
@@ -207,32 +219,25 @@ class Attempt:
             trial.keep()
 
     def _hopeful_nodes(self) -> list[int]:
-        """Nodes where the first pod would fit if all that could be taken there were gone."""
-        if not self.pods:
-            return []
-        freed: dict[int, dict[int, int]] = {}
-        for leaf in self.leaves():
-            for unit in self.hunt.pool(leaf).in_order():
-                where = {pod.counted.node.index for pod in unit.pods if pod.counted is not None}
-                if len(where) == 1 and unit.group is not self.group:
-                    room = freed.setdefault(where.pop(), {})
-                    for pod in unit.pods:
-                        for resource, amount in pod.shape.needs:
-                            room[resource] = room.get(resource, 0) + amount
-        nodes = self.state.room.nodes
-        needs: list[PodRow] = self.pods[:1]
-        return [
-            node
-            for node in sorted(freed)
-            if nodes[node].is_usable
-            and all(
-                self.state.room.later[node][resource] - freed[node].get(resource, 0) + amount
-                <= nodes[node].allocatable[resource]
-                for pod in needs
-                for resource, amount in pod.shape.needs
-            )
-        ]
-
-
-def _is_on(unit: Unit, node: int) -> bool:
-    return all(pod.counted is not None and pod.counted.node.index == node for pod in unit.pods)
+        """Nodes where the first pod would fit if all of the leaves in question that is there were gone."""
+        leaves, room, needs = set(self.leaves()), self.state.room, self.pods[0].shape.needs
+        nodes = []
+        for row in room.nodes if leaves else ():
+            freed = dict.fromkeys((resource for resource, _ in needs), 0)
+            for pod in row.pods.values() if row.is_usable else ():
+                leaf = pod.group.leaf if pod.group is not None else None
+                if (
+                    leaf is not None
+                    and leaf.index in leaves
+                    and not pod.is_terminating
+                    and pod.key not in self.state.gone
+                ):
+                    for resource, amount in pod.shape.needs:
+                        freed[resource] = freed.get(resource, 0) + amount
+            later = room.later[row.index]
+            if any(freed.values()) and all(
+                later[resource] - freed[resource] + amount <= row.allocatable[resource]
+                for resource, amount in needs
+            ):
+                nodes.append(row.index)
+        return nodes

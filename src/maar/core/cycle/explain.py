@@ -80,6 +80,10 @@ def _at_fair_share(state: State, held: Held) -> str:
 
 def _at_capability(state: State, held: Held) -> str:
     row, resource = state.tables.queues[held.queue].index, state.tables.axis.row[held.resource]
+    most = state.books.real[row][resource]
+    if held.wanted > most:
+        wanted, real = roughly(held.resource, held.wanted), roughly(held.resource, most)
+        return f"it needs {held.resource} {wanted} and queue {_path(state, held.queue)} can use {real} at most"
     full = _fullness(held, state.books.used[row], state.books.real[row], resource, "at most")
     queue = _path(state, held.queue)
     return f"queue {queue} is at its real capability: {full}; it gets more when work there finishes"

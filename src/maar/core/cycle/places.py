@@ -53,24 +53,24 @@ class Places:
         return self._mind_neighbours(pod) is not None
 
     def why_not(self, pod: PodRow, queue: str) -> Held:
-        """Say why no node takes a pod: none suits it, or none that suits it has room."""
-        needs, mask = pod.shape.needs, self.mask(pod.shape)
-        allocatable, now, later = self.room.columns()
-        idle = allocatable - np.maximum(now, later)  # [R, N]
+        """Say why no node takes a pod: none suits it, none that does has room, or neighbours keep it out."""
+        mask, (allocatable, now, later) = self.mask(pod.shape), self.room.columns()
         if not mask.any():
             return Held(reason=Reason.NO_NODE_FITS, queue=queue, wanted=1)
-        most = [(resource, amount, int(idle[resource][mask].max())) for resource, amount in needs]
-        for resource, amount, available in most:
-            if amount > available:
-                name = self.tables.axis.names[resource]
-                return Held(
-                    reason=Reason.NOT_ENOUGH_RESOURCES,
-                    queue=queue,
-                    resource=name,
-                    wanted=amount,
-                    available=max(0, available),
-                )
-        return Held(reason=Reason.NO_NODE_FITS, queue=queue, wanted=1, available=int(mask.sum()))
+        idle = (allocatable - np.maximum(now, later))[:, mask]  # [R, N]
+        has = {resource: idle[resource] >= amount for resource, amount in pod.shape.needs}
+        if self.minds(pod) and np.logical_and.reduce(list(has.values())).any():
+            return Held(reason=Reason.NO_NODE_FITS, queue=queue, wanted=1, available=int(mask.sum()))
+        resource, amount = min(pod.shape.needs, key=lambda need: int(has[need[0]].sum()))
+        if has[resource].any():
+            return Held(reason=Reason.NOT_ENOUGH_RESOURCES, queue=queue)
+        return Held(
+            reason=Reason.NOT_ENOUGH_RESOURCES,
+            queue=queue,
+            resource=self.tables.axis.names[resource],
+            wanted=amount,
+            available=max(0, int(idle[resource].max())),
+        )
 
     def moved(self, pod: PodRow, node: int, sign: int) -> None:
         """Learn that a pod has come to a node (+1) or left it (-1)."""

@@ -33,25 +33,23 @@ def is_gang(row: GroupRow, pods: Sequence[PodRow]) -> bool:
     return all(sum(pod.task == task for pod in pods) >= least for task, least in row.min_task_member.items())
 
 
-def next_unit(state: State, group: GroupState, protection: Protection) -> Unit | None:
-    """The unit that a group would give next: a surplus pod, else all that is left of the gang.
+def next_unit(state: State, group: GroupState, protection: Protection, node: str = "") -> Unit | None:
+    """The unit that a group would give next, anywhere or on one node: a surplus pod, else the whole gang.
 
     A starving group's pods are one unit. A gang with a protected pod gives only surplus.
     """
     pods = sorted(state.holders(group), key=lambda pod: (pod.priority, -pod.number, pod.created, pod.key))
-    if not pods:
+    near = [pod for pod in pods if not node or pod.node_name == node]
+    if not near:
         return None
-    free = [pod for pod in pods if not protection.covers(pod)]
+    free = [pod for pod in near if not protection.covers(pod)]
+    is_free = len(free) == len(pods)
     if not group.is_ready:
-        return (
-            Unit(group, tuple(pods), is_surplus=False, is_starving=True) if len(free) == len(pods) else None
-        )
+        return Unit(group, tuple(pods), is_surplus=False, is_starving=True) if is_free else None
     for pod in free:
         if is_gang(group.row, [other for other in pods if other is not pod]):
             return Unit(group, (pod,), is_surplus=True)
-    if group.row.min_member > 0 and len(free) == len(pods):
-        return Unit(group, tuple(pods), is_surplus=False)
-    return None
+    return Unit(group, tuple(pods), is_surplus=False) if group.row.min_member > 0 and is_free else None
 
 
 class Pool:

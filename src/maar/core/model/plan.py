@@ -30,6 +30,9 @@ class QueueStanding(Record, frozen=True):
     preempting: Resources
     share: float
     state: QueueState
+    parent: str = ""
+    weight: int = 1
+    request: Resources = Resources()
     binding: dict[str, Constraint] = {}
     conditions: tuple[Condition, ...] = ()
     namespaces: dict[str, NamespaceStanding] = {}

@@ -1,6 +1,6 @@
 """Planning for people and notebooks: what a cluster would decide, cycle by cycle, as plain data."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from math import inf
@@ -15,7 +15,7 @@ from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup, PodGroupCondition
-from maar.core.policy.configuration import Configuration, parse
+from maar.core.policy.configuration import DEFAULT, Configuration, parse
 from maar.core.tables.tables import Tables
 
 Json = dict[str, object]
@@ -31,17 +31,33 @@ def plan(
     *,
     resubmit_victims: bool = False,
 ) -> Json:
-    """Decide for a cluster and give the plan as plain data; between cycles it is applied."""
+    """Decide for a cluster and give the plan as plain data, as `maar plan -o json` prints it."""
     parsed = configuration if isinstance(configuration, Configuration) else parse(configuration)
+    decided = plans(objects, parsed, now, cycles, resubmit_victims=resubmit_victims)
+    return {"cycles": [shown(one) for one in decided]}
+
+
+def plans(
+    objects: Iterable[Object],
+    configuration: Configuration = DEFAULT,
+    now: datetime | None = None,
+    cycles: int = 1,
+    *,
+    resubmit_victims: bool = False,
+) -> Iterator[Plan]:
+    """Decide cycle by cycle; between cycles the plan is applied as a cluster would."""
     start = now or datetime(1970, 1, 1, tzinfo=UTC)
     cluster = ImaginaryCluster(Tables(), start, resubmits=resubmit_victims)
     cluster.learn([Appeared(object=cast("AnyObject", one)) for one in objects])
-    shown = []
     for _ in range(cycles):
-        decided = decide(cluster.tables, parsed, cluster.now.timestamp())
-        shown.append(cluster.shown(decided))
+        decided = decide(cluster.tables, configuration, cluster.now.timestamp())
+        at_rest = {
+            key: GroupOutcome(phase=phase_at_rest(row))
+            for key, row in cluster.tables.groups.items()
+            if key not in decided.pod_groups
+        }
+        yield msgspec.structs.replace(decided, pod_groups={**decided.pod_groups, **at_rest})
         cluster.apply(decided)
-    return {"cycles": shown}
 
 
 @dataclass(eq=False)
@@ -66,23 +82,6 @@ class ImaginaryCluster:
                 case Vanished(kind="Pod", key=key):
                     self.pods.pop(key, None)
         self.tables.feed(listed)
-
-    def shown(self, decided: Plan) -> Json:
-        """One cycle as plain data."""
-        groups = {}
-        for key, row in self.tables.groups.items():
-            outcome = decided.pod_groups.get(key) or GroupOutcome(phase=phase_at_rest(row))
-            reason = str(outcome.held.reason) if outcome.held else ""
-            groups[key] = {"phase": outcome.phase, "reason": reason, "message": outcome.message}
-        return {
-            "queues": {name: shown_queue(one) for name, one in sorted(decided.queues.items())},
-            "binds": {one.pod: one.node for one in decided.binds},
-            "evictions": [
-                {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
-            ],
-            "nominations": {one.pod: one.node for one in decided.nominations},
-            "podGroups": dict(sorted(groups.items())),
-        }
 
     def apply(self, decided: Plan) -> None:
         """Do what the plan says, and let a second pass."""
@@ -123,6 +122,26 @@ class ImaginaryCluster:
             status = msgspec.structs.replace(group.status, phase=outcome.phase, conditions=conditions)
             if status != group.status:
                 yield Appeared(object=msgspec.structs.replace(group, status=status))
+
+
+def shown(decided: Plan) -> Json:
+    """One cycle as plain data."""
+    return {
+        "queues": {name: shown_queue(one) for name, one in sorted(decided.queues.items())},
+        "binds": {one.pod: one.node for one in sorted(decided.binds, key=lambda one: one.pod)},
+        "evictions": [
+            {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
+        ],
+        "nominations": {one.pod: one.node for one in sorted(decided.nominations, key=lambda one: one.pod)},
+        "podGroups": {
+            key: {
+                "phase": one.phase,
+                "reason": str(one.held.reason) if one.held else "",
+                "message": one.message,
+            }
+            for key, one in sorted(decided.pod_groups.items())
+        },
+    }
 
 
 def shown_queue(one: QueueStanding) -> Json:
