@@ -17,6 +17,7 @@ from maar.core.model.queue import Queue, QueueSpec
 from maar.core.model.resources import Resources
 
 GIB = 2**30
+TAINTED = 7  # the kind of node that keeps others away
 
 
 def main() -> None:
@@ -50,11 +51,12 @@ def cluster(count: int) -> Iterator[Event]:
     for index in range(count):
         kind = index % 8
         size = Resources({"cpu": (16 + 8 * kind) * 1000, "memory": (64 + 16 * kind) * GIB, "pods": 110})
-        taints = (Taint(key="dedicated", value="batch", effect="NoSchedule"),) if kind == 7 else ()
-        labels = {"zone": f"z{dice.randint(0, 2)}", "kind": f"k{kind}", "kubernetes.io/hostname": f"node-{index:05}"}
+        taints = (Taint(key="dedicated", value="batch", effect="NoSchedule"),) if kind == TAINTED else ()
+        name = f"node-{index:05}"
+        labels = {"zone": f"z{dice.randint(0, 2)}", "kind": f"k{kind}", "kubernetes.io/hostname": name}
         yield Appeared(
             object=Node(
-                metadata=Metadata(name=f"node-{index:05}", labels=labels),
+                metadata=Metadata(name=name, labels=labels),
                 spec=NodeSpec(taints=taints),
                 status=NodeStatus(allocatable=size, conditions=(Condition(type="Ready", status="True"),)),
             )
@@ -64,7 +66,9 @@ def cluster(count: int) -> Iterator[Event]:
 def queues() -> Iterator[Event]:
     """Ten leaves under three departments."""
     for index in range(3):
-        yield Appeared(object=Queue(metadata=Metadata(name=f"dept-{index}"), spec=QueueSpec(weight=index + 1)))
+        yield Appeared(
+            object=Queue(metadata=Metadata(name=f"dept-{index}"), spec=QueueSpec(weight=index + 1))
+        )
     for index in range(10):
         spec = QueueSpec(parent=f"dept-{index % 3}", weight=1 + index % 4)
         yield Appeared(object=Queue(metadata=Metadata(name=f"queue-{index}"), spec=spec))
@@ -75,7 +79,8 @@ def work(pods: int, gang: int) -> Iterator[Event]:
     dice = random.Random(2)
     shapes = []
     for index in range(60):
-        requests = Resources({"cpu": dice.choice((250, 500, 1000, 1500, 2000)), "memory": dice.randint(1, 6) * GIB // 2})
+        cpu = dice.choice((250, 500, 1000, 1500, 2000))
+        requests = Resources({"cpu": cpu, "memory": dice.randint(1, 6) * GIB // 2})
         selector = {"zone": f"z{index % 3}"} if index % 4 == 0 else {}
         tolerations = (Toleration(key="dedicated", operator="Exists"),) if index % 5 == 0 else ()
         container = Container(name="main", resources=ResourceRequirements(requests=requests))
@@ -86,7 +91,9 @@ def work(pods: int, gang: int) -> Iterator[Event]:
         group = PodGroupSpec(min_member=gang, queue=f"queue-{number % 10}")
         yield Appeared(
             object=PodGroup(
-                metadata=Metadata(name=name, namespace=namespace), spec=group, status=PodGroupStatus(phase="Inqueue")
+                metadata=Metadata(name=name, namespace=namespace),
+                spec=group,
+                status=PodGroupStatus(phase="Inqueue"),
             )
         )
         for index in range(gang):

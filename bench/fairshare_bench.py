@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from math import log2
 
 from measure import line, median_ms
@@ -17,8 +18,8 @@ def main() -> None:
     for queues, target_ms in ((1_000, 10.0), (10_000, 120.0)):
         tree, total = random_tree(queues, levels=5, resources=20)
         claims = ClaimColumns.of(tree, total)
-        reference = median_ms(lambda tree=tree, total=total: loop(tree, total), times=3)
-        figure = median_ms(lambda tree=tree, claims=claims: share_columns(tree, claims))
+        reference = median_ms(partial(loop, tree, total), times=3)
+        figure = median_ms(partial(share_columns, tree, claims))
         line(
             f"{queues:,} queues, 5 levels, 20 resources", figure, reference, f"target below {target_ms:g} ms"
         )
@@ -26,8 +27,8 @@ def main() -> None:
     for siblings in (1_000, 10_000, 100_000):
         tree, total = random_tree(siblings, levels=1, resources=1)
         claims = ClaimColumns.of(tree, total)
-        reference = median_ms(lambda tree=tree, total=total: loop(tree, total), times=3)
-        figure = median_ms(lambda tree=tree, claims=claims: share_columns(tree, claims))
+        reference = median_ms(partial(loop, tree, total), times=3)
+        figure = median_ms(partial(share_columns, tree, claims))
         per_step[siblings] = figure / (siblings * log2(siblings))
         growth = per_step[siblings] / per_step[1_000]
         line(f"{siblings:,} siblings", figure, reference, f"{growth:.2f}x n log n; target at most 1.3x")

@@ -19,7 +19,7 @@ CANONICAL = {
     "129e6": "129e6", "1E3": "1e3", "1e+3": "1e3", "1E-3": "1e-3", "1.2e3": "1200", "1.3E+6": "1300e3",
     "1e14": "100e12", "1.53E12": "1530e9", "0.5e-1": "50e-3", "1e0": "1", "5e00": "5",
     "3.001n": "4n", "0.9n": "1n", "0.00000012345": "124n", "0.5e-9": "1e-9", "1.1E-9": "2e-9",
-    "1e-10": "1e-9", "0.000000000001Ki": "2n",
+    "1e-10": "1e-9", "0.000000000001Ki": "2n", "0.9765625Ki": "1k", "1.953125Ki": "2000",
     "9223372036854775807": "9223372036854775807", "9.2E": "9200P", "7Ei": "7Ei",
 }  # fmt: skip
 
@@ -117,7 +117,8 @@ def test_a_bomb_is_refused_at_once_and_shown_in_part(text: str) -> None:
         ("cpu", "1.0005", 1001), ("cpu", "0", 0), ("cpu", "-0", 0), ("memory", "400m", 1),
         ("memory", "1Ki", 1024), ("memory", "1.5Gi", 1_610_612_736), ("memory", "1n", 1),
         ("hugepages-2Mi", "4Mi", 4_194_304), ("ephemeral-storage", "0.5", 1), ("storage", "1k", 1000),
-        ("nvidia.com/gpu", "2", 2), ("nvidia.com/gpu", "2000m", 2), ("pods", "1.1e2", 110), ("example.com/cpu", "3", 3),
+        ("nvidia.com/gpu", "2", 2), ("nvidia.com/gpu", "2000m", 2), ("pods", "1.1e2", 110),
+        ("example.com/cpu", "3", 3),
     ],
 )  # fmt: skip
 def test_an_amount_is_whole_units_rounded_up(resource: str, text: str, units: int) -> None:
@@ -146,6 +147,8 @@ def test_an_amount_is_written_in_the_notation_of_its_resource() -> None:
     assert shown("cpu", 2_000_000) == "2k"
     assert shown("memory", 1_610_612_736) == "1536Mi"
     assert shown("memory", 0) == "0"
+    assert shown("hugepages-2Mi", 2**22) == "4Mi"
+    assert shown("ephemeral-storage", 2**60) == "1Ei"
     assert shown("nvidia.com/gpu", 1024) == "1024"
 
 

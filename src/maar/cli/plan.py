@@ -15,6 +15,7 @@ from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
 from maar.cli.plan_text import print_plan
 from maar.core.model.plan import Plan
+from maar.core.model.queue import ROOT
 from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
 from maar.core.views.planning import plans, shown
 
@@ -59,15 +60,30 @@ def plan(
 
 
 def _print(decided: Iterator[Plan], output: Output, cycles: int) -> None:
-    if output is Output.TABLE:
-        for number, one in enumerate(decided, start=1):
+    document: dict[str, list[object]] = {"cycles": []}
+    for number, one in enumerate(decided, start=1):
+        if number == 1:
+            _say(_concerns(one))
+        if output is Output.TABLE:
             print_plan(one, f"Cycle {number} of {cycles}" if cycles > 1 else "")
-        return
-    document = {"cycles": [shown(one) for one in decided]}
+        else:
+            document["cycles"].append(shown(one))
     if output is Output.JSON:
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
-    else:
+    elif output is Output.YAML:
         typer.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), nl=False)
+
+
+def _concerns(plan: Plan) -> list[str]:
+    """What is wrong with the cluster as a whole: queues with conditions, or nothing to share."""
+    concerns = [
+        f"warning: queue {name}: {condition.type}: {condition.message}"
+        for name, one in sorted(plan.queues.items())
+        for condition in one.conditions
+    ]
+    if not any(plan.queues[ROOT].deserved.values()):
+        concerns.append("warning: no ready, schedulable node: there is nothing to share")
+    return concerns
 
 
 def _read_configuration(file: Path | None) -> Configuration:

@@ -63,9 +63,6 @@ def _queues(plan: Plan) -> Table:
     for name, one in plan.queues.items():
         children.setdefault(one.parent, []).append(name)
     _add(table, plan, children, ROOT, "", "")
-    for name, one in plan.queues.items():
-        for condition in one.conditions:
-            table.add_row(f"{name}: {condition.type}: {condition.message}")
     return table
 
 

@@ -6,8 +6,8 @@ group ready, or one more pod of a ready group, or nothing. What is reserved is n
 
 from collections.abc import Callable, Sequence
 
-from maar.core.cycle.books import Short
 from maar.core.cycle.order import Phase, Turns
+from maar.core.cycle.refusals import at_fair_share, at_real_capability, more_telling, reserved
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import GroupState, State
 from maar.core.model.reasons import Held, Reason
@@ -63,25 +63,16 @@ class Limits:
         if self._asks_deserved:
             short = self.books.beyond(leaf, needs, self.books.deserved)
             if short is not None:
-                return self._held(Reason.QUEUE_AT_FAIR_SHARE, short)
+                return at_fair_share(self.state, short)
         return self.lent(leaf, needs)
 
     def lent(self, leaf: int, needs: Needs) -> Held | None:
         """A queue and all above it stay within their real capability, and nothing reserved is given away."""
         short = self.books.beyond(leaf, needs, self.books.real)
         if short is not None:
-            return self._held(Reason.QUEUE_AT_CAPABILITY, short)
+            return at_real_capability(self.state, short)
         short = self.books.gives_away(leaf, needs)
-        return None if short is None else self._held(Reason.RESERVED_FOR_OTHERS, short)
-
-    def _held(self, reason: Reason, short: Short) -> Held:
-        return Held(
-            reason=reason,
-            queue=self.books.rows[short.queue].name,
-            resource=self.state.tables.axis.names[short.resource],
-            wanted=short.wanted,
-            available=short.available,
-        )
+        return None if short is None else reserved(self.state, short)
 
 
 def _take_turns(state: State, phase: Phase, limit: Limit, wanted: Wanted, *, is_gang: bool = True) -> None:
@@ -99,7 +90,7 @@ def _take_turns(state: State, phase: Phase, limit: Limit, wanted: Wanted, *, is_
             else:
                 turns.done(group)
             continue
-        group.held = turn.held or group.held
+        group.held = more_telling(group.held, turn.held)
         turns.done(group)
         if wanted is for_allocate and state.books.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
             for behind in turns.stop(group.leaf):
@@ -148,7 +139,7 @@ class Turn:
         """Place equal pods: what their queue may use is asked and counted once."""
         state, shape = self.state, pods[0].shape
         together = tuple((resource, amount * len(pods)) for resource, amount in shape.needs)
-        self.held = self.limit(self.group.leaf, together)
+        self.held = state.places.never(pods[0]) or self.limit(self.group.leaf, together)
         if self.held is not None:
             return False
         nodes: list[int] = []
@@ -165,7 +156,7 @@ class Turn:
             state.room.change(node, shape.needs, -1, -1)
         if not nodes:
             self.hopeless.add(shape)
-        self.held = state.places.why_not(pods[0], self.group.row.queue_name)
+        self.held = state.places.why_not(pods[0])
         return False
 
     def _takes(self, pod: PodRow) -> bool:
@@ -173,7 +164,8 @@ class Turn:
         shape = pod.shape
         if shape in self.failed:
             return False
-        held = self.limit(self.group.leaf, shape.needs) or self._cannot_be_placed(pod)
+        held = self.state.places.never(pod) or self.limit(self.group.leaf, shape.needs)
+        held = held or self._cannot_be_placed(pod)
         if held is None:
             self.chosen[pod.key] = pod
             return True
@@ -189,7 +181,7 @@ class Turn:
                 return None
             if not self.chosen and not self.state.places.minds(pod):
                 self.hopeless.add(pod.shape)
-        return self.state.places.why_not(pod, self.group.row.queue_name)
+        return self.state.places.why_not(pod)
 
 
 def for_allocate(group: GroupState) -> list[PodRow]:

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 from maar.core.cycle.books import Short
 from maar.core.cycle.order import Turns
+from maar.core.cycle.refusals import at_real_capability
 from maar.core.cycle.state import GroupState, State
 from maar.core.model.reasons import Held, Reason
 from maar.core.tables.axis import Needs
@@ -116,10 +117,10 @@ class Door:
         return held
 
     def _held(self, short: Short) -> Held:
-        reason = Reason.QUEUE_AT_CAPABILITY if short.queue else Reason.CLUSTER_OVERCOMMITTED
+        if short.queue:
+            return at_real_capability(self.state, short)
         return Held(
-            reason=reason,
-            queue=self.state.books.rows[short.queue].name,
+            reason=Reason.CLUSTER_OVERCOMMITTED,
             resource=self.state.tables.axis.names[short.resource],
             wanted=short.wanted,
             available=short.available,

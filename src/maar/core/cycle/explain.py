@@ -83,7 +83,9 @@ def _at_capability(state: State, held: Held) -> str:
     most = state.books.real[row][resource]
     if held.wanted > most:
         wanted, real = roughly(held.resource, held.wanted), roughly(held.resource, most)
-        return f"it needs {held.resource} {wanted} and queue {_path(state, held.queue)} can use {real} at most"
+        return (
+            f"it needs {held.resource} {wanted} and queue {_path(state, held.queue)} can use {real} at most"
+        )
     full = _fullness(held, state.books.used[row], state.books.real[row], resource, "at most")
     queue = _path(state, held.queue)
     return f"queue {queue} is at its real capability: {full}; it gets more when work there finishes"
@@ -98,6 +100,15 @@ def _no_room(_state: State, held: Held) -> str:
     if not held.resource:
         return f"no node has room for all the pods that start together; {_LATER}"
     return f"no node has room: {_amounts(held)} on the emptiest that suits; {_LATER}"
+
+
+def _overcommitted(state: State, held: Held) -> str:
+    factor, total = (
+        state.configuration.overcommit_factor,
+        state.books.total[state.tables.axis.row[held.resource]],
+    )
+    most = roughly(held.resource, int(factor * total))
+    return f"the cluster lets in {most} at most: {_amounts(held)}; it is let in when others finish"
 
 
 def _being_freed(_state: State, held: Held) -> str:
@@ -137,9 +148,7 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Held], str]]] = {
     Reason.SCHEDULING_GATED: lambda _state, held: (
         f"{held.available} pods have scheduling gates; it starts when they are taken away"
     ),
-    Reason.CLUSTER_OVERCOMMITTED: lambda _state, held: (
-        f"the cluster has let in as much as it may: {_amounts(held)}; it is let in when others finish"
-    ),
+    Reason.CLUSTER_OVERCOMMITTED: _overcommitted,
     Reason.QUEUE_AT_CAPABILITY: _at_capability,
     Reason.QUEUE_AT_FAIR_SHARE: _at_fair_share,
     Reason.RESERVED_FOR_OTHERS: lambda state, held: (

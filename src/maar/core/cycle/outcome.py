@@ -6,7 +6,7 @@ from maar.core.cycle.explain import reason_of, sentence
 from maar.core.cycle.state import GroupState, State
 from maar.core.fairshare.certificate import CONSTRAINTS
 from maar.core.model.metadata import Condition
-from maar.core.model.plan import Constraint, GroupOutcome, NamespaceStanding, Plan, QueueStanding
+from maar.core.model.plan import Constraint, GroupOutcome, NamespaceStanding, Plan, QueueStanding, Share
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.queue import ROOT, QueueState
 from maar.core.model.resources import Resources
@@ -90,7 +90,7 @@ def _standings(state: State) -> dict[str, QueueStanding]:
             allocated=axis.amounts(allocated),
             used=axis.amounts(status_used[index]),
             preempting=axis.amounts(preempting[index]),
-            share=books.share(index, status_used[index]) if row.name != ROOT else 0.0,
+            share=_written(books.share(index, status_used[index]) if row.name != ROOT else 0.0),
             state=states[index],
             parent="" if row.name == ROOT else row.queue.parent,
             weight=row.queue.spec.weight,
@@ -134,7 +134,7 @@ def _namespaces(state: State, row: QueueRow) -> dict[str, NamespaceStanding]:
     for name in sorted(names):
         used, weight = row.namespaces.get(name) or [], weights.get(name, 1)
         standings[name] = NamespaceStanding(
-            weight=weight, used=state.tables.axis.amounts(used), share=books.dominant(used, weight)
+            weight=weight, used=state.tables.axis.amounts(used), share=_written(books.dominant(used, weight))
         )
     return standings
 
@@ -191,6 +191,6 @@ def _is_unfinished(group: GroupRow) -> bool:
     return group.phase != "Completed" and not finished
 
 
-def shown_share(share: float) -> float | str:
+def _written(share: float) -> Share:
     """A share as JSON can write it."""
     return "inf" if share == inf else share

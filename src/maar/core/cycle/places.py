@@ -25,6 +25,7 @@ class Places:
         self.tables, self.room, self.configuration = tables, room, configuration
         self._columns = NodeColumns.of(room.nodes)
         self._rankings: dict[tuple[Shape, When], Ranking] = {}
+        self._never: dict[Shape, Held | None] = {}
         self._neighbours: Neighbours | None = None
         self._usage = usage_score(configuration, tables)
         self._filters, self._scores = configuration.filters(), configuration.scores()
@@ -52,25 +53,29 @@ class Places:
         """Whether more than room decides where the pod can go; another of its shape may fare better."""
         return self._mind_neighbours(pod) is not None
 
-    def why_not(self, pod: PodRow, queue: str) -> Held:
-        """Say why no node takes a pod: none suits it, none that does has room, or neighbours keep it out."""
+    def never(self, pod: PodRow) -> Held | None:
+        """Say so where no node could hold the pod even if it were empty."""
+        if pod.shape not in self._never:
+            mask, (allocatable, _, _) = self.mask(pod.shape), self.room.columns()
+            large = mask.copy()
+            for resource, amount in pod.shape.needs:
+                large &= allocatable[resource] >= amount
+            held = None if large.any() else Held(reason=Reason.NO_NODE_FITS, available=int(mask.sum()))
+            self._never[pod.shape] = held
+        return self._never[pod.shape]
+
+    def why_not(self, pod: PodRow) -> Held:
+        """Say why no node takes a pod now: none that suits it has room, or its neighbours keep it out."""
         mask, (allocatable, now, later) = self.mask(pod.shape), self.room.columns()
-        if not mask.any():
-            return Held(reason=Reason.NO_NODE_FITS, queue=queue, wanted=1)
         idle = (allocatable - np.maximum(now, later))[:, mask]  # [R, N]
         has = {resource: idle[resource] >= amount for resource, amount in pod.shape.needs}
         if self.minds(pod) and np.logical_and.reduce(list(has.values())).any():
-            return Held(reason=Reason.NO_NODE_FITS, queue=queue, wanted=1, available=int(mask.sum()))
+            return Held(reason=Reason.NO_NODE_FITS, available=int(mask.sum()))
         resource, amount = min(pod.shape.needs, key=lambda need: int(has[need[0]].sum()))
-        if has[resource].any():
-            return Held(reason=Reason.NOT_ENOUGH_RESOURCES, queue=queue)
-        return Held(
-            reason=Reason.NOT_ENOUGH_RESOURCES,
-            queue=queue,
-            resource=self.tables.axis.names[resource],
-            wanted=amount,
-            available=max(0, int(idle[resource].max())),
-        )
+        if not mask.any() or has[resource].any():
+            return Held(reason=Reason.NOT_ENOUGH_RESOURCES)
+        name, available = self.tables.axis.names[resource], max(0, int(idle[resource].max()))
+        return Held(reason=Reason.NOT_ENOUGH_RESOURCES, resource=name, wanted=amount, available=available)
 
     def moved(self, pod: PodRow, node: int, sign: int) -> None:
         """Learn that a pod has come to a node (+1) or left it (-1)."""
@@ -83,6 +88,8 @@ class Places:
 
     def mask(self, shape: Shape) -> Flags:
         """The nodes that a shape may go to at all, room and neighbours aside."""
+        if not self.configuration.asks("predicates", "enablePredicate"):
+            return self._columns.usable
         return static_mask(shape, self._columns, self.configuration.predicates)
 
     def _ranking(self, shape: Shape, when: When) -> Ranking:

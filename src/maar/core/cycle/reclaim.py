@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
 from maar.core.cycle.evict import Attempt, Hunt
 from maar.core.cycle.state import GroupState, State
 from maar.core.cycle.units import Unit
+from maar.core.model.reasons import Held, Reason
+
+_FEW: Final = 5  # names that a sentence bears
 
 
 def reclaim(state: State) -> None:
@@ -87,7 +90,27 @@ class Reclaim(Attempt):
         if not self.is_worthwhile():
             return None
         _ = (self.short, self.books_used_before, self.is_reserved_first, self.shares_before)
-        return super().succeeds()
+        taken = super().succeeds()
+        if taken is None and self.is_reserved_first:
+            self._name_who_stands_in_the_way()
+        return taken
+
+    def _name_who_stands_in_the_way(self) -> None:
+        """A group within its guarantee that cannot start says which queues and pods may not be touched."""
+        blockers = []
+        for row in self.books.rows:
+            if not row.is_leaf or row.index == self.leaf or not self._is_overused(row.index):
+                continue
+            if not row.queue.spec.reclaimable:
+                blockers.append(f"queue {row.name} (not reclaimable)")
+                continue
+            pods = (
+                pod for group in row.groups.values() for pod in self.state.holders(self.state.group(group))
+            )
+            blockers += sorted(f"pod {pod.key}" for pod in pods if self.hunt.protection.covers(pod))
+        if blockers:
+            reason, name = Reason.GUARANTEE_BLOCKED, self.group.row.queue_name
+            self.group.held = Held(reason=reason, queue=name, others=tuple(blockers[:_FEW]))
 
     def leaves(self) -> Sequence[int]:
         """Reclaimable leaves, the nearest first; then branch against branch from where they part."""

@@ -1,9 +1,9 @@
 """Volcano's job: task templates that become a pod group and its pods, and commands to it."""
 
-from datetime import datetime
 from typing import ClassVar, Literal
 
-from maar.core.model.metadata import Object, OwnerReference, Record
+from maar.core.model.metadata import Metadata, Object, OwnerReference, Record, Time
+from maar.core.model.pod import PodSpec
 from maar.core.model.queue import DEFAULT
 
 JobPhase = Literal[
@@ -27,6 +27,13 @@ class DependsOn(Record, frozen=True):
 
     name: tuple[str, ...] = ()
     iteration: Literal["any", "all", ""] = ""
+
+
+class PodTemplate(Record, frozen=True):
+    """What a template may have: the metadata and spec of the pods made from it."""
+
+    metadata: Metadata = Metadata()
+    spec: PodSpec = PodSpec()
 
 
 class Task(Record, frozen=True):
@@ -71,7 +78,7 @@ class JobState(Record, frozen=True):
     phase: JobPhase | Literal[""] = ""
     reason: str = ""
     message: str = ""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
 
 
 class TaskState(Record, frozen=True):

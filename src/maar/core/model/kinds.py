@@ -26,6 +26,8 @@ KINDS: Final[tuple[type[Object], ...]] = (
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
+_PLAIN: Final = {"str": str, "int": int}
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _PROBLEM: Final = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
 
 
@@ -44,20 +46,23 @@ def kind_of(api_version: str, kind: str) -> type[Object] | None:
 
 def from_json(kind: type[ObjectT], data: bytes | msgspec.Raw) -> ObjectT:
     """Read an object as an API server sends it; fields that Maar does not read are passed over."""
+    decoder: msgspec.json.Decoder[ObjectT] = _decoder(kind)
     try:
-        decoder: msgspec.json.Decoder[ObjectT] = _decoder(kind)
         return decoder.decode(data)
-    except msgspec.ValidationError:
-        return from_document(kind, plain(data))  # knows nulls, and names the field
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadObjectError("", f"not JSON: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return from_document(kind, plain(data))  # knows nulls, and names what is wrong
 
 
 def items_from_json(
     kind: type[ObjectT], data: bytes, bad: Callable[[BadObjectError], None]
 ) -> tuple[list[ObjectT], str]:
     """Read a list as an API server sends it, and its resource version; a bad item harms only itself."""
-    envelope = _LIST.decode(data)
+    try:
+        envelope = _LIST.decode(data)
+    except msgspec.ValidationError as error:
+        raise _explained(error) from None
+    except _UNREADABLE as error:
+        raise BadObjectError("", f"not a list in JSON: {error}") from None
     objects: list[ObjectT] = []
     for item in envelope.items or ():
         try:
@@ -70,16 +75,19 @@ def items_from_json(
 def from_document(kind: type[ObjectT], document: object) -> ObjectT:
     """Read an object from plain values; null means unset, as in Kubernetes."""
     try:
-        return msgspec.convert(without_nulls(document), kind, dec_hook=_amounts)
+        value = without_nulls(document)
+        return msgspec.convert(value, kind, dec_hook=_amounts)
     except msgspec.ValidationError as error:
-        raise _explained(error) from None
+        raise _explained(error, document) from None
+    except RecursionError:
+        raise BadObjectError("", "nested too deeply to be an object of Kubernetes") from None
 
 
 def plain(data: bytes | msgspec.Raw) -> object:
     """Read JSON into plain values."""
     try:
         return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         raise BadObjectError("", f"not JSON: {error}") from None
 
 
@@ -98,7 +106,9 @@ def without_nulls(value: object) -> object:
 
 
 def _amounts(kind: type, value: object) -> object:
-    if not isinstance(value, dict):
+    if kind not in (Resources, Percentages):
+        return value  # part of a template, kept as it was written
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise TypeError(f"Expected a map of amounts, got {value!r}")
     return Resources.parse(value) if kind is Resources else Percentages.parse(value)
 
@@ -109,12 +119,25 @@ def _quantities(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-def _explained(error: msgspec.ValidationError) -> BadObjectError:
+def _explained(error: msgspec.ValidationError, document: object = None) -> BadObjectError:
     match = _PROBLEM.fullmatch(str(error))
     path, problem = (match["path"] or "", match["problem"]) if match else ("", str(error))
     if isinstance(error.__cause__, BadAmountError):
-        return BadObjectError(f"{path}.{error.__cause__.resource}".lstrip("."), error.__cause__.problem)
-    return BadObjectError(path, problem[:1].lower() + problem[1:])
+        return BadObjectError(f"{path}.{error.__cause__.resource}", error.__cause__.problem)
+    return BadObjectError(_with_key(path, problem, document), problem[:1].lower() + problem[1:])
+
+
+def _with_key(path: str, problem: str, document: object) -> str:
+    """Name the key of a map where msgspec only says that one of its values is wrong."""
+    before, found, after = path.partition("[...]")
+    wanted = next((kind for name, kind in _PLAIN.items() if f"Expected `{name}`" in problem), None)
+    here = document
+    for part in before.split(".") if found and not after and wanted else ():
+        here = here.get(part) if isinstance(here, dict) else None
+    culprits = (
+        [key for key, value in here.items() if type(value) is not wanted] if isinstance(here, dict) else []
+    )
+    return f"{before}.{culprits[0]}" if found and culprits else path
 
 
 class _ListMetadata(msgspec.Struct, rename="camel"):

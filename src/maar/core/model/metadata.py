@@ -1,9 +1,11 @@
 """What every object has: the record all others derive from, its metadata, conditions and selectors."""
 
 from datetime import datetime
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
+
+Time = Annotated[datetime, msgspec.Meta(tz=True)]  # one without a zone could not be compared with others
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -27,8 +29,8 @@ class Metadata(Record, frozen=True):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
-    creation_timestamp: datetime | None = None
-    deletion_timestamp: datetime | None = None
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()
@@ -60,7 +62,7 @@ class Condition(Record, frozen=True):
     status: Literal["True", "False", "Unknown"]
     reason: str = ""
     message: str = ""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
 
 
 class Requirement(Record, frozen=True):

@@ -3,6 +3,7 @@
 from typing import ClassVar, Final
 
 from maar.core.model.metadata import Object, Record
+from maar.core.model.resources import BadAmountError, amount
 
 WEIGHT_RESOURCE: Final = "volcano.sh/namespace.weight"
 
@@ -31,5 +32,7 @@ class ResourceQuota(Object, frozen=True, tag="ResourceQuota"):
     @property
     def weight(self) -> int:
         """The weight it gives its namespace; missing, below 1 or not a whole number counts as 1."""
-        text = str(self.spec.hard.get(WEIGHT_RESOURCE, 1))
-        return max(1, int(text)) if text.isascii() and text.isdigit() else 1
+        try:
+            return max(1, amount(WEIGHT_RESOURCE, str(self.spec.hard.get(WEIGHT_RESOURCE, 1))))
+        except BadAmountError:
+            return 1

@@ -9,6 +9,7 @@ from maar.core.model.reasons import Held
 from maar.core.model.resources import Resources
 from maar.core.model.writes import Bind, Evict, Nominate, SelectNode
 
+Share = float | Literal["inf"]  # JSON has no infinity
 Constraint = Literal["request", "capability", "guarantee", "fair share", "parent"]
 
 
@@ -17,7 +18,7 @@ class NamespaceStanding(Record, frozen=True):
 
     weight: int
     used: Resources
-    share: float
+    share: Share
 
 
 class QueueStanding(Record, frozen=True):
@@ -28,7 +29,7 @@ class QueueStanding(Record, frozen=True):
     allocated: Resources
     used: Resources
     preempting: Resources
-    share: float
+    share: Share
     state: QueueState
     parent: str = ""
     weight: int = 1

@@ -1,5 +1,6 @@
 """The pod: what it asks for, where it may run and how far it has come."""
 
+from functools import lru_cache
 from typing import ClassVar, Final, Literal
 
 import msgspec
@@ -131,13 +132,18 @@ def pod_request(spec: PodSpec) -> Resources:
         for container in spec.init_containers:
             if container.restart_policy == "Always":
                 beside = beside.plus(container.resources.request)
-                peak = peak.larger(beside)
             else:
                 peak = peak.larger(beside.plus(container.resources.request))
         running = running.plus(beside).larger(peak)
     if spec.resources is not None:
         running = Resources({**spec.resources.limits, **running, **spec.resources.requests})
-    return running.plus(spec.overhead).plus(_ONE_POD)
+    return _with_itself(running.plus(spec.overhead) if spec.overhead else running)
+
+
+@lru_cache(maxsize=4096)
+def _with_itself(request: Resources) -> Resources:
+    """Add the pod itself; equal requests give the same object."""
+    return request.plus(_ONE_POD)
 
 
 def _sum(amounts: list[Resources]) -> Resources:

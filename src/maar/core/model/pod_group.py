@@ -1,11 +1,10 @@
 """The pod group: pods that start together or not at all."""
 
-from datetime import datetime
 from typing import ClassVar, Literal
 
 import msgspec
 
-from maar.core.model.metadata import Object, Record
+from maar.core.model.metadata import Object, Record, Time
 from maar.core.model.queue import DEFAULT
 from maar.core.model.resources import Resources
 
@@ -29,7 +28,7 @@ class PodGroupCondition(Record, frozen=True):
     status: Literal["True", "False", "Unknown"]
     reason: str = ""
     message: str = ""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     transition_id: str = msgspec.field(default="", name="transitionID")
 
 

@@ -152,10 +152,11 @@ class Percentages(Amounts):
     @staticmethod
     def _percentage(name: str, text: str) -> int:
         try:
-            thousandths = parse(text).units(1_000)
+            quantity = parse(text)
         except BadQuantityError as error:
             raise BadAmountError(name, str(error)) from None
-        if not 0 <= thousandths <= _WHOLE:
+        thousandths = quantity.units(1_000)
+        if quantity.nanos < 0 or thousandths > _WHOLE:
             raise BadAmountError(name, f"{text!r} is not a percentage: it is between 0 and 100")
         return thousandths
 

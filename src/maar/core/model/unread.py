@@ -119,7 +119,10 @@ def _unknown_in_record(kind: type[msgspec.Struct], record: dict[str, object], pa
     for name, value in record.items():
         here = f"{path}.{name}".lstrip(".")
         if name in read:
-            yield from _unknown(read[name], value, here)
+            template = (
+                kind is job.Task and name == "template"
+            )  # kept as written, but people misspell there too
+            yield from _unknown(job.PodTemplate if template else read[name], value, here)
         elif name not in unread:
             meant = get_close_matches(str(name), [*read, *unread], n=1)
             yield f"{here} (did you mean {meant[0]}?)" if meant else here

@@ -1,6 +1,6 @@
 """The resource axis: every resource name has a row, the same in every table."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -9,6 +9,7 @@ from maar.core.model.resources import CPU, MEMORY, PODS, Resources
 Needs = tuple[tuple[int, int], ...]  # (resource row, amount) of what is asked for, and only that
 
 _FIRST: Final = (CPU, MEMORY, PODS)
+_MOST_KNOWN: Final = 10_000  # requests whose needs are kept
 LARGEST_REQUEST: Final = 2**48  # more than any node has; a sum of many still fits in 64 bits
 
 
@@ -19,13 +20,22 @@ class ResourceAxis:
     names: list[str] = field(default_factory=lambda: list(_FIRST))
     row: dict[str, int] = field(default_factory=lambda: {name: row for row, name in enumerate(_FIRST)})
 
-    def needs(self, amounts: Mapping[str, int]) -> Needs:
+    _needs: dict[Resources, Needs] = field(default_factory=dict)
+
+    def needs(self, amounts: Resources) -> Needs:
         """Lay amounts out on the axis; what is 0 asks for nothing."""
-        return tuple(
-            (self._row_of(name), min(amount, LARGEST_REQUEST))
-            for name, amount in sorted(amounts.items())
-            if amount
-        )
+        needs = self._needs.get(amounts)
+        if needs is None:
+            asked = [(name, amount) for name, amount in sorted(amounts.items()) if amount]
+            needs = tuple((self._row_of(name), min(amount, LARGEST_REQUEST)) for name, amount in asked)
+            if len(self._needs) < _MOST_KNOWN:
+                self._needs[amounts] = needs
+        return needs
+
+    def learn(self, names: Iterable[str]) -> None:
+        """Give every resource a row that has none yet."""
+        for name in names:
+            self._row_of(name)
 
     def zeros(self) -> list[int]:
         """A column with nothing in it."""

@@ -27,7 +27,7 @@ def plant(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:
         except BadClaimError as error:
             bad[name] = str(error)
     for claim in claims:
-        axis.needs({**claim.guarantee, **claim.percentage, **claim.capability, **claim.request})
+        axis.learn({**claim.guarantee, **claim.percentage, **claim.capability, **claim.request})
     tree = QueueTree.of(claims)
     before = {name for name, row in queues.items() if row.is_leaf}
     for row in queues.values():

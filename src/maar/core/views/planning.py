@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from math import inf
 from typing import cast
 
 import msgspec
@@ -152,7 +151,7 @@ def shown_queue(one: QueueStanding) -> Json:
         "allocated": one.allocated.quantities(),
         "used": one.used.quantities(),
         "preempting": one.preempting.quantities(),
-        "share": _share(one.share),
+        "share": one.share,
         "state": one.state,
         "binding": dict(one.binding),
         "conditions": [
@@ -160,14 +159,10 @@ def shown_queue(one: QueueStanding) -> Json:
             for each in one.conditions
         ],
         "namespaces": {
-            name: {"weight": each.weight, "used": each.used.quantities(), "share": _share(each.share)}
+            name: {"weight": each.weight, "used": each.used.quantities(), "share": each.share}
             for name, each in one.namespaces.items()
         },
     }
-
-
-def _share(share: float) -> float | str:
-    return "inf" if share == inf else share
 
 
 def _pod(pod: Pod, node: str, phase: str, nominated: str) -> Pod:

@@ -1,0 +1,131 @@
+"""A list of 10,000 pods from the bytes of an API server, beside msgspec reading them into plain objects."""
+
+import random
+
+import msgspec
+from measure import line, median_ms
+
+from maar.core.model.kinds import BadObjectError, items_from_json
+from maar.core.model.pod import Pod
+
+PODS = 10_000
+SHAPES = 50
+TARGET = "target at most 2.5x"
+
+
+def main() -> None:
+    """Print the figures of issue 3."""
+    data = pod_list(PODS, SHAPES)
+    each = len(data) / PODS / 1_000
+    print(f"  {PODS:,} pods of {SHAPES} shapes, {each:.2f} kB each, {len(data) / 1e6:.1f} MB")
+    plain = median_ms(lambda: msgspec.json.decode(data))
+    line("msgspec, plain objects", plain, plain, "")
+    line("pods", median_ms(lambda: read(data)), plain, TARGET)
+    line("pods and what each of them asks for", median_ms(lambda: requests(data)), plain, "")
+
+
+def read(data: bytes) -> list[Pod]:
+    """Read the list as the scheduler does when it starts."""
+    pods, _ = items_from_json(Pod, data, refuse)
+    return pods
+
+
+def requests(data: bytes) -> int:
+    """Read the list and add up what every pod asks for."""
+    return sum(pod.request["cpu"] for pod in read(data))
+
+
+def refuse(error: BadObjectError) -> None:
+    """Stop: every pod here is a good one."""
+    raise error
+
+
+def pod_list(count: int, shapes: int) -> bytes:
+    """Write a list response; pods of a shape differ in what differs in a cluster: name, uid, node, time."""
+    dice = random.Random(count)
+    specs = [shape(dice) for _ in range(shapes)]
+    items = [pod(dice, number, number % shapes, specs[number % shapes]) for number in range(count)]
+    metadata = {"resourceVersion": "81234567"}
+    return msgspec.json.encode({"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": items})
+
+
+def shape(dice: random.Random) -> dict[str, object]:
+    """Make a pod specification as it comes back from the API server, with its defaults filled in."""
+    requests = {"cpu": f"{dice.randrange(1, 64) * 250}m", "memory": f"{dice.randrange(1, 256)}Gi"}
+    if dice.choice((True, False, False)):
+        requests["nvidia.com/gpu"] = str(dice.choice((1, 2, 4, 8)))
+    limits = {name: text for name, text in requests.items() if name != "cpu"}
+    token = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
+    mount = {
+        "name": "kube-api-access-x7k2p",
+        "readOnly": True,
+        "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+    }
+    main = {
+        "name": "main",
+        "image": f"example.com/train:{dice.randrange(100)}",
+        "resources": {"limits": limits, "requests": requests},
+        "volumeMounts": [mount],
+    }
+    spec: dict[str, object] = {
+        "volumes": [{"name": mount["name"], "projected": {"sources": [token]}}],
+        "containers": [main],
+        "restartPolicy": "OnFailure",
+        "schedulerName": "maar",
+        "tolerations": [
+            {"key": f"node.kubernetes.io/{taint}", "operator": "Exists", "effect": "NoExecute"}
+            for taint in ("not-ready", "unreachable")
+        ],
+        "priority": 0,
+    }
+    if dice.choice((True, False, False)):
+        spec["nodeSelector"] = {"topology.kubernetes.io/zone": dice.choice("abc")}
+    if dice.choice((True, False, False, False)):
+        sidecar = {"name": "mesh", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}}
+        spec["initContainers"] = [sidecar]
+    return spec
+
+
+def pod(dice: random.Random, number: int, job: int, spec: dict[str, object]) -> dict[str, object]:
+    """Make one pod of a job, as it is listed: three in four run, the others wait."""
+    created = f"2026-03-{dice.randrange(1, 29):02}T{dice.randrange(24):02}:{dice.randrange(60):02}:00Z"
+    uid = f"{dice.getrandbits(128):032x}"
+    runs = dice.choice((True, True, True, False))
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": f"train-{job}", "uid": uid}
+    managed = {
+        "manager": "maar",
+        "operation": "Update",
+        "apiVersion": "v1",
+        "time": created,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {"f:schedulerName": {}}},
+    }
+    ready = {
+        "type": "PodScheduled",
+        "status": str(runs),
+        "lastProbeTime": None,
+        "lastTransitionTime": created,
+    }
+    return {
+        "metadata": {
+            "name": f"train-{job}-worker-{number}",
+            "namespace": f"team-{job % 10}",
+            "uid": uid,
+            "resourceVersion": str(80_000_000 + number),
+            "creationTimestamp": created,
+            "labels": {"app": f"train-{job}"},
+            "annotations": {"scheduling.k8s.io/group-name": f"train-{job}", "volcano.sh/task-spec": "worker"},
+            "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
+            "managedFields": [managed],
+        },
+        "spec": {**spec, "nodeName": f"node-{dice.randrange(1_000)}"} if runs else spec,
+        "status": {
+            "phase": "Running" if runs else "Pending",
+            "conditions": [ready],
+            "qosClass": "Burstable",
+        },
+    }
+
+
+if __name__ == "__main__":
+    main()

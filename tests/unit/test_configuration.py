@@ -1,0 +1,330 @@
+"""The scheduler configuration: Volcano's own are accepted, and refusals say where and why."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+import yaml
+
+from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration, Plugin, parse
+from maar.core.policy.grammar import ACTIONS, PLUGINS, SWITCHES, BinPackWeights, NodeOrderWeights, Predicates
+from maar.core.policy.opinions import Opinions
+
+BUILT_IN = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+"""
+HELM = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+    enablePreemptable: false
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+  - name: binpack
+"""
+CI = """
+actions: "enqueue, allocate, preempt, reclaim, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+  - name: sla
+- plugins:
+  - name: overcommit
+  - name: drf
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+  - name: binpack
+  - name: network-topology-aware
+"""
+EVERYTHING = """
+actions: "enqueue,allocate ,  backfill, preempt,reclaim, cleanup"
+tiers:
+- plugins:
+  - {name: priority, enableTaskOrder: false}
+  - {name: gang, enableJobStarving: false}
+- plugins:
+  - {name: overcommit, arguments: {overcommit-factor: 1.5}}
+  - {name: drf, enableHierarchy: true}
+  - {name: predicates, arguments: {predicate.PodAffinityEnable: false, predicate.CacheEnable: true}}
+  - name: nodeorder
+    arguments: {leastrequested.weight: 0, mostrequested.weight: 10, imagelocality.weight: 4}
+  - name: binpack
+    arguments:
+      binpack.weight: 10
+      binpack.cpu: 5
+      binpack.resources: nvidia.com/gpu, example.com/foo
+      binpack.resources.nvidia.com/gpu: 7
+- plugins:
+  - {name: proportion}
+configurations:
+- {name: cleanup, arguments: {gracePeriod: 90}}
+- {name: preempt, arguments: {enableTopologyAwarePreemption: true, minCandidateNodesPercentage: 20}}
+metrics: {type: prometheus, interval: 30s}
+"""
+SUPPORTED_ACTIONS = "Supported: enqueue, allocate, backfill, reclaim, preempt, cleanup"
+SUPPORTED_PLUGINS = (
+    "Supported: priority, gang, conformance, overcommit, drf, predicates, proportion, nodeorder, binpack"
+)
+SUPPORTED_BINPACK = (
+    "Supported: binpack.weight, binpack.cpu, binpack.memory, binpack.resources, binpack.resources.<name>"
+)
+NO_EFFECT = "known, but it has no effect in Maar"
+STANDS_FOR = {
+    "Supported: <ACTIONS>": SUPPORTED_ACTIONS,
+    "Supported: <PLUGINS>": SUPPORTED_PLUGINS,
+    "Supported: <BINPACK>": SUPPORTED_BINPACK,
+    "<NO EFFECT>": NO_EFFECT,
+}
+
+
+def cases(part: str, answer: str) -> list[tuple[str, str]]:
+    """Configurations and what is said about them, with the long lists put in."""
+    table = yaml.safe_load(Path(__file__).with_name("configuration_cases.yaml").read_text(encoding="utf-8"))
+    said = [(case["config"], case[answer]) for case in table[part]]
+    for short, long in STANDS_FOR.items():
+        said = [(config, text.replace(short, long)) for config, text in said]
+    return said
+
+
+def read(text: str) -> Configuration:
+    return parse(yaml.safe_load(text))
+
+
+def plugin(text: str) -> str:
+    """A configuration with one plugin."""
+    return f"tiers: [{{plugins: [{text}]}}]"
+
+
+def argument(name: str, key: str, value: str) -> str:
+    """A configuration with one plugin and one argument."""
+    return plugin(f"{{name: {name}, arguments: {{{key}: {value}}}}}")
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(BadConfigurationError) as caught:
+        read(text)
+    assert str(caught.value) == "\n".join(caught.value.problems)
+    return list(caught.value.problems)
+
+
+def silent(_: Mapping[str, object]) -> Opinions:
+    return Opinions()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "actions:\ntiers:\nconfigurations:\nmetrics:", "configurations: []"]
+)
+def test_nothing_is_the_default(text: str) -> None:
+    assert read(text) == DEFAULT
+
+
+def test_the_default_has_every_action_and_every_plugin_in_its_usual_tier() -> None:
+    assert DEFAULT.actions == ("enqueue", "allocate", "backfill", "reclaim", "preempt", "cleanup") == ACTIONS
+    assert [(one.name, one.tier) for one in DEFAULT.plugins] == [
+        ("priority", 1), ("gang", 1), ("conformance", 1), ("overcommit", 2), ("drf", 2), ("predicates", 2),
+        ("proportion", 2), ("nodeorder", 2), ("binpack", 2),
+    ]  # fmt: skip
+    assert {one.name for one in DEFAULT.plugins} == PLUGINS.keys()
+    assert (DEFAULT.overcommit_factor, DEFAULT.grace_seconds) == (Fraction("1.2"), 60)
+    assert (DEFAULT.binpack, DEFAULT.node_order) == (BinPackWeights(), NodeOrderWeights())
+    assert DEFAULT.predicates == Predicates()
+    assert DEFAULT.warnings == ()
+
+
+def test_volcanos_built_in_configuration_is_accepted() -> None:
+    configuration = read(BUILT_IN)
+    assert configuration.actions == ("enqueue", "allocate", "backfill")
+    assert configuration.plugins == DEFAULT.plugins[:-1]
+    assert configuration.warnings == ()
+    assert not configuration.asks("binpack", "enableNodeOrder")
+
+
+def test_volcanos_helm_configuration_is_accepted() -> None:
+    configuration = read(HELM)
+    assert configuration.plugins[1] == Plugin("gang", 1, {"enablePreemptable": False})
+    assert configuration.warnings == (f"tiers[0].plugins[1].enablePreemptable: {NO_EFFECT}",)
+    assert not configuration.asks("drf", "enablePreemptable")
+    assert configuration.asks("priority", "enablePreemptable")
+
+
+def test_of_volcanos_ci_configuration_only_the_plugins_that_maar_does_not_have_are_refused() -> None:
+    assert problems(CI) == [
+        f"tiers[0].plugins[3].name: unknown plugin 'sla'. {SUPPORTED_PLUGINS}",
+        f"tiers[1].plugins[6].name: unknown plugin 'network-topology-aware'. {SUPPORTED_PLUGINS}",
+    ]
+    rest = CI.replace("  - name: sla\n", "").replace("  - name: network-topology-aware\n", "")
+    assert read(rest).actions == ("enqueue", "allocate", "preempt", "reclaim", "backfill")
+    assert read(rest).plugins == DEFAULT.plugins
+    provided = parse(yaml.safe_load(CI), {"sla": silent, "network-topology-aware": silent})
+    assert [one.name for one in provided.plugins if one.opinions] == ["sla", "network-topology-aware"]
+
+
+def test_everything_that_has_an_effect_can_be_asked_for() -> None:
+    configuration = read(EVERYTHING)
+    assert configuration.actions == ("enqueue", "allocate", "backfill", "preempt", "reclaim", "cleanup")
+    assert configuration.overcommit_factor == Fraction(3, 2)
+    assert configuration.grace_seconds == 90
+    assert configuration.predicates == Predicates(pod_affinity=False)
+    assert configuration.node_order == NodeOrderWeights(least_requested=0, most_requested=10)
+    assert configuration.binpack == BinPackWeights(
+        weight=10, resources={"cpu": 5, "memory": 1, "nvidia.com/gpu": 7, "example.com/foo": 1}
+    )
+    assert configuration.warnings == (
+        f"tiers[0].plugins[1].enableJobStarving: {NO_EFFECT}",
+        f"tiers[1].plugins[1].enableHierarchy: {NO_EFFECT}",
+        f"tiers[1].plugins[2].arguments.predicate.CacheEnable: {NO_EFFECT}",
+        f"tiers[1].plugins[3].arguments.imagelocality.weight: {NO_EFFECT}",
+        f"configurations[1].arguments.enableTopologyAwarePreemption: {NO_EFFECT}",
+        f"configurations[1].arguments.minCandidateNodesPercentage: {NO_EFFECT}",
+        f"metrics: {NO_EFFECT}",
+    )
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_a_switch_is_on_unless_volcano_has_it_off(switch: str) -> None:
+    unset = switch not in ("enableHierarchy", "enabledClusterOrder")
+    assert DEFAULT.asks("priority", switch) is unset
+    assert not DEFAULT.asks("sla", switch)
+    for value in (True, False):
+        configuration = parse({"tiers": [{"plugins": [{"name": "priority", switch: value}]}]})
+        assert configuration.asks("priority", switch) is value
+        assert not configuration.asks("gang", switch)
+    assert read(plugin(f"{{name: priority, {switch}: null}}")).asks("priority", switch) is unset
+
+
+def test_asking_for_a_switch_that_does_not_exist_is_a_bug() -> None:
+    with pytest.raises(KeyError, match="enableAllocatable"):
+        DEFAULT.asks("proportion", "enableAllocatable")
+
+
+def in_quotes(value: object) -> object:
+    """Put every boolean and number in quotes, as YAML that went through Go's texts has them."""
+    if isinstance(value, dict):
+        return {key: in_quotes(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [in_quotes(one) for one in value]
+    return str(value).lower() if isinstance(value, bool | int | float) else value
+
+
+@pytest.mark.parametrize("text", [BUILT_IN, HELM, EVERYTHING])
+def test_remarshalled_yaml_means_the_same(text: str) -> None:
+    again = yaml.safe_dump(in_quotes(yaml.safe_load(text)))
+    assert read(again) == read(text)
+    assert "'false'" in again or text == BUILT_IN
+
+
+@pytest.mark.parametrize("written", ["true", '"true"', '"True"', "TRUE"])
+def test_true_is_true_however_it_is_quoted(written: str) -> None:
+    assert read(plugin(f"{{name: drf, enableHierarchy: {written}}}")).asks("drf", "enableHierarchy")
+
+
+@pytest.mark.parametrize("written", ["10", '"10"', "10.0", '"+10"', "1e1", "0x0a"])
+def test_ten_is_ten_however_it_is_written(written: str) -> None:
+    assert read(argument("binpack", "binpack.weight", written)).binpack.weight == 10
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("60s", 60), ("2m", 120), ("90", 90), ('"90"', 90), ("1h30m", 5400), ("1.5h", 5400), ("500ms", 0.5),
+     ("0", 0), ("0s", 0), ("1m0.5s", 60.5), ("2.5", 2.5), ("250us", 0.00025), ("250\u00b5s", 0.00025)],
+)  # fmt: skip
+def test_a_grace_period_is_a_duration_or_seconds(written: str, seconds: float) -> None:
+    configuration = read(f"configurations: [{{name: cleanup, arguments: {{gracePeriod: {written}}}}}]")
+    assert configuration.grace_seconds == seconds
+    assert configuration.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "factor"), [("1", "1"), ("1.2", "1.2"), ('"1.35"', "1.35"), ("2", "2"), ("1.1000", "1.1")]
+)
+def test_the_overcommit_factor_is_exact(written: str, factor: str) -> None:
+    configuration = read(argument("overcommit", "overcommit-factor", written))
+    assert configuration.overcommit_factor == Fraction(factor)
+    assert configuration.warnings == ()
+
+
+@pytest.mark.parametrize("written", ["0.5", '"0"', "-3", "0.99999999"])
+def test_an_overcommit_factor_below_one_is_not_used(written: str) -> None:
+    configuration = read(argument("overcommit", "overcommit-factor", written))
+    assert configuration.overcommit_factor == Fraction("1.2")
+    shown = written.replace('"', "'")
+    assert configuration.warnings == (
+        f"tiers[0].plugins[0].arguments.overcommit-factor: {shown} is below 1; 1.2 is used",
+    )
+
+
+@pytest.mark.parametrize(("config", "problem"), cases("refused", "problem"))
+def test_what_is_wrong_is_refused_with_its_place(config: str, problem: str) -> None:
+    assert problems(config) == [problem]
+
+
+def test_a_misspelt_switch_is_refused_with_what_was_meant() -> None:
+    (problem,) = problems(plugin("{name: proportion, enableAllocatable: true}"))
+    assert problem.startswith(
+        "tiers[0].plugins[0].enableAllocatable: unknown key 'enableAllocatable': "
+        "did you mean enabledAllocatable? Supported: name, arguments, enableJobOrder, "
+    )
+    assert all(switch in problem for switch in SWITCHES)
+
+
+def test_all_problems_are_reported_at_once() -> None:
+    tiers = "[{plugins: [{name: sla}, {name: gang, enableJobReady: x}]}]"
+    assert problems(f"{{actions: elect, tiers: {tiers}, metrics: 3}}") == [
+        f"actions: unknown action 'elect'. {SUPPORTED_ACTIONS}",
+        f"tiers[0].plugins[0].name: unknown plugin 'sla'. {SUPPORTED_PLUGINS}",
+        "tiers[0].plugins[1].enableJobReady: 'x' is not true or false",
+        "metrics: 3 is not a map",
+    ]
+
+
+@pytest.mark.parametrize(("config", "warning"), cases("warned", "warning"))
+def test_what_has_no_effect_is_accepted_with_a_warning(config: str, warning: str) -> None:
+    assert read(config).warnings == (warning,)
+
+
+def test_hierarchy_and_proportion_in_different_tiers_are_accepted_as_in_volcano() -> None:
+    text = "tiers: [{plugins: [{name: drf, enableHierarchy: true}]}, {plugins: [{name: proportion}]}]"
+    assert [one.tier for one in read(text).plugins] == [1, 2]
+
+
+def test_without_tiers_every_plugin_is_on_and_with_tiers_only_those() -> None:
+    assert read("actions: allocate").plugins == DEFAULT.plugins
+    assert read(plugin("{name: gang}")).plugins == (Plugin("gang", 1),)
+
+
+def test_an_argument_that_is_null_is_unset() -> None:
+    assert read(argument("binpack", "binpack.weight", "null")) == read(plugin("{name: binpack}"))
+
+
+def test_the_weight_of_cpu_is_set_in_one_place_only() -> None:
+    configuration = read(
+        plugin("{name: binpack, arguments: {binpack.resources: 'cpu', binpack.resources.cpu: 3}}")
+    )
+    assert configuration.binpack.resources == {"cpu": 1, "memory": 1}
+    assert [warning.split(": ")[:2] for warning in configuration.warnings] == [
+        ["tiers[0].plugins[0].arguments.binpack.resources", "cpu has no effect there"],
+        ["tiers[0].plugins[0].arguments.binpack.resources.cpu", "no effect"],
+    ]

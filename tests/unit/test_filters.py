@@ -1,0 +1,236 @@
+"""Filters that only look at the node and the pod: selectors, node affinity, taints, and their words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from maar.core.model.affinity import NodeSelector
+from maar.core.model.metadata import LabelSelector
+from maar.core.policy.columns import NodeColumns
+from maar.core.policy.filters import Predicates, match_node_selector, match_selector, static_mask, why_not
+from support.rows import Rows
+
+ALL = Predicates()
+Spec = dict[str, object]
+
+
+def expression(key: str, operator: str, *values: str) -> dict[str, object]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+def affinity(*terms: Mapping[str, object]) -> Spec:
+    required = {"nodeSelectorTerms": list(terms)}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+
+
+def asking(*expressions: dict[str, object]) -> Spec:
+    return affinity({"matchExpressions": list(expressions)})
+
+
+def tolerating(**toleration: str) -> Spec:
+    return {"tolerations": [toleration]}
+
+
+def allowed(rows: Rows, spec: Spec, switches: Predicates = ALL) -> str:
+    """The names of the nodes that are left, after checking that every way of asking agrees."""
+    shape = rows.pod(spec=spec).shape
+    mask = static_mask(shape, rows.nodes, switches)
+    columns = NodeColumns.of(rows.nodes)
+    assert (static_mask(shape, columns, switches) == mask).all()
+    assert (static_mask(shape, columns, switches) == mask).all(), "columns are read again as they were"
+    assert [not why_not(shape, node, switches) for node in rows.nodes] == mask.tolist()
+    return " ".join(node.name for node, fine in zip(rows.nodes, mask, strict=True) if fine)
+
+
+@pytest.fixture
+def rows() -> Rows:
+    """Four nodes in two zones."""
+    rows = Rows()
+    rows.node("a1", {"zone": "a", "gpus": "0"})
+    rows.node("a2", {"zone": "a", "gpus": "8", "disk": "ssd"})
+    rows.node("b1", {"zone": "b", "gpus": "many"})
+    rows.node("x1")
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, "a1 a2 b1 x1"),
+        ({"nodeSelector": {"zone": "a"}}, "a1 a2"),
+        ({"nodeSelector": {"zone": "a", "disk": "ssd"}}, "a2"),
+        ({"nodeSelector": {"zone": ""}}, ""),
+        (asking(expression("zone", "In", "a", "c")), "a1 a2"),
+        (asking(expression("zone", "In")), ""),
+        (asking(expression("zone", "NotIn", "a")), "b1 x1"),
+        (asking(expression("disk", "Exists")), "a2"),
+        (asking(expression("disk", "DoesNotExist")), "a1 b1 x1"),
+        (asking(expression("gpus", "Gt", "0")), "a2"),
+        (asking(expression("gpus", "Lt", "1")), "a1"),
+        (asking(expression("gpus", "Lt", "007")), "a1"),
+        (asking(expression("gpus", "Gt", "-1")), "a1 a2"),
+        (asking(expression("gpus", "Gt", "none")), ""),
+        (asking(expression("gpus", "Gt", "0", "1")), ""),
+        (asking(expression("gpus", "Gt", "99999999999999999999")), ""),
+        (asking(expression("zone", "Near", "a")), ""),
+        (asking(expression("zone", "In", "a"), expression("disk", "DoesNotExist")), "a1"),
+        (affinity(), ""),
+        (affinity({}), ""),
+        (affinity({}, {"matchExpressions": [expression("zone", "In", "b")]}), "b1"),
+        (
+            affinity(
+                {"matchExpressions": [expression("zone", "In", "b")]},
+                {"matchExpressions": [expression("disk", "Exists")]},
+            ),
+            "a2 b1",
+        ),
+        (affinity({"matchFields": [expression("metadata.name", "In", "x1")]}), "x1"),
+        (affinity({"matchFields": [expression("metadata.name", "NotIn", "x1")]}), "a1 a2 b1"),
+        (affinity({"matchFields": [expression("metadata.name", "Exists")]}), ""),
+        (affinity({"matchFields": [expression("spec.unschedulable", "In", "x1")]}), ""),
+        (
+            affinity(
+                {
+                    "matchFields": [expression("metadata.name", "In", "a1")],
+                    "matchExpressions": [expression("zone", "In", "b")],
+                }
+            ),
+            "",
+        ),
+        ({"nodeSelector": {"zone": "a"}} | asking(expression("gpus", "Exists")), "a1 a2"),
+        ({"nodeSelector": {"zone": "b"}} | asking(expression("disk", "Exists")), ""),
+    ],
+)
+def test_a_node_must_meet_the_selector_and_one_term_of_the_affinity(
+    rows: Rows, spec: Spec, expected: str
+) -> None:
+    assert allowed(rows, spec) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, "none soft"),
+        (tolerating(key="gpu", value="true"), "none soft"),
+        (tolerating(key="gpu", operator="Equal", value="true", effect="NoSchedule"), "none soft"),
+        (tolerating(key="gpu", operator="Exists"), "none soft gpu"),
+        (tolerating(key="gpu", operator="Exists", effect="NoSchedule"), "none soft"),
+        (tolerating(key="gpu", operator="Equal", value="false"), "none soft"),
+        (tolerating(operator="Exists"), "none soft gpu level both"),
+        (tolerating(operator="Exists", effect="NoExecute"), "none soft"),
+        (tolerating(key="level", operator="Lt", value="10"), "none soft level"),
+        (tolerating(key="level", operator="Lt", value="5"), "none soft"),
+        (tolerating(key="level", operator="Gt", value="4"), "none soft level"),
+        (tolerating(key="level", operator="Gt", value="5"), "none soft"),
+        (tolerating(key="level", operator="Gt", value="04"), "none soft"),
+        (tolerating(key="level", operator="Gt", value="few"), "none soft"),
+        (tolerating(key="gpu", operator="Lt", value="9"), "none soft"),
+        (tolerating(key="level", operator="Like", value="5"), "none soft"),
+        ({"tolerations": [{"key": "gpu", "operator": "Exists"}, {"key": "level", "value": "5"}]},
+         "none soft gpu level both"),
+    ],
+)  # fmt: skip
+def test_every_taint_that_keeps_out_must_be_tolerated(spec: Spec, expected: str) -> None:
+    rows = Rows()
+    rows.node("none")
+    rows.node("soft", taints=["busy:PreferNoSchedule"])
+    rows.node("gpu", taints=["gpu=true:NoSchedule", "gpu=yes:NoExecute"])
+    rows.node("level", taints=["level=5:NoSchedule"])
+    rows.node("both", taints=["level=5:NoSchedule", "gpu=true:NoExecute"])
+    assert allowed(rows, spec) == expected
+
+
+def test_nodes_that_are_not_ready_or_cordoned_take_nothing_whatever_is_tolerated() -> None:
+    rows = Rows()
+    rows.node("fine")
+    rows.node("ill", ready=False)
+    rows.node("cordoned", unschedulable=True)
+    assert allowed(rows, tolerating(operator="Exists")) == "fine"
+
+
+@pytest.mark.parametrize(
+    ("switches", "expected"),
+    [
+        (Predicates(), ""),
+        (Predicates(node_affinity=False), "plain"),
+        (Predicates(taint_toleration=False), "tainted"),
+        (Predicates(node_affinity=False, taint_toleration=False), "plain tainted"),
+    ],
+)
+def test_what_is_switched_off_is_not_asked(switches: Predicates, expected: str) -> None:
+    rows = Rows()
+    rows.node("plain", {"zone": "b"})
+    rows.node("tainted", {"zone": "a"}, ["gpu:NoSchedule"])
+    assert allowed(rows, {"nodeSelector": {"zone": "a"}}, switches) == expected
+
+
+@pytest.mark.parametrize(
+    ("selector", "labels", "expected"),
+    [
+        (None, {}, False),
+        ({}, {}, True),
+        ({}, {"app": "web"}, True),
+        ({"matchLabels": {"app": "web"}}, {"app": "web", "tier": "1"}, True),
+        ({"matchLabels": {"app": "web", "tier": "2"}}, {"app": "web", "tier": "1"}, False),
+        ({"matchExpressions": [expression("app", "In", "web", "api")]}, {"app": "api"}, True),
+        ({"matchExpressions": [expression("app", "In", "web")]}, {}, False),
+        ({"matchExpressions": [expression("app", "NotIn", "web")]}, {}, True),
+        ({"matchExpressions": [expression("app", "NotIn", "web")]}, {"app": "web"}, False),
+        ({"matchExpressions": [expression("app", "Exists")]}, {"app": ""}, True),
+        ({"matchExpressions": [expression("app", "DoesNotExist")]}, {"app": ""}, False),
+        ({"matchExpressions": [expression("tier", "Gt", "0")]}, {"tier": "1"}, False),
+        ({"matchLabels": {"app": "web"}, "matchExpressions": [expression("app", "NotIn", "web")]},
+         {"app": "web"}, False),
+    ],
+)  # fmt: skip
+def test_a_label_selector_means_what_meets_all_of_it(
+    selector: dict[str, Any] | None, labels: dict[str, str], *, expected: bool
+) -> None:
+    read = None if selector is None else msgspec.convert(selector, LabelSelector)
+    assert match_selector(read, labels) is expected
+
+
+def test_a_node_selector_is_met_by_labels_and_a_name() -> None:
+    terms = [{"matchExpressions": [expression("zone", "In", "a")]},
+             {"matchFields": [expression("metadata.name", "In", "n1")]}]  # fmt: skip
+    selector = msgspec.convert({"nodeSelectorTerms": terms}, NodeSelector)
+    assert match_node_selector(selector, {"zone": "a"}, "n0")
+    assert match_node_selector(selector, {}, "n1")
+    assert not match_node_selector(selector, {"zone": "b"}, "n0")
+
+
+@pytest.mark.parametrize(
+    ("spec", "labels", "taints", "expected"),
+    [
+        ({}, {}, [], ""),
+        ({}, {}, ["gpu=true:NoSchedule"], "node(s) had untolerated taint gpu=true:NoSchedule"),
+        ({}, {}, ["down:NoExecute"], "node(s) had untolerated taint down:NoExecute"),
+        ({"nodeSelector": {"zone": "a"}}, {"zone": "b"}, [],
+         "node(s) did not match the node selector zone=a"),
+        (asking(expression("zone", "In", "a", "b", "c", "d"), expression("disk", "Exists")), {}, [],
+         "node(s) did not match the node affinity zone in (a, b, c, ...) and disk exists"),
+        (affinity({"matchFields": [expression("metadata.name", "NotIn", "n")]}), {}, [],
+         "node(s) did not match the node affinity metadata.name not in (n)"),
+        (affinity({}), {}, [], "node(s) did not match the node affinity"),
+    ],
+)  # fmt: skip
+def test_a_clause_names_the_first_thing_that_keeps_the_pod_off(
+    spec: Spec, labels: dict[str, str], taints: list[str], expected: str
+) -> None:
+    rows = Rows()
+    node = rows.node("n", labels, taints)
+    assert why_not(rows.pod(spec=spec).shape, node, ALL) == expected
+
+
+def test_a_clause_tells_nodes_that_are_ill_from_nodes_that_are_cordoned() -> None:
+    rows = Rows()
+    shape = rows.pod().shape
+    assert why_not(shape, rows.node("ill", ready=False, unschedulable=True), ALL) == "node(s) were not ready"
+    assert why_not(shape, rows.node("cordoned", unschedulable=True), ALL) == "node(s) were unschedulable"
+
+
+def test_no_nodes_give_an_empty_mask() -> None:
+    rows = Rows()
+    assert static_mask(rows.pod(spec={"nodeSelector": {"zone": "a"}}).shape, [], ALL).shape == (0,)

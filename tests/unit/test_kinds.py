@@ -1,0 +1,400 @@
+"""Objects as API servers send them: what is read, what is passed over, and how a wrong one is reported."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from maar.core.model.disruption_budget import PodDisruptionBudget
+from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.job import Command, Job
+from maar.core.model.kinds import (
+    KINDS,
+    BadObjectError,
+    ObjectT,
+    from_document,
+    from_json,
+    items_from_json,
+    kind_of,
+    to_json,
+)
+from maar.core.model.metadata import Condition, Metadata, Object, mark
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.node import Node
+from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueStanding
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.priority_class import PriorityClass
+from maar.core.model.queue import Queue
+from maar.core.model.reasons import Held, Reason
+from maar.core.model.resources import Amounts, Percentages, Resources
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
+from maar.core.model.writes import Bind, Evict, Nominate, SelectNode, Write
+
+MANAGED = rb"""[{"manager":"kubelet","operation":"Update","apiVersion":"v1","time":"2026-03-01T10:00:09Z",
+"fieldsType":"FieldsV1","fieldsV1":{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{}}}}}}]"""
+
+SENT: dict[type[Object], bytes] = {
+    Pod: b"""{"apiVersion":"v1","kind":"Pod","metadata":{"name":"train-worker-0","namespace":"ml","uid":
+"a1","resourceVersion":"4711","creationTimestamp":"2026-03-01T10:00:00Z","deletionTimestamp":
+"2026-03-01T11:00:00Z","labels":{"app":"train"},"annotations":{"scheduling.k8s.io/group-name":"train"},
+"ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"train","uid":"j1",
+"controller":true,"blockOwnerDeletion":true}],"managedFields":MANAGED},"spec":{"volumes":[{"name":"data",
+"persistentVolumeClaim":{"claimName":"data","readOnly":true}},{"name":"scratch","ephemeral":{
+"volumeClaimTemplate":{"spec":{"accessModes":["ReadWriteOnce"]}}}},{"name":"token","projected":{"sources":[
+{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}}]}}],"initContainers":[{"name":"mesh",
+"image":"mesh:1","restartPolicy":"Always","resources":{"requests":{"cpu":"100m"}}}],"containers":[{"name":
+"main","image":"train:7","args":["train.py"],"ports":[{"containerPort":80,"hostPort":8080,"hostIP":
+"10.0.0.1","protocol":"UDP"}],"resources":{"limits":{"nvidia.com/gpu":"1"},"requests":{"cpu":"1500m",
+"memory":"2Gi"}}}],"restartPolicy":"OnFailure","nodeName":"n1","schedulerName":"maar","priority":1000,
+"priorityClassName":"high","preemptionPolicy":"Never","nodeSelector":{"disk":"ssd"},"affinity":{
+"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":
+[{"key":"zone","operator":"In","values":["a","b"]}],"matchFields":[{"key":"metadata.name","operator":
+"NotIn","values":["n9"]}]}]},"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,"preference":{
+"matchExpressions":[{"key":"gpu","operator":"Exists"}]}}]},"podAffinity":{
+"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":7,"podAffinityTerm":{"topologyKey":"zone",
+"labelSelector":{"matchLabels":{"app":"cache"}},"namespaceSelector":{}}}]},"podAntiAffinity":{
+"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname","labelSelector":{
+"matchExpressions":[{"key":"app","operator":"DoesNotExist"}]},"namespaces":["ml"],"matchLabelKeys":[
+"hash"],"mismatchLabelKeys":["tenant"]}]}},"tolerations":[{"key":"gpu","value":"yes","effect":
+"NoSchedule"},{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute",
+"tolerationSeconds":300}],"topologySpreadConstraints":[{"maxSkew":2,"topologyKey":"zone",
+"whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchLabels":{"app":"train"}},"minDomains":3,
+"nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor","matchLabelKeys":["hash"]}],"overhead":{"cpu":
+"50m"},"resources":{"requests":{"memory":"3Gi"}},"schedulingGates":[{"name":"quota"}],"resourceClaims":[{
+"name":"gpu","resourceClaimTemplateName":"gpu"}]},"status":{"phase":"Running","conditions":[{"type":
+"Ready","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-03-01T10:00:09Z",
+"observedGeneration":1}],"nominatedNodeName":"n1","qosClass":"Burstable"}}""",
+    Node: b"""{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1","creationTimestamp":
+"2026-01-01T00:00:00Z","labels":{"zone":"a"},"managedFields":MANAGED},"spec":{"podCIDRs":["10.1.0.0/24"],
+"providerID":"kind://n1","unschedulable":true,"taints":[{"key":"gpu","value":"a100","effect":"NoSchedule",
+"timeAdded":"2026-03-01T10:00:00Z"}]},"status":{"capacity":{"cpu":"8","memory":"32Gi","pods":"110"},
+"allocatable":{"cpu":"7500m","ephemeral-storage":"95551679124","hugepages-1Gi":"0","memory":"30Gi","pods":
+"110","nvidia.com/gpu":"8"},"conditions":[{"type":"MemoryPressure","status":"False","lastHeartbeatTime":
+"2026-03-01T10:00:00Z"},{"type":"Ready","status":"True","reason":"KubeletReady","message":
+"kubelet is ready","lastTransitionTime":"2026-03-01T10:00:00Z"}],"nodeInfo":{"kubeletVersion":"v1.36.3",
+"architecture":"amd64"}}}""",
+    Namespace: b"""{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"ml","labels":{
+"kubernetes.io/metadata.name":"ml"},"annotations":{"scheduling.volcano.sh/queue-name":"research"},
+"managedFields":MANAGED},"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"}}""",
+    ResourceQuota: b"""{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"weight","namespace":
+"ml"},"spec":{"hard":{"requests.cpu":"10","count/jobs.batch":"4","volcano.sh/namespace.weight":"3"}},
+"status":{"hard":{"requests.cpu":"10"},"used":{"requests.cpu":"0"}}}""",
+    PriorityClass: b"""{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":
+"high"},"value":1000000,"globalDefault":true,"description":"for the brave","preemptionPolicy":"Never"}""",
+    PodDisruptionBudget: b"""{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":
+"train","namespace":"ml","generation":1,"managedFields":MANAGED},"spec":{"minAvailable":"50%",
+"maxUnavailable":2,"selector":{"matchLabels":{"app":"train"}},"unhealthyPodEvictionPolicy":"AlwaysAllow"},
+"status":{"observedGeneration":1,"disruptionsAllowed":1,"currentHealthy":4,"desiredHealthy":3,
+"expectedPods":5,"conditions":[{"type":"DisruptionAllowed","status":"True","reason":"SufficientPods"}]}}""",
+    PersistentVolumeClaim: b"""{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data",
+"namespace":"ml","annotations":{"volume.kubernetes.io/selected-node":"n1"},"managedFields":MANAGED},"spec":
+{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"8Gi"}},"volumeName":"pv-1",
+"storageClassName":"","volumeMode":"Filesystem"},"status":{"phase":"Bound","accessModes":["ReadWriteOnce"],
+"capacity":{"storage":"8Gi"}}}""",
+    PersistentVolume: b"""{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv-1",
+"managedFields":MANAGED},"spec":{"capacity":{"storage":"8Gi"},"accessModes":["ReadWriteOnce"],
+"storageClassName":"local","local":{"path":"/d"},"claimRef":{"kind":"PersistentVolumeClaim","namespace":
+"ml","name":"data","uid":"c1","apiVersion":"v1"},"nodeAffinity":{"required":{"nodeSelectorTerms":[{
+"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["n1"]}]}]}},"volumeMode":
+"Filesystem"},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-03-01T10:00:00Z"}}""",
+    Queue: b"""{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"research",
+"generation":3,"managedFields":MANAGED},"spec":{"parent":"company","weight":4,"priority":7,"reclaimable":
+false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentage":{"memory":"12.5"}},
+"request":{"cpu":"50"},"deserved":{"cpu":"60"},"state":"Closed","dequeueStrategy":"fifo",
+"namespaceSelector":{"matchLabels":{"team":"ml"}},"type":"x","affinity":{"nodeGroupAffinity":{}}},"status":
+{"state":"Closing","deserved":{"cpu":"40"},"realCapability":{"cpu":"90"},"allocated":{"cpu":"30"},"used":{
+"cpu":"35"},"preempting":{"cpu":"10"},"share":"0.88","pending":1,"inqueue":2,"running":3,"unknown":4,
+"completed":5,"conditions":[{"type":"Overused","status":"False","reason":"BelowShare"}]}}""",
+    PodGroup: b"""{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{"name":
+"train","namespace":"ml","managedFields":MANAGED},"spec":{"minMember":3,"minTaskMember":{"worker":2},
+"queue":"research","priorityClassName":"high","minResources":{"cpu":"4500m"}},"status":{"phase":"Inqueue",
+"conditions":[{"type":"Unschedulable","status":"True","reason":"NotEnoughResources","message":"3/0 tasks",
+"lastTransitionTime":"2026-03-01T10:00:00Z","transitionID":"c-1"}],"running":1,"succeeded":2,"failed":3}}""",
+    Job: b"""{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"train","namespace":
+"ml","creationTimestamp":null,"managedFields":MANAGED},"spec":{"schedulerName":"maar","minAvailable":3,
+"queue":"research","maxRetry":5,"ttlSecondsAfterFinished":60,"priorityClassName":"high","minSuccess":1,
+"plugins":{"env":[],"svc":["--publish-not-ready-addresses"]},"policies":[{"event":"PodEvicted","action":
+"RestartJob","timeout":"10m0s"},{"exitCode":3,"action":"AbortJob"}],"volumes":[{"mountPath":"/data",
+"volumeClaimName":"data"},{"mountPath":"/x","volumeClaim":{"storageClassName":"s"}}],"tasks":[{"name":
+"worker","replicas":4,"minAvailable":2,"maxRetry":1,"policies":[{"events":["PodFailed"]}],"dependsOn":{
+"name":["ps"],"iteration":"any"},"template":{"metadata":{"labels":{"app":"train"}},"spec":{"containers":[{
+"name":"main","image":"train:7"}]}}}]},"status":{"state":{"phase":"Running","reason":"r","message":"m",
+"lastTransitionTime":"2026-03-01T10:00:00Z"},"minAvailable":3,"pending":1,"running":2,"succeeded":3,
+"failed":4,"terminating":5,"unknown":6,"version":7,"retryCount":8,"taskStatusCount":{"worker":{"phase":{
+"Running":2}}}}}""",
+    Command: b"""{"apiVersion":"bus.volcano.sh/v1alpha1","kind":"Command","metadata":{"name":"c",
+"namespace":"ml"},"action":"CloseQueue","target":{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":
+"Queue","name":"research","uid":"q1","controller":true,"blockOwnerDeletion":true},"reason":"r","message":
+"m"}""",
+}
+
+
+def as_sent(kind: type[ObjectT]) -> ObjectT:
+    return from_json(kind, document(kind))
+
+
+def document(kind: type[Object]) -> bytes:
+    return SENT[kind].replace(b"MANAGED", MANAGED)
+
+
+def is_part_of(part: object, whole: object) -> bool:
+    """Whether everything that a document says stands in another too."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(is_part_of(value, whole.get(key)) for key, value in part.items())
+    if isinstance(part, list) and isinstance(whole, list) and len(part) == len(whole):
+        return all(map(is_part_of, part, whole))
+    return part == whole
+
+
+def fields_that_say_something(value: object) -> Iterator[tuple[type[msgspec.Struct], str]]:
+    """Find every record below a value, and its fields that are not as they are by default."""
+    if isinstance(value, msgspec.Struct):
+        yield type(value), ""
+        for field in msgspec.structs.fields(value):
+            inner = getattr(value, field.name)
+            if inner not in (field.default, None, (), {}):
+                yield type(value), field.name
+                yield from fields_that_say_something(inner)
+    elif isinstance(value, tuple):
+        yield from chain.from_iterable(map(fields_that_say_something, value))
+    elif isinstance(value, dict):
+        yield from chain.from_iterable(map(fields_that_say_something, value.values()))
+
+
+def again(value: object, kind: Any) -> Any:  # noqa: ANN401 - a union of types has no type
+    def amounts(kind: Any, read: Any) -> object:  # noqa: ANN401 - as msgspec has it
+        return kind.parse(read) if issubclass(kind, Amounts) else read
+
+    return msgspec.json.decode(to_json(value), type=kind, dec_hook=amounts)
+
+
+def no_refusal(refusal: BadObjectError) -> None:
+    raise AssertionError from refusal
+
+
+def refused(kind: type[Object], read: dict[str, object]) -> BadObjectError:
+    """Expect the same refusal of plain values and of their JSON."""
+    with pytest.raises(BadObjectError) as of_document:
+        from_document(kind, read)
+    with pytest.raises(BadObjectError) as of_json:
+        from_json(kind, msgspec.json.encode(read))
+    assert str(of_json.value) == str(of_document.value)
+    return of_json.value
+
+
+def test_the_examples_are_of_every_kind_and_say_something_in_every_field() -> None:
+    assert set(SENT) == set(KINDS)
+    said = set(chain.from_iterable(fields_that_say_something(as_sent(kind)) for kind in KINDS))
+    for record in {record for record, _ in said}:
+        assert {name for of, name in said if of is record} == {"", *record.__struct_fields__}, record
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_read_is_what_was_sent_and_what_is_written(kind: type[Object]) -> None:
+    read, plain = as_sent(kind), msgspec.json.decode(document(kind))
+    assert is_part_of(msgspec.json.decode(to_json(read)), plain)
+    assert from_json(kind, to_json(read)) == read
+    assert from_document(kind, plain) == read
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_null_is_unset_at_any_depth(kind: type[Object]) -> None:
+    read = msgspec.json.decode(document(kind))
+    hollow = {name: dict.fromkeys(read[name]) for name in ("metadata", "spec", "status") if name in read}
+    assert from_json(kind, msgspec.json.encode({**dict.fromkeys(read), **hollow})) == kind()
+
+
+def test_amounts_and_times_are_read_into_whole_units_and_moments() -> None:
+    node = as_sent(Node)
+    assert dict(node.status.allocatable) == {
+        "cpu": 7500, "ephemeral-storage": 95_551_679_124, "hugepages-1Gi": 0, "memory": 30 * 2**30,
+        "pods": 110, "nvidia.com/gpu": 8,
+    }  # fmt: skip
+    assert node.metadata.creation_timestamp == datetime(2026, 1, 1, tzinfo=UTC)
+    assert as_sent(Queue).spec.guarantee.percentage == Percentages({"memory": 12_500})
+    queue = from_json(Queue, b'{"spec":{"capability":{"cpu":null,"memory":"1Gi"}}}')
+    assert queue.spec.capability == Resources({"memory": 2**30})
+
+
+def test_objects_are_named_and_answer_as_people_expect() -> None:
+    assert as_sent(Pod).key == "ml/train-worker-0"
+    assert from_json(Pod, b'{"metadata":{"name":"a"}}').key == "default/a"
+    assert from_json(Node, b'{"metadata":{"name":"n1","namespace":"odd"}}').key == "n1"
+    assert as_sent(Pod).is_terminating
+    assert not as_sent(Node).is_terminating
+    assert not as_sent(Pod).is_finished
+    assert from_json(Pod, b'{"status":{"phase":"Failed"}}').is_finished
+    assert as_sent(Node).is_ready
+    for condition in (b'{"type":"DiskPressure","status":"True"}', b'{"type":"Ready","status":"Unknown"}'):
+        assert not from_json(Node, b'{"status":{"conditions":[' + condition + b"]}}").is_ready
+    assert [as_sent(Queue).parent, Queue().parent] == ["company", "root"]
+
+
+def test_a_mark_may_be_an_annotation_or_a_label_and_the_annotation_wins() -> None:
+    both = Metadata(labels={"m": "label", "n": "label"}, annotations={"m": "annotation"})
+    assert [mark(both, name) for name in "mno"] == ["annotation", "label", None]
+
+
+@pytest.mark.parametrize(
+    ("written", "weight"),
+    [("3", 3), (7, 7), ("0", 1), ("-2", 1), ("1500m", 1), ("many", 1), ("1k", 1000), ("2e3", 2000)],
+)
+def test_a_quota_gives_its_namespace_a_weight(written: object, weight: int) -> None:
+    """The API server writes 1000 as 1k."""
+    quota = from_document(ResourceQuota, {"spec": {"hard": {"volcano.sh/namespace.weight": written}}})
+    assert quota.weight == weight
+    assert ResourceQuota().weight == 1
+
+
+def test_a_bad_item_harms_only_itself() -> None:
+    sent = b"""{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"77","remainingItemCount":0},
+     "items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"spec":{"containers":[{"name":"x"},
+     {"resources":{"requests":{"cpu":"2c"}}}]}},null,{"metadata":{"name":"c"},"spec":{"tolerations":null}}]}"""
+    refusals: list[BadObjectError] = []
+    pods, version = items_from_json(Pod, sent, refusals.append)
+    assert [pod.metadata.name for pod in pods] == ["a", "c"]
+    assert version == "77"
+    assert [refusal.path for refusal in refusals] == ["spec.containers[1].resources.requests.cpu", ""]
+
+
+@pytest.mark.parametrize("sent", [b'{"items":null}', b'{"items":[],"metadata":{}}', b"{}"])
+def test_a_list_may_be_empty(sent: bytes) -> None:
+    assert items_from_json(Pod, sent, no_refusal) == ([], "")
+
+
+@pytest.mark.parametrize("sent", [b"", b"<html>", b"[]", b'{"items":{}}', b'{"items":[{}]', b"\xff"])
+def test_what_is_no_list_is_a_bad_object(sent: bytes) -> None:
+    with pytest.raises(BadObjectError):
+        items_from_json(Pod, sent, no_refusal)
+
+
+@pytest.mark.parametrize(
+    ("kind", "read", "path", "problem"),
+    [
+        (Pod, {"spec": {"containers": [{}, {"resources": {"requests": {"cpu": "2c"}}}]}},
+         "spec.containers[1].resources.requests.cpu", "'2c' is not a quantity"),
+        (Pod, {"spec": {"initContainers": [{"resources": {"limits": {"nvidia.com/gpu": 0.5}}}]}},
+         "spec.initContainers[0].resources.limits.nvidia.com/gpu", "'0.5' is not whole"),
+        (Pod, {"spec": {"overhead": {"memory": [1]}}}, "spec.overhead.memory", "'[1]' is not a quantity"),
+        (Pod, {"spec": {"overhead": 5}}, "spec.overhead", "map of amounts"),
+        (Pod, {"spec": {"containers": {}}}, "spec.containers", "expected `array`, got `object`"),
+        (Pod, {"spec": {"containers": [{}, 5]}}, "spec.containers[1]", "expected `object`, got `int`"),
+        (Pod, {"spec": {"volumes": [{"hostPath": {}}]}}, "spec.volumes[0]", "missing required field `name`"),
+        (Pod, {"status": {"phase": "Lost"}}, "status.phase", "'Lost'"),
+        (Pod, {"metadata": {"creationTimestamp": "today"}}, "metadata.creationTimestamp", "RFC3339"),
+        (Pod, {"metadata": {"labels": {"a": "", "v": 1}}}, "metadata.labels.v", "expected `str`, got `int`"),
+        (Pod, {"kind": "Node"}, "kind", "'Node'"),
+        (Node, {"spec": {"taints": [{"key": "a"}, {}]}}, "spec.taints[1]", "missing required field `key`"),
+        (Node, {"status": {"allocatable": {"cpu": "-1"}}}, "status.allocatable.cpu", "'-1' is negative"),
+        (Queue, {"spec": {"weight": "3"}}, "spec.weight", "expected `int`, got `str`"),
+        (Queue, {"spec": {"reclaimable": "no"}}, "spec.reclaimable", "expected `bool`, got `str`"),
+        (Queue, {"spec": {"capability": {"cpu": "1e400"}}}, "spec.capability.cpu", "'1e400' is out of range"),
+        (Queue, {"spec": {"guarantee": {"percentage": {"a": 120}}}}, "spec.guarantee.percentage.a", "'120'"),
+        (PodGroup, {"spec": {"minTaskMember": {"a": "2"}}}, "spec.minTaskMember.a", "expected `int`"),
+        (Job, {"spec": {"tasks": [{"replicas": "2"}]}}, "spec.tasks[0].replicas", "expected `int`"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_reported_with_its_path(
+    kind: type[Object], read: dict[str, object], path: str, problem: str
+) -> None:
+    refusal = refused(kind, read)
+    assert refusal.path == path
+    assert problem in refusal.problem
+    assert " at `" not in refusal.problem
+    assert str(refusal) == f"{path}: {refusal.problem}"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"{", b"null", b"[]", b"5", b'"a"', b"\xff", b'{"metadata":{"name":"\xff"}}', b"{}{}", b"NaN"],
+)
+def test_what_is_no_object_is_refused_without_a_path(sent: bytes) -> None:
+    with pytest.raises(BadObjectError) as refusal:
+        from_json(Queue, sent)
+    assert refusal.value.path == ""
+
+
+@pytest.mark.parametrize("retries", [b"5", b"null"])
+def test_nesting_without_end_is_refused_like_any_bad_object(retries: bytes) -> None:
+    template = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
+    with pytest.raises(BadObjectError):
+        from_json(Job, b'{"spec":{"maxRetry":' + retries + b',"tasks":[{"template":' + template + b"}]}}")
+
+
+@pytest.mark.parametrize("name", [None, 1, True, 1.5])
+def test_a_resource_has_a_text_for_a_name(name: object) -> None:
+    """YAML lets people write keys of any type."""
+    with pytest.raises(BadObjectError) as refusal:
+        from_document(Queue, {"spec": {"capability": {name: "1"}}})
+    assert refusal.value.path.startswith("spec.capability")
+
+
+def test_a_time_without_a_zone_is_refused_as_kubernetes_does() -> None:
+    """It would not compare with any other time."""
+    refusal = refused(Node, {"metadata": {"creationTimestamp": "2026-03-01T10:00:00"}})
+    assert refusal.path == "metadata.creationTimestamp"
+
+
+def test_kinds_are_found_by_group_version_and_kind() -> None:
+    for kind in KINDS:
+        read = msgspec.json.decode(document(kind))
+        assert kind_of(read["apiVersion"], read["kind"]) is kind
+    assert kind_of("apps/v1", "Deployment") is None
+    assert kind_of("v1", "pod") is None
+    assert kind_of("batch/v1", "Job") is None  # that of Kubernetes, not that of Volcano
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_object_that_appeared_reads_as_the_same_event(kind: type[Object]) -> None:
+    event = Appeared(object=cast("AnyObject", as_sent(kind)))
+    assert msgspec.json.decode(to_json(event))["event"] == "Appeared"
+    assert again(event, Event) == event
+    assert type(again(event, Event).object) is kind
+
+
+@pytest.mark.parametrize("share", [0.5, 0.0, "inf"])
+def test_a_plan_that_is_written_reads_as_the_same_plan(share: float) -> None:
+    """A queue that uses something and deserves nothing has an infinite share."""
+    some, none = Resources({"cpu": 1500, "memory": 2**30}), Resources()
+    overused = Condition(type="Overused", status="True", last_transition_time=datetime.now(UTC))
+    standing = QueueStanding(
+        deserved=some, real_capability=some, allocated=some, used=none, preempting=none, share=share,
+        state="Open", binding={"cpu": "fair share", "memory": "parent"}, conditions=(overused,),
+        namespaces={"ml": NamespaceStanding(weight=3, used=some, share=share)},
+    )  # fmt: skip
+    held = Held(reason=Reason.QUEUE_AT_CAPABILITY, queue="a", resource="cpu", wanted=5, others=("b",))
+    plan = Plan(
+        queues={"a": standing},
+        binds=(Bind(pod="ml/a", node="n1"),),
+        evictions=(Evict(pod="ml/b", action="reclaim", beneficiary="ml/g"),),
+        nominations=(Nominate(pod="ml/d", node="n2"),),
+        selections=(SelectNode(claim="ml/data", node="n1"),),
+        pod_groups={"ml/g": GroupOutcome(phase="Pending", held=held, message="m", is_unschedulable=True)},
+    )
+    assert again(plan, Plan) == plan
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "written"),
+    [
+        (Vanished(kind="Pod", key="a/b"), Event, b'{"event":"Vanished","kind":"Pod","key":"a/b"}'),
+        (Bind(pod="a/b", node="c"), Write, b'{"write":"Bind","pod":"a/b","node":"c"}'),
+        (Evict(pod="a/b", action="cleanup"), Write, b'{"write":"Evict","pod":"a/b","action":"cleanup"}'),
+        (Nominate(pod="a/b", node="c"), Write, b'{"write":"Nominate","pod":"a/b","node":"c"}'),
+        (SelectNode(claim="a/b", node="c"), Write, b'{"write":"SelectNode","claim":"a/b","node":"c"}'),
+    ],
+)
+def test_events_and_writes_are_told_from_others_by_their_tag(
+    value: Event | Write, kind: object, written: bytes
+) -> None:
+    assert to_json(value) == written
+    assert again(value, kind) == value
+
+
+def test_what_has_no_form_in_json_is_not_written() -> None:
+    with pytest.raises(TypeError, match="has no form in JSON"):
+        to_json(object())
