@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -9,9 +10,12 @@ from maar.core.fairshare.dominant import held as held_columns
 from maar.core.fairshare.dominant import roll_up_used
 from maar.core.fairshare.share_out import ClaimColumns, ShareColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
+from maar.core.model.resources import PODS
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column, QueueRow
 from maar.core.tables.tables import Tables
+
+_PODS: Final = 2  # the row of the resource axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +170,11 @@ def _claims(tables: Tables, total: Column) -> ClaimColumns:
     fixed = ClaimColumns.of(tables.tree, dict(zip(names, total, strict=True)), order=names)
     request = fixed.request.copy()
     for row in tables.rows:
-        if row.is_leaf and row.queue.spec.request is None:
+        declared = row.queue.spec.request
+        if row.is_leaf and declared is None:
             request[:, row.index] = row.asked
+        elif row.is_leaf and declared is not None and PODS not in declared:
+            request[_PODS, row.index] = row.asked[_PODS]  # nobody declares how many pods they will have
     return ClaimColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
 
 

@@ -90,6 +90,10 @@ class Attempt:
         """Whether the beneficiary's queue may grow by its request, with the victims gone."""
         raise NotImplementedError
 
+    def refusal(self, unit: Unit) -> object:
+        """What units have in common that are refused for the same reason: what they give."""
+        return tuple(pod.shape.needs for pod in unit.pods)
+
     # --- the search
 
     def succeeds(self) -> list[Unit] | None:
@@ -126,15 +130,14 @@ class Attempt:
     def _candidates(self, node: int | None) -> Iterator[Unit]:
         """The units that may be taken next, the first to pay first."""
         for leaf in self.leaves():
-            refused: set[tuple[Needs, ...]] = set()
+            refused: set[object] = set()
             for unit in self.hunt.pool(leaf).in_order() if node is None else self._units_on(node, leaf):
-                shape = tuple(pod.shape.needs for pod in unit.pods)
-                if unit.group is self.group or (unit.is_surplus and shape in refused):
+                if unit.group is self.group or not self.hunt.budgets.allow(unit.pods):
                     continue
-                if self.hunt.budgets.allow(unit.pods) and self.may_take(unit):
+                alike = self.refusal(unit)
+                if alike not in refused and self.may_take(unit):
                     yield unit
-                else:
-                    refused.add(shape)
+                refused.add(alike)
 
     def _units_on(self, node: int, leaf: int) -> list[Unit]:
         """The units of a leaf that are on one node, in the order in which they pay."""

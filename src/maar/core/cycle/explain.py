@@ -67,7 +67,8 @@ def _at_fair_share(state: State, held: Held) -> str:
     row, resource = state.tables.queues[held.queue].index, state.tables.axis.row[held.resource]
     parent = books.parent[row]
     siblings = [queue for queue in range(1, len(books.rows)) if books.parent[queue] == parent]
-    weights = f"weight {books.weight[row]} of {sum(books.weight[queue] for queue in siblings)}"
+    asking = [queue for queue in siblings if queue == row or books.shares.request[resource, queue]]
+    weights = f"weight {books.weight[row]} of {sum(books.weight[queue] for queue in asking)}"
     givers = [books.rows[queue].name for queue in siblings if queue != row and books.used[queue][resource]]
     names = ", ".join(_path(state, name) for name in givers[:_FEW])
     change = f"it gets more when {names} releases" if givers else "it gets more when the cluster has more"
@@ -102,6 +103,21 @@ def _no_room(_state: State, held: Held) -> str:
     return f"no node has room: {_amounts(held)} on the emptiest that suits; {_LATER}"
 
 
+def _reserved(state: State, held: Held) -> str:
+    books, resource = state.books, state.tables.axis.row[held.resource]
+    parent = state.tables.queues[held.queue].index
+    idle = [
+        books.rows[queue].name
+        for queue in range(1, len(books.rows))
+        if books.parent[queue] == parent and books.guarantee[queue][resource] > books.used[queue][resource]
+    ]
+    names = ", ".join(_path(state, name) for name in idle[:_FEW]) or "others"
+    above = _path(state, held.queue)
+    return (
+        f"what is idle under {above} is reserved for {names}: {_amounts(held)}; it starts when others finish"
+    )
+
+
 def _overcommitted(state: State, held: Held) -> str:
     factor, total = (
         state.configuration.overcommit_factor,
@@ -109,6 +125,16 @@ def _overcommitted(state: State, held: Held) -> str:
     )
     most = roughly(held.resource, int(factor * total))
     return f"the cluster lets in {most} at most: {_amounts(held)}; it is let in when others finish"
+
+
+def _no_node(state: State, held: Held) -> str:
+    if held.resource:
+        wanted, largest = (roughly(held.resource, number) for number in (held.wanted, held.available))
+        return (
+            f"no node is large enough: {held.resource} {wanted} wanted, {largest} on the largest that suits"
+        )
+    suit = f"{held.available} of {len(state.room.nodes)} nodes suit the pod"
+    return f"{suit} and none of them takes it; look at its selectors, tolerations, affinity and ports"
 
 
 def _being_freed(_state: State, held: Held) -> str:
@@ -151,18 +177,12 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Held], str]]] = {
     Reason.CLUSTER_OVERCOMMITTED: _overcommitted,
     Reason.QUEUE_AT_CAPABILITY: _at_capability,
     Reason.QUEUE_AT_FAIR_SHARE: _at_fair_share,
-    Reason.RESERVED_FOR_OTHERS: lambda state, held: (
-        f"what is idle under {_path(state, held.queue)} is reserved for others: {_amounts(held)};"
-        " it starts when work there finishes"
-    ),
+    Reason.RESERVED_FOR_OTHERS: _reserved,
     Reason.BEHIND_FIRST_IN_QUEUE: lambda _state, held: (
         f"queue {held.queue} is first in, first out: {held.others[0]} comes first"
     ),
     Reason.NOT_ENOUGH_RESOURCES: _no_room,
-    Reason.NO_NODE_FITS: lambda state, held: (
-        f"{held.available} of {len(state.room.nodes)} nodes suit the pod and none of them takes it;"
-        " look at its selectors, tolerations, affinity and ports"
-    ),
+    Reason.NO_NODE_FITS: _no_node,
     Reason.CLAIM_NOT_BOUND: lambda _state, held: (
         f"volume claim {held.others[0]} is not bound; it starts when the claim is"
     ),

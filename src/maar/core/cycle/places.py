@@ -9,6 +9,7 @@ from maar.core.model.reasons import Held, Reason
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.filters import static_mask
+from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.opinions import NodeView, PodView
 from maar.core.policy.scores import NodeAffinityPreference, TaintPreference
@@ -25,6 +26,7 @@ class Places:
         self.tables, self.room, self.configuration = tables, room, configuration
         self._columns = NodeColumns.of(room.nodes)
         self._rankings: dict[tuple[Shape, When], Ranking] = {}
+        self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, Held | None] = {}
         self._neighbours: Neighbours | None = None
         self._usage = usage_score(configuration, tables)
@@ -41,7 +43,10 @@ class Places:
             return ranking.best()
         scores = ranking.scores(np.arange(len(self.room.nodes)))
         if neighbours is not None:
-            scores = np.where(neighbours.mask(pod), scores + neighbours.score(pod), -np.inf)
+            mask = neighbours.mask(pod)
+            if when == "now":
+                self._leaving_ports.narrow(mask, pod.shape.ports)
+            scores = np.where(mask, scores + neighbours.score(pod), -np.inf)
         scores = self._third_parties(pod, scores)
         promised = self.tables.nodes.get(pod.nominated) if pod.nominated else None
         if promised is not None and scores[promised.index] > -np.inf:
@@ -56,13 +61,25 @@ class Places:
     def never(self, pod: PodRow) -> Held | None:
         """Say so where no node could hold the pod even if it were empty."""
         if pod.shape not in self._never:
-            mask, (allocatable, _, _) = self.mask(pod.shape), self.room.columns()
-            large = mask.copy()
-            for resource, amount in pod.shape.needs:
-                large &= allocatable[resource] >= amount
-            held = None if large.any() else Held(reason=Reason.NO_NODE_FITS, available=int(mask.sum()))
-            self._never[pod.shape] = held
+            self._never[pod.shape] = self._cannot_ever(pod.shape)
         return self._never[pod.shape]
+
+    def _cannot_ever(self, shape: Shape) -> Held | None:
+        mask, (allocatable, _, _) = self.mask(shape), self.room.columns()
+        if not len(mask):
+            return None
+        if not mask.any():
+            return Held(reason=Reason.NO_NODE_FITS)
+        large = np.ones(int(mask.sum()), np.bool_)
+        for resource, amount in shape.needs:
+            there = allocatable[resource][mask]
+            large &= there >= amount
+            if not large.any():
+                name = self.tables.axis.names[resource]
+                return Held(
+                    reason=Reason.NO_NODE_FITS, resource=name, wanted=amount, available=int(there.max())
+                )
+        return None
 
     def why_not(self, pod: PodRow) -> Held:
         """Say why no node takes a pod now: none that suits it has room, or its neighbours keep it out."""
@@ -85,6 +102,12 @@ class Places:
                 self._neighbours.add(pod, row)
             else:
                 self._neighbours.remove(pod, row)
+
+    def left(self, pod: PodRow, node: int, sign: int) -> None:
+        """Learn that a pod is told to go (+1), or after all is not (-1); until then it keeps its ports."""
+        self.moved(pod, node, -sign)
+        if self._neighbours is not None:
+            self._leaving_ports.count(pod.shape.ports, node, sign)
 
     def mask(self, shape: Shape) -> Flags:
         """The nodes that a shape may go to at all, room and neighbours aside."""
@@ -118,6 +141,8 @@ class Places:
             for one in self.tables.pods.values():
                 if one.counted is not None and one.counted.is_later:
                     self._neighbours.add(one, one.counted.node)
+                elif one.counted is not None:
+                    self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
         return self._neighbours if self._neighbours.matters_to(pod) else None
 
     def _third_parties(self, pod: PodRow, scores: Floats) -> Floats:

@@ -49,10 +49,11 @@ class Preempt(Attempt):
             return victim.priority == mine.priority and self.books.dominant(unit.group.used) > self.job_before
 
     def allows(self) -> bool:
-        """Within real capability, and where it grows beyond deserved, nothing reserved is given away."""
+        """Within real capability, and nothing reserved is given away."""
         books = self.books
-        if books.beyond(self.leaf, self.request, books.real) is not None:
-            return False
-        if books.beyond(self.leaf, self.request, books.deserved) is None:
-            return True
-        return not books.gives_away_since(self.leaf, self.request, self.held_before)
+        within = books.beyond(self.leaf, self.request, books.real) is None
+        return within and not books.gives_away_since(self.leaf, self.request, self.held_before)
+
+    def refusal(self, unit: Unit) -> object:
+        """What is refused to one job may be lawful to take from another."""
+        return (unit.group.row.key, super().refusal(unit))

@@ -8,14 +8,20 @@ from maar.core.fairshare.certificate import CONSTRAINTS
 from maar.core.model.reasons import Held, Reason
 
 _CAPABILITY: Final = CONSTRAINTS.index("capability")
-_LASTING: Final = (Reason.QUEUE_AT_FAIR_SHARE, Reason.QUEUE_AT_CAPABILITY, Reason.NO_NODE_FITS)
+_PARENT: Final = CONSTRAINTS.index("parent")
+_STRONG: Final = (Reason.RESERVED_FOR_OTHERS, Reason.QUEUE_AT_CAPABILITY)
 
 
 def at_fair_share(state: State, short: Short) -> Held:
-    """A queue that would use more than it deserves; where its capability made that so, the capability."""
-    if state.books.shares.binding[short.resource, short.queue] == _CAPABILITY:
-        return at_real_capability(state, short)
-    return _held(state, Reason.QUEUE_AT_FAIR_SHARE, short)
+    """A queue that would use more than it deserves: what binds it, or the queue above that binds it."""
+    binding, queue = state.books.shares.binding[short.resource], short.queue
+    while queue and binding[queue] == _PARENT:
+        queue = state.books.parent[queue]
+    here = Short(queue, short.resource, short.wanted, short.available)
+    if not queue:
+        return _held(state, Reason.NOT_ENOUGH_RESOURCES, here)
+    reason = Reason.QUEUE_AT_CAPABILITY if binding[queue] == _CAPABILITY else Reason.QUEUE_AT_FAIR_SHARE
+    return _held(state, reason, here)
 
 
 def at_real_capability(state: State, short: Short) -> Held:
@@ -44,11 +50,14 @@ def reserved(state: State, short: Short) -> Held:
     return _held(state, Reason.RESERVED_FOR_OTHERS, short)
 
 
-def more_telling(old: Held | None, new: Held | None) -> Held | None:
-    """Of two refusals in a row, the one to show: what a queue deserves says more than what is idle now."""
-    if old is not None and old.reason in _LASTING:
-        return old
-    return new or old
+def more_telling(fair: Held | None, lent: Held | None) -> Held | None:
+    """Of the refusals of both rounds, the one to show.
+
+    Where room is idle but reserved or capped that says most; in a full cluster, what the queue deserves.
+    """
+    if fair is None or (lent is not None and lent.reason in _STRONG):
+        return lent or fair
+    return fair
 
 
 def _held(state: State, reason: Reason, short: Short) -> Held:

@@ -19,8 +19,8 @@ class Room:
     once the terminating are gone.
     """
 
-    def __init__(self, nodes: list[NodeRow]) -> None:
-        self.nodes = nodes
+    def __init__(self, nodes: list[NodeRow], resources: int) -> None:
+        self.nodes, self._resources = nodes, resources
         self.now = [node.now for node in nodes]
         self.later = [node.later for node in nodes]
         self.changes: list[int] = []  # nodes whose room has changed, in order
@@ -54,14 +54,18 @@ class Room:
         """All nodes at once: allocatable, held now and held later. [R, N] each"""
         if self._columns is None:
             allocatable = [node.allocatable for node in self.nodes]
-            self._columns = _matrix(allocatable), _matrix(self.now), _matrix(self.later)
+            self._columns = (
+                _matrix(allocatable, self._resources),
+                _matrix(self.now, self._resources),
+                _matrix(self.later, self._resources),
+            )
         elif self._columns_seen < len(self.changes):
             changed = list(set(self.changes[self._columns_seen :]))
-            self._columns[1][:, changed] = _matrix([self.now[node] for node in changed])
-            self._columns[2][:, changed] = _matrix([self.later[node] for node in changed])
+            self._columns[1][:, changed] = _matrix([self.now[node] for node in changed], self._resources)
+            self._columns[2][:, changed] = _matrix([self.later[node] for node in changed], self._resources)
         self._columns_seen = len(self.changes)
         return self._columns
 
 
-def _matrix(columns: list[list[int]]) -> Ints:
-    return np.array(columns, np.int64).reshape(len(columns), -1).T.copy()
+def _matrix(columns: list[list[int]], resources: int) -> Ints:
+    return np.array(columns, np.int64).T.copy() if columns else np.zeros((resources, 0), np.int64)

@@ -82,7 +82,7 @@ class State:
     def __init__(self, tables: Tables, configuration: Configuration, now: float) -> None:
         self.tables, self.configuration, self.now = tables, configuration, now
         self.books = Books(tables)
-        self.room = Room(tables.node_list)
+        self.room = Room(tables.node_list, len(tables.axis.names))
         self.places = Places(tables, self.room, configuration)
         self.budgets = Budgets(tables)
         self.bound: dict[str, tuple[PodRow, int]] = {}
@@ -252,7 +252,7 @@ class State:
             self.gone.discard(pod.key)
         if node >= 0:
             self.room.change(node, pod.shape.needs, 0, -sign)
-            self.places.moved(pod, node, -sign)
+            self.places.left(pod, node, sign)
         if pod.counted is not None and pod.counted.is_used:
             self._count(pod, pod.shape.needs, -sign)
         if pod.group is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from maar.core.cycle.order import Key, LazyHeap
+from maar.core.cycle.order import LazyHeap
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import GroupState, State
 from maar.core.tables.rows import GroupRow, PodRow
@@ -74,14 +74,9 @@ class Pool:
         if unit is not None:
             self._units[key] = unit
             self._classes.setdefault(unit.rank, LazyHeap())
-            job = (-self.state.books.dominant(group.used), -group.row.created, key)
-            self._groups.setdefault((unit.rank, namespace), LazyHeap()).put(key, job)
-        for rank, heap in self._classes.items():
-            members = self._groups.get((rank, namespace))
-            if members is not None and len(members):
-                heap.put(namespace, (-self.state.namespace_share(self.leaf, namespace), namespace))
-            else:
-                heap.drop(namespace)
+            self._put_job(unit)
+        for rank in self._classes:
+            self._put_namespace(rank, namespace)
 
     def in_order(self) -> Iterator[Unit]:
         """Units, the first to pay first; one that is given comes once."""
@@ -89,20 +84,35 @@ class Pool:
             yield from self._of_class(rank)
 
     def _of_class(self, rank: Class) -> Iterator[Unit]:
-        namespaces, aside = self._classes[rank], list[tuple[str, LazyHeap[str], Key, str]]()
+        given: list[str] = []
         try:
-            while (namespace := namespaces.first()) is not None:
-                heap = self._groups[rank, namespace]
-                key = heap.first()
-                if key is None:
-                    namespaces.drop(namespace)
-                    continue
-                job_key = heap.first_key() or ()
-                heap.drop(key)
-                aside.append((namespace, heap, job_key, key))
-                yield self._units[key]
+            while (namespace := self._classes[rank].first()) is not None:
+                jobs = self._groups[rank, namespace]
+                key = jobs.first()
+                if key is not None:
+                    jobs.drop(key)
+                    given.append(key)
+                self._put_namespace(rank, namespace)
+                if key is not None:
+                    yield self._units[key]
         finally:
-            for namespace, heap, job_key, key in aside:
-                if key in self._units and self._units[key].rank == rank and key not in heap:
-                    heap.put(key, job_key)
-                namespaces.put(namespace, (-self.state.namespace_share(self.leaf, namespace), namespace))
+            for key in given:
+                unit = self._units.get(key)
+                if unit is not None and unit.rank == rank:
+                    self._put_job(unit)
+                    self._put_namespace(rank, unit.group.row.namespace)
+
+    def _put_job(self, unit: Unit) -> None:
+        row = unit.group.row
+        job = (-self.state.books.dominant(unit.group.used), -row.created, row.key)
+        self._groups.setdefault((unit.rank, row.namespace), LazyHeap()).put(row.key, job)
+
+    def _put_namespace(self, rank: Class, namespace: str) -> None:
+        """Namespaces by what they use per weight; of equals the one whose job pays first."""
+        jobs = self._groups.get((rank, namespace))
+        first = jobs.first_key() if jobs is not None else None
+        if first is None:
+            self._classes[rank].drop(namespace)
+        else:
+            share = self.state.namespace_share(self.leaf, namespace)
+            self._classes[rank].put(namespace, (-share, *first))

@@ -27,11 +27,11 @@ class UsageScore:
     binpack_of: tuple[tuple[int, float], ...] = ((_CPU, 1.0), (_MEMORY, 1.0))  # resource row and weight
 
     def of_node(self, held: Sequence[int], allocatable: Sequence[int], request: Mapping[int, int]) -> float:
-        """Score one node with the pod on it."""
-        cpu = (held[_CPU] + request.get(_CPU, 0)) / allocatable[_CPU] if allocatable[_CPU] else 1.0
-        memory = (
-            (held[_MEMORY] + request.get(_MEMORY, 0)) / allocatable[_MEMORY] if allocatable[_MEMORY] else 1.0
-        )
+        """Score one node with the pod on it; of CPU and memory only what the node has counts."""
+        cpu = (held[_CPU] + request.get(_CPU, 0)) / max(allocatable[_CPU], 1)
+        memory = (held[_MEMORY] + request.get(_MEMORY, 0)) / max(allocatable[_MEMORY], 1)
+        cpu = cpu if allocatable[_CPU] else memory
+        memory = memory if allocatable[_MEMORY] else cpu
         both = 50.0 * (cpu + memory)
         score = (
             self.least * (100.0 - both)
@@ -48,6 +48,8 @@ class UsageScore:
     def of_columns(self, held: Ints, allocatable: Ints, request: Mapping[int, int]) -> Floats:
         """Score many nodes. [R, M] -> [M]"""
         cpu, memory = (_part(held, allocatable, request, resource) for resource in (_CPU, _MEMORY))
+        cpu = np.where(allocatable[_CPU] > 0, cpu, memory)
+        memory = np.where(allocatable[_MEMORY] > 0, memory, cpu)
         both = 50.0 * (cpu + memory)
         score = (
             self.least * (100.0 - both)
@@ -67,6 +69,6 @@ class UsageScore:
 
 
 def _part(held: Ints, allocatable: Ints, request: Mapping[int, int], resource: int) -> Floats:
-    """The part of a resource that is taken with the pod; all of it where there is none."""
-    has = allocatable[resource]
-    return np.where(has > 0, (held[resource] + request.get(resource, 0)) / np.maximum(has, 1), 1.0)
+    """The part of a resource that is taken with the pod."""
+    part: Floats = (held[resource] + request.get(resource, 0)) / np.maximum(allocatable[resource], 1)
+    return part
