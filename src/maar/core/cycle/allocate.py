@@ -44,7 +44,8 @@ def keep_promises(state: State) -> None:
         pods = sorted(by_group[key], key=lambda pod: pod.order)
         nodes = {pod.key: state.break_promise(pod) for pod in pods}
         with state.trial() as trial:
-            if all(_bind_best(state, pod) for pod in pods):
+            bound = all(not state.places.claims.unbound(pod.shape) and _bind_best(state, pod) for pod in pods)
+            if bound:
                 trial.keep()
         if not trial.is_kept:
             for pod in pods:
@@ -83,7 +84,8 @@ def _take_turns(state: State, phase: Phase, limit: Limit, wanted: Wanted, *, is_
     while group := turns.next():
         turn = Turn(state, group, limit, hopeless)
         if turn.succeeds(wanted(group), is_gang=is_gang):
-            group.pending = [pod for pod in group.pending if pod.key not in state.bound]
+            decided = state.bound.keys() | state.promised.keys()
+            group.pending = [pod for pod in group.pending if pod.key not in decided]
             group.held = None
             if wanted(group):
                 turns.again(group)
@@ -118,22 +120,42 @@ class Turn:
             if len(pods) == len(first):
                 return False
         with self.state.trial() as trial:
-            for pod in pods if tasks else ():
-                if tasks.get(pod.task, 0) > 0 and self._takes(pod):
-                    tasks[pod.task] -= 1
-            for pod in pods:
-                if len(self.chosen) >= max(lacking, 1):
-                    break
-                if pod.key not in self.chosen:
-                    self._takes(pod)
-            if self.chosen and len(self.chosen) >= lacking and not any(tasks.values()):
+            if self._finds_enough(pods, lacking, tasks):
                 trial.keep()
+        if trial.is_kept:
+            self._wait_for_claims()
         return trial.is_kept
+
+    def _finds_enough(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
+        """Place pods of tasks that have a minimum first, then others, until the group is ready."""
+        for pod in pods if tasks else ():
+            if tasks.get(pod.task, 0) > 0 and self._takes(pod):
+                tasks[pod.task] -= 1
+        for pod in pods:
+            if len(self.chosen) >= max(lacking, 1):
+                break
+            if pod.key not in self.chosen:
+                self._takes(pod)
+        return bool(self.chosen) and len(self.chosen) >= lacking and not any(tasks.values())
+
+    def _wait_for_claims(self) -> None:
+        """Where claims bind on first consumer, the whole turn keeps its nodes and binds once they have."""
+        state = self.state
+        claims = {pod.key: state.places.claims.unbound(pod.shape) for pod in self.chosen.values()}
+        if any(claims.values()):
+            for pod in self.chosen.values():
+                node = state.unbind(pod)
+                state.promise(pod, node)
+                state.selections.update(dict.fromkeys(claims[pod.key], node))
 
     def _are_equal(self, pods: Sequence[PodRow]) -> bool:
         """Whether pods can be placed as one: of one shape, and no more than room decides where they go."""
         shape = pods[0].shape
-        return all(pod.shape is shape for pod in pods) and not self.state.places.minds(pods[0])
+        return (
+            not shape.claims
+            and all(pod.shape is shape for pod in pods)
+            and not self.state.places.minds(pods[0])
+        )
 
     def _succeeds_together(self, pods: Sequence[PodRow]) -> bool:
         """Place equal pods: what their queue may use is asked and counted once."""

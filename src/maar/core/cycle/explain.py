@@ -19,9 +19,11 @@ def reason_of(state: State, group: GroupState) -> Held | None:
         return _no_queue(state, group)
     if any(pod.key in state.promised for pod in group.row.pods.values()):
         victims = sorted(one.pod.key for one in state.evictions if one.beneficiary is group.row)
-        return Held(
-            reason=Reason.WAITING_FOR_VICTIMS, queue=group.row.queue_name, others=tuple(victims[:_FEW])
-        )
+        claims = [key for pod in group.row.pods.values() for key in state.places.claims.unbound(pod.shape)]
+        reason, others = Reason.WAITING_FOR_VICTIMS, victims
+        if claims and not victims:
+            reason, others = Reason.CLAIM_NOT_BOUND, claims
+        return Held(reason=reason, queue=group.row.queue_name, others=tuple(others[:_FEW]))
     if not waits:
         return group.held if group.phase == "Pending" else None
     nowhere = Held(reason=Reason.NOT_ENOUGH_RESOURCES, queue=group.row.queue_name)
@@ -157,7 +159,9 @@ def _amounts(held: Held) -> str:
 
 _SENTENCES: Final[Mapping[Reason, Callable[[State, Held], str]]] = {
     Reason.BAD_OBJECT: lambda _state, held: f"it cannot be read: {held.others[0]}",
-    Reason.POD_GROUP_MISSING: lambda _state, held: f"pod group {held.others[0]} does not exist; create it",
+    Reason.POD_GROUP_MISSING: lambda _state, held: (
+        f"there is no pod group {held.others[0]} for its pods; create it"
+    ),
     Reason.QUEUE_MISSING: lambda _state, held: (
         f"queue {held.queue} does not exist; create it, or put the group into another"
     ),

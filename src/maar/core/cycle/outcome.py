@@ -9,8 +9,9 @@ from maar.core.model.metadata import Condition
 from maar.core.model.plan import Constraint, GroupOutcome, NamespaceStanding, Plan, QueueStanding, Share
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.queue import ROOT, QueueState
+from maar.core.model.reasons import Held, Reason
 from maar.core.model.resources import Resources
-from maar.core.model.writes import Bind, Evict, Nominate
+from maar.core.model.writes import Bind, Evict, Nominate, SelectNode
 from maar.core.tables.rows import Column, GroupRow, QueueRow
 
 
@@ -31,6 +32,9 @@ def plan_of(state: State) -> Plan:
         nominations=tuple(
             Nominate(pod=key, node=nodes[node].name) for key, (_, node) in state.promised.items()
         ),
+        selections=tuple(
+            SelectNode(claim=key, node=nodes[node].name) for key, node in state.selections.items()
+        ),
         pod_groups=_outcomes(state),
     )
 
@@ -47,6 +51,10 @@ def _outcomes(state: State) -> dict[str, GroupOutcome]:
         outcomes[key] = GroupOutcome(
             phase=_phase(state, group), held=held, message=message, is_unschedulable=group.was_unschedulable
         )
+    for pod in state.tables.orphans.values():
+        key = pod.group_key or pod.key
+        held = Held(reason=Reason.POD_GROUP_MISSING, others=(key,))
+        outcomes[key] = GroupOutcome(phase="Pending", held=held, message=sentence(state, held))
     return outcomes
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from maar.core.cycle.claims import Claims
 from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.fairshare.water_fill import Flags, Floats
@@ -25,6 +26,7 @@ class Places:
     def __init__(self, tables: Tables, room: Room, configuration: Configuration) -> None:
         self.tables, self.room, self.configuration = tables, room, configuration
         self._columns = NodeColumns.of(room.nodes)
+        self.claims = Claims(tables, is_asked=configuration.predicates.volume_binding)
         self._rankings: dict[tuple[Shape, When], Ranking] = {}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, Held | None] = {}
@@ -59,9 +61,9 @@ class Places:
         return self._mind_neighbours(pod) is not None
 
     def never(self, pod: PodRow) -> Held | None:
-        """Say so where no node could hold the pod even if it were empty."""
+        """Say so where claims hold the pod, or no node could hold it even if it were empty."""
         if pod.shape not in self._never:
-            self._never[pod.shape] = self._cannot_ever(pod.shape)
+            self._never[pod.shape] = self.claims.hold(pod.shape) or self._cannot_ever(pod.shape)
         return self._never[pod.shape]
 
     def _cannot_ever(self, shape: Shape) -> Held | None:
@@ -113,7 +115,8 @@ class Places:
         """The nodes that a shape may go to at all, room and neighbours aside."""
         if not self.configuration.asks("predicates", "enablePredicate"):
             return self._columns.usable
-        return static_mask(shape, self._columns, self.configuration.predicates)
+        mask = static_mask(shape, self._columns, self.configuration.predicates)
+        return self.claims.narrow(mask, shape, self._columns) if shape.claims else mask
 
     def _ranking(self, shape: Shape, when: When) -> Ranking:
         ranking = self._rankings.get((shape, when))

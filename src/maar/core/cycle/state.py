@@ -88,6 +88,7 @@ class State:
         self.bound: dict[str, tuple[PodRow, int]] = {}
         self.promised: dict[str, tuple[PodRow, int]] = {}
         self.gone: set[str] = set()
+        self.selections: dict[str, int] = {}  # nodes chosen for claims
         self.evictions: list[Eviction] = []
         self._groups: dict[str, GroupState] = {}
         self._namespaces: dict[tuple[int, str], Column] = {}
@@ -173,6 +174,12 @@ class State:
     def promise(self, pod: PodRow, node: int) -> None:
         """Promise a pod the room that is being freed on a node."""
         self._do("promise", pod, node)
+
+    def unbind(self, pod: PodRow) -> int:
+        """Take a bind back, and say which node it was."""
+        node = self.bound[pod.key][1]
+        self._turn("bind", pod, node, -1)
+        return node
 
     def break_promise(self, pod: PodRow) -> int:
         """Take a promise back, and say which node it was."""

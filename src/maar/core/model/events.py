@@ -9,11 +9,11 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
-from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 AnyObject = (
     Queue | PodGroup | Job | Command | Pod | Node | Namespace | PriorityClass | ResourceQuota
-    | PodDisruptionBudget | PersistentVolumeClaim | PersistentVolume
+    | PodDisruptionBudget | PersistentVolumeClaim | PersistentVolume | StorageClass
 )  # fmt: skip
 
 

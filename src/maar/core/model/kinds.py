@@ -17,11 +17,11 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.resources import BadAmountError, Percentages, Resources
-from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 KINDS: Final[tuple[type[Object], ...]] = (
     Queue, PodGroup, Job, Command, Pod, Node, Namespace, PriorityClass, ResourceQuota,
-    PodDisruptionBudget, PersistentVolumeClaim, PersistentVolume,
+    PodDisruptionBudget, PersistentVolumeClaim, PersistentVolume, StorageClass,
 )  # fmt: skip
 
 ObjectT = TypeVar("ObjectT", bound=Object)

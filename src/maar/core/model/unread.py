@@ -82,6 +82,9 @@ UNREAD: Final[dict[type, str]] = {
         volumeMode vsphereVolume
     """,
     volume.VolumeStatus: "lastPhaseTransitionTime message reason",
+    volume.StorageClass: """
+        allowVolumeExpansion allowedTopologies mountOptions parameters provisioner reclaimPolicy
+    """,
     queue.QueueSpec: "affinity extendClusters type",
     queue.QueueStatus: "reservation",
     pod_group.PodGroupSpec: "networkTopology subGroupPolicy",

@@ -78,3 +78,12 @@ class PersistentVolume(Object, frozen=True, tag="PersistentVolume"):
 
     spec: VolumeSpec = VolumeSpec()
     status: VolumeStatus = VolumeStatus()
+
+
+class StorageClass(Object, frozen=True, tag="StorageClass"):
+    """How claims of a class are bound: at once, or when a pod that mounts them has its node."""
+
+    api_version: ClassVar[str] = "storage.k8s.io/v1"
+    namespaced: ClassVar[bool] = False
+
+    volume_binding_mode: Literal["Immediate", "WaitForFirstConsumer"] = "Immediate"

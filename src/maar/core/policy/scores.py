@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from maar.core.fairshare.water_fill import Flags, Floats, Ints
+from maar.core.fairshare.water_fill import Floats, Ints
 from maar.core.model.resources import CPU, MEMORY
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.filters import matching_term
@@ -45,8 +45,8 @@ class LeastRequested:
 
     def __call__(self, used: Ints, allocatable: Ints, request: Ints, axis: ResourceAxis) -> Floats:
         """[R, M], [R, M], [R] -> [M]"""
-        parts, has = _cpu_and_memory(used, allocatable, request, axis)
-        return self.weight * (BEST * _mean(1.0 - parts[0], 1.0 - parts[1], has))
+        cpu, memory, kinds = _cpu_and_memory(used, allocatable, request, axis)
+        return self.weight * (BEST * (kinds - cpu - memory) / np.maximum(kinds, 1.0))
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class MostRequested:
 
     def __call__(self, used: Ints, allocatable: Ints, request: Ints, axis: ResourceAxis) -> Floats:
         """[R, M], [R, M], [R] -> [M]"""
-        parts, has = _cpu_and_memory(used, allocatable, request, axis)
-        return self.weight * (BEST * _mean(parts[0], parts[1], has))
+        cpu, memory, kinds = _cpu_and_memory(used, allocatable, request, axis)
+        return self.weight * (BEST * (cpu + memory) / np.maximum(kinds, 1.0))
 
 
 @dataclass(frozen=True)
@@ -146,25 +146,20 @@ def static_score(shape: Shape, nodes: Sequence[NodeRow], weights: NodeOrderWeigh
 
 def _cpu_and_memory(
     used: Ints, allocatable: Ints, request: Ints, axis: ResourceAxis
-) -> tuple[list[Floats], list[Flags]]:
-    """The parts of cpu and memory that are taken with the request, and where there is any. [M] each"""
-    parts, has = [], []
-    for name in (CPU, MEMORY):
-        row = axis.row[name]
+) -> tuple[Floats, Floats, Floats]:
+    """The parts of cpu and memory that are taken with the request, and how many of the two there are. [M]"""
+    kinds = np.zeros(used.shape[1])
+    parts = []
+    for row in (axis.row[CPU], axis.row[MEMORY]):
         there = allocatable[row] > 0
         part = (used[row] + request[row]) / np.maximum(allocatable[row], 1)
-        parts.append(np.where(there, np.minimum(part, 1.0), 0.0))
-        has.append(there)
-    return parts, has
+        np.minimum(part, 1.0, out=part)
+        part *= there
+        kinds += there
+        parts.append(part)
+    return parts[0], parts[1], kinds
 
 
-def _mean(cpu: Floats, memory: Floats, has: list[Flags]) -> Floats:
-    """The mean over what a node has; 0 where it has neither."""
-    count = has[0].astype(np.int64) + has[1]
-    return (np.where(has[0], cpu, 0.0) + np.where(has[1], memory, 0.0)) / np.maximum(count, 1)
-
-
-def _balance(parts: list[Floats], has: list[Flags]) -> Floats:
+def _balance(cpu: Floats, memory: Floats, kinds: Floats) -> Floats:
     """100 where cpu and memory are equally full, or where a node has only one of them."""
-    apart = np.abs((parts[0] - parts[1]) / 2)
-    return (1.0 - np.where(has[0] & has[1], apart, 0.0)) * BEST
+    return (1.0 - np.abs(cpu - memory) / 2 * (kinds > 1)) * BEST

@@ -52,6 +52,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         preemptable=mark(metadata, PREEMPTABLE_MARK),
         evicted_for=metadata.annotations.get(EVICTED_FOR_ANNOTATION, ""),
         is_ours=spec.scheduler_name in ("", scheduler_name),
+        names_us=spec.scheduler_name == scheduler_name,
     )
 
 

@@ -60,7 +60,8 @@ class PodRow:
     never_preempts: bool
     preemptable: str | None
     evicted_for: str
-    is_ours: bool  # for our scheduler to place
+    is_ours: bool  # for our scheduler to place, or for nobody in particular
+    names_us: bool  # for our scheduler, by its name
     priority: int = 0
     order: tuple[int, int, float, str] = (0, 0, 0.0, "")  # higher priority first, then the lower number
     group: "GroupRow | None" = None

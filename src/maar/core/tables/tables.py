@@ -18,7 +18,7 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue
-from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, group_amounts, is_waiting, uncount
 from maar.core.tables.queues import NewTree, plant
@@ -46,6 +46,9 @@ class Tables:
     layout: int = 0  # counts changes to the nodes themselves
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
     outside: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait to be let in
+    orphans: dict[str, PodRow] = field(
+        default_factory=dict
+    )  # pods of ours that wait for their group to be made
     minding: dict[str, PodRow] = field(default_factory=dict)  # pods that mind their neighbours
     set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
     rows: list[QueueRow] = field(default_factory=list)  # [Q] the queues of the tree in its order
@@ -77,6 +80,11 @@ class Tables:
     def volumes(self) -> dict[str, PersistentVolume]:
         """The volumes by name."""
         return cast("dict[str, PersistentVolume]", self.of_kind(PersistentVolume))
+
+    @property
+    def storage_classes(self) -> dict[str, StorageClass]:
+        """The storage classes by name."""
+        return cast("dict[str, StorageClass]", self.of_kind(StorageClass))
 
     @property
     def namespaces(self) -> dict[str, Namespace]:
@@ -151,6 +159,8 @@ class Tables:
             self._by_group.setdefault(pod.group_key, {})[pod.key] = pod
             self._join(pod, self.groups.get(pod.group_key))
         self._prioritise(pod)
+        if is_waiting(pod) and pod.group is None and (pod.names_us or (pod.is_ours and pod.group_key)):
+            self.orphans[pod.key] = pod
         if pod.shape.minds_neighbours:
             self.minding[pod.key] = pod
         if pod.node_name in self.nodes:
@@ -167,6 +177,7 @@ class Tables:
         self._join(pod, None)
         self.leaving.pop(key, None)
         self.minding.pop(key, None)
+        self.orphans.pop(key, None)
         if pod.node_name in self.nodes:
             self.nodes[pod.node_name].pods.pop(key, None)
         if pod.group_key:
@@ -215,6 +226,7 @@ class Tables:
             self._join(pod, group)
             self._prioritise(pod)
             self._count(pod)
+            self.orphans.pop(pod.key, None)
         self._stale_groups[group.key] = group
 
     def _remove_group(self, key: str) -> None:
@@ -225,6 +237,8 @@ class Tables:
             self._uncount(pod)
             self._join(pod, None)
             self._count(pod)
+            if is_waiting(pod):
+                self.orphans[pod.key] = pod
         self._withdraw(group)
         self.waiting.pop(key, None)
         self.outside.pop(key, None)

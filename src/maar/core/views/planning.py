@@ -14,6 +14,7 @@ from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup, PodGroupCondition
+from maar.core.model.volume import SELECTED_NODE_ANNOTATION
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
 from maar.core.tables.tables import Tables
 
@@ -84,7 +85,7 @@ class ImaginaryCluster:
 
     def apply(self, decided: Plan) -> None:
         """Do what the plan says, and let a second pass."""
-        self.learn([*self._moved_pods(decided), *self._changed_groups(decided)])
+        self.learn([*self._moved_pods(decided), *self._changed_groups(decided), *self._bound_claims(decided)])
         self.now += _BETWEEN_CYCLES
 
     def _moved_pods(self, decided: Plan) -> Iterable[Event]:
@@ -102,9 +103,21 @@ class ImaginaryCluster:
             elif not pod.spec.node_name and pod.status.nominated_node_name != nominated:
                 yield Appeared(object=_pod(pod, "", pod.status.phase, nominated))
 
+    def _bound_claims(self, decided: Plan) -> Iterable[Event]:
+        """A claim whose node was chosen gets its volume there."""
+        for one in decided.selections:
+            claim = self.tables.claims[one.claim]
+            spec = msgspec.structs.replace(claim.spec, volume_name=f"volume-of-{claim.metadata.name}")
+            notes = {**claim.metadata.annotations, SELECTED_NODE_ANNOTATION: one.node}
+            metadata = msgspec.structs.replace(claim.metadata, annotations=notes)
+            status = msgspec.structs.replace(claim.status, phase="Bound")
+            yield Appeared(object=msgspec.structs.replace(claim, metadata=metadata, spec=spec, status=status))
+
     def _changed_groups(self, decided: Plan) -> Iterable[Event]:
         for key, outcome in decided.pod_groups.items():
-            group = self.groups[key]
+            group = self.groups.get(key)
+            if group is None:
+                continue  # pods that wait for a group nobody has made
             was = [
                 one for one in group.status.conditions if one.type == "Unschedulable" and one.status == "True"
             ]
@@ -132,6 +145,7 @@ def shown(decided: Plan) -> Json:
             {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
         ],
         "nominations": {one.pod: one.node for one in sorted(decided.nominations, key=lambda one: one.pod)},
+        "selections": {one.claim: one.node for one in sorted(decided.selections, key=lambda one: one.claim)},
         "podGroups": {
             key: {
                 "phase": one.phase,
