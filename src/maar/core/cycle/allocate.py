@@ -84,8 +84,8 @@ def _take_turns(state: State, phase: Phase, limit: Limit, wanted: Wanted, *, is_
     while group := turns.next():
         turn = Turn(state, group, limit, hopeless)
         if turn.succeeds(wanted(group), is_gang=is_gang):
-            decided = state.bound.keys() | state.promised.keys()
-            group.pending = [pod for pod in group.pending if pod.key not in decided]
+            bound, promised = state.bound, state.promised
+            group.pending = [pod for pod in group.pending if pod.key not in bound and pod.key not in promised]
             group.held = None
             if wanted(group):
                 turns.again(group)

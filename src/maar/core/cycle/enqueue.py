@@ -8,7 +8,7 @@ from maar.core.cycle.refusals import at_real_capability
 from maar.core.cycle.state import GroupState, State
 from maar.core.model.reasons import Held, Reason
 from maar.core.tables.axis import Needs
-from maar.core.tables.counting import add_needs
+from maar.core.tables.counting import add_needs, is_finished
 from maar.core.tables.rows import Column
 
 
@@ -51,7 +51,8 @@ class Door:
 
     def outside(self) -> list[GroupState]:
         """The groups that wait to be let in."""
-        return [self.state.group(row) for row in self.state.tables.outside.values() if row.leaf is not None]
+        rows = self.state.tables.outside.values()
+        return [self.state.group(row) for row in rows if row.leaf is not None and not is_finished(row)]
 
     def let_in(self, group: GroupState) -> None:
         """Count a group as admitted, unless its running pods have it counted already."""

@@ -16,7 +16,7 @@ def reason_of(state: State, group: GroupState) -> Held | None:
     """What holds a group whose pods wait, or that waits to be let in; None where nothing does."""
     waits = bool(group.pending or group.gated)
     if group.leaf < 0:
-        return _no_queue(state, group)
+        return _no_queue(state, group) if waits else None
     if any(pod.key in state.promised for pod in group.row.pods.values()):
         victims = sorted(one.pod.key for one in state.evictions if one.beneficiary is group.row)
         claims = [key for pod in group.row.pods.values() for key in state.places.claims.unbound(pod.shape)]
@@ -27,7 +27,8 @@ def reason_of(state: State, group: GroupState) -> Held | None:
     if not waits:
         return group.held if group.phase == "Pending" else None
     nowhere = Held(reason=Reason.NOT_ENOUGH_RESOURCES, queue=group.row.queue_name)
-    return _too_few_pods(group) or group.held or nowhere
+    leaving = sum(pod.key in state.gone for pod in group.row.pods.values())
+    return _too_few_pods(group, leaving) or group.held or nowhere
 
 
 def _no_queue(state: State, group: GroupState) -> Held:
@@ -38,14 +39,16 @@ def _no_queue(state: State, group: GroupState) -> Held:
     if row.index < 0:
         return Held(reason=Reason.QUEUE_SET_ASIDE, queue=name, others=(state.tables.set_aside.get(name, ""),))
     leaves = [
-        one.name for one in state.books.rows if one.is_leaf and row.index in state.books.paths[one.index]
+        one.name
+        for one in state.books.rows
+        if one.is_leaf and row.index in (*state.books.paths[one.index], 0)
     ]
     return Held(reason=Reason.QUEUE_NOT_LEAF, queue=name, others=tuple(sorted(leaves)))
 
 
-def _too_few_pods(group: GroupState) -> Held | None:
+def _too_few_pods(group: GroupState, leaving: int) -> Held | None:
     """A gang that cannot start because its pods are not there, or must not be placed yet."""
-    row, there = group.row, group.placed + len(group.pending)
+    row, there = group.row, group.placed + len(group.pending) + leaving
     name = row.queue_name
     if group.gated and (there < row.min_member or not group.pending):
         return Held(reason=Reason.SCHEDULING_GATED, queue=name, wanted=row.min_member, available=group.gated)
@@ -53,7 +56,7 @@ def _too_few_pods(group: GroupState) -> Held | None:
         return Held(reason=Reason.NOT_ENOUGH_TASKS, queue=name, wanted=row.min_member, available=there)
     for task, least in row.min_task_member.items():
         have = group.tasks[task] + sum(pod.task == task for pod in group.pending)
-        if have < least:
+        if have < least and not leaving:
             reason = Reason.NOT_ENOUGH_PODS_OF_TASK
             return Held(reason=reason, queue=name, others=(task,), wanted=least, available=have)
     return None

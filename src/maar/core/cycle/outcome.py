@@ -12,6 +12,7 @@ from maar.core.model.queue import ROOT, QueueState
 from maar.core.model.reasons import Held, Reason
 from maar.core.model.resources import Resources
 from maar.core.model.writes import Bind, Evict, Nominate, SelectNode
+from maar.core.tables.counting import is_finished
 from maar.core.tables.rows import Column, GroupRow, QueueRow
 
 
@@ -61,7 +62,7 @@ def _outcomes(state: State) -> dict[str, GroupOutcome]:
 def _phase(state: State, group: GroupState) -> PodGroupPhase:
     """The phase that the pods on nodes give, those bound in this cycle included."""
     row = group.row
-    if row.phase == "Completed":
+    if is_finished(row):
         return "Completed"
     there = [
         pod
@@ -71,16 +72,16 @@ def _phase(state: State, group: GroupState) -> PodGroupPhase:
     if group.was_unschedulable and any(pod.is_running for pod in there):
         return "Unknown"
     if there and len(there) >= row.min_member:
-        return "Running" if any(pod.is_live for pod in there) else "Completed"
+        return "Running"
     return "Inqueue" if group.phase == "Inqueue" else "Pending"
 
 
 def phase_at_rest(row: GroupRow) -> PodGroupPhase:
     """The phase of a group that no cycle had to look at."""
-    there = [pod for pod in row.pods.values() if pod.node_name]
-    if row.phase != "Completed" and there and len(there) >= row.min_member:
-        return "Running" if any(pod.is_live for pod in there) else "Completed"
-    return row.phase
+    if is_finished(row):
+        return "Completed"
+    there = sum(bool(pod.node_name) for pod in row.pods.values())
+    return "Running" if there and there >= row.min_member else row.phase
 
 
 def _standings(state: State) -> dict[str, QueueStanding]:
@@ -182,7 +183,7 @@ def _states(state: State) -> list[QueueState]:
     asked = [row.queue.spec.state == "Closed" for row in books.rows]
     if any(asked):
         for row in books.rows:
-            if row.is_leaf and any(_is_unfinished(group) for group in row.groups.values()):
+            if row.is_leaf and not all(map(is_finished, row.groups.values())):
                 for queue in books.paths[row.index]:
                     is_busy[queue] = True
     states: list[QueueState] = []
@@ -192,11 +193,6 @@ def _states(state: State) -> list[QueueState]:
         else:
             states.append("Closing" if is_busy[index] else "Closed")
     return states
-
-
-def _is_unfinished(group: GroupRow) -> bool:
-    finished = bool(group.pods) and not any(pod.is_live for pod in group.pods.values())
-    return group.phase != "Completed" and not finished
 
 
 def _written(share: float) -> Share:

@@ -13,7 +13,7 @@ from maar.core.policy.filters import static_mask
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.opinions import NodeView, PodView
-from maar.core.policy.scores import NodeAffinityPreference, TaintPreference
+from maar.core.policy.scores import static_score
 from maar.core.policy.scoring import UsageScore
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
@@ -45,10 +45,14 @@ class Places:
             return ranking.best()
         scores = ranking.scores(np.arange(len(self.room.nodes)))
         if neighbours is not None:
-            mask = neighbours.mask(pod)
+            mask = neighbours.mask(pod) & (scores > -np.inf)
             if when == "now":
                 self._leaving_ports.narrow(mask, pod.shape.ports)
-            scores = np.where(mask, scores + neighbours.score(pod), -np.inf)
+            weights = self.configuration.node_order
+            bonus = neighbours.score(
+                pod, mask, affinity_weight=weights.pod_affinity, spread_weight=weights.pod_topology_spread
+            )
+            scores = np.where(mask, scores + bonus, -np.inf)
         scores = self._third_parties(pod, scores)
         promised = self.tables.nodes.get(pod.nominated) if pod.nominated else None
         if promised is not None and scores[promised.index] > -np.inf:
@@ -131,8 +135,7 @@ class Places:
         nodes, weights = self._columns, self.configuration.node_order
         if not self.configuration.asks("nodeorder", "enableNodeOrder"):
             return np.zeros(len(nodes))
-        affinity = NodeAffinityPreference(weights.node_affinity)(shape, nodes)
-        return affinity + TaintPreference(weights.taint_toleration)(shape, nodes)
+        return static_score(shape, nodes, weights)
 
     def _mind_neighbours(self, pod: PodRow) -> Neighbours | None:
         """The neighbours, where they bear on this pod; they are counted once somebody minds."""
@@ -146,7 +149,8 @@ class Places:
                     self._neighbours.add(one, one.counted.node)
                 elif one.counted is not None:
                     self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
-        return self._neighbours if self._neighbours.matters_to(pod) else None
+        minds = self._neighbours.matters_to(pod) or self._neighbours.prefers(pod)
+        return self._neighbours if minds else None
 
     def _third_parties(self, pod: PodRow, scores: Floats) -> Floats:
         """Ask third parties' filters and scores about every node that is still in question."""

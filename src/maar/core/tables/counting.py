@@ -39,6 +39,13 @@ def is_waiting(pod: PodRow) -> bool:
     return pod.is_live and not pod.node_name and not pod.is_terminating
 
 
+def is_finished(group: GroupRow) -> bool:
+    """Whether a group has done its work: it is completed, or has pods and none of them lives."""
+    return group.phase == "Completed" or (
+        bool(group.pods) and not any(pod.is_live for pod in group.pods.values())
+    )
+
+
 def group_amounts(group: GroupRow, axis: ResourceAxis) -> tuple[Column, Column]:
     """What a group asks of its leaf, and what it counts as admitted with.
 
@@ -57,8 +64,8 @@ def group_amounts(group: GroupRow, axis: ResourceAxis) -> tuple[Column, Column]:
         add_needs(admitted, pod.shape.needs, 1)
     for row, amount in group.min_resources or ():
         asked[row], admitted[row] = max(asked[row], amount), max(admitted[row], amount)
-    if group.phase == "Completed":
-        asked = axis.zeros()
+    if is_finished(group):
+        return axis.zeros(), axis.zeros()
     is_admitted = group.phase in ADMITTED_PHASES or is_running
     return asked, admitted if is_admitted else axis.zeros()
 
