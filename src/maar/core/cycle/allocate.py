@@ -45,11 +45,27 @@ def keep_promises(state: State) -> None:
         nodes = {pod.key: state.break_promise(pod) for pod in pods}
         with state.trial() as trial:
             bound = all(not state.places.claims.unbound(pod.shape) and _bind_best(state, pod) for pod in pods)
-            if bound:
+            if bound and _is_enough(state, pods):
                 trial.keep()
         if not trial.is_kept:
             for pod in pods:
                 state.promise(pod, nodes[pod.key])
+            if not _is_enough(state, pods):
+                _release(state, pods)
+
+
+def _is_enough(state: State, pods: Sequence[PodRow]) -> bool:
+    """Whether the pods' group is ready with them where they are now."""
+    return all(pod.group is None or state.group(pod.group).is_ready for pod in pods)
+
+
+def _release(state: State, pods: Sequence[PodRow]) -> None:
+    """Let promises go that no longer make a gang; the pods wait again."""
+    for pod in pods:
+        state.break_promise(pod)
+        if pod.group is not None:
+            group = state.group(pod.group)
+            group.pending = sorted([*group.pending, pod], key=lambda one: one.order)
 
 
 class Limits:

@@ -30,7 +30,7 @@ class Places:
         self._rankings: dict[tuple[Shape, When], Ranking] = {}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, Held | None] = {}
-        self._neighbours: Neighbours | None = None
+        self._neighbours = self._count_neighbours()
         self._usage = usage_score(configuration, tables)
         self._filters, self._scores = configuration.filters(), configuration.scores()
 
@@ -138,19 +138,24 @@ class Places:
         return static_score(shape, nodes, weights)
 
     def _mind_neighbours(self, pod: PodRow) -> Neighbours | None:
-        """The neighbours, where they bear on this pod; they are counted once somebody minds."""
-        if self._neighbours is None:
-            if not self.tables.minding:
-                return None
-            labels = {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
-            self._neighbours = Neighbours(self._columns, labels, self.configuration.predicates)
-            for one in self.tables.pods.values():
-                if one.counted is not None and one.counted.is_later:
-                    self._neighbours.add(one, one.counted.node)
-                elif one.counted is not None:
-                    self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
-        minds = self._neighbours.matters_to(pod) or self._neighbours.prefers(pod)
-        return self._neighbours if minds else None
+        """The neighbours, where they bear on this pod."""
+        neighbours = self._neighbours
+        if neighbours is None or not (neighbours.matters_to(pod) or neighbours.prefers(pod)):
+            return None
+        return neighbours
+
+    def _count_neighbours(self) -> Neighbours | None:
+        """Count who is where as the cycle begins; nobody has to while nobody minds."""
+        if not self.tables.minding:
+            return None
+        labels = {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
+        neighbours = Neighbours(self._columns, labels, self.configuration.predicates)
+        for one in self.tables.pods.values():
+            if one.counted is not None and one.counted.is_later:
+                neighbours.add(one, one.counted.node)
+            elif one.counted is not None:
+                self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
+        return neighbours
 
     def _third_parties(self, pod: PodRow, scores: Floats) -> Floats:
         """Ask third parties' filters and scores about every node that is still in question."""

@@ -39,6 +39,8 @@ def next_unit(state: State, group: GroupState, protection: Protection, node: str
     A starving group's pods are one unit. A gang with a protected pod gives only surplus.
     """
     pods = sorted(state.holders(group), key=lambda pod: (pod.priority, -pod.number, pod.created, pod.key))
+    if any(pod.key in state.promised for pod in group.row.pods.values()):
+        return None  # room is being freed for it; taking part of it would cripple it
     near = [pod for pod in pods if not node or pod.node_name == node]
     if not near:
         return None

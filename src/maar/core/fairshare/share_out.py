@@ -13,7 +13,7 @@ from maar.core.fairshare.guarantees import scale_down
 from maar.core.fairshare.tree import Level, QueueTree
 from maar.core.fairshare.water_fill import Flags, Ints, water_fill
 
-UNLIMITED: Final = LARGEST_AMOUNT
+UNLIMITED: Final = LARGEST_AMOUNT + 1  # more than anybody can ask for
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class ClaimColumns:
             for resource, amount in claim.guarantee.items():
                 guarantee[row[resource], queue] = _bounded(amount)
             for resource, part in claim.percentage.items():
-                amount = _bounded(total.get(resource, 0)) * part // HUNDRED_PERCENT
+                amount = _bounded(_bounded(total.get(resource, 0)) * part // HUNDRED_PERCENT)
                 guarantee[row[resource], queue] = max(amount, guarantee[row[resource], queue])
             for resource, amount in claim.capability.items():
                 capability[row[resource], queue] = _bounded(amount)
@@ -89,6 +89,7 @@ def _roll_up(tree: QueueTree, claims: ClaimColumns) -> tuple[Ints, Ints]:
         request[:, level.parents] = _sums(ceiling, level)
         reserved = np.maximum(guarantee[:, level.parents], _sums(guarantee[:, here], level))
         guarantee[:, level.parents] = np.minimum(reserved, claims.capability[:, level.parents])
+    guarantee[:, 0] = np.minimum(guarantee[:, 0], claims.capability[:, 0])  # a root without children too
     return guarantee, request
 
 
