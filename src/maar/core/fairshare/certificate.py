@@ -31,11 +31,11 @@ def bindings(
     return np.select(
         [
             deserved == request,
+            deserved > np.minimum(request, capability),
             deserved == capability,
-            (deserved > np.minimum(request, capability))
-            | ((deserved == guarantee) & on_floor & (guarantee > 0)),
+            (deserved == guarantee) & on_floor & (guarantee > 0),
             givers > beyond,
         ],
-        [_REQUEST, _CAPABILITY, _GUARANTEE, _FAIR_SHARE],
+        [_REQUEST, _GUARANTEE, _CAPABILITY, _GUARANTEE, _FAIR_SHARE],
         default=_PARENT,
     ).astype(np.int8)
