@@ -103,7 +103,7 @@ def _take_turns(state: State, phase: Phase, limit: Limit, wanted: Wanted, *, is_
             bound, promised = state.bound, state.promised
             group.pending = [pod for pod in group.pending if pod.key not in bound and pod.key not in promised]
             group.held = None
-            if wanted(group):
+            if group.pending and wanted(group):
                 turns.again(group)
             else:
                 turns.done(group)
@@ -188,7 +188,7 @@ class Turn:
             state.room.change(node, shape.needs, 1, 1)
             nodes.append(node)
         if len(nodes) == len(pods):
-            state.bind_together(pods, nodes)
+            state.bind_together(self.group, pods, nodes)
             return True
         for node in nodes:
             state.room.change(node, shape.needs, -1, -1)
@@ -225,7 +225,7 @@ class Turn:
 def for_allocate(group: GroupState) -> list[PodRow]:
     """The pods that allocate places: those that ask for something, and all of a gang that mixes both."""
     asking = [pod for pod in group.pending if not pod.shape.asks_for_nothing]
-    return group.pending if asking and not group.is_ready else asking
+    return group.pending if asking and len(asking) < len(group.pending) and not group.is_ready else asking
 
 
 def for_backfill(group: GroupState) -> list[PodRow]:

@@ -37,7 +37,7 @@ class LazyHeap(Generic[ItemT]):
         """The item with the smallest key."""
         while self._heap:
             key, item = self._heap[0]
-            if self._keys.get(item) == key:
+            if self._keys.get(item) is key:
                 return item
             heappop(self._heap)
         return None

@@ -75,7 +75,13 @@ class Ranking:
                     heappush(heap, (-score, node))
 
     def _scored(self, node: int) -> float:
-        if not self.has_room(node):
+        if not self._usable[node]:
             return _OUT
-        usage = self.usage.of_node(self.room.later[node], self.room.nodes[node].allocatable, self._request)
-        return self._bonus[node] + usage
+        room = self.room
+        allocatable, later = room.nodes[node].allocatable, room.later[node]
+        held = room.now[node] if self.when == "now" else later
+        for resource, amount in self.shape.needs:
+            limit = allocatable[resource] - amount
+            if later[resource] > limit or held[resource] > limit:
+                return _OUT
+        return self._bonus[node] + self.usage.of_node(later, allocatable, self._request)

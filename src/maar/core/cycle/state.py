@@ -64,6 +64,15 @@ class Eviction:
     action: EvictingAction
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Together:
+    """Equal pods of one group and their nodes."""
+
+    group: GroupState
+    pods: Sequence[PodRow]
+    nodes: Sequence[int]
+
+
 @dataclass(slots=True)
 class Trial:
     """A point to go back to."""
@@ -92,8 +101,7 @@ class State:
         self.evictions: list[Eviction] = []
         self._groups: dict[str, GroupState] = {}
         self._namespaces: dict[tuple[int, str], Column] = {}
-        self._steps: list[tuple[Step, PodRow, int]] = []
-        self._together: dict[str, tuple[tuple[PodRow, ...], tuple[int, ...]]] = {}
+        self._steps: list[tuple[Step, PodRow | Together, int]] = []
         for group in tables.waiting.values():
             for pod in group.pods.values():
                 if pod.counted is not None and not pod.counted.is_now:
@@ -165,11 +173,11 @@ class State:
         """Put a pod on a node now."""
         self._do("bind", pod, node)
 
-    def bind_together(self, pods: Sequence[PodRow], nodes: Sequence[int]) -> None:
+    def bind_together(self, group: GroupState, pods: Sequence[PodRow], nodes: Sequence[int]) -> None:
         """Put equal pods of one group on nodes whose room has been taken for them already."""
-        self._together[pods[0].key] = tuple(pods), tuple(nodes)
-        self._steps.append(("together", pods[0], len(pods)))
-        self._turn_together(pods[0], 1)
+        together = Together(group, pods, nodes)
+        self._steps.append(("together", together, len(pods)))
+        self._turn_together(together, 1)
 
     def promise(self, pod: PodRow, node: int) -> None:
         """Promise a pod the room that is being freed on a node."""
@@ -210,7 +218,10 @@ class State:
         """Undo all steps after the first `start`."""
         while len(self._steps) > start:
             step, pod, node = self._steps.pop()
-            self._turn(step, pod, node, -1)
+            if isinstance(pod, Together):
+                self._turn_together(pod, -1)
+            else:
+                self._turn(step, pod, node, -1)
 
     def _do(self, step: Step, pod: PodRow, node: int) -> None:
         self._steps.append((step, pod, node))
@@ -221,9 +232,6 @@ class State:
         needs = pod.shape.needs
         if step == "evict":
             self._turn_eviction(pod, node, sign)
-            return
-        if step == "together":
-            self._turn_together(pod, sign)
             return
         decided = self.bound if step == "bind" else self.promised
         if sign > 0:
@@ -236,21 +244,23 @@ class State:
         if pod.group is not None:
             self._place(self.group(pod.group), pod, sign)
 
-    def _turn_together(self, first: PodRow, sign: int) -> None:
+    def _turn_together(self, together: Together, sign: int) -> None:
         """Count pods of one group at once; taking the step back gives their room back too."""
-        pods, nodes = self._together[first.key]
+        group, pods, nodes = together.group, together.pods, together.nodes
+        needs = pods[0].shape.needs
         for pod, node in zip(pods, nodes, strict=True):
             if sign > 0:
                 self.bound[pod.key] = pod, node
             else:
                 del self.bound[pod.key]
-                self.room.change(node, pod.shape.needs, -1, -1)
+                self.room.change(node, needs, -1, -1)
             self.places.moved(pod, node, sign)
-            if pod.group is not None:
-                self._place(self.group(pod.group), pod, sign)
-        self._count(
-            first, tuple((resource, amount * len(pods)) for resource, amount in first.shape.needs), sign
-        )
+            self._place(group, pod, sign)
+        if len(pods) > 1:
+            needs = tuple([(resource, amount * len(pods)) for resource, amount in needs])
+        self.books.use(group.leaf, needs, sign)
+        add_needs(self.namespace_used(group.leaf, group.row.namespace), needs, sign)
+        add_needs(group.used, needs, sign)
 
     def _turn_eviction(self, pod: PodRow, node: int, sign: int) -> None:
         if sign > 0:
