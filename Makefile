@@ -44,6 +44,7 @@ layers: $(STAMP)
 house: $(STAMP)
 	@echo "check: house rules"
 	@$(BIN)/python tools/house_rules.py
+	@$(BIN)/python tools/rule_map.py --check
 
 bench: $(STAMP) ## run the benchmarks, each beside a reference measured in the same run
 	@for file in bench/*_bench.py; do echo "bench: $$file"; $(BIN)/python $$file || exit 1; done

@@ -1,109 +1,64 @@
 """Scores of nodes: what each prefers, the numbers it gives, and that company does not change them."""
 
+import random
+
 import numpy as np
 import pytest
 
-from maar.core.fairshare.water_fill import Ints
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.grammar import NodeOrderWeights
-from maar.core.policy.scores import (
-    BalancedResource,
-    BinPack,
-    LeastRequested,
-    MostRequested,
-    NodeAffinityPreference,
-    TaintPreference,
-    UsageScore,
-    static_score,
-)
-from maar.core.tables.axis import ResourceAxis
+from maar.core.policy.scores import NodeAffinityPreference, TaintPreference, static_score
+from maar.core.policy.scoring import UsageScore
 from support.rows import Rows
 
-GPU = "nvidia.com/gpu"
 Amounts = tuple[int, int, int, int]  # cpu, memory, pods, GPUs
-
-
-def axis() -> ResourceAxis:
-    made = ResourceAxis()
-    made.column({GPU: 0})
-    return made
-
-
-def columns(*amounts: Amounts) -> Ints:
-    return np.array(amounts, np.int64).T
-
-
-def scored(score: UsageScore, used: Amounts, allocatable: Amounts, request: Amounts) -> float:
-    answer = score(columns(used), columns(allocatable), np.array(request), axis())
-    assert answer.shape == (1,)
-    return float(answer[0])
+NOTHING = UsageScore(least=0, most=0, balanced=0, binpack=0)
+LEAST, MOST = UsageScore(least=1, balanced=0, binpack=0), UsageScore(most=1, balanced=0, binpack=0)
+BALANCED, PACKED = UsageScore(balanced=1, binpack=0), UsageScore(balanced=0, binpack=1)
+GPUS = UsageScore(balanced=0, binpack=2, binpack_of=((0, 5.0), (1, 1.0), (3, 2.0)))
 
 
 @pytest.mark.parametrize(
     ("score", "used", "allocatable", "request_", "expected"),
     [
-        (LeastRequested(), (0, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 75),
-        (LeastRequested(), (1000, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 62.5),
-        (LeastRequested(weight=3), (1000, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 187.5),
-        (LeastRequested(), (4000, 0, 0, 0), (4000, 8, 110, 0), (1000, 0, 1, 0), 50),
-        (LeastRequested(), (0, 0, 0, 0), (4000, 0, 110, 0), (1000, 0, 1, 0), 75),
-        (LeastRequested(), (0, 0, 0, 0), (0, 0, 110, 8), (0, 0, 1, 1), 0),
-        (LeastRequested(), (0, 0, 9, 7), (4000, 8, 110, 8), (0, 0, 1, 1), 100),
-        (MostRequested(), (1000, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 37.5),
-        (MostRequested(), (9000, 0, 0, 0), (4000, 8, 110, 0), (1000, 8, 1, 0), 100),
-        (MostRequested(weight=0), (1000, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 0),
-        (BalancedResource(), (0, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 75),
-        (BalancedResource(), (2000, 0, 0, 0), (4000, 8, 110, 0), (0, 4, 1, 0), 87.5),
-        (BalancedResource(), (0, 0, 0, 0), (4000, 8, 110, 0), (4000, 0, 1, 0), 50),
-        (BalancedResource(), (2000, 0, 0, 0), (4000, 8, 110, 0), (0, 0, 1, 1), 0),
-        (BalancedResource(), (0, 0, 0, 0), (4000, 0, 110, 0), (4000, 0, 1, 0), 75),
-        (BalancedResource(weight=2), (0, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 150),
-        (BinPack(), (1000, 0, 0, 0), (4000, 8, 110, 8), (1000, 2, 1, 2), 37.5),
-        (BinPack(), (1000, 0, 0, 0), (4000, 8, 110, 8), (1000, 0, 1, 2), 50),
-        (BinPack(weight=10), (1000, 0, 0, 0), (4000, 8, 110, 8), (1000, 0, 1, 2), 500),
-        (BinPack(resources={"cpu": 5, "memory": 1, GPU: 2}), (1000, 0, 0, 2), (4000, 8, 110, 8),
-         (1000, 4, 1, 2), 100 * (5 * 0.5 + 1 * 0.5 + 2 * 0.5) / 8),
-        (BinPack(resources={GPU: 2}), (0, 0, 0, 0), (4000, 8, 110, 8), (1000, 4, 1, 0), 0),
-        (BinPack(resources={"example.com/none": 2}), (0, 0, 0, 0), (4000, 8, 110, 8), (1000, 4, 1, 0), 0),
-        (BinPack(resources={"cpu": 1, GPU: 1}), (0, 0, 0, 0), (4000, 8, 110, 0), (2000, 0, 1, 1), 25),
-        (BinPack(), (3000, 0, 0, 0), (4000, 8, 110, 0), (2000, 4, 1, 0), 25),
-        (BinPack(resources={"cpu": 0, "memory": 0}), (0, 0, 0, 0), (4000, 8, 110, 8), (1000, 4, 1, 0), 0),
+        (LEAST, (0, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 75),
+        (LEAST, (1000, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 62.5),
+        (LEAST, (0, 0, 0, 0), (4000, 0, 110, 0), (1000, 0, 1, 0), 75),
+        (MOST, (1000, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 37.5),
+        (BALANCED, (0, 0, 0, 0), (4000, 8, 110, 0), (1000, 2, 1, 0), 100),
+        (BALANCED, (0, 0, 0, 0), (4000, 8, 110, 0), (4000, 0, 1, 0), 50),
+        (BALANCED, (0, 0, 0, 0), (4000, 0, 110, 0), (4000, 0, 1, 0), 100),
+        (PACKED, (1000, 0, 0, 0), (4000, 8, 110, 8), (1000, 2, 1, 2), 37.5),
+        (PACKED, (1000, 0, 0, 0), (4000, 8, 110, 8), (1000, 0, 1, 2), 50),
+        (PACKED, (0, 0, 0, 0), (4000, 8, 110, 8), (0, 0, 1, 2), 0),
+        (
+            GPUS,
+            (1000, 0, 0, 2),
+            (4000, 8, 110, 8),
+            (1000, 4, 1, 2),
+            2 * 100 * (5 * 0.5 + 1 * 0.5 + 2 * 0.5) / 8,
+        ),
+        (NOTHING, (1000, 0, 0, 2), (4000, 8, 110, 8), (1000, 4, 1, 2), 0),
     ],
-)  # fmt: skip
+)
 def test_a_node_is_scored_by_what_it_has_in_use_with_the_pod(
     score: UsageScore, used: Amounts, allocatable: Amounts, request_: Amounts, expected: float
 ) -> None:
-    assert scored(score, used, allocatable, request_) == pytest.approx(expected, rel=1e-12)
+    request = {row: amount for row, amount in enumerate(request_) if amount}
+    assert score.of_node(used, allocatable, request) == pytest.approx(expected)
 
 
-def test_a_resource_seen_only_after_the_columns_were_made_counts_as_not_asked_for() -> None:
-    grown = axis()
-    grown.column({"example.com/late": 1})
-    score = BinPack(resources={"cpu": 1, "example.com/late": 5})
-    answer = score(columns((0, 0, 0, 0)), columns((4000, 8, 110, 8)), np.array((1000, 0, 1, 0)), grown)
-    assert answer.tolist() == [25.0]
-
-
-@pytest.mark.parametrize(
-    "score",
-    [
-        LeastRequested(0.7),
-        MostRequested(1.3),
-        BalancedResource(1.1),
-        BinPack(3.7, {"cpu": 3, "memory": 7, GPU: 11}),
-    ],
-)
-def test_a_node_scores_the_same_to_the_last_bit_alone_and_among_others(score: UsageScore) -> None:
-    dice = np.random.default_rng(7)
-    allocatable = dice.integers(0, 2**40, (4, 1003)) * dice.integers(0, 2, (4, 1003))
-    used = (allocatable * dice.random((4, 1003))).astype(np.int64)
-    request = np.array([1234, 2**33 + 7, 1, 3])
-    together = score(used, allocatable, request, axis())
-    for node in range(used.shape[1]):
-        alone = score(used[:, [node]], allocatable[:, [node]], request, axis())
-        assert alone.tobytes() == together[[node]].tobytes()
-    some = np.array([5, 900, 17, 17, 333])
-    assert score(used[:, some], allocatable[:, some], request, axis()).tobytes() == together[some].tobytes()
+def test_one_node_and_many_score_the_same_to_the_last_bit() -> None:
+    dice = random.Random(7)
+    for _ in range(300):
+        least, most, balanced, binpack = (dice.choice((0.0, 1.0, 3.0)) for _ in range(4))
+        score = UsageScore(least, most, balanced, binpack, ((0, 2.0), (1, 1.0), (3, 5.0)))
+        nodes = [[dice.choice((0, dice.randint(1, 2**40))) for _ in range(4)] for _ in range(20)]
+        used = [[dice.randint(0, amount) for amount in node] for node in nodes]
+        request = {row: dice.randint(1, 2**30) for row in range(4) if dice.choice((True, False))}
+        many = score.of_columns(np.array(used, np.int64).T, np.array(nodes, np.int64).T, request)
+        alone = [score.of_node(held, node, request) for held, node in zip(used, nodes, strict=True)]
+        assert many.tolist() == alone
 
 
 def preference(weight: int, key: str, *values: str) -> dict[str, object]:

@@ -31,7 +31,11 @@ __all__ = ["DEFAULT", "BadConfigurationError", "Configuration", "Plugin", "parse
 _NO_EFFECT: Final = "known, but it has no effect in Maar"
 _ALWAYS_PACKED: Final = frozenset({CPU, MEMORY})
 _NOBODY: Final[Mapping[str, PluginFactory]] = MappingProxyType({})
-_USUAL_TIERS: Final = [{"plugins": [{"name": name} for name in tier]} for tier in USUAL_TIERS]
+_USUAL_ARGUMENTS: Final = {"nodeorder": {"leastrequested.weight": 0}}  # or it would cancel what binpack says
+_USUAL_TIERS: Final = [
+    {"plugins": [{"name": name, "arguments": _USUAL_ARGUMENTS.get(name, {})} for name in tier]}
+    for tier in USUAL_TIERS
+]
 
 
 class BadConfigurationError(ValueError):
