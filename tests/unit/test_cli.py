@@ -91,8 +91,8 @@ def test_a_plan_is_data_for_programs(output: str) -> None:
 def test_victims_come_back_when_they_are_resubmitted() -> None:
     command = ("maar", "plan", "-f", "examples/small", "-o", "json", "--cycles", "2", "--resubmit-victims")
     waiting = yaml.safe_load(run(*command).stdout)["cycles"][1]["podGroups"]["vision/sweep"]
-    assert waiting["reason"] == "QueueAtFairShare"
-    assert "queue research/train is at its fair share: cpu" in waiting["message"]
+    assert waiting["reason"] == "ReservedForOthers"
+    assert "what is idle under root is reserved for platform: cpu 4 wanted" in waiting["message"]
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,10 @@ spec:
  claimRef: {kind: A, apiVersion: v1, namespace: a, name: a, uid: a, resourceVersion: a, fieldPath: a},
  nodeAffinity: {required: {nodeSelectorTerms: []}}, mountOptions: [a], persistentVolumeReclaimPolicy: Retain,
  volumeMode: Block, volumeAttributesClassName: a, csi: {driver: a}, local: {path: /}, nfs: {path: /}}}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: a}, provisioner: a, parameters: {},
+ reclaimPolicy: Delete, mountOptions: [a], allowVolumeExpansion: true, allowedTopologies: [],
+ volumeBindingMode: Immediate}
 """
 DOCUMENTS = {document["kind"]: document for document in yaml.safe_load_all(MANIFESTS)}
 

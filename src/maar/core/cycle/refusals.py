@@ -33,7 +33,8 @@ def at_real_capability(state: State, short: Short) -> Held:
             return _held(
                 state, Reason.QUEUE_AT_CAPABILITY, Short(queue, resource, short.wanted, short.available)
             )
-        if real < books.real[parent][resource]:
+        idle = books.real[parent][resource] - books.used[parent][resource]
+        if real < books.real[parent][resource] and idle > 0:
             return _held(
                 state, Reason.RESERVED_FOR_OTHERS, Short(parent, resource, short.wanted, short.available)
             )
