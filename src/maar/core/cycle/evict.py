@@ -197,7 +197,7 @@ class Attempt:
 
     def _cripples_nobody(self, units: Sequence[Unit]) -> bool:
         for unit in units:
-            left = self.state.holders(unit.group)
+            left = [*self.state.holders(unit.group), *self.state.newly_bound(unit.group)]
             if left and not is_gang(unit.group.row, left):
                 return False
         return True

@@ -26,7 +26,7 @@ def reason_of(state: State, group: GroupState) -> Held | None:
         return Held(reason=reason, queue=group.row.queue_name, others=tuple(others[:_FEW]))
     if not waits:
         return group.held if group.phase == "Pending" else None
-    nowhere = Held(reason=Reason.NOT_ENOUGH_RESOURCES, queue=group.row.queue_name)
+    nowhere = Held(reason=Reason.NOT_ENOUGH_RESOURCES)
     leaving = sum(pod.key in state.gone for pod in group.row.pods.values())
     return _too_few_pods(group, leaving) or group.held or nowhere
 
@@ -103,6 +103,8 @@ def _fullness(held: Held, used: Column, limit: Column, resource: int, word: str)
 
 
 def _no_room(_state: State, held: Held) -> str:
+    if held.queue and held.resource:
+        return f"the cluster is full: {_amounts(held)}; {_LATER}"
     if not held.resource:
         return f"no node has room for all the pods that start together; {_LATER}"
     return f"no node has room: {_amounts(held)} on the emptiest that suits; {_LATER}"

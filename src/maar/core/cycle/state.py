@@ -154,6 +154,10 @@ class State:
             if pod.node_name and pod.is_live and not pod.is_terminating and pod.key not in self.gone
         ]
 
+    def newly_bound(self, group: GroupState) -> list[PodRow]:
+        """The pods of a group that this cycle has put on nodes."""
+        return [pod for pod in group.row.pods.values() if pod.key in self.bound]
+
     def namespace_used(self, leaf: int, namespace: str) -> Column:
         """What a namespace uses in a leaf."""
         column = self._namespaces.get((leaf, namespace))

@@ -48,10 +48,12 @@ def next_unit(state: State, group: GroupState, protection: Protection, node: str
     is_free = len(free) == len(pods)
     if not group.is_ready:
         return Unit(group, tuple(pods), is_surplus=False, is_starving=True) if is_free else None
+    new = state.newly_bound(group)
     for pod in free:
-        if is_gang(group.row, [other for other in pods if other is not pod]):
+        if is_gang(group.row, [*new, *(other for other in pods if other is not pod)]):
             return Unit(group, (pod,), is_surplus=True)
-    return Unit(group, tuple(pods), is_surplus=False) if group.row.min_member > 0 and is_free else None
+    is_whole = group.row.min_member > 0 and is_free and not new  # what is just being bound cannot go with it
+    return Unit(group, tuple(pods), is_surplus=False) if is_whole else None
 
 
 class Pool:

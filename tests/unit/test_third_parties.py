@@ -1,0 +1,70 @@
+"""Third parties' plugins in a cycle: their filters, scores, orders and vetoes are asked."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from maar.core.policy.configuration import Configuration, parse
+from maar.core.policy.opinions import Opinions
+from maar.core.views.planning import plan
+from support.scenario import read
+
+USUAL = (
+    "priority",
+    "gang",
+    "conformance",
+    "overcommit",
+    "drf",
+    "predicates",
+    "proportion",
+    "nodeorder",
+    "binpack",
+)
+
+
+def with_plugin(opinions: Opinions) -> Configuration:
+    def make(arguments: Mapping[str, object]) -> Opinions:
+        assert arguments == {"colour": "blue"}
+        return opinions
+
+    theirs = {"name": "theirs", "arguments": {"colour": "blue"}}
+    tiers = [{"plugins": [{"name": name} for name in USUAL]}, {"plugins": [theirs]}]
+    return parse({"tiers": tiers}, {"theirs": make})
+
+
+def planned(lines: str, opinions: Opinions) -> dict[str, Any]:
+    scenario = read(
+        {"title": "t", "rule": "4.plugins.1", **yaml.safe_load(lines), "expect": {"binds": {}}}, "t"
+    )
+    decided: Any = plan(scenario.cluster.objects(), with_plugin(opinions), now=scenario.now)["cycles"]
+    first: dict[str, Any] = decided[0]
+    return first
+
+
+TWO_NODES = "nodes: {n: {count: 2, cpu: 4}}\nqueues: {a: {}}\npending: {a/j: {cpu: 1}}"
+FULL = """nodes: {n: {cpu: 2}}
+queues: {a: {}, b: {}}
+running: {b/j: {pods: 2, cpu: 1}}
+pending: {a/j: {cpu: 1}}"""
+TWO_JOBS = "nodes: {n: {cpu: 1}}\nqueues: {a: {}}\npending: {a/old: {cpu: 1}, a/new: {cpu: 1}}"
+
+
+def test_a_filter_keeps_pods_off_nodes() -> None:
+    opinions = Opinions(filter=lambda _pod, node: node.name.endswith("1"))
+    assert set(planned(TWO_NODES, opinions)["binds"].values()) == {"n1"}
+
+
+def test_a_score_is_added_to_ours() -> None:
+    opinions = Opinions(score=lambda _pod, node: 1_000.0 if node.name.endswith("1") else 0.0)
+    assert set(planned(TWO_NODES, opinions)["binds"].values()) == {"n1"}
+
+
+def test_a_key_puts_jobs_in_another_order() -> None:
+    opinions = Opinions(job_order=lambda group: (group.key.endswith("old"),))
+    assert [key for key in planned(TWO_JOBS, opinions)["binds"] if "new" in key]
+
+
+def test_a_veto_protects_a_pod() -> None:
+    assert planned(FULL, Opinions())["evictions"]
+    assert planned(FULL, Opinions(veto=lambda _pod, action: action == "reclaim"))["evictions"] == []
