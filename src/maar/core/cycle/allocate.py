@@ -219,6 +219,8 @@ class Turn:
                 return None
             if not self.chosen and not self.state.places.minds(pod):
                 self.hopeless.add(pod.shape)
+        if self.chosen:
+            return Held(reason=Reason.NOT_ENOUGH_RESOURCES)  # there is room for some, not for all
         return self.state.places.why_not(pod)
 
 

@@ -22,7 +22,9 @@ def cleanup(state: State) -> None:
             ):
                 continue
             group = state.group(group_row)
-            if not group.is_ready:
-                for pod in sorted(state.holders(group), key=lambda one: one.order):
+            pods = sorted(state.holders(group), key=lambda one: one.order)
+            if not group.is_ready and state.budgets.allow(tuple(pods)):
+                state.budgets.spend(tuple(pods))
+                for pod in pods:
                     state.evict(pod)
                     state.evictions.append(Eviction(pod, None, "cleanup"))
