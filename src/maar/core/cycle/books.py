@@ -156,12 +156,7 @@ class Books:
 
 def _total(tables: Tables) -> Column:
     """The root's budget: what usable nodes have, less what outsiders hold, plus ours on closed nodes."""
-    total = list(tables.budget)
-    for node in tables.node_list:
-        if node.is_usable:
-            for resource, amount in enumerate(node.allocatable):
-                total[resource] += amount
-    return [max(0, amount) for amount in total]
+    return [max(0, have + more) for have, more in zip(tables.capacity, tables.budget, strict=True)]
 
 
 def _claims(tables: Tables, total: Column) -> ClaimColumns:

@@ -27,4 +27,4 @@ def cleanup(state: State) -> None:
                 state.budgets.spend(tuple(pods))
                 for pod in pods:
                     state.evict(pod)
-                    state.evictions.append(Eviction(pod, None, "cleanup"))
+                    state.record(Eviction(pod, None, "cleanup"))

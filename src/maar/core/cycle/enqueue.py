@@ -14,6 +14,8 @@ from maar.core.tables.rows import Column
 
 def enqueue(state: State) -> None:
     """Move groups from Pending to Inqueue while there is room."""
+    if not state.tables.outside:
+        return
     door = Door(state)
     turns = Turns(state, "fair", door.outside())
     while group := turns.next():

@@ -68,6 +68,7 @@ class Attempt:
             for resource, amount in pod.shape.needs:
                 amounts[resource] = amounts.get(resource, 0) + amount
         self.request: Needs = tuple(amounts.items())
+        self.saw_candidates = False  # whether anybody at all could have been taken
         self.held_before = {
             queue: list(self.books.held[queue]) for queue in (*self.books.paths[self.leaf], 0)
         }
@@ -101,7 +102,7 @@ class Attempt:
         if not self.is_worthwhile():
             return None
         taken = self._collect(None)
-        for node in self._hopeful_nodes() if taken is None else ():
+        for node in self._hopeful_nodes() if taken is None and self.saw_candidates else ():
             taken = self._collect(node)
             if taken is not None:
                 break
@@ -136,6 +137,7 @@ class Attempt:
                     continue
                 alike = self.refusal(unit)
                 if alike not in refused and self.may_take(unit):
+                    self.saw_candidates = True
                     yield unit
                 refused.add(alike)
 
@@ -217,7 +219,7 @@ class Attempt:
             for unit in taken:
                 self._take(unit)
                 for pod in unit.pods:
-                    self.state.evictions.append(Eviction(pod, self.group.row, self.action))
+                    self.state.record(Eviction(pod, self.group.row, self.action))
             self._promise()
             trial.keep()
 

@@ -18,7 +18,7 @@ def reason_of(state: State, group: GroupState) -> Held | None:
     if group.leaf < 0:
         return _no_queue(state, group) if waits else None
     if any(pod.key in state.promised for pod in group.row.pods.values()):
-        victims = sorted(one.pod.key for one in state.evictions if one.beneficiary is group.row)
+        victims = sorted(state.victims.get(group.row.key, ()))
         claims = [key for pod in group.row.pods.values() for key in state.places.claims.unbound(pod.shape)]
         reason, others = Reason.WAITING_FOR_VICTIMS, victims
         if claims and not victims:

@@ -43,7 +43,7 @@ class Places:
             if promised is not None and ranking.has_room(promised.index):
                 return promised.index
             return ranking.best()
-        scores = ranking.scores(np.arange(len(self.room.nodes)))
+        scores = ranking.every_score()
         if neighbours is not None:
             mask = neighbours.mask(pod) & (scores > -np.inf)
             if when == "now":
@@ -59,6 +59,11 @@ class Places:
             return promised.index
         best = int(scores.argmax()) if len(scores) else NOWHERE
         return best if best != NOWHERE and scores[best] > -np.inf else NOWHERE
+
+    @property
+    def usable(self) -> Flags:
+        """The nodes that pods may be placed on. [N]"""
+        return self._columns.usable
 
     def minds(self, pod: PodRow) -> bool:
         """Whether more than room decides where the pod can go; another of its shape may fare better."""

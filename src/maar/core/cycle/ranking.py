@@ -26,7 +26,8 @@ class Ranking:
         self._bonus: list[float] = preference.tolist()
         self._request = dict(shape.needs)
         every = np.arange(len(mask))
-        self._score: list[float] = self.scores(every).tolist()
+        self._column = self.scores(every)
+        self._score: list[float] = self._column.tolist()
         self._heap = [(-score, node) for node, score in enumerate(self._score) if score > _OUT]
         heapify(self._heap)
         self._seen = len(room.changes)
@@ -45,6 +46,11 @@ class Ranking:
     def has_room(self, node: int) -> bool:
         """Whether the pod may go to a node and fits there."""
         return self._usable[node] and self.room.fits(node, self.shape.needs, self.when)
+
+    def every_score(self) -> Floats:
+        """The scores of all nodes as they are; not to be changed. [N]"""
+        self._catch_up()
+        return self._column
 
     def scores(self, nodes: Ints) -> Floats:
         """Score nodes as they are; one without room scores minus infinity."""
@@ -70,7 +76,7 @@ class Ranking:
         known, heap = self._score, self._heap
         for node, score in fresh:
             if score != known[node]:
-                known[node] = score
+                known[node] = self._column[node] = score
                 if score > _OUT:
                     heappush(heap, (-score, node))
 

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar, Final, Literal
 
-import numpy as np
-
 from maar.core.cycle.evict import Attempt, Hunt
 from maar.core.cycle.state import GroupState, State
 from maar.core.cycle.units import Unit
@@ -49,7 +47,7 @@ class Reclaim(Attempt):
     @cached_property
     def short(self) -> tuple[int, ...]:
         """Resources that it needs and cannot get; room that a reservation holds for others is not there."""
-        usable = np.array([node.is_usable for node in self.state.room.nodes], np.bool_)
+        usable = self.state.places.usable
         allocatable, _, later = self.state.room.columns()
         idle = (allocatable - later)[:, usable]  # [R, N]
         short = set(self._reserved)

@@ -99,6 +99,7 @@ class State:
         self.gone: set[str] = set()
         self.selections: dict[str, int] = {}  # nodes chosen for claims
         self.evictions: list[Eviction] = []
+        self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
         self._groups: dict[str, GroupState] = {}
         self._namespaces: dict[tuple[int, str], Column] = {}
         self._steps: list[tuple[Step, PodRow | Together, int]] = []
@@ -202,6 +203,12 @@ class State:
     def evict(self, pod: PodRow) -> None:
         """Let a pod count as gone."""
         self._do("evict", pod, pod.counted.node.index if pod.counted is not None else -1)
+
+    def record(self, eviction: Eviction) -> None:
+        """Write an eviction down for good."""
+        self.evictions.append(eviction)
+        if eviction.beneficiary is not None:
+            self.victims.setdefault(eviction.beneficiary.key, []).append(eviction.pod.key)
 
     @contextmanager
     def trial(self) -> Iterator[Trial]:

@@ -21,6 +21,7 @@ class ResourceAxis:
     row: dict[str, int] = field(default_factory=lambda: {name: row for row, name in enumerate(_FIRST)})
 
     _needs: dict[Resources, Needs] = field(default_factory=dict)
+    _named: dict[tuple[int, ...], Resources] = field(default_factory=dict)
 
     def needs(self, amounts: Resources) -> Needs:
         """Lay amounts out on the axis; what is 0 asks for nothing."""
@@ -50,8 +51,14 @@ class ResourceAxis:
         return column
 
     def amounts(self, column: list[int]) -> Resources:
-        """Give the amounts of a column their names back."""
-        return Resources(dict(zip(self.names, column, strict=False)))
+        """Give the amounts of a column their names back; equal columns give the same object."""
+        key = tuple(column)
+        known = self._named.get(key)
+        if known is None:
+            if len(self._named) >= _MOST_KNOWN:
+                self._named.clear()
+            known = self._named[key] = Resources(dict(zip(self.names, column, strict=False)))
+        return known
 
     def _row_of(self, name: str) -> int:
         if name not in self.row:

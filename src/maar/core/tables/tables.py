@@ -43,6 +43,7 @@ class Tables:
     budget: Column = field(default_factory=list)  # [R] what pods add to and take from the nodes' allocatable
     node_list: list[NodeRow] = field(default_factory=list)  # by name
     changed_nodes: list[NodeRow] = field(default_factory=list)  # what is on them has changed, in order
+    capacity: Column = field(default_factory=list)  # [R] what usable nodes have together
     layout: int = 0  # counts changes to the nodes themselves
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
     outside: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait to be let in
@@ -330,6 +331,8 @@ class Tables:
             self.node_list = [self.nodes[name] for name in sorted(self.nodes)]
             for index, node in enumerate(self.node_list):
                 node.index = index
+            usable = [node.allocatable for node in self.node_list if node.is_usable]
+            self.capacity = [sum(amounts) for amounts in zip(*usable, strict=True)] or self.axis.zeros()
             self.layout += 1
             self._has_new_nodes = False
         for group in self._stale_groups.values():
@@ -373,7 +376,7 @@ class Tables:
         more = [0] * (len(self.axis.names) - len(self.budget))
         if not more:
             return
-        columns = [self.budget]
+        columns = [self.budget, self.capacity]
         for node in self.nodes.values():
             columns += [node.allocatable, node.now, node.later]
         for group in self.groups.values():
