@@ -45,7 +45,7 @@ def test_a_node_is_scored_by_what_it_has_in_use_with_the_pod(
     score: UsageScore, used: Amounts, allocatable: Amounts, request_: Amounts, expected: float
 ) -> None:
     request = {row: amount for row, amount in enumerate(request_) if amount}
-    assert score.of_node(used, allocatable, request) == pytest.approx(expected)
+    assert score.scorer(request)(used, allocatable) == pytest.approx(expected)
 
 
 def test_one_node_and_many_score_the_same_to_the_last_bit() -> None:
@@ -57,7 +57,7 @@ def test_one_node_and_many_score_the_same_to_the_last_bit() -> None:
         used = [[dice.randint(0, amount) for amount in node] for node in nodes]
         request = {row: dice.randint(1, 2**30) for row in range(4) if dice.choice((True, False))}
         many = score.of_columns(np.array(used, np.int64).T, np.array(nodes, np.int64).T, request)
-        alone = [score.of_node(held, node, request) for held, node in zip(used, nodes, strict=True)]
+        alone = [score.scorer(request)(held, node) for held, node in zip(used, nodes, strict=True)]
         assert many.tolist() == alone
 
 

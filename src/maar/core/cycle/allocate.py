@@ -176,7 +176,11 @@ class Turn:
     def _succeeds_together(self, pods: Sequence[PodRow]) -> bool:
         """Place equal pods: what their queue may use is asked and counted once."""
         state, shape = self.state, pods[0].shape
-        together = tuple((resource, amount * len(pods)) for resource, amount in shape.needs)
+        together = (
+            shape.needs
+            if len(pods) == 1
+            else tuple([(row, amount * len(pods)) for row, amount in shape.needs])
+        )
         self.held = state.places.never(pods[0]) or self.limit(self.group.leaf, together)
         if self.held is not None:
             return False

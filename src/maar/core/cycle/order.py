@@ -58,7 +58,13 @@ class _Namespace:
 
     def __init__(self) -> None:
         self.jobs: LazyHeap[str] = LazyHeap()
-        self.ages: LazyHeap[str] = LazyHeap()
+        self.ages: list[tuple[float, str]] = []  # of all its groups, the oldest last
+
+    def oldest(self) -> float | None:
+        """When the oldest group that still waits was made."""
+        while self.ages and self.ages[-1][1] not in self.jobs:
+            self.ages.pop()
+        return self.ages[-1][0] if self.ages else None
 
 
 class Turns:
@@ -76,9 +82,12 @@ class Turns:
         self._by_namespace = asks("drf", "enableJobOrder")
         for group in groups:
             self._put(group)
+            one = self._namespaces[group.leaf, group.row.namespace]
+            one.ages.append((group.row.created, group.row.key))
+        for (leaf, namespace), one in self._namespaces.items():
+            one.ages.sort(reverse=True)
+            self._put_namespace(leaf, namespace)
         for leaf in self._leaves:
-            for namespace in {name for one, name in self._namespaces if one == leaf}:
-                self._put_namespace(leaf, namespace)
             self._put_path(leaf)
 
     def next(self) -> GroupState | None:
@@ -102,7 +111,6 @@ class Turns:
         """A group waits no longer, or cannot be helped for now."""
         one = self._namespaces[group.leaf, group.row.namespace]
         one.jobs.drop(group.row.key)
-        one.ages.drop(group.row.key)
         self.refresh(group.leaf, group.row.namespace)
 
     def stop(self, leaf: int) -> list[GroupState]:
@@ -132,18 +140,19 @@ class Turns:
         row = group.row
         self._groups[row.key] = group
         self._leaves.setdefault(group.leaf, LazyHeap())
-        one = self._namespaces.setdefault((group.leaf, row.namespace), _Namespace())
+        one = self._namespaces.get((group.leaf, row.namespace))
+        if one is None:
+            one = self._namespaces[group.leaf, row.namespace] = _Namespace()
         one.jobs.put(row.key, self._job_key(group))
-        one.ages.put(row.key, (row.created, row.key))
 
     def _put_namespace(self, leaf: int, namespace: str) -> None:
         one = self._namespaces.get((leaf, namespace))
-        oldest = one.ages.first_key() if one is not None else None
+        oldest = one.oldest() if one is not None else None
         if oldest is None:
             self._leaves[leaf].drop(namespace)
             return
         share = self.state.namespace_share(leaf, namespace) if self._by_namespace else 0.0
-        self._leaves[leaf].put(namespace, (share, oldest[0], namespace))
+        self._leaves[leaf].put(namespace, (share, oldest, namespace))
 
     def _put_path(self, leaf: int) -> None:
         """Let every queue from a leaf upwards stand where it belongs among its siblings."""

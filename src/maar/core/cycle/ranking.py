@@ -25,6 +25,7 @@ class Ranking:
         self._usable: list[bool] = mask.tolist()
         self._bonus: list[float] = preference.tolist()
         self._request = dict(shape.needs)
+        self._usage_of = usage.scorer(self._request)
         every = np.arange(len(mask))
         self._column = self.scores(every)
         self._score: list[float] = self._column.tolist()
@@ -90,4 +91,4 @@ class Ranking:
             limit = allocatable[resource] - amount
             if later[resource] > limit or held[resource] > limit:
                 return _OUT
-        return self._bonus[node] + self.usage.of_node(later, allocatable, self._request)
+        return self._bonus[node] + self._usage_of(later, allocatable)

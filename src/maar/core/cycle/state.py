@@ -7,7 +7,7 @@ be undone; the tables themselves are never changed.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from maar.core.cycle.books import Books
 from maar.core.cycle.places import Places
@@ -49,6 +49,8 @@ class GroupState:
 
     def missing(self) -> tuple[int, dict[str, int]]:
         """How many pods, and how many of each task, it lacks to be ready."""
+        if not self.row.min_task_member:
+            return max(0, self.row.min_member - self.placed), {}
         tasks = {task: least - self.tasks[task] for task, least in self.row.min_task_member.items()}
         return max(0, self.row.min_member - self.placed), {
             task: lack for task, lack in tasks.items() if lack > 0
@@ -64,8 +66,7 @@ class Eviction:
     action: EvictingAction
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Together:
+class Together(NamedTuple):
     """Equal pods of one group and their nodes."""
 
     group: GroupState

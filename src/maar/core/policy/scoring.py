@@ -4,7 +4,7 @@ One node is scored in plain Python and many as columns; both take the same steps
 node scores the same either way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,24 +26,35 @@ class UsageScore:
     binpack: float = 1.0
     binpack_of: tuple[tuple[int, float], ...] = ((_CPU, 1.0), (_MEMORY, 1.0))  # resource row and weight
 
-    def of_node(self, held: Sequence[int], allocatable: Sequence[int], request: Mapping[int, int]) -> float:
-        """Score one node with the pod on it; of CPU and memory only what the node has counts."""
-        cpu = (held[_CPU] + request.get(_CPU, 0)) / max(allocatable[_CPU], 1)
-        memory = (held[_MEMORY] + request.get(_MEMORY, 0)) / max(allocatable[_MEMORY], 1)
-        cpu = cpu if allocatable[_CPU] else memory
-        memory = memory if allocatable[_MEMORY] else cpu
-        both = 50.0 * (cpu + memory)
-        score = (
-            self.least * (100.0 - both)
-            + self.most * both
-            + self.balanced * (100.0 - 50.0 * abs(cpu - memory))
-        )
-        packed = weights = 0.0
-        for resource, weight in self.binpack_of if self.binpack else ():
-            if request.get(resource) and allocatable[resource]:
-                packed += weight * ((held[resource] + request[resource]) / allocatable[resource])
-                weights += weight
-        return score + self.binpack * (100.0 * packed / weights) if weights else score
+    def scorer(self, request: Mapping[int, int]) -> Callable[[Sequence[int], Sequence[int]], float]:
+        """Give the score of one node for pods with this request, from what is held there and what it has.
+
+        Of CPU and memory only what the node has counts.
+        """
+        for_cpu, for_memory = request.get(_CPU, 0), request.get(_MEMORY, 0)
+        least, most, balanced, binpack = self.least, self.most, self.balanced, self.binpack
+        packing = [
+            (row, weight, request[row]) for row, weight in self.binpack_of if binpack and request.get(row)
+        ]
+
+        def score(held: Sequence[int], allocatable: Sequence[int]) -> float:
+            has_cpu, has_memory = allocatable[_CPU], allocatable[_MEMORY]
+            cpu = (held[_CPU] + for_cpu) / (has_cpu or 1)
+            memory = (held[_MEMORY] + for_memory) / (has_memory or 1)
+            if not has_cpu:
+                cpu = memory
+            if not has_memory:
+                memory = cpu
+            both = 50.0 * (cpu + memory)
+            total = least * (100.0 - both) + most * both + balanced * (100.0 - 50.0 * abs(cpu - memory))
+            packed = weights = 0.0
+            for row, weight, amount in packing:
+                if allocatable[row]:
+                    packed += weight * ((held[row] + amount) / allocatable[row])
+                    weights += weight
+            return total + binpack * (100.0 * packed / weights) if weights else total
+
+        return score
 
     def of_columns(self, held: Ints, allocatable: Ints, request: Mapping[int, int]) -> Floats:
         """Score many nodes. [R, M] -> [M]"""
