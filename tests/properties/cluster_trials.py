@@ -1,0 +1,98 @@
+"""Try a law on many random clusters, and take a census of them."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+
+from maar.core.views.planning import plan
+from properties.cluster_growth import Recipe
+from properties.cluster_manifests import NOW
+from properties.clusters import Census, Cluster, cut_down, grow
+from properties.cycle_histories import Cycle
+from properties.cycle_outcomes import Outcome
+
+Check = Callable[["Case"], Iterable[str]]
+Growing = Callable[[Recipe], Cluster]
+ENOUGH_EVICTIONS = 0.3  # of the clusters
+
+
+@dataclass(frozen=True)
+class Case:
+    """A random cluster, and the plan for it."""
+
+    cluster: Cluster
+    cycle: Cycle
+    outcome: Outcome
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> "Case":
+        """Ask the engine."""
+        cycle = planned(cluster)
+        return cls(cluster, cycle, Outcome.of(cluster.objects, cycle))
+
+    @property
+    def dice(self) -> Random:
+        """For what a law changes about the cluster."""
+        return Random(str(self.cluster))
+
+
+def planned(cluster: Cluster) -> Cycle:
+    """What the engine decides in one cycle."""
+    decided = plan(cluster.objects, None, NOW)["cycles"]
+    assert isinstance(decided, list)
+    cycle: Cycle = decided[0]
+    return cycle
+
+
+@cache
+def case_of(recipe: Recipe, growing: Growing) -> Case:
+    """The cluster of a recipe and its plan; the laws are tried on the same ones."""
+    return Case.of(growing(recipe))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Where and how often a law is tried; `record` makes what was seen part of pytest's report."""
+
+    seed: int
+    record: Callable[[str, object], None]
+
+    def of(
+        self, check: Check, recipes: st.SearchStrategy[Recipe], examples: int, growing: Growing = grow
+    ) -> Census:
+        """Try the law on as many clusters; a breach is shown with the smallest cluster that has one."""
+        census = Census()
+        broken = list[Case]()
+
+        @seeded(self.seed)
+        @settings(max_examples=examples)
+        @given(recipe=recipes)
+        def holds(recipe: Recipe) -> None:
+            case = case_of(recipe, growing)
+            census.count(case.cycle)
+            if breaches := list(check(case)):
+                broken.append(case)
+                raise AssertionError("\n".join(breaches))
+
+        self.record("seed", self.seed)
+        try:
+            holds()
+        except AssertionError as breach:
+            smallest = smallest_with(next(iter(check(broken[-1]))), broken[-1].cluster, check)
+            for sentence in check(Case.of(smallest)):
+                breach.add_note(f"smallest: {sentence}")
+            breach.add_note(str(smallest))
+            raise
+        self.record("census", str(census))
+        return census
+
+
+def smallest_with(breach: str, cluster: Cluster, check: Check) -> Cluster:
+    """Cut a cluster down to what shows a breach that begins like this one."""
+    kind = breach.split()[:2]
+    return cut_down(cluster, lambda cut: any(one.split()[:2] == kind for one in check(Case.of(cut))))

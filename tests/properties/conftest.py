@@ -1,0 +1,52 @@
+"""How the laws are tried, and the report on what they were tried on."""
+
+from collections.abc import Callable
+from secrets import randbits
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+from properties.trials import ENGINES, Trial
+
+settings.register_profile(
+    "laws",
+    deadline=None,
+    derandomize=False,  # which Hypothesis would set in CI
+    database=None,
+    print_blob=True,
+    phases=(Phase.explicit, Phase.generate, Phase.shrink),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("laws")
+
+
+@pytest.fixture(scope="session")
+def seed(pytestconfig: pytest.Config) -> int:
+    """One seed for the whole run: the one asked for, or any; pytest-xdist's workers agree on it."""
+    asked_for = pytestconfig.getoption("--hypothesis-seed")
+    if asked_for is not None:
+        return int(asked_for)
+    run: str | None = getattr(pytestconfig, "workerinput", {}).get("testrunuid")
+    return int(run[:8], 16) if run else randbits(32)
+
+
+@pytest.fixture
+def trial(request: pytest.FixtureRequest, seed: int, record_property: Callable[[str, object], None]) -> Trial:
+    """Return a trial of one law against the kernel, or a smaller one against its twin."""
+    engine, examples = ENGINES[request.param]
+    return Trial(engine, examples, seed, record_property)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which trees the laws were tried on, and how to have the same again."""
+    seeds = set[int]()
+    for report in [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]:
+        recorded = dict(report.user_properties)
+        if report.when == "call" and "seed" in recorded:
+            if not seeds:
+                terminalreporter.section("trees that the laws were tried on")
+            seeds.add(recorded["seed"])
+            name = report.nodeid.rpartition("::")[2]
+            terminalreporter.line(f"{name}: {recorded.get('census', 'failed')}")
+    for used in sorted(seeds):
+        terminalreporter.line(f"the same trees again: --hypothesis-seed={used}")

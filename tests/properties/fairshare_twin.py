@@ -1,0 +1,261 @@
+"""Fair share the slow way: from the definition, in exact fractions, one resource and one parent at a time.
+
+This is what the fast kernel must answer, to the unit. Nothing here is clever. It reads from bottom to top:
+
+- `share_out`: every resource on its own; then the cells of one queue are put side by side.
+- `roll_up`: from the leaves to the root, what every queue may claim: its guarantee, request and ceiling.
+- `flow_down`: from the root to the leaves, what every queue gets; its deserved is its children's budget.
+- `share_level`: one budget, one group of siblings: guarantees in force, the water level, whole units.
+
+A queue whose ancestors do not lead to the root is nobody's child here: it takes no part, and gets no share.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import floor
+
+from maar.core.fairshare.claim import HUNDRED_PERCENT, LARGEST_AMOUNT, Claim
+from maar.core.model.queue import ROOT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """One queue's part of the answer; amounts are whole units by resource name."""
+
+    deserved: dict[str, int] = field(default_factory=dict)
+    real_capability: dict[str, int] = field(default_factory=dict)
+    guarantee: dict[str, int] = field(default_factory=dict)  # the one in force
+    request: dict[str, int] = field(default_factory=dict)
+    ceiling: dict[str, int] = field(default_factory=dict)
+    binding: dict[str, str] = field(default_factory=dict)
+    reduced: bool = False
+
+
+@dataclass(kw_only=True)
+class Cell:
+    """One queue and one resource: what it claims, and, once the budget has come down to it, what it gets."""
+
+    seniority: tuple[float, str]  # the smaller one gets the odd unit
+    weight: int
+    own_guarantee: int
+    capability: int | None  # none: no limit
+    children: list["Cell"]
+    guarantee: int = 0  # with what the children below are guaranteed
+    request: int = 0
+    in_force: int = 0  # of the guarantee
+    deserved: int = 0
+    real_capability: int = 0
+    binding: str = ""
+
+    def limited(self, amount: int) -> int:
+        """As much of the amount as the capability lets through."""
+        return amount if self.capability is None else min(amount, self.capability)
+
+    @property
+    def ceiling(self) -> int:
+        """Rolled up: what the queue could use at most, or has reserved."""
+        return max(self.guarantee, self.limited(self.request))
+
+    @property
+    def ceiling_in_force(self) -> int:
+        """The same with the guarantee that holds in fact."""
+        return max(self.in_force, self.limited(self.request))
+
+    def at(self, level: Fraction) -> Fraction:
+        """Clamp level x weight between guarantee and ceiling: what it deserves, but for whole units."""
+        if level * self.weight < self.in_force:
+            return Fraction(self.in_force)
+        return min(level * self.weight, Fraction(self.ceiling_in_force))
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Where the water first lifts it off its guarantee, and where it no longer lifts it."""
+        return self.in_force, self.ceiling_in_force
+
+    def is_free_at(self, level: Fraction) -> bool:
+        """Neither its guarantee nor its ceiling holds it at this level."""
+        return self.in_force < level * self.weight < self.ceiling_in_force
+
+    def rises_from(self, level: Fraction) -> bool:
+        """It gets more as soon as the water stands higher than this."""
+        return self.in_force <= level * self.weight < self.ceiling_in_force
+
+
+# One level: a budget and the siblings that share it.
+
+
+def share_level(budget: int, siblings: Sequence[Cell]) -> None:
+    """Guarantees first; then the one level of water at which the siblings take what there is."""
+    for cell, guarantee in zip(siblings, guarantees_in_force(budget, siblings), strict=True):
+        cell.in_force = guarantee
+    target = min(budget, sum(cell.ceiling_in_force for cell in siblings))
+    level = water_level(target, siblings)
+    free = [cell for cell in siblings if cell.is_free_at(level)]
+    for cell in siblings:
+        cell.deserved = floor(cell.at(level))
+    left_for_free = target - sum(cell.deserved for cell in siblings if not cell.is_free_at(level))
+    for cell, whole in zip(
+        free, whole_units([cell.at(level) for cell in free], left_for_free, free), strict=True
+    ):
+        cell.deserved = whole
+    for cell in siblings:
+        cell.binding = what_binds(cell, level, siblings)
+
+
+def guarantees_in_force(budget: int, siblings: Sequence[Cell]) -> list[int]:
+    """Guarantees that cannot all hold are scaled down in proportion, and then take the whole budget."""
+    reserved = sum(cell.guarantee for cell in siblings)
+    if reserved <= budget:
+        return [cell.guarantee for cell in siblings]
+    return whole_units([Fraction(cell.guarantee * budget, reserved) for cell in siblings], budget, siblings)
+
+
+def water_level(target: int, siblings: Sequence[Cell]) -> Fraction:
+    """Return the level at which the siblings take the target together.
+
+    What they take rises with the level, in straight lines between the levels where one of them leaves its
+    guarantee or reaches its ceiling. So: the highest such level that does not take too much, and from there
+    on the rest, divided among the weights of those that still rise.
+    """
+    bends = sorted({Fraction(bound, cell.weight) for cell in siblings for bound in (0, *cell.bounds)})
+    if not bends:
+        return Fraction(0)
+    level = bends[bisect_right(bends, Fraction(target), key=lambda bend: taken_at(bend, siblings)) - 1]
+    rest = target - taken_at(level, siblings)
+    return level + rest / sum(cell.weight for cell in siblings if cell.rises_from(level)) if rest else level
+
+
+def taken_at(level: Fraction, siblings: Sequence[Cell]) -> Fraction:
+    """Return what the siblings take together while the water stands at this level."""
+    return sum((cell.at(level) for cell in siblings), Fraction(0))
+
+
+def whole_units(exact: Sequence[Fraction], target: int, cells: Sequence[Cell]) -> list[int]:
+    """All rounded down; then the odd units to the largest fractions, and of two equals to the older."""
+    whole = [floor(amount) for amount in exact]
+    by_fraction = sorted(range(len(cells)), key=lambda i: (whole[i] - exact[i], cells[i].seniority))
+    for i in by_fraction[: target - sum(whole)]:
+        whole[i] += 1
+    return whole
+
+
+def what_binds(cell: Cell, level: Fraction, siblings: Sequence[Cell]) -> str:
+    """Why a queue does not deserve more: the first of these that is true."""
+    if cell.deserved == cell.request:
+        return "request"
+    if cell.deserved > cell.limited(cell.request):
+        return "guarantee"
+    if cell.deserved == cell.capability:
+        return "capability"
+    if cell.deserved == cell.in_force > 0 and level * cell.weight <= cell.in_force:
+        return "guarantee"
+    if any(other.deserved > other.in_force for other in siblings if other is not cell):
+        return "fair share"
+    return "parent"
+
+
+# The tree, for one resource.
+
+
+def roll_up(cell: Cell, *, is_inner: bool) -> None:
+    """Leaves first: an inner queue has its children's guarantees, and asks for what they can use."""
+    if not is_inner:
+        cell.guarantee = cell.own_guarantee
+        return
+    for child in cell.children:
+        roll_up(child, is_inner=bool(child.children))
+    reserved_below = saturated(sum(child.guarantee for child in cell.children))
+    cell.guarantee = cell.limited(max(cell.own_guarantee, reserved_below))
+    cell.request = saturated(sum(child.ceiling for child in cell.children))
+
+
+def flow_down(cell: Cell) -> None:
+    """The root first: what a queue deserves is the budget of its children."""
+    share_level(cell.deserved, cell.children)
+    for child in cell.children:
+        others = sum(other.in_force for other in cell.children if other is not child)
+        child.real_capability = max(0, child.limited(cell.real_capability - others))
+        flow_down(child)
+
+
+def saturated(amount: int) -> int:
+    """More than the largest amount counts as the largest amount."""
+    return min(amount, LARGEST_AMOUNT)
+
+
+# All resources.
+
+
+def share_out(claims: Iterable[Claim], total: Mapping[str, int]) -> dict[str, Share]:
+    """Divide the total among the queues below the root; the root is part of the answer."""
+    by_name = {ROOT: Claim(name=ROOT)} | {claim.name: claim for claim in claims}
+    children: dict[str, list[str]] = {name: [] for name in by_name}
+    for claim in by_name.values():
+        if claim.name != ROOT and claim.parent in children:
+            children[claim.parent].append(claim.name)
+
+    names = reachable(ROOT, children)
+    columns: dict[str, dict[str, Cell]] = {}
+    for resource in resources_of([by_name[name] for name in names], total):
+        columns[resource] = {}
+        share_resource(by_name, children, resource, saturated(total.get(resource, 0)), columns[resource])
+    return {name: side_by_side(name, columns) for name in names}
+
+
+def resources_of(claims: Iterable[Claim], total: Mapping[str, int]) -> list[str]:
+    """Every resource that anybody names who takes part."""
+    named = set(total)
+    for claim in claims:
+        named |= {*claim.guarantee, *claim.percentage, *claim.capability, *claim.request}
+    return sorted(named)
+
+
+def reachable(name: str, children: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the queue and all below it."""
+    return [name, *(below for child in children[name] for below in reachable(child, children))]
+
+
+def share_resource(
+    claims: Mapping[str, Claim],
+    children: Mapping[str, Sequence[str]],
+    resource: str,
+    total: int,
+    column: dict[str, Cell],
+) -> None:
+    """Roll the claims up, let the total flow down, and leave every queue's cell in the column."""
+
+    def planted(name: str) -> Cell:
+        claim = claims[name]
+        capability = claim.capability.get(resource)
+        share_of_total = total * claim.percentage.get(resource, 0) // HUNDRED_PERCENT
+        column[name] = Cell(
+            seniority=(claim.created, name),
+            weight=claim.weight,
+            own_guarantee=saturated(max(claim.guarantee.get(resource, 0), share_of_total)),
+            capability=None if capability is None else saturated(capability),
+            request=saturated(claim.request.get(resource, 0)),
+            children=[planted(child) for child in children[name]],
+        )
+        return column[name]
+
+    root = planted(ROOT)
+    roll_up(root, is_inner=True)
+    root.deserved = root.real_capability = total
+    root.in_force = min(root.guarantee, total)
+    flow_down(root)
+
+
+def side_by_side(name: str, columns: Mapping[str, Mapping[str, Cell]]) -> Share:
+    """Gather the cells of one queue, resource by resource."""
+    cells = {resource: column[name] for resource, column in columns.items()}
+    return Share(
+        deserved={resource: cell.deserved for resource, cell in cells.items()},
+        real_capability={resource: cell.real_capability for resource, cell in cells.items()},
+        guarantee={resource: cell.in_force for resource, cell in cells.items()},
+        request={resource: cell.request for resource, cell in cells.items()},
+        ceiling={resource: cell.ceiling_in_force for resource, cell in cells.items()},
+        binding={} if name == ROOT else {resource: cell.binding for resource, cell in cells.items()},
+        reduced=any(cell.in_force < max(cell.guarantee, cell.own_guarantee) for cell in cells.values()),
+    )

@@ -1,0 +1,166 @@
+"""The reference model of the specification, loaded into this process: a slow oracle by another hand.
+
+It is asked with changes, each where the page says more than it does: queues get whole units by largest
+remainder (the model does not round), a declared request that names no pods asks for those that exist, a
+group whose pods have all finished is finished, preempt gives nothing away that is reserved (law C3), and of
+the nodes that take a pod it chooses the one that the engine chose (the model does not score). What is left
+to differ is decisions.
+"""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from datetime import datetime
+from fractions import Fraction
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from maar.core.fairshare.claim import Claim
+from maar.core.model.resources import units_in_one
+from properties.cluster_manifests import Document
+from properties.fairshare_twin import share_out
+
+FOLDER: Final = Path(os.environ.get("MAAR_REFERENCE_MODEL") or Path(__file__).parents[3] / "shared" / "model")
+IS_THERE: Final = (FOLDER / "cycle.py").is_file()
+PARTS: Final = {"water": "water.py", "cluster": "cluster.py", "cycle": "cycle.py", "model": "model"}
+
+Cycle = Mapping[str, Any]
+
+
+def _load() -> dict[str, ModuleType]:
+    """Import the model's files under private names; they know each other by short ones."""
+    loaded, before = dict[str, ModuleType](), {name: sys.modules.get(name) for name in PARTS}
+    wrote, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        for name, file in PARTS.items():
+            loader = SourceFileLoader(f"maar_reference_{name}", str(FOLDER / file))
+            spec = importlib.util.spec_from_loader(loader.name, loader)
+            assert spec is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[loader.name] = sys.modules[name] = loaded[name] = module
+            loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = wrote
+        for name, module_before in before.items():
+            if module_before is None:
+                sys.modules.pop(name, None)
+            else:
+                sys.modules[name] = module_before
+    return loaded
+
+
+class ReferenceModel:
+    """The model, ready to be asked."""
+
+    def __init__(self) -> None:
+        self.parts = _load()
+        self.parts["cycle"].Preempt.allows = _preempt_allows
+        self.configuration = self.parts["cluster"].Configuration.read("")
+
+    def plan(self, documents: Sequence[Document], now: datetime) -> Cycle:
+        """What it decides in one cycle, with shares in fractions."""
+        return self._decided(_in_fractions(self.parts), documents, now)
+
+    def advised_plan(self, documents: Sequence[Document], now: datetime, advice: Mapping[str, str]) -> Cycle:
+        """What it decides with whole units, going along with another's choice of nodes."""
+
+        class Advised(_in_whole_units(self.parts)):  # type: ignore[misc]
+            def place(self, pods: Any, at_once: bool, victims: Any = ()) -> Any:  # noqa: ANN401, FBT001
+                return _place(self, pods, at_once, victims, advice)
+
+        return self._decided(Advised, documents, now)
+
+    def _decided(self, kind: Any, documents: Sequence[Document], now: datetime) -> Cycle:  # noqa: ANN401
+        cluster = self.parts["cluster"].read_cluster(deepcopy(list(documents)))
+        for name, group in cluster.groups.items():
+            pods = [pod for pod in cluster.pods.values() if pod.group == name]
+            if pods and not any(pod.live for pod in pods):
+                group.phase = "Completed"
+        cycle = kind(cluster, self.configuration, now)
+        cycle.run()
+        shown: Cycle = self.parts["model"].shown_cycle(cycle)
+        return shown
+
+
+def _in_fractions(parts: Mapping[str, ModuleType]) -> Any:  # noqa: ANN401
+    """The model's cycle, where a declared request that names no pods asks for those that exist."""
+
+    class InFractions(parts["cycle"].Cycle):  # type: ignore[misc]
+        def fair_shares(self) -> Any:  # noqa: ANN401
+            super().fair_shares()
+            for name, claim in self.claims.items():
+                if self.queues[name].declared_request is not None:
+                    claim.request.setdefault("pods", self.leaf_request(name)["pods"])
+            return parts["water"].fair_shares(self.claims, self.budget)
+
+    return InFractions
+
+
+def _in_whole_units(parts: Mapping[str, ModuleType]) -> Any:  # noqa: ANN401
+    """The same with the whole units that the twin of the kernel gives."""
+
+    class WholeUnits(_in_fractions(parts)):  # type: ignore[misc]
+        def fair_shares(self) -> Any:  # noqa: ANN401
+            shares = super().fair_shares()
+            claims = [_claim(name, claim, self.queues[name].created) for name, claim in self.claims.items()]
+            for name, share in share_out(claims, _units(self.budget)).items():
+                shares.deserved[name].update(_amounts(share.deserved))
+                shares.real_capability[name].update(_amounts(share.real_capability))
+                shares.guarantee[name].update(_amounts(share.guarantee))
+            return shares
+
+    return WholeUnits
+
+
+def _place(cycle: Any, pods: Any, at_once: bool, victims: Any, advice: Mapping[str, str]) -> Any:  # noqa: ANN401, FBT001
+    """The model's `place`, but for the choice among the nodes that fit."""
+    places = dict[str, str]()
+    leaving = {victim.name for victim in victims}
+    for pod in pods:
+        fitting = []
+        for node in cycle.usable_nodes():
+            freed = [victim.request for victim in victims if victim.node == node.name]
+            later = cycle.held_later[node.name]
+            for request in freed:
+                later = later.minus(request)
+            fits = cycle.has_room(pod, node, later, places)
+            fits = fits and (not at_once or cycle.has_room(pod, node, cycle.held_now[node.name], places))
+            if fits and cycle.suits(pod, node, places, leaving):
+                fitting.append(node.name)
+        if not fitting:
+            return None
+        chosen = advice.get(pod.name, pod.nominated)
+        places[pod.name] = chosen if chosen in fitting else fitting[0]
+    return places
+
+
+def _preempt_allows(attempt: Any, losses: Any) -> bool:  # noqa: ANN401
+    """C3: the queue ends within real capability, and nothing reserved is given away."""
+    cycle, leaf, request = attempt.cycle, attempt.leaf, attempt.request
+    is_within = cycle.within(leaf, request, cycle.shares.real_capability, losses)
+    return bool(is_within and not cycle.reserved_for_others(leaf, request, losses))
+
+
+def _units(amounts: Mapping[str, Fraction]) -> dict[str, int]:
+    return {resource: int(amount * units_in_one(resource)) for resource, amount in amounts.items()}
+
+
+def _amounts(units: Mapping[str, int]) -> dict[str, Fraction]:
+    return {resource: Fraction(count, units_in_one(resource)) for resource, count in units.items()}
+
+
+def _claim(name: str, claim: Any, created: datetime) -> Claim:  # noqa: ANN401
+    return Claim(
+        name=name,
+        parent=claim.parent,
+        weight=claim.weight,
+        guarantee=_units(claim.guarantee),
+        percentage={resource: int(part * 1000) for resource, part in claim.percentage.items()},
+        capability=_units(claim.capability),
+        request=_units(claim.request),
+        created=created.timestamp(),
+    )

@@ -1,0 +1,150 @@
+"""The engine against the reference model: the same decisions, or another lawful answer.
+
+What must agree on every cluster that the model covers:
+
+- deserved and real capability, to within one unit for every level of the tree (the model does not round);
+- binds: the same pods on the same nodes, where the model goes along with the engine's choice of nodes;
+- phases, seen after the plan (the model shows what was bound one cycle later);
+- on one node: evictions, pod by pod, and promises, where the model's own are lawful.
+
+Between several nodes there may be more than one lawful set of victims, and the model cuts units before it
+looks at nodes. So there the first attempt in which the two differ decides: the engine's is lawful by the
+checkers, which is another lawful answer; or the engine left out an attempt of the model's that the checkers
+find lawful, and that fails. What comes after a first difference cannot be compared.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import zip_longest
+
+import pytest
+
+from maar.core.model.resources import Resources
+from properties.cluster_growth import Reach
+from properties.cluster_manifests import NOW
+from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial
+from properties.clusters import recipes
+from properties.cycle_histories import Cycle
+from properties.cycle_outcomes import Outcome
+from properties.eviction_attempts import Attempt
+from properties.eviction_checkers import explained
+from properties.reference_model import FOLDER, IS_THERE, ReferenceModel
+
+pytestmark = pytest.mark.skipif(not IS_THERE, reason=f"the reference model is not in {FOLDER}")
+REACHES = {Reach.SINGLE: 150, Reach.MODEL: 200}
+
+
+@cache
+def model() -> ReferenceModel:
+    """The model, loaded once."""
+    return ReferenceModel()
+
+
+@pytest.fixture
+def trial(seed: int, record_property: Callable[[str, object], None]) -> Trial:
+    """Where the two are compared."""
+    return Trial(seed, record_property)
+
+
+@pytest.mark.parametrize("reach", REACHES, ids=lambda reach: reach.name)
+def test_the_engine_decides_as_the_reference_model_does(reach: Reach, trial: Trial) -> None:
+    def check(case: Case) -> Iterator[str]:
+        yield from differences(case, is_single=reach is Reach.SINGLE)
+
+    trial.of(check, recipes(reach), REACHES[reach]).require(ENOUGH_EVICTIONS)
+
+
+def differences(case: Case, *, is_single: bool) -> Iterator[str]:
+    """Say where the engine's plan is not the model's, nor another lawful answer."""
+    advice = {**case.cycle["nominations"], **case.cycle["binds"]}
+    theirs = model().advised_plan(case.cluster.documents, NOW, advice)
+    yield from other_shares(case)
+    yield from other_figures(case.cycle, theirs)
+    if case.cycle["binds"] != theirs["binds"]:
+        ours, others = set(case.cycle["binds"].items()), set(theirs["binds"].items())
+        yield f"only the engine binds {sorted(ours - others)}, only the model {sorted(others - ours)}"
+        return
+    expected = Outcome(case.outcome.reading, theirs)
+    if is_single and not explained(expected).breaches:
+        yield from other_evictions(case.cycle, theirs)
+    else:
+        yield from unlawful_evictions(case.outcome, expected)
+    if evictions(case.cycle) == evictions(theirs):
+        yield from other_phases(case.outcome, theirs)
+
+
+def other_shares(case: Case) -> Iterator[str]:
+    """Compare with the model's fractions, which are cut to whole units when shown."""
+    exact = model().plan(case.cluster.documents, NOW)
+    for name, path in case.outcome.reading.path.items():
+        for figure in ("deserved", "realCapability"):
+            said = Resources.parse(case.cycle["queues"][name][figure])
+            expected = Resources.parse(exact["queues"][name][figure])
+            for resource in {*said, *expected}:
+                apart = abs(said.get(resource, 0) - expected.get(resource, 0))
+                if apart > len(path) + 1:
+                    yield f"{name}: {figure} is {said} instead of {expected}, apart by {apart} {resource}"
+
+
+def other_figures(ours: Cycle, theirs: Cycle) -> Iterator[str]:
+    """Compare what queues use and their state."""
+    for name, expected in theirs["queues"].items():
+        said = ours["queues"][name]
+        used, theirs_used = Resources.parse(said["used"]), Resources.parse(expected["used"])
+        if any(used.get(one, 0) != theirs_used.get(one, 0) for one in {*used, *theirs_used}):
+            yield f"{name}: used is {said['used']}, not {expected['used']}"
+        if said["state"] != expected["state"]:
+            yield f"{name}: state is {said['state']}, not {expected['state']}"
+
+
+def evictions(cycle: Cycle) -> list[tuple[str, str, str | None]]:
+    """Action, victim and beneficiary, in order; in cleanup nobody benefits."""
+    return [
+        (one["action"], one["pod"], None if one["action"] == "cleanup" else one["for"])
+        for one in cycle["evictions"]
+    ]
+
+
+def other_evictions(ours: Cycle, theirs: Cycle) -> Iterator[str]:
+    """On one node the order of the page leaves no choice."""
+    if sorted(evictions(ours), key=str) != sorted(evictions(theirs), key=str):
+        yield f"the engine evicts {evictions(ours)}, the model {evictions(theirs)}"
+    elif ours["nominations"] != theirs["nominations"]:
+        yield f"the engine promises {ours['nominations']}, the model {theirs['nominations']}"
+
+
+def unlawful_evictions(ours: Outcome, theirs: Outcome) -> Iterator[str]:
+    """The first attempt in which they differ decides; see above."""
+    for attempt, other in zip_longest(explained(ours).attempts, explained(theirs).attempts):
+        if attempt is not None and other is not None and is_same(attempt, other):
+            continue
+        if attempt is not None:
+            yield from (f"{law}: {why}" for law, why in attempt.breaches())
+        elif other is not None and not any(other.breaches()):
+            yield f"the engine leaves out the {other.action} of {other.victims} for {other.group}"
+        return
+
+
+def is_same(attempt: Attempt, other: Attempt) -> bool:
+    """Whether two attempts are for the same pods and take the same victims."""
+    return (attempt.action, attempt.group, set(attempt.victims), dict(attempt.places)) == (
+        other.action,
+        other.group,
+        set(other.victims),
+        dict(other.places),
+    )
+
+
+def other_phases(outcome: Outcome, theirs: Cycle) -> Iterator[str]:
+    """Compare the phases of groups that the plan leaves where they are; the others' come a cycle later."""
+    moved = {
+        outcome.reading.group_of[pod] for pod in (*outcome.binds, *(one.pod for one in outcome.evictions))
+    }
+    for group, expected in theirs["podGroups"].items():
+        spec = outcome.reading.groups[group]
+        is_at_rest = not outcome.bound.waiting(group) and outcome.phase(group) == spec.status.phase
+        is_held = spec.spec.queue not in outcome.reading.leaves
+        if group in moved or is_held or is_at_rest:
+            continue
+        if outcome.phase(group) != expected["phase"]:
+            yield f"group {group} is {outcome.phase(group)}, not {expected['phase']}"

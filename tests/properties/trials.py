@@ -1,0 +1,130 @@
+"""Try a law on many random trees, against the kernel or the twin, and take a census of those trees."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+
+from maar.core.fairshare import QueueTree
+from maar.core.fairshare import Share as KernelShare
+from maar.core.fairshare import share_out as kernel
+from maar.core.model.queue import ROOT
+from properties.census import Census
+from properties.fairshare_twin import Share
+from properties.fairshare_twin import share_out as twin
+from properties.levels import Level, Rolled, Shares, levels, roll_up
+from properties.trees import Recipe, Tree, recipes
+
+Engine = Callable[[Tree], Shares]
+
+
+def by_kernel(tree: Tree) -> Shares:
+    """Ask the fast kernel."""
+    return {
+        name: as_plain_data(share) for name, share in kernel(QueueTree.of(tree.claims), tree.total).items()
+    }
+
+
+def as_plain_data(share: KernelShare) -> Share:
+    """Keep what kernel and twin both say of a queue."""
+    return Share(
+        deserved=dict(share.deserved),
+        real_capability=dict(share.real_capability),
+        guarantee=dict(share.guarantee),
+        request=dict(share.request),
+        ceiling=dict(share.ceiling),
+        binding={resource: str(constraint) for resource, constraint in share.binding.items()},
+        reduced=share.reduced,
+    )
+
+
+def by_twin(tree: Tree) -> Shares:
+    """Ask the slow twin."""
+    return twin(tree.claims, tree.total)
+
+
+ENGINES: Final[dict[str, tuple[Engine, int]]] = {"kernel": (by_kernel, 1000), "twin": (by_twin, 60)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A random tree, and the answer to it."""
+
+    recipe: Recipe
+    tree: Tree
+    engine: Engine
+
+    @cached_property
+    def shares(self) -> Shares:
+        """The answer for the tree as it is."""
+        return self.engine(self.tree)
+
+    @cached_property
+    def dice(self) -> Random:
+        """For what a law changes about the tree."""
+        return self.recipe.random("the law's own")
+
+    @cached_property
+    def rolled(self) -> dict[str, dict[str, Rolled]]:
+        """What every queue claims of a resource with all that is below it."""
+        return {resource: roll_up(self.tree, resource) for resource in self.shares[ROOT].deserved}
+
+    def levels(self) -> Iterator[Level]:
+        """Every group of siblings, resource by resource."""
+        return levels(self.tree, self.shares)
+
+
+Law = Callable[[Case], None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Where and how often a law is tried; `record` makes what was seen part of pytest's report."""
+
+    engine: Engine
+    examples: int
+    seed: int
+    record: Callable[[str, object], None]
+
+    def of(self, law: Law, drawn: st.SearchStrategy[Recipe]) -> None:
+        """Try the law on as many trees; the trees must have been worth it."""
+        census = Census()
+
+        @seeded(f"{self.seed} {law.__name__}")
+        @settings(max_examples=self.examples)
+        @given(recipe=drawn)
+        def holds(recipe: Recipe) -> None:
+            case = Case(recipe, recipe.grow(), self.engine)
+            try:
+                law(case)
+                census.count(case.tree, case.shares)
+            except Exception as failure:
+                failure.add_note(f"{recipe}.grow():\n{case.tree}")
+                raise
+
+        self.record("seed", self.seed)
+        holds()
+        self.record("census", str(census))
+        census.require(self.examples)
+
+
+def for_all_trees(
+    drawn: st.SearchStrategy[Recipe] | None = None, engines: Iterable[str] = ENGINES
+) -> Callable[[Law], Callable[[Trial], None]]:
+    """Make a test of a law."""
+
+    def make(law: Law) -> Callable[[Trial], None]:
+        @pytest.mark.parametrize("trial", engines, indirect=True)
+        def test(trial: Trial) -> None:
+            trial.of(law, recipes() if drawn is None else drawn)
+
+        test.__name__, test.__doc__ = law.__name__, law.__doc__
+        return test
+
+    return make
