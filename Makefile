@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test check format lint types layers house bench clean
+.PHONY: help setup demo test laws check format lint types layers house bench clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s%s\n", $$1, $$2}'
@@ -16,12 +16,16 @@ $(STAMP): pyproject.toml constraints.txt tools/make_venv.sh
 	@touch $@
 
 demo: $(STAMP) ## plan a small example cluster
-	@echo "demo: what the queues of examples/small deserve, and why"
+	@echo "demo: what Maar would do with the cluster of examples/small, and why"
 	@$(BIN)/maar plan -f examples/small
 
 test: $(STAMP) ## run the tests
 	@echo "test: unit tests, scenarios and laws"
-	@$(BIN)/pytest -q -n auto
+	@$(BIN)/pytest -q -n auto --hypothesis-seed=1
+
+laws: $(STAMP) ## try the laws on trees and clusters that nobody has seen yet
+	@echo "laws: with a fresh seed, printed at the end"
+	@$(BIN)/pytest -q -n auto tests/properties
 
 check: $(STAMP) format lint types layers house ## format, lint, types, layers, house rules
 

@@ -1,4 +1,4 @@
-"""How the laws are tried, and the report on what they were tried on."""
+"""How the laws are tried."""
 
 from collections.abc import Callable
 from secrets import randbits
@@ -35,18 +35,3 @@ def trial(request: pytest.FixtureRequest, seed: int, record_property: Callable[[
     """Return a trial of one law against the kernel, or a smaller one against its twin."""
     engine, examples = ENGINES[request.param]
     return Trial(engine, examples, seed, record_property)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which trees the laws were tried on, and how to have the same again."""
-    seeds = set[int]()
-    for report in [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]:
-        recorded = dict(report.user_properties)
-        if report.when == "call" and "seed" in recorded:
-            if not seeds:
-                terminalreporter.section("trees that the laws were tried on")
-            seeds.add(recorded["seed"])
-            name = report.nodeid.rpartition("::")[2]
-            terminalreporter.line(f"{name}: {recorded.get('census', 'failed')}")
-    for used in sorted(seeds):
-        terminalreporter.line(f"the same trees again: --hypothesis-seed={used}")

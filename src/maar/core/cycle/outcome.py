@@ -88,10 +88,6 @@ def _standings(state: State) -> dict[str, QueueStanding]:
     books, axis = state.books, state.tables.axis
     status_used, preempting = _rolled_up(state), _preempting(state)
     states = _states(state)
-    waiting: dict[int, set[str]] = {}  # namespaces with groups that wait, by leaf
-    for group in (*state.tables.waiting.values(), *state.tables.outside.values()):
-        if group.leaf is not None:
-            waiting.setdefault(group.leaf.index, set()).add(group.namespace)
     standings = {}
     for row in books.rows:
         index = row.index
@@ -110,7 +106,7 @@ def _standings(state: State) -> dict[str, QueueStanding]:
             request=axis.amounts(books.shares.request[:, index].tolist()),
             binding={} if row.name == ROOT else _binding(state, index),
             conditions=_conditions(state, row),
-            namespaces=_namespaces(state, row, waiting.get(index, set())) if row.is_leaf else {},
+            namespaces=_namespaces(state, row) if row.is_leaf else {},
         )
     for name, why in state.tables.set_aside.items():
         nothing = Resources()
@@ -139,10 +135,10 @@ def _conditions(state: State, row: QueueRow) -> tuple[Condition, ...]:
     return (Condition(type="GuaranteeReduced", status="True", reason="GuaranteeReduced", message=message),)
 
 
-def _namespaces(state: State, row: QueueRow, waiting: set[str]) -> dict[str, NamespaceStanding]:
+def _namespaces(state: State, row: QueueRow) -> dict[str, NamespaceStanding]:
     """How the namespaces stood when the cycle began: the numbers their order was taken from."""
     weights, books = state.tables.namespace_weights, state.books
-    names = {*row.namespaces, *waiting}
+    names = {*row.namespaces, *(+row.members)}
     standings = {}
     for name in sorted(names):
         used, weight = row.namespaces.get(name) or [], weights.get(name, 1)

@@ -18,9 +18,10 @@ def bindings(
 ) -> npt.NDArray[np.int8]:
     """Name what binds, as an index into CONSTRAINTS. [R, Q]
 
-    A queue that gets just what it asks for is bound by its request, one at its capability by that, one whose
-    guarantee gives it more than its request or its fair part by the guarantee. Of the others, a fair share
-    binds where a sibling holds more than its guarantee and could give; where none does, the parent does.
+    A queue that gets just what it asks for is bound by its request. One that gets more than it asks for or is
+    capped at has it from its guarantee, which binds; so it does where it is more than the queue's fair part.
+    One at its capability is bound by that. Of the others, a fair share binds where a sibling holds more than
+    its guarantee and could give; where none does, the parent does.
     """
     beyond = deserved > guarantee  # [R, Q]
     givers = np.zeros(deserved.shape, np.int64)

@@ -3,6 +3,7 @@
 Nodes, queues and groups carry one number per resource of the axis; pods ask through their shape.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from maar.core.model.node import Taint
@@ -117,6 +118,7 @@ class QueueRow:
     admitted: Column = field(default_factory=list)
     groups: dict[str, GroupRow] = field(default_factory=dict)
     namespaces: dict[str, Column] = field(default_factory=dict)  # what each namespace uses here
+    members: Counter[str] = field(default_factory=Counter)  # groups by namespace
 
     @property
     def name(self) -> str:

@@ -4,6 +4,7 @@ Sums are never taken over all pods again: a pod that appears, changes or vanishe
 places it was counted in and counted anew. What hangs on the queue tree is settled before a decision.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import cast
@@ -244,8 +245,8 @@ class Tables:
         self.waiting.pop(key, None)
         self.outside.pop(key, None)
         self._stale_groups.pop(key, None)
-        if group.leaf is not None:
-            group.leaf.groups.pop(key, None)
+        if group.leaf is not None and group.leaf.groups.pop(key, None) is not None:
+            group.leaf.members[group.namespace] -= 1
 
     def _attach(self, group: GroupRow) -> None:
         """Hang a group on its leaf queue, if it names one."""
@@ -253,6 +254,7 @@ class Tables:
         group.leaf = queue if queue is not None and queue.is_leaf else None
         if group.leaf is not None:
             group.leaf.groups[group.key] = group
+            group.leaf.members[group.namespace] += 1
 
     def _withdraw(self, group: GroupRow) -> None:
         """Take what a group asks for and was let in with out of its leaf."""
@@ -364,7 +366,7 @@ class Tables:
         for group in self.groups.values():
             self._withdraw(group)
         for queue in self.queues.values():
-            queue.groups, queue.namespaces = {}, {}
+            queue.groups, queue.namespaces, queue.members = {}, {}, Counter()
         for group in self.groups.values():
             self._attach(group)
             self._stale_groups[group.key] = group
