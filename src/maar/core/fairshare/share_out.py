@@ -129,4 +129,4 @@ def _sums(values: Ints, level: Level) -> Ints:
 
 
 def _bounded(amount: int) -> int:
-    return min(amount, LARGEST_AMOUNT)
+    return max(0, min(amount, LARGEST_AMOUNT))
