@@ -7,21 +7,18 @@ places it was counted in and counted anew. What hangs on the queue tree is settl
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import cast
 
 from maar.core.fairshare import QueueTree
-from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.metadata import Metadata, Object
-from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue
-from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, group_amounts, is_waiting, uncount
+from maar.core.tables.plain_objects import PlainObjects
 from maar.core.tables.queues import NewTree, plant
 from maar.core.tables.reading import read_group, read_node, read_pod
 from maar.core.tables.rows import Column, GroupRow, NodeRow, PodRow, QueueRow
@@ -29,7 +26,7 @@ from maar.core.tables.shapes import Shapes
 
 
 @dataclass(eq=False)
-class Tables:
+class Tables(PlainObjects):
     """The cluster as rows and columns; `feed` keeps it current, `settle` makes it ready for a decision."""
 
     scheduler_name: str = "volcano"
@@ -38,7 +35,6 @@ class Tables:
     pods: dict[str, PodRow] = field(default_factory=dict)
     groups: dict[str, GroupRow] = field(default_factory=dict)
     queues: dict[str, QueueRow] = field(default_factory=dict)
-    namespace_weights: dict[str, int] = field(default_factory=dict)
     waiting: dict[str, GroupRow] = field(default_factory=dict)  # groups with pods that have no place
     leaving: dict[str, PodRow] = field(default_factory=dict)  # victims that have not gone yet
     budget: Column = field(default_factory=list)  # [R] what pods add to and take from the nodes' allocatable
@@ -58,45 +54,10 @@ class Tables:
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)
         self.budget = self.axis.zeros()
-        self._objects: dict[str, dict[str, Object]] = {}  # kinds that are read as they are
         self._by_group: dict[str, dict[str, PodRow]] = {}
         self._stale_groups: dict[str, GroupRow] = {}
         self._has_new_queues = self._has_new_nodes = True
         self._has_new_priorities = False
-
-    def of_kind(self, kind: type[Object]) -> dict[str, Object]:
-        """The objects of a kind that is read as it is, by key."""
-        return self._objects.setdefault(kind.__name__, {})
-
-    @property
-    def disruption_budgets(self) -> dict[str, PodDisruptionBudget]:
-        """The disruption budgets by key."""
-        return cast("dict[str, PodDisruptionBudget]", self.of_kind(PodDisruptionBudget))
-
-    @property
-    def claims(self) -> dict[str, PersistentVolumeClaim]:
-        """The volume claims by key."""
-        return cast("dict[str, PersistentVolumeClaim]", self.of_kind(PersistentVolumeClaim))
-
-    @property
-    def volumes(self) -> dict[str, PersistentVolume]:
-        """The volumes by name."""
-        return cast("dict[str, PersistentVolume]", self.of_kind(PersistentVolume))
-
-    @property
-    def storage_classes(self) -> dict[str, StorageClass]:
-        """The storage classes by name."""
-        return cast("dict[str, StorageClass]", self.of_kind(StorageClass))
-
-    @property
-    def namespaces(self) -> dict[str, Namespace]:
-        """The namespaces by name."""
-        return cast("dict[str, Namespace]", self.of_kind(Namespace))
-
-    def priority_of(self, class_name: str, default: int) -> int:
-        """The priority that a class stands for; a name that is not known says nothing."""
-        found = self.of_kind(PriorityClass).get(class_name)
-        return found.value if isinstance(found, PriorityClass) else default
 
     # --- events
 
@@ -127,10 +88,8 @@ class Tables:
             case Queue():
                 self._put_queue(one)
             case _:
-                self.of_kind(type(one))[one.key] = one
+                self.put(one)
                 self._has_new_priorities |= isinstance(one, PriorityClass)
-                if isinstance(one, ResourceQuota):
-                    self._weigh(one.metadata.namespace)
 
     def _vanish(self, kind: str, key: str) -> None:
         if kind == "Pod":
@@ -142,16 +101,7 @@ class Tables:
         elif kind == "Queue":
             self._remove_queue(key)
         else:
-            gone = self._objects.get(kind, {}).pop(key, None)
-            self._has_new_priorities |= isinstance(gone, PriorityClass)
-            if isinstance(gone, ResourceQuota):
-                self._weigh(gone.metadata.namespace)
-
-    def _weigh(self, namespace: str) -> None:
-        """The weight of a namespace is the largest among its quotas."""
-        quotas = cast("dict[str, ResourceQuota]", self.of_kind(ResourceQuota)).values()
-        weights = [quota.weight for quota in quotas if quota.metadata.namespace == namespace]
-        self.namespace_weights[namespace or "default"] = max(weights, default=1)
+            self._has_new_priorities |= isinstance(self.remove(kind, key), PriorityClass)
 
     # --- pods
 

@@ -1,0 +1,71 @@
+"""Objects of kinds that decisions read as they are: budgets, claims, classes, namespaces and their quotas."""
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from maar.core.model.disruption_budget import PodDisruptionBudget
+from maar.core.model.metadata import Object
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.priority_class import PriorityClass
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+
+
+@dataclass(eq=False)
+class PlainObjects:
+    """Objects by kind and key."""
+
+    namespace_weights: dict[str, int] = field(default_factory=dict)
+    _objects: dict[str, dict[str, Object]] = field(default_factory=dict)
+
+    def put(self, one: Object) -> None:
+        """Take an object in."""
+        self.of_kind(type(one))[one.key] = one
+        if isinstance(one, ResourceQuota):
+            self._weigh(one.metadata.namespace)
+
+    def remove(self, kind: str, key: str) -> Object | None:
+        """Let an object go, and give it back."""
+        gone = self._objects.get(kind, {}).pop(key, None)
+        if isinstance(gone, ResourceQuota):
+            self._weigh(gone.metadata.namespace)
+        return gone
+
+    def _weigh(self, namespace: str) -> None:
+        """The weight of a namespace is the largest among its quotas."""
+        quotas = cast("dict[str, ResourceQuota]", self.of_kind(ResourceQuota)).values()
+        weights = [quota.weight for quota in quotas if quota.metadata.namespace == namespace]
+        self.namespace_weights[namespace or "default"] = max(weights, default=1)
+
+    def of_kind(self, kind: type[Object]) -> dict[str, Object]:
+        """The objects of a kind that is read as it is, by key."""
+        return self._objects.setdefault(kind.__name__, {})
+
+    @property
+    def disruption_budgets(self) -> dict[str, PodDisruptionBudget]:
+        """The disruption budgets by key."""
+        return cast("dict[str, PodDisruptionBudget]", self.of_kind(PodDisruptionBudget))
+
+    @property
+    def claims(self) -> dict[str, PersistentVolumeClaim]:
+        """The volume claims by key."""
+        return cast("dict[str, PersistentVolumeClaim]", self.of_kind(PersistentVolumeClaim))
+
+    @property
+    def volumes(self) -> dict[str, PersistentVolume]:
+        """The volumes by name."""
+        return cast("dict[str, PersistentVolume]", self.of_kind(PersistentVolume))
+
+    @property
+    def storage_classes(self) -> dict[str, StorageClass]:
+        """The storage classes by name."""
+        return cast("dict[str, StorageClass]", self.of_kind(StorageClass))
+
+    @property
+    def namespaces(self) -> dict[str, Namespace]:
+        """The namespaces by name."""
+        return cast("dict[str, Namespace]", self.of_kind(Namespace))
+
+    def priority_of(self, class_name: str, default: int) -> int:
+        """The priority that a class stands for; a name that is not known says nothing."""
+        found = self.of_kind(PriorityClass).get(class_name)
+        return found.value if isinstance(found, PriorityClass) else default
