@@ -1,6 +1,9 @@
 """The plan of a cycle: what was decided, as a value."""
 
+from functools import partial
 from math import inf
+
+import numpy as np
 
 from maar.core.cycle.explain import reason_of, sentence
 from maar.core.cycle.state import GroupState, State
@@ -85,7 +88,8 @@ def phase_at_rest(row: GroupRow) -> PodGroupPhase:
 
 
 def _standings(state: State) -> dict[str, QueueStanding]:
-    books, axis = state.books, state.tables.axis
+    books, rows = state.books, _worth_showing(state)
+    amounts = partial(state.tables.axis.amounts, rows=rows)
     status_used, preempting = _rolled_up(state), _preempting(state)
     states = _states(state)
     standings = {}
@@ -94,19 +98,19 @@ def _standings(state: State) -> dict[str, QueueStanding]:
         deserved = books.deserved[index]
         allocated = [max(0, have - freed) for have, freed in zip(deserved, preempting[index], strict=True)]
         standings[row.name] = QueueStanding(
-            deserved=axis.amounts(deserved),
-            real_capability=axis.amounts(books.real[index]),
-            allocated=axis.amounts(allocated),
-            used=axis.amounts(status_used[index]),
-            preempting=axis.amounts(preempting[index]),
+            deserved=amounts(deserved),
+            real_capability=amounts(books.real[index]),
+            allocated=amounts(allocated),
+            used=amounts(status_used[index]),
+            preempting=amounts(preempting[index]),
             share=_written(books.share(index, status_used[index]) if row.name != ROOT else 0.0),
             state=states[index],
             parent="" if row.name == ROOT else row.queue.parent,
             weight=row.queue.spec.weight,
-            request=axis.amounts(books.shares.request[:, index].tolist()),
-            binding={} if row.name == ROOT else _binding(state, index),
+            request=amounts(books.shares.request[:, index].tolist()),
+            binding={} if row.name == ROOT else _binding(state, index, rows),
             conditions=_conditions(state, row),
-            namespaces=_namespaces(state, row) if row.is_leaf else {},
+            namespaces=_namespaces(state, row, rows) if row.is_leaf else {},
         )
     for name, why in state.tables.set_aside.items():
         nothing = Resources()
@@ -118,13 +122,17 @@ def _standings(state: State) -> dict[str, QueueStanding]:
     return standings
 
 
-def _binding(state: State, index: int) -> dict[str, Constraint]:
-    codes = state.books.shares.binding[:, index].tolist()
-    names = state.tables.axis.names
-    interesting = [
-        row for row, total in enumerate(state.books.total) if total or state.books.shares.request[row, index]
-    ]
-    return {names[row]: CONSTRAINTS[codes[row]] for row in interesting}
+def _worth_showing(state: State) -> tuple[int, ...]:
+    """The resources that the cluster has, or that somebody wants or has reserved, by name."""
+    books, names = state.books, state.tables.axis.names
+    wanted = books.shares.request[:, 0] + books.claims.guarantee.max(axis=1) + np.array(books.used[0])
+    rows = [row for row, total in enumerate(books.total) if total or wanted[row]]
+    return tuple(sorted(rows, key=lambda row: names[row]))
+
+
+def _binding(state: State, index: int, rows: tuple[int, ...]) -> dict[str, Constraint]:
+    codes, names = state.books.shares.binding[:, index].tolist(), state.tables.axis.names
+    return {names[row]: CONSTRAINTS[codes[row]] for row in rows}
 
 
 def _conditions(state: State, row: QueueRow) -> tuple[Condition, ...]:
@@ -135,15 +143,17 @@ def _conditions(state: State, row: QueueRow) -> tuple[Condition, ...]:
     return (Condition(type="GuaranteeReduced", status="True", reason="GuaranteeReduced", message=message),)
 
 
-def _namespaces(state: State, row: QueueRow) -> dict[str, NamespaceStanding]:
+def _namespaces(state: State, row: QueueRow, rows: tuple[int, ...]) -> dict[str, NamespaceStanding]:
     """How the namespaces stood when the cycle began: the numbers their order was taken from."""
     weights, books = state.tables.namespace_weights, state.books
-    names = {*row.namespaces, *(+row.members)}
+    names = {*(name for name, column in row.namespaces.items() if any(column)), *(+row.members)}
     standings = {}
     for name in sorted(names):
-        used, weight = row.namespaces.get(name) or [], weights.get(name, 1)
+        used, weight = row.namespaces.get(name) or state.tables.axis.zeros(), weights.get(name, 1)
         standings[name] = NamespaceStanding(
-            weight=weight, used=state.tables.axis.amounts(used), share=_written(books.dominant(used, weight))
+            weight=weight,
+            used=state.tables.axis.amounts(used, rows),
+            share=_written(books.dominant(used, weight)),
         )
     return standings
 

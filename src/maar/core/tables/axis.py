@@ -1,6 +1,6 @@
 """The resource axis: every resource name has a row, the same in every table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,7 +21,7 @@ class ResourceAxis:
     row: dict[str, int] = field(default_factory=lambda: {name: row for row, name in enumerate(_FIRST)})
 
     _needs: dict[Resources, Needs] = field(default_factory=dict)
-    _named: dict[tuple[int, ...], Resources] = field(default_factory=dict)
+    _named: dict[object, Resources] = field(default_factory=dict)
 
     def needs(self, amounts: Resources) -> Needs:
         """Lay amounts out on the axis; what is 0 asks for nothing."""
@@ -50,14 +50,17 @@ class ResourceAxis:
             column[row] = amount
         return column
 
-    def amounts(self, column: list[int]) -> Resources:
-        """Give the amounts of a column their names back; equal columns give the same object."""
-        key = tuple(column)
+    def amounts(self, column: Sequence[int], rows: tuple[int, ...] | None = None) -> Resources:
+        """Give the amounts of a column their names back, of these rows or all; equal ones are one object."""
+        key = (tuple(column), rows)
         known = self._named.get(key)
         if known is None:
             if len(self._named) >= _MOST_KNOWN:
                 self._named.clear()
-            known = self._named[key] = Resources(dict(zip(self.names, column, strict=False)))
+            shown = range(len(column)) if rows is None else rows
+            known = self._named[key] = Resources(
+                {self.names[row]: column[row] for row in shown if row < len(column)}
+            )
         return known
 
     def _row_of(self, name: str) -> int:

@@ -156,6 +156,8 @@ class Tables(PlainObjects):
 
     def _count(self, pod: PodRow) -> None:
         count(pod, self.nodes, self.budget)
+        if pod.group is not None:
+            self._stale_groups[pod.group.key] = pod.group
         if pod.counted is not None:
             self.changed_nodes.append(pod.counted.node)
 

@@ -1,0 +1,151 @@
+"""The tables kept up to date event by event are the tables made anew, and rankings are every node scored."""
+
+from random import Random
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maar.core.cycle.decide import decide
+from maar.core.cycle.ranking import Ranking
+from maar.core.cycle.room import Room, When
+from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.metadata import Object
+from maar.core.policy.configuration import DEFAULT
+from maar.core.policy.scoring import UsageScore
+from maar.core.tables.rows import NodeRow
+from maar.core.tables.shapes import Shape
+from maar.core.tables.tables import Tables
+from properties.cluster_growth import Reach
+from properties.clusters import grow, recipes
+
+NOW = 1_780_000_000.0
+HALF = 0.5
+
+
+def appeared(one: Object) -> Appeared:
+    return Appeared(object=cast("AnyObject", one))
+
+
+def history(objects: list[Object], others: list[Object], dice: Random) -> list[Event]:
+    """Events that end with just these objects: others come first, and go or are replaced on the way."""
+    events: list[Event] = [appeared(one) for one in (*objects, *others)]
+    dice.shuffle(events)
+    events += [Vanished(kind=type(one).__name__, key=one.key) for one in others]
+    again = [appeared(one) for one in dice.sample(objects, len(objects))]
+    gone = dice.sample(objects, len(objects) // 3)
+    events += [Vanished(kind=type(one).__name__, key=one.key) for one in gone]
+    return [*events, *again]
+
+
+def table(tables: Tables) -> dict[str, object]:
+    """Everything that is counted, without the order in which it was learnt."""
+    names = tables.axis.names
+
+    def amounts(column: list[int]) -> dict[str, int]:
+        return {name: amount for name, amount in zip(names, column, strict=True) if amount}
+
+    return {
+        "nodes": {
+            name: (amounts(one.now), amounts(one.later), sorted(one.pods))
+            for name, one in tables.nodes.items()
+        },
+        "queues": {
+            name: [amounts(column) for column in (one.used, one.status_used, one.asked, one.admitted)]
+            for name, one in tables.queues.items()
+        },
+        "namespaces": {
+            (name, namespace): amounts(column)
+            for name, one in tables.queues.items()
+            for namespace, column in one.namespaces.items()
+            if any(column)
+        },
+        "members": {name: dict(+one.members) for name, one in tables.queues.items()},
+        "budget": (amounts(tables.budget), amounts(tables.capacity)),
+        "waiting": sorted(tables.waiting),
+        "outside": sorted(tables.outside),
+        "leaving": sorted(tables.leaving),
+        "orphans": sorted(tables.orphans),
+        "aside": tables.set_aside,
+    }
+
+
+@pytest.mark.parametrize("reach", list(Reach), ids=lambda reach: reach.name)
+def test_tables_kept_up_to_date_are_the_tables_made_anew(reach: Reach) -> None:
+    @settings(max_examples=25)
+    @given(recipe=recipes(reach), other=recipes(reach), seed=st.integers(0, 2**32))
+    def holds(recipe: object, other: object, seed: int) -> None:
+        dice = Random(seed)
+        objects, others = grow(recipe).objects, grow(other).objects  # type: ignore[arg-type]
+        keys = {(type(one), one.key) for one in objects}
+        others = [one for one in others if (type(one), one.key) not in keys]
+        kept, fresh = Tables(), Tables()
+        events = history(objects, others, dice)
+        for start in range(0, len(events), 50):
+            kept.feed(events[start : start + 50])
+            kept.settle()
+        fresh.feed([appeared(one) for one in objects])
+        kept.settle()
+        fresh.settle()
+        assert table(kept) == table(fresh)
+        assert decide(kept, DEFAULT, NOW) == decide(fresh, DEFAULT, NOW)
+
+    holds()
+
+
+def test_deciding_changes_nothing_and_decides_the_same_again() -> None:
+    @settings(max_examples=25)
+    @given(recipe=recipes(Reach.BEYOND))
+    def holds(recipe: object) -> None:
+        tables = Tables()
+        tables.feed([appeared(one) for one in grow(recipe).objects])  # type: ignore[arg-type]
+        tables.settle()
+        before = table(tables)
+        first = decide(tables, DEFAULT, NOW)
+        assert table(tables) == before
+        assert decide(tables, DEFAULT, NOW) == first
+
+    holds()
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32))
+def test_the_best_node_is_the_one_that_scoring_every_node_finds(seed: int) -> None:
+    dice = Random(seed)
+    count = dice.choice((1, 3, 20, 120))
+    nodes = [
+        NodeRow(
+            f"n{index:03}",
+            {},
+            (),
+            True,
+            True,
+            [dice.choice((0, 4, 8)), dice.choice((0, 8)), 5],
+            [0] * 3,
+            [0] * 3,
+            index,
+        )
+        for index in range(count)
+    ]
+    room, usage = (
+        Room(nodes, 3),
+        UsageScore(dice.choice((0.0, 1.0)), 0.0, dice.choice((0.0, 1.0)), dice.choice((0.0, 1.0))),
+    )
+    shapes = [Shape(((0, dice.randint(1, 3)), (1, dice.randint(1, 3)), (2, 1))) for _ in range(4)]
+    masks = [np.array([dice.random() < 0.8 for _ in nodes]) for _ in shapes]
+    bonus = [np.array([dice.choice((0.0, 0.0, 50.0)) for _ in nodes]) for _ in shapes]
+    when: When = "now" if dice.random() < HALF else "later"
+    kept = [Ranking(shapes[which], room, when, usage, masks[which], bonus[which]) for which in range(4)]
+    taken: list[tuple[int, Shape]] = []
+    for _ in range(60):
+        which = dice.randrange(4)
+        found = kept[which].best()
+        assert found == Ranking(shapes[which], room, when, usage, masks[which], bonus[which]).best()
+        if found >= 0:
+            taken.append((found, shapes[which]))
+            room.change(found, shapes[which].needs, 1, 1)
+        for node, shape in dice.sample(taken, len(taken) // 4) if dice.random() < 0.1 else ():
+            taken.remove((node, shape))
+            room.change(node, shape.needs, -1, -1)
