@@ -196,7 +196,10 @@ class Growth:
         dice = self.recipe.random(f"group {number}")
         lot, plan = self.lot(number, dice), self.group_plan(number, dice)
         if self.beyond:
-            plan = replace(plan, pod_extras=neighbourhood(plan.name, dice), keeps_apart=False)
+            port = dice.choice((8080, 9090)) if dice.random() < 0.12 else 0
+            plan = replace(plan, pod_extras=neighbourhood(plan.name, dice), keeps_apart=False, host_port=port)
+            if dice.random() < 0.05:
+                plan = replace(plan, marked_pod="asks for nothing")
         pods = pods_of(plan)
         running = self.start(plan, pods, lot, dice)
         group = pod_group(plan, phase(plan, lot, running, dice))

@@ -33,7 +33,10 @@ class GroupPlan:
     preemptable: str | None = None
     selector: dict[str, str] = field(default_factory=dict)
     keeps_apart: bool = False  # at most one pod of the group on a node
-    marked_pod: str = ""  # how its first pod differs from the others
+    marked_pod: str = (
+        ""  # how its first pod differs from the others: in its class, its mark, what it asks for
+    )
+    host_port: int = 0
     pod_extras: Document = field(default_factory=dict)  # what else a pod's spec says
 
 
@@ -146,14 +149,17 @@ def _pod(plan: GroupPlan, number: int) -> Document:
     class_name = plan.priority_class
     if number == 0 and plan.marked_pod == "preemptable":
         annotations["volcano.sh/preemptable"] = "false" if plan.preemptable != "false" else "true"
-    elif number == 0 and plan.marked_pod:
+    elif number == 0 and plan.marked_pod in CLASSES:
         class_name = plan.marked_pod
+    request = {} if number == 0 and plan.marked_pod == "asks for nothing" else plan.request
     spec: Document = {
         "schedulerName": "volcano",
         "priority": CLASSES[class_name],
-        "containers": [{"name": "main", "resources": {"requests": quantities(plan.request)}}],
+        "containers": [{"name": "main", "resources": {"requests": quantities(request)}}],
         **plan.pod_extras,
     }
+    if plan.host_port:
+        spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": plan.host_port}]
     if class_name:
         spec["priorityClassName"] = class_name
     if plan.never:
@@ -191,9 +197,6 @@ def neighbourhood(name: str, dice: Random) -> Document:
                 )
             )
         ]
-    if dice.random() < 0.12:
-        port = {"containerPort": 80, "hostPort": dice.choice((8080, 9090))}
-        extras["containers"] = [{"name": "main", "resources": {}, "ports": [port]}]
     if dice.random() < 0.12:
         term: Document = {
             "matchExpressions": [{"key": "disk", "operator": dice.choice(("In", "NotIn")), "values": ["ssd"]}]

@@ -180,8 +180,11 @@ def finite_work(cluster: Cluster) -> Cluster:
     is the rule of enqueue (design.md §4). So those are left out, and whoever waits has yet to be admitted.
     """
     reading, empty = Reading(cluster.objects), Reading(emptied(cluster).objects)
+    runs_alone = {key: could_run(empty, key) for key in empty.groups}
     able = {
-        key for key in empty.groups if {pod.key for pod in fresh_pods(empty, key)} == could_run(empty, key)
+        key
+        for key, pods in runs_alone.items()
+        if pods and {pod.key for pod in fresh_pods(empty, key)} == pods
     }
     documents = list[Document]()
     for old in cluster.documents:

@@ -226,6 +226,8 @@ class Attempt:
             return
         left = self.left(self.victims)
         for key in self.victims:
+            if not self.branch(key):  # its own queue, or none: no victim of reclaim at all (law 5)
+                continue
             top, own = self.branch(key)[-1], self.own_branch(key)
             after, before = left.share(top, short), self.moment.share(own, short)
             if after <= before:

@@ -57,7 +57,9 @@ def _best_story(outcome: Outcome) -> Story:
         stories = _stories(outcome, moment, (action, group, victims), is_last=not turns_to_come[group])
         best, moment = min(stories, key=lambda found: len(found[0].breaches))
         story = Story((*story.attempts, *best.attempts), (*story.breaches, *best.breaches))
-    return story
+    unexplained = sorted(outcome.promises.keys() - moment.places.keys())
+    breaches = [("E1", f"{pod} is promised room, and nobody evicted for it") for pod in unexplained]
+    return Story(story.attempts, (*story.breaches, *breaches))
 
 
 def _for_whom(eviction: Eviction) -> tuple[str, str | None]:
@@ -76,12 +78,11 @@ def _stories(
     for count in counts:
         for parts in islice(_splits(victims, count), MOST_SPLITS):
             story, now = Story(), moment
-            for pods, part in zip(turns[:count] or [[]], parts, strict=False):
+            nobody: list[list[str]] = [[]] * (count - len(parts))  # promised without a victim
+            for pods, part in zip(turns[:count] or [[]], [*parts, *nobody], strict=True):
                 places = {pod.key: outcome.promises[pod.key] for pod in pods}
                 attempt = Attempt(now, action, group, pods, places, part)
                 story, now = story.followed_by(attempt), attempt.after
-            for pods in turns[len(parts) : count]:  # promised without a victim
-                now = now.with_places({pod.key: outcome.promises[pod.key] for pod in pods})
             found = True
             yield story, now
             if not story.breaches:

@@ -61,9 +61,14 @@ class ReferenceModel:
         self.parts["cycle"].Preempt.allows = _preempt_allows
         self.configuration = self.parts["cluster"].Configuration.read("")
 
-    def plan(self, documents: Sequence[Document], now: datetime) -> Cycle:
-        """What it decides in one cycle, with shares in fractions."""
-        return self._decided(_in_fractions(self.parts), documents, now)
+    def shares(self, documents: Sequence[Document], now: datetime) -> dict[str, dict[str, dict[str, str]]]:
+        """What every queue deserves and may use, from fractions, cut to whole units."""
+        cycle, shown = self._cycle(_in_fractions(self.parts), documents, now), self.parts["model"].shown
+        figures = {"deserved": cycle.shares.deserved, "realCapability": cycle.shares.real_capability}
+        return {
+            name: {figure: shown(amounts[name]) for figure, amounts in figures.items()}
+            for name in cycle.queues
+        }
 
     def advised_plan(self, documents: Sequence[Document], now: datetime, advice: Mapping[str, str]) -> Cycle:
         """What it decides with whole units, going along with another's choice of nodes."""
@@ -72,18 +77,18 @@ class ReferenceModel:
             def place(self, pods: Any, at_once: bool, victims: Any = ()) -> Any:  # noqa: ANN401, FBT001
                 return _place(self, pods, at_once, victims, advice)
 
-        return self._decided(Advised, documents, now)
+        cycle = self._cycle(Advised, documents, now)
+        cycle.run()
+        shown: Cycle = self.parts["model"].shown_cycle(cycle)
+        return shown
 
-    def _decided(self, kind: Any, documents: Sequence[Document], now: datetime) -> Cycle:  # noqa: ANN401
+    def _cycle(self, kind: Any, documents: Sequence[Document], now: datetime) -> Any:  # noqa: ANN401
         cluster = self.parts["cluster"].read_cluster(deepcopy(list(documents)))
         for name, group in cluster.groups.items():
             pods = [pod for pod in cluster.pods.values() if pod.group == name]
             if pods and not any(pod.live for pod in pods):
                 group.phase = "Completed"
-        cycle = kind(cluster, self.configuration, now)
-        cycle.run()
-        shown: Cycle = self.parts["model"].shown_cycle(cycle)
-        return shown
+        return kind(cluster, self.configuration, now)
 
 
 def _in_fractions(parts: Mapping[str, ModuleType]) -> Any:  # noqa: ANN401

@@ -1,16 +1,22 @@
 """The laws of the cycle and of eviction (laws.md) on random clusters."""
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 import pytest
 
+from maar.core.model.pod_group import PodGroup
 from maar.core.views.planning import plan
-from properties.cluster_growth import Reach, Style
+from properties.cluster_growth import Reach, Recipe, Style
+from properties.cluster_manifests import NOW
+from properties.cluster_reading import asked
 from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial, planned
-from properties.clusters import Cluster, recipes
+from properties.clusters import Cluster, grow, recipes
 from properties.cycle_histories import Cycle, Future, History, Planner, finite_work, lived
+from properties.cycle_outcomes import Outcome, request, within
 from properties.equal_work import POD, crowded_leaf, equal_work, small_recipes
 from properties.law_checkers import (
     OF_HISTORIES,
@@ -22,7 +28,7 @@ from properties.law_checkers import (
     kept_throughout,
 )
 
-REACHES: Final = {Reach.MODEL: 200, Reach.BEYOND: 150}
+REACHES: Final = {Reach.MODEL: 300, Reach.BEYOND: 200}
 HISTORIES: Final = 30
 RECLAIM_ALONE: Final = {"actions": "enqueue, allocate, backfill, reclaim"}
 PREEMPT_ALONE: Final = {"actions": "enqueue, allocate, backfill, preempt"}
@@ -116,3 +122,208 @@ def test_e7_once_quiet_nobody_entitled_waits(trial: Trial) -> None:
         yield from e7_nobody_entitled_waits(resubmitting(case.cluster).last, POD)
 
     trial.of(check, small_recipes(), 2 * HISTORIES, equal_work).require(ENOUGH_EVICTIONS)
+
+
+# Every checker notices a plan that was spoiled for it.
+
+Spoiler = Callable[[Outcome], Iterator[Cycle]]
+
+
+def with_changes(outcome: Outcome, **changes: object) -> Cycle:
+    """Return the plan with some of its parts replaced."""
+    return {**deepcopy(dict(outcome.cycle)), **changes}
+
+
+def overfull_node(outcome: Outcome) -> Iterator[Cycle]:
+    """Bind a pod where there is no room."""
+    for group in outcome.reading.groups:
+        for pod in outcome.bound.waiting(group):
+            for node in outcome.reading.usable_nodes:
+                idle = outcome.physically.idle(node.metadata.name)
+                if any(idle[resource] < units for resource, units in asked(pod.request).items()):
+                    yield with_changes(outcome, binds={**outcome.binds, pod.key: node.metadata.name})
+
+
+def half_a_gang(outcome: Outcome) -> Iterator[Cycle]:
+    """Bind one pod of a gang that lacks more."""
+    for group in outcome.reading.groups:
+        if outcome.bound.missing(group)[0] > 1:
+            for pod in outcome.bound.waiting(group)[:1]:
+                yield with_changes(outcome, binds={**outcome.binds, pod.key: any_node(outcome)})
+
+
+def queue_beyond_its_capability(outcome: Outcome) -> Iterator[Cycle]:
+    """Bind all that waits in a queue which may not have that much."""
+    for leaf in outcome.reading.leaves:
+        groups = [key for key, group in outcome.reading.groups.items() if group.spec.queue == leaf]
+        pods = [pod for group in groups for pod in outcome.bound.waiting(group)]
+        if pods and any(within(outcome.bound, leaf, request(pods), "real_capability")):
+            binds = {**outcome.binds, **{pod.key: any_node(outcome) for pod in pods}}
+            yield with_changes(outcome, binds=binds)
+
+
+def silence(outcome: Outcome) -> Iterator[Cycle]:
+    """Say of nobody why he waits."""
+    groups = {key: {**said, "reason": "", "message": ""} for key, said in outcome.cycle["podGroups"].items()}
+    if groups != outcome.cycle["podGroups"] and any(map(outcome.bound.waiting, outcome.reading.groups)):
+        yield with_changes(outcome, podGroups=groups)
+
+
+def other_weights(outcome: Outcome) -> Iterator[Cycle]:
+    """Give every namespace another weight."""
+    spoiled = with_changes(outcome)
+    for queue in spoiled["queues"].values():
+        for namespace in queue["namespaces"].values():
+            namespace["weight"] += 1
+    if spoiled != outcome.cycle:
+        yield spoiled
+
+
+def other_figures(outcome: Outcome) -> Iterator[Cycle]:
+    """Let every queue deserve an odd milli-CPU."""
+    spoiled = with_changes(outcome)
+    for queue in spoiled["queues"].values():
+        queue["deserved"]["cpu"] = "123457m"
+    yield spoiled
+
+
+def idleness(outcome: Outcome) -> Iterator[Cycle]:
+    """Bind nobody although somebody could be."""
+    owners = {outcome.reading.group_of[pod] for pod in outcome.binds}
+    if len(outcome.binds) == len(owners) == 1 and not outcome.evictions and not outcome.nominations:
+        [owner] = owners
+        groups = {**outcome.cycle["podGroups"], owner: {"phase": "Inqueue", "reason": "", "message": ""}}
+        yield with_changes(outcome, binds={}, podGroups=groups)
+
+
+def broken_promises(outcome: Outcome) -> Iterator[Cycle]:
+    """Evict, and promise the room to nobody."""
+    if outcome.promises:
+        yield with_changes(outcome, nominations={})
+
+
+def one_victim_more(outcome: Outcome, action: str = "") -> Iterator[Cycle]:
+    """Evict somebody who need not go."""
+    last = next((one for one in reversed(outcome.evictions) if one.action != "cleanup"), None)
+    gone = {one.pod for one in outcome.evictions}
+    for pod in outcome.after.holders if last and (not action or last.action == action) else ():
+        if (
+            last
+            and pod in outcome.reading.group_of
+            and outcome.reading.pods[pod].spec.node_name
+            and pod not in gone
+        ):
+            more = {"pod": pod, "for": last.beneficiary, "action": last.action}
+            yield with_changes(outcome, evictions=[*outcome.cycle["evictions"], more])
+
+
+def from_the_worse_off(outcome: Outcome) -> Iterator[Cycle]:
+    """Reclaim from a queue that is not overused."""
+    for spoiled in one_victim_more(outcome, "reclaim"):
+        last = spoiled["evictions"][-1]
+        leaf, own = outcome.reading.leaf_of(last["pod"]), outcome.reading.groups[last["for"]].spec.queue
+        if leaf and leaf != own and not outcome.bound.is_overused(leaf, outcome.bound.used[leaf]):
+            yield spoiled
+
+
+def beyond_deserved(outcome: Outcome) -> Iterator[Cycle]:
+    """Promise a beneficiary of reclaim all that it waits for."""
+    for eviction in outcome.evictions:
+        group = eviction.beneficiary or ""
+        pods = outcome.after.waiting(group) if eviction.action == "reclaim" else []
+        leaf = outcome.reading.groups[group].spec.queue if pods else ""
+        if pods and any(within(outcome.after, leaf, request(pods), "deserved")):
+            promised = {pod.key: any_node(outcome) for pod in pods}
+            yield with_changes(outcome, nominations={**outcome.nominations, **promised})
+
+
+def protected_victim(outcome: Outcome) -> Iterator[Cycle]:
+    """Evict a protected pod."""
+    for spoiled in one_victim_more(outcome):
+        if outcome.reading.is_protected(outcome.reading.pods[spoiled["evictions"][-1]["pod"]]):
+            yield spoiled
+
+
+def hasty_cleanup(outcome: Outcome) -> Iterator[Cycle]:
+    """Clean up a group that runs."""
+    for spoiled in one_victim_more(outcome):
+        spoiled["evictions"][-1] |= {"action": "cleanup", "for": None}
+        if outcome.after.is_ready(outcome.reading.group_of[spoiled["evictions"][-1]["pod"]]):
+            yield spoiled
+
+
+def any_node(outcome: Outcome) -> str:
+    """Return a ready node."""
+    return next(name for name, node in outcome.reading.nodes.items() if node.is_ready)
+
+
+SPOILERS: Final[dict[str, Spoiler]] = {
+    "C1": overfull_node,
+    "C2": half_a_gang,
+    "C3": queue_beyond_its_capability,
+    "C6": silence,
+    "C8": other_weights,
+    "figures": other_figures,
+    "allocate": idleness,
+    "E1": broken_promises,
+    "E2": one_victim_more,
+    "E3": from_the_worse_off,
+    "E4": beyond_deserved,
+    "E5": protected_victim,
+    "cleanup": hasty_cleanup,
+}
+
+
+@pytest.mark.parametrize("law", OF_PLANS)
+def test_the_checker_notices_a_spoiled_plan(law: str) -> None:
+    tried = 0
+    for seed in range(60):
+        outcome = Case.of(
+            grow(Recipe(seed, 3, 4, 14, 3, list(Style)[seed % len(Style)], Reach.MODEL))
+        ).outcome
+        for cycle in islice(SPOILERS[law](outcome), 3):
+            spoiled = Outcome(outcome.reading, cycle)
+            assert list(OF_PLANS[law](spoiled)), f"{law} finds nothing wrong with {cycle}"
+            tried += 1
+    assert tried >= 3, f"only {tried} plans could be spoiled"
+
+
+def idle_planner(cluster: Cluster, now: datetime) -> Cycle:
+    """Return the engine's plan without anything in it that happens."""
+    nothing: Cycle = {"binds": {}, "evictions": [], "nominations": {}}
+    return {**by_engine()(cluster, now), **nothing}
+
+
+@pytest.mark.parametrize("law", ["C7", "F11", "E7"])
+def test_the_checker_notices_that_nothing_is_done(law: str) -> None:
+    noticed = 0
+    for seed in range(12):
+        recipe = Recipe(seed, 2, 4, 10, 2, Style.LENT, Reach.MODEL)
+        if law == "C7":
+            history = lived(finite_work(grow(recipe)), idle_planner, Future(runs_for=2), 10)
+            noticed += any(OF_HISTORIES["C7"](history))
+        elif law == "F11":
+            last = lived(crowded_leaf(recipe), idle_planner, Future(), 2).last
+            noticed += any(f11_namespaces_are_level(last, "leaf", POD["cpu"]))
+        else:
+            last = lived(equal_work(recipe), idle_planner, Future(), 2).last
+            noticed += any(e7_nobody_entitled_waits(last, POD))
+    assert noticed >= 3
+
+
+def test_the_checkers_notice_groups_that_trade_places_for_ever() -> None:
+    cluster = crowded_leaf(Recipe(1, 1, 1, 1, 2, Style.LENT, Reach.MODEL))
+    groups = [one.key for one in cluster.objects if isinstance(one, PodGroup)]
+    cycle = by_engine()(cluster, NOW)
+
+    def evicting(victim: str, beneficiary: str) -> Cycle:
+        eviction = {"pod": f"{victim}-0", "for": beneficiary, "action": "reclaim"}
+        return {**cycle, "binds": {}, "nominations": {}, "evictions": [eviction]}
+
+    there, back = evicting(groups[0], groups[1]), evicting(groups[1], groups[0])
+    cycles = [there, back] * len(groups)
+    history = History([cluster] * len(cycles), cycles)
+    assert list(OF_HISTORIES["E6"](history))
+    assert list(OF_HISTORIES["E6 trades"](history))
+    assert len(list(e6_reclaim_is_short(history))) == 2
+    assert list(c4_the_same_plan(there, back))

@@ -5,12 +5,15 @@ What must agree on every cluster that the model covers:
 - deserved and real capability, to within one unit for every level of the tree (the model does not round);
 - binds: the same pods on the same nodes, where the model goes along with the engine's choice of nodes;
 - phases, seen after the plan (the model shows what was bound one cycle later);
-- on one node: evictions, pod by pod, and promises, where the model's own are lawful.
+- on one node: evictions, pod by pod, and promises.
 
 Between several nodes there may be more than one lawful set of victims, and the model cuts units before it
 looks at nodes. So there the first attempt in which the two differ decides: the engine's is lawful by the
-checkers, which is another lawful answer; or the engine left out an attempt of the model's that the checkers
-find lawful, and that fails. What comes after a first difference cannot be compared.
+checkers, which is another lawful answer; or the engine left out a reclaim of the model's that the checkers
+find lawful, and that fails. (How far preempt searches, the page does not say: both take units in its order,
+and stop where the next may not be taken.) What comes after a first difference cannot be compared. The same
+holds on one node where a victim's group is bound or promised something in the same cycle: the engine counts
+that as placed, and takes nothing from a group that room is being freed for; the model counts running pods.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +34,7 @@ from properties.eviction_checkers import explained
 from properties.reference_model import FOLDER, IS_THERE, ReferenceModel
 
 pytestmark = pytest.mark.skipif(not IS_THERE, reason=f"the reference model is not in {FOLDER}")
-REACHES = {Reach.SINGLE: 150, Reach.MODEL: 200}
+REACHES = {Reach.SINGLE: 250, Reach.MODEL: 250}
 
 
 @cache
@@ -65,7 +68,7 @@ def differences(case: Case, *, is_single: bool) -> Iterator[str]:
         yield f"only the engine binds {sorted(ours - others)}, only the model {sorted(others - ours)}"
         return
     expected = Outcome(case.outcome.reading, theirs)
-    if is_single and not explained(expected).breaches:
+    if is_single and not takes_from_the_served(case.outcome) and not takes_from_the_served(expected):
         yield from other_evictions(case.cycle, theirs)
     else:
         yield from unlawful_evictions(case.outcome, expected)
@@ -75,11 +78,11 @@ def differences(case: Case, *, is_single: bool) -> Iterator[str]:
 
 def other_shares(case: Case) -> Iterator[str]:
     """Compare with the model's fractions, which are cut to whole units when shown."""
-    exact = model().plan(case.cluster.documents, NOW)
+    exact = model().shares(case.cluster.documents, NOW)
     for name, path in case.outcome.reading.path.items():
         for figure in ("deserved", "realCapability"):
             said = Resources.parse(case.cycle["queues"][name][figure])
-            expected = Resources.parse(exact["queues"][name][figure])
+            expected = Resources.parse(exact[name][figure])
             for resource in {*said, *expected}:
                 apart = abs(said.get(resource, 0) - expected.get(resource, 0))
                 if apart > len(path) + 1:
@@ -105,6 +108,13 @@ def evictions(cycle: Cycle) -> list[tuple[str, str, str | None]]:
     ]
 
 
+def takes_from_the_served(outcome: Outcome) -> bool:
+    """Whether a victim's group is given something in the same cycle; the two count surplus differently."""
+    owner = outcome.reading.group_of
+    served = {owner.get(pod) for pod in (*outcome.binds, *outcome.nominations)}
+    return any(owner[one.pod] in served for one in outcome.evictions)
+
+
 def other_evictions(ours: Cycle, theirs: Cycle) -> Iterator[str]:
     """On one node the order of the page leaves no choice."""
     if sorted(evictions(ours), key=str) != sorted(evictions(theirs), key=str):
@@ -120,9 +130,14 @@ def unlawful_evictions(ours: Outcome, theirs: Outcome) -> Iterator[str]:
             continue
         if attempt is not None:
             yield from (f"{law}: {why}" for law, why in attempt.breaches())
-        elif other is not None and not any(other.breaches()):
-            yield f"the engine leaves out the {other.action} of {other.victims} for {other.group}"
+        elif other is not None and is_binding(other) and not takes_from_the_served(theirs):
+            yield f"the engine leaves out the reclaim of {other.victims} for {other.group}"
         return
+
+
+def is_binding(attempt: Attempt) -> bool:
+    """Whether an attempt of the model's is one that the engine must make too."""
+    return attempt.action == "reclaim" and not any(attempt.breaches())
 
 
 def is_same(attempt: Attempt, other: Attempt) -> bool:
