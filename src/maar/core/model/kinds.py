@@ -76,7 +76,7 @@ def from_document(kind: type[ObjectT], document: object) -> ObjectT:
     """Read an object from plain values; null means unset, as in Kubernetes."""
     try:
         value = without_nulls(document)
-        return msgspec.convert(value, kind, dec_hook=_amounts)
+        return msgspec.convert(value, kind, dec_hook=_checked_amounts)
     except msgspec.ValidationError as error:
         raise _explained(error, document) from None
     except RecursionError:
@@ -108,9 +108,20 @@ def without_nulls(value: object) -> object:
 def _amounts(kind: type, value: object) -> object:
     if kind not in (Resources, Percentages):
         return value  # part of a template, kept as it was written
-    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+    if not isinstance(value, dict):
         raise TypeError(f"Expected a map of amounts, got {value!r}")
     return Resources.parse(value) if kind is Resources else Percentages.parse(value)
+
+
+def _checked_amounts(kind: type, value: object) -> object:
+    """As `_amounts`, for documents that people write: in YAML, unlike JSON, a name may be no text."""
+    if (
+        kind in (Resources, Percentages)
+        and isinstance(value, dict)
+        and not all(type(name) is str for name in value)
+    ):
+        raise TypeError(f"Expected a map of amounts, got {value!r}")
+    return _amounts(kind, value)
 
 
 def _quantities(value: object) -> object:
