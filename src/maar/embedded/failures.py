@@ -1,0 +1,89 @@
+"""What an API server says when it refuses: Kubernetes' Status, in Kubernetes' words."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import NamedTuple
+
+Json = dict[str, object]
+
+
+class Cause(NamedTuple):
+    """One thing that is wrong with one field of an object."""
+
+    field: str
+    reason: str  # FieldValueInvalid, FieldValueRequired, FieldValueNotSupported, ...
+    message: str
+
+
+class ApiError(Exception):
+    """A refusal that the client is told about as a Status object."""
+
+    def __init__(self, code: int, reason: str, message: str, details: Json | None = None) -> None:
+        super().__init__(message)
+        self.code, self.reason, self.message, self.details = code, reason, message, details or {}
+
+    def status(self) -> Json:
+        """The Status object."""
+        details = {"details": self.details} if self.details else {}
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            **details,
+            "code": self.code,
+        }
+
+
+def bad_request(message: str) -> ApiError:
+    """The request cannot be understood."""
+    return ApiError(HTTPStatus.BAD_REQUEST, "BadRequest", message)
+
+
+def not_found(resource: str, name: str) -> ApiError:
+    """There is no such object; the resource with its group, as in podgroups.scheduling.volcano.sh."""
+    return ApiError(
+        HTTPStatus.NOT_FOUND, "NotFound", f'{resource} "{name}" not found', _details(resource, name)
+    )
+
+
+def already_exists(resource: str, name: str) -> ApiError:
+    """An object of that name is there."""
+    return ApiError(
+        HTTPStatus.CONFLICT, "AlreadyExists", f'{resource} "{name}" already exists', _details(resource, name)
+    )
+
+
+def conflict(resource: str, name: str, why: str) -> ApiError:
+    """The object has changed since the client read it, or is not in a state that allows the request."""
+    message = f'Operation cannot be fulfilled on {resource} "{name}": {why}'
+    return ApiError(HTTPStatus.CONFLICT, "Conflict", message, _details(resource, name))
+
+
+def forbidden(resource: str, name: str, why: str) -> ApiError:
+    """A rule of the cluster does not allow it, a quota for example."""
+    message = f'{resource} "{name}" is forbidden: {why}'
+    return ApiError(HTTPStatus.FORBIDDEN, "Forbidden", message, _details(resource, name))
+
+
+def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiError:
+    """The object breaks rules, each named with its field."""
+    told = [f"{cause.field}: {cause.message}" for cause in causes]
+    problem = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    shown = f"{kind}.{group}" if group else kind
+    details: Json = {
+        "name": name,
+        "kind": kind,
+        "causes": [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes],
+    }
+    if group:
+        details["group"] = group
+    message = f'{shown} "{name}" is invalid: {problem}'
+    return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message, details)
+
+
+def _details(resource: str, name: str) -> Json:
+    plural, _, group = resource.partition(".")
+    return {"name": name, "group": group, "kind": plural} if group else {"name": name, "kind": plural}

@@ -1,0 +1,1 @@
+"""Changes to objects: the patches that clients send, and server-side apply."""
