@@ -72,7 +72,6 @@ BUILT_IN: Final = (
     Resource("apps", "v1", "statefulsets", "StatefulSet", True, ("sts",), ("all",), ("status",)),
     Resource("batch", "v1", "jobs", "Job", True, (), ("all",), ("status",)),
     Resource("coordination.k8s.io", "v1", "leases", "Lease"),
-    Resource("events.k8s.io", "v1", "events", "Event", True, ("ev",)),
     Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", True, ("pdb",), (), ("status",)),
     Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", False, ("pc",)),
     Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", False, ("sc",)),
@@ -80,7 +79,9 @@ BUILT_IN: Final = (
         "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False,
         ("crd", "crds"), ("api-extensions",), verbs=("get", "list", "watch"),
     ),
-    Resource("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", False, verbs=CREATE_ONLY),
+    Resource(
+        "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", False, verbs=CREATE_ONLY
+    ),
     Resource(
         "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False,
         verbs=CREATE_ONLY,

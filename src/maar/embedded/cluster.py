@@ -1,0 +1,349 @@
+"""The API as a Python object: what clients may do with objects, and the rules on the way."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import cast
+
+import msgspec
+
+from maar.embedded.behaviour import ORDINARY, Behaviour
+from maar.embedded.calls import SYSTEM, Admission, Admit, Call, Deletion, metadata, text
+from maar.embedded.failures import (
+    Cause,
+    Json,
+    already_exists,
+    bad_request,
+    forbidden,
+    invalid,
+    not_found,
+)
+from maar.embedded.history import History
+from maar.embedded.lifecycle import (
+    begin_deletion,
+    carried_over,
+    check_preconditions,
+    count_generation,
+    stamp_new,
+)
+from maar.embedded.patch.apply import applied, tracked
+from maar.embedded.resources import Resource
+from maar.embedded.schema import defaults, semantics
+from maar.embedded.schema.cel import broken
+from maar.embedded.schema.check import defaulted, mistyped, pruned, unknown, wrong
+from maar.embedded.schema.types import Schema
+from maar.embedded.store import Key, Store
+
+
+@dataclass(frozen=True)
+class Served:
+    """A resource, what its objects look like and what is special about them."""
+
+    resource: Resource
+    schema: Schema
+    behaviour: Behaviour = ORDINARY
+
+    @property
+    def has_status(self) -> bool:
+        """Whether the status is written through a subresource of its own."""
+        return "status" in self.resource.subresources
+
+
+class Cluster:
+    """Objects with the rules of an API server; every method answers at once, and what it wrote is durable."""
+
+    def __init__(
+        self,
+        store: Store,
+        served: Iterable[Served],
+        *,
+        admit: Admit | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self.history = History(store)
+        self.clock = clock
+        self.served: Mapping[str, Served] = {one.resource.qualified: one for one in served}
+        self._admit = admit
+
+    # Reading
+
+    def key(self, plural: str, namespace: str, name: str) -> Key:
+        """Where an object of a resource, named with its group, is kept."""
+        return Key(plural, namespace if self.served[plural].resource.namespaced else "", name)
+
+    def get(self, plural: str, namespace: str, name: str) -> bytes:
+        """One object as JSON."""
+        body = self.store.get(self.key(plural, namespace, name))
+        if body is None:
+            raise not_found(plural, name)
+        return body
+
+    def read(self, plural: str, namespace: str, name: str) -> Json | None:
+        """One object, or None."""
+        body = self.store.get(self.key(plural, namespace, name))
+        return None if body is None else msgspec.json.decode(body)
+
+    def all(self, plural: str, namespace: str | None = None) -> list[Json]:
+        """All objects of a resource, in one namespace or everywhere."""
+        return [msgspec.json.decode(body) for _, _, body in self.store.page(plural, namespace)]
+
+    def now(self) -> str:
+        """The time as objects write it."""
+        return datetime.fromtimestamp(self.clock(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    # Writing
+
+    def create(self, plural: str, namespace: str, value: Json, call: Call | None = None) -> Json:
+        """Make a new object."""
+        call, served = call or Call(), self.served[plural]
+        resource = served.resource
+        value = self._understood(served, value, call)
+        meta = metadata(value)
+        self._place(served, meta, namespace)
+        defaults.default(resource, value)
+        if resource.custom:
+            value = cast(Json, defaulted(served.schema, value))
+            meta = metadata(value)
+        if served.has_status and resource.custom:
+            value.pop("status", None)
+        name = stamp_new(meta, plural, self.now())
+        with self.store.transaction(keep=not call.dry_run):
+            if self.store.get(key := Key(plural, text(meta, "namespace"), name)) is not None:
+                raise already_exists(plural, name)
+            served.behaviour.before_create(self, value, call)
+            self._admitted(Admission("CREATE", resource, "", key.namespace, name, None, value, call))
+            self._check(served, None, value)
+            self._write(served, key, None, None, value)
+        return value
+
+    def replace(
+        self,
+        plural: str,
+        namespace: str,
+        name: str,
+        value: Json,
+        subresource: str = "",
+        call: Call | None = None,
+    ) -> Json:
+        """Put an object in place of the one that is there."""
+        call, served = call or Call(), self.served[plural]
+        value = self._understood(served, value, call)
+        if text(metadata(value), "name") not in ("", name):
+            raise bad_request(
+                f"the name of the object ({text(metadata(value), 'name')}) does not match the name on the URL"
+                f" ({name})"
+            )
+        return self._change(served, namespace, name, subresource, call, lambda _: value)
+
+    def change(
+        self,
+        plural: str,
+        namespace: str,
+        name: str,
+        edit: Callable[[Json], Json],
+        subresource: str = "",
+        call: Call | None = None,
+    ) -> Json:
+        """Make an object what `edit` gives for it; `edit` may change what it is given."""
+        call, served = call or Call(), self.served[plural]
+
+        def edited(old: Json) -> Json:
+            return self._understood(served, edit(old), call)
+
+        return self._change(served, namespace, name, subresource, call, edited)
+
+    def apply(
+        self,
+        plural: str,
+        namespace: str,
+        name: str,
+        wanted: Json,
+        subresource: str = "",
+        call: Call | None = None,
+    ) -> tuple[Json, bool]:
+        """Apply what a manager wants of an object (server-side apply); True where that made it."""
+        call, served = call or Call(), self.served[plural]
+        wanted = self._understood(served, wanted, call)
+        meta = metadata(wanted)
+        meta.setdefault("name", name)
+        if served.resource.namespaced:
+            meta.setdefault("namespace", namespace)
+
+        def merged(old: Json | None) -> Json:
+            return applied(
+                old,
+                wanted,
+                served.schema,
+                manager=call.manager,
+                force=call.force,
+                now=self.now(),
+                api_version=served.resource.api_version,
+                subresource=subresource,
+            )
+
+        if self.store.get(self.key(plural, namespace, name)) is None:
+            if subresource:
+                raise not_found(plural, name)
+            return self.create(plural, namespace, merged(None), call), True
+        return self._change(served, namespace, name, subresource, call, merged, track=False), False
+
+    def delete(
+        self, plural: str, namespace: str, name: str, how: Deletion | None = None, call: Call | None = None
+    ) -> tuple[Json, bool]:
+        """Let an object go, at once (True) or when its grace is over and its finalizers are gone."""
+        call, how, served = call or Call(), how or Deletion(), self.served[plural]
+        key = self.key(plural, namespace, name)
+        with self.store.transaction(keep=not call.dry_run):
+            body = self.store.get(key)
+            if body is None:
+                raise not_found(plural, name)
+            value = cast(Json, msgspec.json.decode(body))
+            meta = metadata(value)
+            check_preconditions(plural, name, meta, how)
+            served.behaviour.before_delete(self, value, call)
+            self._admitted(Admission("DELETE", served.resource, "", key.namespace, name, value, None, call))
+            begin_deletion(meta, how, served.behaviour.grace(value, how), self.clock())
+            if self._may_go(served, value):
+                return self._remove(served, key, body, value), True
+            old = cast(Json, msgspec.json.decode(body))
+            if value != old:
+                self._write(served, key, body, old, value)
+            return value, False
+
+    # Steps
+
+    def _understood(self, served: Served, value: Json, call: Call) -> Json:
+        """Refuse what is no object of the kind; fields nobody knows are dropped, or refused if so asked."""
+        resource = served.resource
+        for field, expected in (("apiVersion", resource.api_version), ("kind", resource.kind)):
+            if (found := value.setdefault(field, expected)) != expected:
+                raise bad_request(
+                    f"the {field} in the data ({found}) does not match the expected {field} ({expected})"
+                )
+        if not resource.custom and (problem := mistyped(served.schema, value)):
+            raise bad_request(problem)
+        strange = unknown(served.schema, value)
+        if not strange:
+            return value
+        told = [f'unknown field "{path}"' for path in strange]
+        if call.strictness == "Strict":
+            raise bad_request(
+                f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}:'
+                f" strict decoding error: {', '.join(told)}"
+            )
+        if call.strictness == "Warn":
+            call.warnings.extend(told)
+        return cast(Json, pruned(served.schema, value))
+
+    def _place(self, served: Served, meta: Json, namespace: str) -> None:
+        """Put a new object into the namespace of the request, which must be there and stay."""
+        if not served.resource.namespaced:
+            if text(meta, "namespace"):
+                raise bad_request("namespace is not allowed on this type")
+            return
+        if text(meta, "namespace") not in ("", namespace):
+            raise bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        meta["namespace"] = namespace
+        found = self.read("namespaces", "", namespace)
+        if found is None:
+            raise not_found("namespaces", namespace)
+        if "deletionTimestamp" in metadata(found):
+            raise forbidden(
+                served.resource.qualified,
+                text(meta, "name"),
+                f"unable to create new content in namespace {namespace} because it is being terminated",
+            )
+
+    def _change(
+        self,
+        served: Served,
+        namespace: str,
+        name: str,
+        subresource: str,
+        call: Call,
+        edit: Callable[[Json], Json],
+        *,
+        track: bool = True,
+    ) -> Json:
+        plural = served.resource.qualified
+        key = self.key(plural, namespace, name)
+        with self.store.transaction(keep=not call.dry_run):
+            body = self.store.get(key)
+            if body is None:
+                raise not_found(plural, name)
+            old = cast(Json, msgspec.json.decode(body))
+            new = edit(cast(Json, msgspec.json.decode(body)))
+            value = carried_over(served.resource, old, new, subresource)
+            if served.resource.custom:
+                value = cast(Json, defaulted(served.schema, value))
+            else:
+                defaults.default(served.resource, value)
+            served.behaviour.before_update(self, old, value, subresource, call)
+            if not (call.caller is SYSTEM and subresource == "status"):
+                self._admitted(
+                    Admission("UPDATE", served.resource, subresource, key.namespace, name, old, value, call)
+                )
+            count_generation(old, value)
+            if track and metadata(old).get("managedFields"):
+                value = tracked(
+                    old,
+                    value,
+                    served.schema,
+                    manager=call.manager,
+                    now=self.now(),
+                    api_version=served.resource.api_version,
+                    subresource=subresource,
+                )
+            if value == old:
+                return old  # nothing changed: no new revision, nobody is told
+            self._check(served, old, value)
+            if "deletionTimestamp" in metadata(value) and self._may_go(served, value):
+                return self._remove(served, key, body, value)
+            self._write(served, key, body, old, value)
+            return value
+
+    def _admitted(self, admission: Admission) -> None:
+        if self._admit is not None:
+            self._admit(admission)
+
+    def _check(self, served: Served, old: Json | None, value: Json) -> None:
+        resource = served.resource
+        causes: Sequence[Cause]
+        if old is None:
+            causes = semantics.created(resource, value)
+        else:
+            causes = semantics.updated(resource, old, value)
+        if resource.custom:
+            causes = [*causes, *(wrong(served.schema, value) or broken(served.schema, value, old))]
+        if causes:
+            raise invalid(resource.kind, resource.group, text(metadata(value), "name"), causes)
+
+    def _may_go(self, served: Served, value: Json) -> bool:
+        meta = metadata(value)
+        waits = meta.get("finalizers") or meta.get("deletionGracePeriodSeconds")
+        return not waits and not served.behaviour.waits(value)
+
+    def _write(self, served: Served, key: Key, body: bytes | None, old: Json | None, value: Json) -> None:
+        meta = metadata(value)
+
+        def encoded(revision: int) -> bytes:
+            meta["resourceVersion"] = str(revision)
+            return msgspec.json.encode(value)
+
+        self.store.put(key, body, encoded)
+        served.behaviour.stored(self, old, value)
+
+    def _remove(self, served: Served, key: Key, body: bytes, value: Json) -> Json:
+        meta = metadata(value)
+
+        def encoded(revision: int) -> bytes:
+            meta["resourceVersion"] = str(revision)
+            return msgspec.json.encode(value)
+
+        self.store.remove(key, body, encoded)
+        served.behaviour.stored(self, cast(Json, msgspec.json.decode(body)), None)
+        return value

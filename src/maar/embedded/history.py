@@ -1,0 +1,94 @@
+"""What changed lately, and who is waiting to hear of it."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Final
+
+from maar.embedded.failures import ApiError
+from maar.embedded.store import Change, Store
+
+_REMEMBERED: Final = 10_000  # changes of one resource
+_BACKLOG: Final = 20_000  # changes that a slow watcher may be behind
+
+
+class Subscription:
+    """The changes of one resource from a revision on, for one watcher."""
+
+    def __init__(self, wanted: Callable[[Change], bool], since: int) -> None:
+        self._wanted = wanted
+        self._since = since
+        self._waiting: deque[Change] = deque()
+        self._news = asyncio.Event()
+        self.closed = False
+
+    def hear(self, change: Change) -> None:
+        """Take a change that the watcher has not seen; one who does not keep up is cut off."""
+        if change.revision <= self._since or self.closed or not self._wanted(change):
+            return
+        self._waiting.append(change)
+        if len(self._waiting) > _BACKLOG:
+            self.close()
+        self._news.set()
+
+    def close(self) -> None:
+        """End the watch after what is waiting."""
+        self.closed = True
+        self._news.set()
+
+    async def next(self, timeout: float) -> list[Change]:  # noqa: ASYNC109  an ordinary outcome, no error
+        """Wait for changes and take them all; none where the time is up or the watch has ended."""
+        if not self._waiting and not self.closed:
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), timeout)
+            except TimeoutError:
+                return []
+        taken = list(self._waiting)
+        self._waiting.clear()
+        return taken
+
+
+class History:
+    """The last changes of every resource since the server started."""
+
+    def __init__(self, store: Store) -> None:
+        self._start = store.revision
+        self._changes: dict[str, deque[Change]] = {}
+        self._subscriptions: dict[str, set[Subscription]] = {}
+        store.listen(self._hear)
+
+    @contextmanager
+    def watch(
+        self, resource: str, since: int, wanted: Callable[[Change], bool] = lambda _: True
+    ) -> Iterator[Subscription]:
+        """Subscribe to what happened after a revision; 410 Gone where that is no longer known."""
+        past = self._changes.get(resource, deque())
+        known_since = past[0].revision - 1 if len(past) == _REMEMBERED else self._start
+        if since < known_since:
+            raise ApiError(HTTPStatus.GONE, "Expired", f"too old resource version: {since} ({known_since})")
+        subscription = Subscription(wanted, since)
+        for change in past:
+            subscription.hear(change)
+        audience = self._subscriptions.setdefault(resource, set())
+        audience.add(subscription)
+        try:
+            yield subscription
+        finally:
+            audience.discard(subscription)
+
+    def close(self) -> None:
+        """End every watch."""
+        for audience in self._subscriptions.values():
+            for subscription in audience:
+                subscription.close()
+
+    def _hear(self, change: Change) -> None:
+        resource = change.key.resource
+        if (past := self._changes.get(resource)) is None:
+            past = self._changes[resource] = deque(maxlen=_REMEMBERED)
+        past.append(change)
+        for subscription in self._subscriptions.get(resource, ()):
+            subscription.hear(change)
