@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import Final
 
@@ -42,10 +42,8 @@ class Subscription:
         """Wait for changes and take them all; none where the time is up or the watch has ended."""
         if not self._waiting and not self.closed:
             self._news.clear()
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), timeout)
-            except TimeoutError:
-                return []
         taken = list(self._waiting)
         self._waiting.clear()
         return taken

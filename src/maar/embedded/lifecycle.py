@@ -46,7 +46,7 @@ def carried_over(resource: Resource, old: Json, new: Json, subresource: str) -> 
         raise conflict(
             resource.qualified,
             name,
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {metadata(old).get('uid')}",
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {metadata(old)['uid']}",
         )
     if subresource == "status":
         value = {**old, "metadata": _status_metadata(old, new)}

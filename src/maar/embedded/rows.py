@@ -1,0 +1,285 @@
+"""What `kubectl get` shows of the built-in kinds."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Final, NamedTuple, cast
+
+from maar.embedded.calls import metadata, text
+from maar.embedded.failures import Json
+from maar.embedded.resources import Column
+
+_MINUTE, _HOUR, _DAY, _YEAR = 60, 3_600, 86_400, 31_536_000
+_NONE: Final = "<none>"
+
+
+class Rows(NamedTuple):
+    """The columns of a kind behind the name, and how they are filled at a time."""
+
+    columns: tuple[Column, ...]
+    cells: Callable[[Json, float], list[object]]
+
+
+def age(moment: str, now: float) -> str:
+    """The time since a moment, in the two largest units that say something."""
+    try:
+        seconds = int(now - datetime.fromisoformat(moment).timestamp())
+    except ValueError:
+        return "<unknown>"
+    steps = (  # below this, whole first unit, and the second where it still matters
+        (2 * _MINUTE, 1, "s", 0, ""),
+        (10 * _MINUTE, _MINUTE, "m", 1, "s"),
+        (3 * _HOUR, _MINUTE, "m", 0, ""),
+        (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
+        (2 * _DAY, _HOUR, "h", 0, ""),
+        (8 * _DAY, _DAY, "d", _HOUR, "h"),
+        (2 * _YEAR, _DAY, "d", 0, ""),
+        (8 * _YEAR, _YEAR, "y", _DAY, "d"),
+        (1 << 62, _YEAR, "y", 0, ""),
+    )
+    limit, unit, letter, part, part_letter = next(step for step in steps if seconds < step[0])
+    del limit
+    whole, rest = divmod(max(seconds, 0), unit)
+    return f"{whole}{letter}" + (f"{rest // part}{part_letter}" if part and rest // part else "")
+
+
+def _part(value: Json, *path: str) -> Json:
+    found: object = value
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return cast(Json, found) if isinstance(found, dict) else {}
+
+
+def _items(value: Json, name: str) -> list[Json]:
+    found = value.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _count(value: Json, name: str) -> int:
+    found = value.get(name)
+    return found if isinstance(found, int) else 0
+
+
+def _age(value: Json, now: float) -> str:
+    return age(text(metadata(value), "creationTimestamp"), now)
+
+
+def _named(found: Iterable[Json]) -> str:
+    return ",".join(text(one, "name") for one in found) or _NONE
+
+
+def _amounts(found: Json) -> str:
+    return ", ".join(f"{name}: {amount}" for name, amount in sorted(found.items()))
+
+
+def _pod(value: Json, now: float) -> list[object]:
+    spec, status = _part(value, "spec"), _part(value, "status")
+    statuses = _items(status, "containerStatuses")
+    ready = sum(1 for one in statuses if one.get("ready") is True)
+    restarts = sum(_count(one, "restartCount") for one in statuses)
+    ips = text(status, "podIP") or _NONE
+    gates = _items(spec, "readinessGates")
+    return [
+        f"{ready}/{len(_items(spec, 'containers'))}", _pod_status(value, statuses), str(restarts),
+        _age(value, now), ips, text(spec, "nodeName") or _NONE, text(status, "nominatedNodeName") or _NONE,
+        f"0/{len(gates)}" if gates else _NONE,
+    ]  # fmt: skip
+
+
+def _pod_status(value: Json, statuses: list[Json]) -> str:
+    if "deletionTimestamp" in metadata(value):
+        return "Terminating"
+    status, spec = _part(value, "status"), _part(value, "spec")
+    if reason := text(status, "reason"):
+        return reason
+    for state in (_part(one, "state") for one in statuses):
+        for phase in ("waiting", "terminated"):
+            if reason := text(_part(state, phase), "reason"):
+                return reason
+    if text(status, "phase") == "Pending" and _items(spec, "schedulingGates"):
+        return "SchedulingGated"
+    return text(status, "phase")
+
+
+def _node(value: Json, now: float) -> list[object]:
+    status = _part(value, "status")
+    ready = next((one for one in _items(status, "conditions") if one.get("type") == "Ready"), {})
+    state = {"True": "Ready", "False": "NotReady"}.get(text(ready, "status"), "Unknown")
+    if _part(value, "spec").get("unschedulable") is True:
+        state += ",SchedulingDisabled"
+    prefix = "node-role.kubernetes.io/"
+    labels = _part(value, "metadata", "labels")
+    roles = ",".join(sorted(name.removeprefix(prefix) for name in labels if name.startswith(prefix)))
+    facts = _part(status, "nodeInfo")
+    addresses = {text(one, "type"): text(one, "address") for one in _items(status, "addresses")}
+    return [
+        state, roles or _NONE, _age(value, now), text(facts, "kubeletVersion"),
+        addresses.get("InternalIP", _NONE), addresses.get("ExternalIP", _NONE),
+        text(facts, "osImage") or "<unknown>", text(facts, "kernelVersion") or "<unknown>",
+        text(facts, "containerRuntimeVersion") or "<unknown>",
+    ]  # fmt: skip
+
+
+def _event(value: Json, now: float) -> list[object]:
+    about, source = _part(value, "involvedObject"), _part(value, "source")
+    last = text(value, "lastTimestamp") or text(value, "eventTime")
+    first = text(value, "firstTimestamp") or text(value, "eventTime")
+    return [
+        age(last, now), text(value, "type"), text(value, "reason"),
+        f"{text(about, 'kind').lower()}/{text(about, 'name')}", text(about, "fieldPath"),
+        text(source, "component") or text(value, "reportingComponent"), text(value, "message").strip(),
+        age(first, now), _count(value, "count") or 1, text(metadata(value), "name"),
+    ]  # fmt: skip
+
+
+def _quota(value: Json, now: float) -> list[object]:
+    hard, used = _part(value, "spec", "hard"), _part(value, "status", "used")
+    told = [f"{name}: {used.get(name, 0)}/{hard[name]}" for name in sorted(hard)]
+    limits = [one for one in told if one.startswith("limits.")]
+    return [", ".join(one for one in told if one not in limits), ", ".join(limits), _age(value, now)]
+
+
+def _volume(value: Json, now: float) -> list[object]:
+    spec, claim = _part(value, "spec"), _part(value, "spec", "claimRef")
+    return [
+        _part(spec, "capacity").get("storage", ""), _modes(spec), text(spec, "persistentVolumeReclaimPolicy"),
+        text(_part(value, "status"), "phase"),
+        f"{text(claim, 'namespace')}/{text(claim, 'name')}" if claim else "",
+        text(spec, "storageClassName"), text(_part(value, "status"), "reason"), _age(value, now),
+    ]  # fmt: skip
+
+
+def _claim(value: Json, now: float) -> list[object]:
+    spec, status = _part(value, "spec"), _part(value, "status")
+    bound = text(spec, "volumeName")
+    return [
+        text(status, "phase"), bound, _part(status, "capacity").get("storage", "") if bound else "",
+        _modes(spec) if bound else "", text(spec, "storageClassName"), _age(value, now),
+    ]  # fmt: skip
+
+
+def _modes(spec: Json) -> str:
+    short = {
+        "ReadWriteOnce": "RWO",
+        "ReadOnlyMany": "ROX",
+        "ReadWriteMany": "RWX",
+        "ReadWriteOncePod": "RWOP",
+    }
+    found = spec.get("accessModes")
+    return ",".join(short.get(str(one), str(one)) for one in found) if isinstance(found, list) else ""
+
+
+def _service(value: Json, now: float) -> list[object]:
+    spec = _part(value, "spec")
+    ports = ",".join(f"{one.get('port')}/{one.get('protocol', 'TCP')}" for one in _items(spec, "ports"))
+    return [
+        text(spec, "type"), text(spec, "clusterIP") or _NONE, _NONE, ports or _NONE, _age(value, now),
+        _amounts(_part(spec, "selector")).replace(": ", "=").replace(" ", "") or _NONE,
+    ]  # fmt: skip
+
+
+def _budget(value: Json, now: float) -> list[object]:
+    spec, status = _part(value, "spec"), _part(value, "status")
+    return [
+        str(spec.get("minAvailable", "N/A")), str(spec.get("maxUnavailable", "N/A")),
+        _count(status, "disruptionsAllowed"), _age(value, now),
+    ]  # fmt: skip
+
+
+def _job(value: Json, now: float) -> list[object]:
+    spec, status = _part(value, "spec"), _part(value, "status")
+    conditions = {text(one, "type") for one in _items(status, "conditions") if one.get("status") == "True"}
+    state = next((one for one in ("Complete", "Failed", "Suspended") if one in conditions), "Running")
+    return [state, f"{_count(status, 'succeeded')}/{spec.get('completions', 1)}", "", _age(value, now)]
+
+
+def _replicas(value: Json, now: float) -> list[object]:
+    spec, status = _part(value, "spec"), _part(value, "status")
+    return [
+        _count(spec, "replicas"), _count(status, "replicas"), _count(status, "readyReplicas"),
+        _age(value, now),
+    ]  # fmt: skip
+
+
+def _stateful(value: Json, now: float) -> list[object]:
+    ready = _count(_part(value, "status"), "readyReplicas")
+    return [f"{ready}/{_count(_part(value, 'spec'), 'replicas')}", _age(value, now)]
+
+
+def _counted(name: str) -> Callable[[Json, float], list[object]]:
+    def cells(value: Json, now: float) -> list[object]:
+        found = value.get(name)
+        return [len(found) if isinstance(found, dict | list) else 0, _age(value, now)]
+
+    return cells
+
+
+def _columns(*names: str, wide: str = "") -> tuple[Column, ...]:
+    """Columns by name; those behind `wide` are shown with -o wide only; whole numbers begin with #."""
+    shown = [Column(n.lstrip("#"), "", "integer" if n[0] == "#" else "string") for n in names]
+    more = [Column(n.strip(), "", "string", priority=1) for n in wide.split(",") if n]
+    return (*shown, *more)
+
+
+BUILT_IN_ROWS: Final[Mapping[str, Rows]] = {
+    "pods": Rows(
+        _columns("Ready", "Status", "Restarts", "Age", wide="IP,Node,Nominated Node,Readiness Gates"), _pod
+    ),
+    "nodes": Rows(
+        _columns(
+            "Status", "Roles", "Age", "Version",
+            wide="Internal-IP,External-IP,OS-Image,Kernel-Version,Container-Runtime",
+        ), _node
+    ),
+    "namespaces": Rows(
+        _columns("Status", "Age"), lambda v, now: [text(_part(v, "status"), "phase"), _age(v, now)]
+    ),
+    "events": Rows(
+        (
+            *_columns("Last Seen", "Type", "Reason", "Object"),
+            *_columns(wide="Subobject,Source"),
+            *_columns("Message"),
+            *_columns(wide="First Seen,Count,Name"),
+        ), _event
+    ),
+    "configmaps": Rows(_columns("#Data", "Age"), _counted("data")),
+    "secrets": Rows(
+        _columns("Type", "#Data", "Age"), lambda v, now: [text(v, "type"), *_counted("data")(v, now)]
+    ),
+    "serviceaccounts": Rows(_columns("#Secrets", "Age"), _counted("secrets")),
+    "services": Rows(
+        _columns("Type", "Cluster-IP", "External-IP", "Port(s)", "Age", wide="Selector"), _service
+    ),
+    "resourcequotas": Rows(_columns("Request", "Limit", "Age"), _quota),
+    "persistentvolumes": Rows(
+        _columns(
+            "Capacity", "Access Modes", "Reclaim Policy", "Status", "Claim", "StorageClass", "Reason", "Age"
+        ), _volume
+    ),
+    "persistentvolumeclaims": Rows(
+        _columns("Status", "Volume", "Capacity", "Access Modes", "StorageClass", "Age"), _claim
+    ),
+    "replicasets.apps": Rows(_columns("#Desired", "#Current", "#Ready", "Age"), _replicas),
+    "statefulsets.apps": Rows(_columns("Ready", "Age"), _stateful),
+    "jobs.batch": Rows(_columns("Status", "Completions", "Duration", "Age"), _job),
+    "leases.coordination.k8s.io": Rows(
+        _columns("Holder", "Age"), lambda v, now: [text(_part(v, "spec"), "holderIdentity"), _age(v, now)]
+    ),
+    "poddisruptionbudgets.policy": Rows(
+        _columns("Min Available", "Max Unavailable", "#Allowed Disruptions", "Age"), _budget
+    ),
+    "priorityclasses.scheduling.k8s.io": Rows(
+        (*_columns("#Value"), Column("Global-Default", "", "boolean"), *_columns("Age", "PreemptionPolicy")),
+        lambda v, now: [
+            v.get("value"), v.get("globalDefault", False), _age(v, now), text(v, "preemptionPolicy")
+        ],
+    ),
+    "storageclasses.storage.k8s.io": Rows(
+        _columns("Provisioner", "ReclaimPolicy", "VolumeBindingMode", "Age"),
+        lambda v, now: [
+            text(v, "provisioner"), text(v, "reclaimPolicy"), text(v, "volumeBindingMode"), _age(v, now)
+        ],
+    ),
+    "customresourcedefinitions.apiextensions.k8s.io": Rows(
+        (Column("Created At", "", "string"),), lambda v, _: [text(metadata(v), "creationTimestamp")]
+    ),
+}  # fmt: skip

@@ -1,0 +1,126 @@
+"""The embedded API server: Kubernetes' REST protocol over ASGI."""
+
+import hmac
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final, cast
+
+from maar.embedded import discovery
+from maar.embedded.calls import Caller
+from maar.embedded.cluster import Cluster
+from maar.embedded.documents import Documents
+from maar.embedded.failures import ApiError, Json
+from maar.embedded.http import Message, Receive, Request, Send, answer, stream
+from maar.embedded.logs import LogReader
+from maar.embedded.reading import Reader
+from maar.embedded.routes import Routes, Target
+from maar.embedded.writing import Writer, not_allowed
+
+_LOG: Final = logging.getLogger(__name__)
+_OPEN_TO_ALL: Final = ("/readyz", "/livez", "/healthz", "/version")
+
+
+class Server:
+    """Answers HTTP requests for a cluster; callers are known by their tokens."""
+
+    def __init__(self, cluster: Cluster, tokens: Mapping[str, Caller], logs: LogReader) -> None:
+        self._tokens = {token.encode(): caller for token, caller in tokens.items()}
+        self._routes = Routes(cluster.served.values())
+        self._reader = Reader(cluster)
+        self._writer = Writer(cluster, self._reader)
+        self._documents = Documents(list(cluster.served.values()))
+        self._logs = logs
+        self.ready = False
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Serve one request, as ASGI asks for it."""
+        if scope["type"] != "http":
+            return
+        request = Request.of(scope, receive)
+        try:
+            if not await self._open(request, send):
+                request.caller = self._who(request)
+                await self._serve(request, send)
+        except ApiError as error:
+            headers = [(b"retry-after", b"1")] if error.code == HTTPStatus.TOO_MANY_REQUESTS else []
+            await answer(send, error.status(), error.code, request.warnings, headers)
+        except Exception:
+            _LOG.exception("%s %s failed", request.method, request.path)
+            error = ApiError(
+                HTTPStatus.INTERNAL_SERVER_ERROR,
+                "InternalError",
+                "Internal error occurred: the log of maar says more",
+            )
+            await answer(send, error.status(), error.code)
+
+    def _who(self, request: Request) -> Caller:
+        kind, _, token = request.headers.get(b"authorization", b"").partition(b" ")
+        if kind.lower() == b"bearer":
+            for known, caller in self._tokens.items():
+                if hmac.compare_digest(known, token.strip()):
+                    return caller
+        raise ApiError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
+
+    async def _open(self, request: Request, send: Send) -> bool:
+        """Answer what needs no token."""
+        if request.method != "GET" or not request.path.startswith(_OPEN_TO_ALL):
+            return False
+        if request.path == "/version":
+            await answer(send, discovery.VERSION)
+        else:
+            ready = self.ready or not request.path.startswith("/readyz")
+            plain = [(b"content-type", b"text/plain; charset=utf-8")]
+            status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
+            await answer(send, b"ok" if ready else b"starting", status, (), plain)
+        return True
+
+    async def _serve(self, request: Request, send: Send) -> None:
+        target = self._routes.find(request.path)
+        if target is None:
+            found = self._documents.find(request)
+            if found is None or request.method != "GET":
+                raise ApiError(
+                    HTTPStatus.NOT_FOUND, "NotFound", "the server could not find the requested resource"
+                )
+            await answer(send, found.body, HTTPStatus.OK, (), [(b"content-type", found.content_type)])
+            return
+        if request.method == "GET":
+            await self._read(target, request, send)
+            return
+        act = {
+            "POST": self._writer.create,
+            "PUT": self._writer.replace,
+            "PATCH": self._writer.patch,
+            "DELETE": self._writer.delete,
+        }.get(request.method)
+        if act is None or not _allows(target, request.method):
+            raise not_allowed()
+        status, value = await act(target, request)
+        await answer(send, value, status, request.warnings)
+
+    async def _read(self, target: Target, request: Request, send: Send) -> None:
+        if "get" not in target.served.resource.verbs:
+            raise not_allowed()
+        if target.subresource == "log":
+            await stream(send, await self._logs(target.namespace, target.name, request.query), b"text/plain")
+        elif request.flag("watch"):
+            await stream(send, self._reader.watch(target, request))
+        elif target.name:
+            await answer(send, self._reader.get(target, request))
+        else:
+            await answer(send, self._reader.list(target, request))
+
+
+def _allows(target: Target, method: str) -> bool:
+    verbs = target.served.resource.verbs
+    if target.subresource:
+        part = cast(Json, {"binding": "POST", "eviction": "POST", "log": "", "finalize": "PUT"})
+        return method in (
+            part.get(target.subresource, "PUT"),
+            "PATCH" if target.subresource == "status" else "",
+        )
+    named = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+    if method == "DELETE":
+        return ("delete" if target.name else "deletecollection") in verbs
+    return bool(target.name) is (method != "POST") and named[method] in verbs

@@ -1,0 +1,165 @@
+"""Writing objects: what comes over HTTP, turned into calls on the cluster."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final, cast
+
+from maar.embedded.calls import Deletion, Propagation
+from maar.embedded.cluster import Cluster
+from maar.embedded.failures import ApiError, Json, bad_request
+from maar.embedded.http import Request, as_object, from_json, from_yaml
+from maar.embedded.kinds.pods import bind, evict
+from maar.embedded.kinds.reviews import review
+from maar.embedded.patch.json_patch import json_patch
+from maar.embedded.patch.merge_patch import merge_patch
+from maar.embedded.patch.strategic import strategic_patch
+from maar.embedded.reading import Reader
+from maar.embedded.routes import Target
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+
+Answer = tuple[int, Json]
+
+
+class Writer:
+    """Carries out what clients ask to be written."""
+
+    def __init__(self, cluster: Cluster, reader: Reader) -> None:
+        self._cluster, self._reader = cluster, reader
+
+    async def create(self, target: Target, request: Request) -> Answer:
+        """POST: a new object, or an act on one."""
+        value, call = await request.object(), request.call()
+        resource = target.served.resource
+        if target.subresource == "binding":
+            return HTTPStatus.CREATED, bind(self._cluster, target.namespace, target.name, value, call)
+        if resource.kind == "Binding":
+            name = cast(Json, value.get("metadata") or {}).get("name")
+            return HTTPStatus.CREATED, bind(self._cluster, target.namespace, str(name), value, call)
+        if target.subresource == "eviction":
+            return HTTPStatus.CREATED, evict(self._cluster, target.namespace, target.name, value, call)
+        if target.name:
+            raise not_allowed()
+        if resource.verbs == ("create",):
+            return HTTPStatus.CREATED, review(resource, value, request.caller)
+        if resource.namespaced and not target.namespace:
+            raise bad_request("an object of a namespace is created under /namespaces/NAME/")
+        return HTTPStatus.CREATED, self._cluster.create(resource.qualified, target.namespace, value, call)
+
+    async def replace(self, target: Target, request: Request) -> Answer:
+        """PUT: an object in place of the one that is there."""
+        value = await request.object()
+        return HTTPStatus.OK, self._cluster.replace(
+            target.served.resource.qualified,
+            target.namespace,
+            target.name,
+            value,
+            target.subresource,
+            request.call(),
+        )
+
+    async def patch(self, target: Target, request: Request) -> Answer:
+        """PATCH: a change to an object, in one of four forms."""
+        data, kind, call = await request.body(), request.content_type, request.call()
+        plural = target.served.resource.qualified
+        place = (plural, target.namespace, target.name)
+        if kind == APPLY_PATCH:
+            if "fieldManager" not in request.query:
+                raise bad_request("fieldManager is required for apply patch")
+            wanted = as_object(from_yaml(data))
+            value, made = self._cluster.apply(*place, wanted, target.subresource, call)
+            return HTTPStatus.CREATED if made else HTTPStatus.OK, value
+        edit = self._edit(target, kind, from_json(data))
+        return HTTPStatus.OK, self._cluster.change(*place, edit, target.subresource, call)
+
+    def _edit(self, target: Target, kind: str, patch: object) -> Callable[[Json], Json]:
+        served = target.served
+        if kind == JSON_PATCH:
+            return lambda old: json_patch(old, patch)
+        if kind == MERGE_PATCH:
+            return lambda old: merge_patch(old, as_object(patch))
+        if kind == STRATEGIC_PATCH and not served.resource.custom:
+            return lambda old: strategic_patch(old, as_object(patch), served.schema)
+        known = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH) + (
+            () if served.resource.custom else (STRATEGIC_PATCH,)
+        )
+        raise ApiError(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            "UnsupportedMediaType",
+            f"the body of the request was in an unknown format - accepted media types include: {', '.join(known)}",
+        )
+
+    async def delete(self, target: Target, request: Request) -> Answer:
+        """DELETE: one object, or all that are selected."""
+        how, call = await _deletion(request), request.call()
+        plural = target.served.resource.qualified
+        if target.name:
+            value, gone = self._cluster.delete(plural, target.namespace, target.name, how, call)
+            return HTTPStatus.OK, _gone(target, value) if gone else value
+        values = self._reader.matching(target, request)
+        for value in values:
+            metadata = cast(dict[str, str], value["metadata"])
+            self._cluster.delete(plural, metadata.get("namespace", ""), metadata["name"], how, call)
+        resource = target.served.resource
+        return HTTPStatus.OK, {
+            "kind": f"{resource.kind}List",
+            "apiVersion": resource.api_version,
+            "metadata": {"resourceVersion": str(self._cluster.store.revision)},
+            "items": list(values),
+        }
+
+
+def not_allowed() -> ApiError:
+    """The resource does not know this verb."""
+    return ApiError(
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        "MethodNotAllowed",
+        "the server does not allow this method on the requested resource",
+    )
+
+
+def _gone(target: Target, value: Json) -> Json:
+    metadata, resource = cast(Json, value["metadata"]), target.served.resource
+    details = {
+        "name": metadata["name"],
+        "group": resource.group,
+        "kind": resource.plural,
+        "uid": metadata["uid"],
+    }
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {name: text for name, text in details.items() if text},
+    }
+
+
+async def _deletion(request: Request) -> Deletion:
+    data = await request.body()
+    options = as_object(from_yaml(data)) if data else {}
+    if options.get("dryRun"):
+        request.query["dryRun"] = "All"
+    grace = options.get("gracePeriodSeconds", request.number("gracePeriodSeconds"))
+    propagation = options.get("propagationPolicy", request.query.get("propagationPolicy"))
+    if propagation is None and options.get("orphanDependents") is True:
+        propagation = "Orphan"
+    if propagation not in (None, "Background", "Foreground", "Orphan"):
+        raise bad_request(
+            f'invalid propagationPolicy "{propagation}": must be Background, Foreground or Orphan'
+        )
+    if grace is not None and (type(grace) is not int or grace < 0):
+        raise bad_request(
+            f"invalid gracePeriodSeconds {grace!r}: must be a whole number of seconds, 0 or more"
+        )
+    wanted = options.get("preconditions")
+    only = cast(dict[str, str], wanted) if isinstance(wanted, dict) else {}
+    return Deletion(
+        cast(int | None, grace),
+        cast(Propagation | None, propagation),
+        only.get("uid", ""),
+        only.get("resourceVersion", ""),
+    )
