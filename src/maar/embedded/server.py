@@ -19,6 +19,9 @@ from maar.embedded.writing import Writer, not_allowed
 
 _LOG: Final = logging.getLogger(__name__)
 _OPEN_TO_ALL: Final = ("/readyz", "/livez", "/healthz", "/version")
+_BUG: Final = ApiError(
+    HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", "Internal error occurred: the log of maar says more"
+)
 
 
 class Server:
@@ -45,14 +48,9 @@ class Server:
         except ApiError as error:
             headers = [(b"retry-after", b"1")] if error.code == HTTPStatus.TOO_MANY_REQUESTS else []
             await answer(send, error.status(), error.code, request.warnings, headers)
-        except Exception:
+        except Exception:  # noqa: BLE001  a bug harms one request, not the server
             _LOG.exception("%s %s failed", request.method, request.path)
-            error = ApiError(
-                HTTPStatus.INTERNAL_SERVER_ERROR,
-                "InternalError",
-                "Internal error occurred: the log of maar says more",
-            )
-            await answer(send, error.status(), error.code)
+            await answer(send, _BUG.status(), _BUG.code)
 
     def _who(self, request: Request) -> Caller:
         kind, _, token = request.headers.get(b"authorization", b"").partition(b" ")

@@ -89,7 +89,8 @@ class Writer:
         raise ApiError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             "UnsupportedMediaType",
-            f"the body of the request was in an unknown format - accepted media types include: {', '.join(known)}",
+            "the body of the request was in an unknown format - accepted media types include: "
+            + ", ".join(known),
         )
 
     async def delete(self, target: Target, request: Request) -> Answer:

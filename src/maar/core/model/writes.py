@@ -36,4 +36,12 @@ class SelectNode(Record, frozen=True, tag=True, tag_field="write"):
     node: str
 
 
-Write = Bind | Evict | Nominate | SelectNode
+class SetStatus(Record, frozen=True, tag=True, tag_field="write"):
+    """Change the status of an object: a merge patch of it, null where something goes."""
+
+    kind: str
+    key: str
+    status: dict[str, object]
+
+
+Write = Bind | Evict | Nominate | SelectNode | SetStatus

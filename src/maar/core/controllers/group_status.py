@@ -1,0 +1,65 @@
+"""The status of pod groups: phase, conditions and counters, as the cycle and the pods give them."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import msgspec
+
+from maar.core.controllers.differences import difference
+from maar.core.cycle.outcome import phase_at_rest
+from maar.core.model.plan import GroupOutcome, Plan
+from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupStatus
+from maar.core.model.writes import SetStatus
+from maar.core.tables.rows import GroupRow
+from maar.core.tables.tables import Tables
+
+
+def group_writes(
+    tables: Tables, groups: Mapping[str, PodGroup], plan: Plan, changed: Iterable[str], now: datetime
+) -> list[SetStatus]:
+    """What to write about the groups that the plan speaks of, and about others whose pods have changed."""
+    writes = []
+    for key in dict.fromkeys((*plan.pod_groups, *changed)):
+        group, row = groups.get(key), tables.groups.get(key)
+        if group is None or row is None:
+            continue  # pods that wait for a group nobody has made, or one that is gone
+        status = group_status(group.status, row, plan.pod_groups.get(key), now.replace(microsecond=0))
+        if patch := difference(group.status, status):
+            writes.append(SetStatus(kind="PodGroup", key=key, status=patch))
+    return writes
+
+
+def group_status(
+    old: PodGroupStatus, row: GroupRow, outcome: GroupOutcome | None, now: datetime
+) -> PodGroupStatus:
+    """The status of a group after a cycle that may have said something about it."""
+    pods = row.pods.values()
+    phase = phase_at_rest(row) if outcome is None else outcome.phase
+    conditions = {one.type: one for one in old.conditions}
+    wanted = []
+    if outcome is not None and outcome.held is not None:
+        # A group that is ready and waits for more pods is not unschedulable, but says what they wait for.
+        stuck = outcome.is_unschedulable or phase == "Pending"
+        wanted.append(_condition("Unschedulable", stuck, str(outcome.held.reason), outcome.message))
+    elif "Unschedulable" in conditions:
+        wanted.append(_condition("Unschedulable", False, "", ""))
+    if phase in ("Running", "Completed"):
+        wanted.append(_condition("Scheduled", True, "Scheduled", "enough pods have their nodes"))
+    elif "Scheduled" in conditions:
+        wanted.append(_condition("Scheduled", False, "NotReady", "fewer pods than minMember have nodes"))
+    for one in wanted:
+        before = conditions.get(one.type)
+        since = before.last_transition_time if before and before.status == one.status else now
+        conditions[one.type] = msgspec.structs.replace(one, last_transition_time=since)
+    return msgspec.structs.replace(
+        old,
+        phase=phase,
+        conditions=tuple(conditions.values()),
+        running=sum(pod.is_running for pod in pods),
+        succeeded=sum(pod.has_succeeded for pod in pods),
+        failed=sum(not pod.is_live and not pod.has_succeeded for pod in pods),
+    )
+
+
+def _condition(kind: str, holds: bool, reason: str, message: str) -> PodGroupCondition:  # noqa: FBT001
+    return PodGroupCondition(type=kind, status="True" if holds else "False", reason=reason, message=message)

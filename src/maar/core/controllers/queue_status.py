@@ -1,0 +1,50 @@
+"""The shares in the status of queues, as the cycle gives them; state and counters are another's to write."""
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from maar.core.controllers.differences import difference
+from maar.core.model.metadata import Condition
+from maar.core.model.plan import Plan, QueueStanding
+from maar.core.model.queue import QueueStatus
+from maar.core.model.writes import SetStatus
+from maar.core.tables.tables import Tables
+
+_OURS: Final = ("GuaranteeReduced", "SetAside")
+
+
+def queue_writes(tables: Tables, plan: Plan, now: datetime) -> list[SetStatus]:
+    """What to write about the queues whose shares have changed."""
+    writes = []
+    for name, standing in plan.queues.items():
+        row = tables.queues.get(name)
+        if row is None or not row.queue.metadata.uid:
+            continue  # implied by the tree, not an object of the cluster
+        old = row.queue.status
+        if patch := difference(old, _with_shares(old, standing, now.replace(microsecond=0))):
+            writes.append(SetStatus(kind="Queue", key=name, status=patch))
+    return writes
+
+
+def _with_shares(old: QueueStatus, standing: QueueStanding, now: datetime) -> QueueStatus:
+    share = standing.share if isinstance(standing.share, str) else f"{standing.share:.2f}"
+    return msgspec.structs.replace(
+        old,
+        deserved=standing.deserved,
+        real_capability=standing.real_capability,
+        allocated=standing.allocated,
+        used=standing.used,
+        preempting=standing.preempting,
+        share=share,
+        conditions=_combined(old.conditions, standing.conditions, now),
+    )
+
+
+def _combined(old: tuple[Condition, ...], new: tuple[Condition, ...], now: datetime) -> tuple[Condition, ...]:
+    """The cycle's conditions beside those of others; one that was there before keeps its time."""
+    since = {one.type: one.last_transition_time for one in old}
+    others = [one for one in old if one.type not in _OURS]
+    ours = [msgspec.structs.replace(one, last_transition_time=since.get(one.type) or now) for one in new]
+    return (*others, *ours)

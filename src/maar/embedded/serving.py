@@ -1,0 +1,68 @@
+"""The server on a socket: TLS, a bound on connections, and an end that leaves nobody hanging."""
+
+import asyncio
+import socket
+from typing import Final
+
+import uvicorn
+
+from maar.embedded.access import Certificate
+from maar.embedded.history import History
+from maar.embedded.server import Server
+
+_CONNECTIONS: Final = 2_000
+_FINISH_WITHIN: Final = 5  # seconds that running requests get at the end
+
+
+class PortTakenError(RuntimeError):
+    """Somebody else listens where we want to."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take a port; 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    taken = socket.socket(family, socket.SOCK_STREAM)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((host, port))
+    except OSError as error:
+        taken.close()
+        raise PortTakenError(
+            f"cannot listen on {host}:{port} ({error.strerror}); stop what listens there, or name another"
+            " port with --port (0 takes a free one)"
+        ) from None
+    taken.listen(1024)
+    return taken
+
+
+async def serve(
+    server: Server, history: History, place: socket.socket, tls: Certificate, stop: asyncio.Event
+) -> None:
+    """Serve until told to stop; watches end first, so that their clients come back to the next server."""
+    running = uvicorn.Server(
+        uvicorn.Config(
+            server,
+            ssl_certfile=str(tls.certificate),
+            ssl_keyfile=str(tls.key),
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            date_header=False,
+            limit_concurrency=_CONNECTIONS,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=_FINISH_WITHIN,
+        )
+    )
+
+    async def end() -> None:
+        await stop.wait()
+        history.close()
+        running.should_exit = True
+
+    ending = asyncio.create_task(end())
+    try:
+        await running.serve(sockets=[place])
+    finally:
+        stop.set()
+        await ending
