@@ -44,4 +44,38 @@ class SetStatus(Record, frozen=True, tag=True, tag_field="write"):
     status: dict[str, object]
 
 
-Write = Bind | Evict | Nominate | SelectNode | SetStatus
+class Create(Record, frozen=True, tag=True, tag_field="write"):
+    """Make an object; one that is there already is as good."""
+
+    kind: str
+    key: str
+    document: dict[str, object]
+
+
+class Change(Record, frozen=True, tag=True, tag_field="write"):
+    """Change an object by a merge patch, null where something goes."""
+
+    kind: str
+    key: str
+    patch: dict[str, object]
+
+
+class Remove(Record, frozen=True, tag=True, tag_field="write"):
+    """Delete the object that was seen; another one of its name stays."""
+
+    kind: str
+    key: str
+    uid: str = ""
+
+
+class Tell(Record, frozen=True, tag=True, tag_field="write"):
+    """Record an event on an object, for people to read."""
+
+    kind: str
+    key: str
+    reason: str
+    message: str
+    is_warning: bool = False
+
+
+Write = Bind | Evict | Nominate | SelectNode | SetStatus | Create | Change | Remove | Tell

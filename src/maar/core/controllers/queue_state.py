@@ -1,0 +1,158 @@
+"""The state and counters of queues, and the commands that open and close them.
+
+Level-based: whatever order events come in, the state follows from what is there now.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from maar.core.controllers.differences import difference
+from maar.core.fairshare import Claim, QueueTree
+from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.job import Command, Job
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueState, QueueStatus
+from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Write
+
+_FINISHED_JOBS: Final = ("Aborted", "Completed", "Terminated", "Failed")
+_COUNTED: Final = ("pending", "inqueue", "running", "unknown", "completed")
+_ORDERS: Final = {"OpenQueue": "Open", "CloseQueue": "Closed"}
+
+
+@dataclass(eq=False)
+class QueueStates:
+    """What decides the state of queues, kept event by event."""
+
+    queues: dict[str, Queue] = field(default_factory=dict)
+    groups: dict[str, tuple[str, str]] = field(default_factory=dict)  # queue and phase by key
+    jobs: dict[str, str] = field(default_factory=dict)  # the queue of each unfinished job
+    commands: dict[str, Command] = field(default_factory=dict)
+
+    def feed(self, events: Iterable[Event]) -> None:
+        """Learn what has happened."""
+        for event in events:
+            match event:
+                case Appeared(object=Queue() as queue):
+                    self.queues[queue.key] = queue
+                case Appeared(object=PodGroup() as group):
+                    self.groups[group.key] = (group.spec.queue, (group.status.phase or "Pending").lower())
+                case Appeared(object=Job() as job) if job.status.state.phase not in _FINISHED_JOBS:
+                    self.jobs[job.key] = job.spec.queue
+                case Appeared(object=Job() as job):
+                    self.jobs.pop(job.key, None)
+                case Appeared(object=Command() as command):
+                    self.commands[command.key] = command
+                case Vanished(kind=kind, key=key):
+                    self._forget(kind, key)
+                case _:
+                    pass
+
+    def _forget(self, kind: str, key: str) -> None:
+        match kind:
+            case "Queue":
+                self.queues.pop(key, None)
+            case "PodGroup":
+                self.groups.pop(key, None)
+            case "Job":
+                self.jobs.pop(key, None)
+            case "Command":
+                self.commands.pop(key, None)
+
+    def reconcile(self) -> list[Write]:
+        """What has to be written for every queue to be in its state."""
+        return [*self._missing_queues(), *self._carried_out_commands(), *self._statuses()]
+
+    def _missing_queues(self) -> Iterable[Write]:
+        for name, is_reclaimable in ((ROOT, False), (DEFAULT, True)):
+            if name not in self.queues:
+                document: dict[str, object] = {
+                    "apiVersion": Queue.api_version,
+                    "kind": "Queue",
+                    "metadata": {"name": name},
+                    "spec": {"weight": 1, "reclaimable": is_reclaimable},
+                }
+                yield Create(kind="Queue", key=name, document=document)
+
+    def _carried_out_commands(self) -> Iterable[Write]:
+        """Orders to queues: first what they want is written, then they go, so that none is lost."""
+        for key, command in sorted(self.commands.items(), key=lambda one: _age(one[1])):
+            target = command.target
+            if command.action not in _ORDERS or target is None or target.kind != "Queue":
+                continue
+            state, queue = _ORDERS[command.action], self.queues.get(target.name)
+            if queue is None:
+                pass  # nothing to open or close
+            elif state == "Closed" and queue.key in (ROOT, DEFAULT):
+                message = f"the queue {queue.key} cannot be closed; close queues below it instead"
+                yield Tell(
+                    kind="Queue", key=queue.key, reason=command.action, message=message, is_warning=True
+                )
+            elif (queue.spec.state or "Open") != state:
+                yield Change(kind="Queue", key=queue.key, patch={"spec": {"state": state}})
+                done = "Open queue succeed" if state == "Open" else "Close queue succeed"
+                yield Tell(kind="Queue", key=queue.key, reason=command.action, message=done)
+            yield Remove(kind="Command", key=key, uid=command.metadata.uid)
+
+    def _statuses(self) -> Iterable[Write]:
+        tree = QueueTree.of(
+            Claim(name=name, parent=ROOT if name == ROOT else queue.parent)
+            for name, queue in self.queues.items()
+        )
+        counts, busy = self._counted(), Counter(self.jobs.values())
+        ancestors: list[tuple[int, ...]] = []
+        for index, parent in enumerate(tree.parent.tolist()):
+            ancestors.append((index,) if index == 0 else (index, *ancestors[parent]))
+        totals = [Counter[str]() for _ in tree.names]
+        work = [0] * len(tree.names)
+        for index, name in enumerate(tree.names):
+            mine = counts.get(name, Counter())
+            unfinished = mine.total() - mine["completed"] + busy[name]
+            for above in ancestors[index]:
+                totals[above].update(mine)
+                work[above] += unfinished
+        asked = [self._is_asked_to_close(name) for name in tree.names]
+        for index, name in enumerate(tree.names):
+            if (queue := self.queues.get(name)) is not None:
+                closes = any(asked[above] for above in ancestors[index])
+                state: QueueState = "Open" if not closes else "Closing" if work[index] else "Closed"
+                yield from _status(queue, state, totals[index])
+        for name in tree.set_aside:
+            if name in self.queues:
+                mine = counts.get(name, Counter())
+                closes, has_work = (
+                    self._is_asked_to_close(name),
+                    mine.total() - mine["completed"] + busy[name],
+                )
+                state = "Open" if not closes else "Closing" if has_work else "Closed"
+                yield from _status(self.queues[name], state, mine)
+
+    def _is_asked_to_close(self, name: str) -> bool:
+        queue = self.queues.get(name)
+        return queue is not None and queue.spec.state == "Closed" and name not in (ROOT, DEFAULT)
+
+    def _counted(self) -> dict[str, Counter[str]]:
+        counts: dict[str, Counter[str]] = {}
+        for queue, phase in self.groups.values():
+            counts.setdefault(queue, Counter())[phase] += 1
+        return counts
+
+
+def _status(queue: Queue, state: QueueState, counts: Counter[str]) -> Iterable[Write]:
+    old = queue.status
+    new: QueueStatus = msgspec.structs.replace(old, state=state, **{name: counts[name] for name in _COUNTED})
+    if patch := difference(old, new):
+        yield SetStatus(kind="Queue", key=queue.key, status=patch)
+    if old.state != state:
+        before = f" (was {old.state})" if old.state else ""
+        yield Tell(
+            kind="Queue", key=queue.key, reason=f"Queue{state}", message=f"the queue is {state}{before}"
+        )
+
+
+def _age(command: Command) -> tuple[float, str]:
+    created = command.metadata.creation_timestamp
+    return (created.timestamp() if created else 0.0, command.key)
