@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from maar.core.cycle.decide import decide
 from maar.core.model.events import Event
 from maar.core.model.plan import Plan
+from maar.core.model.writes import Write
 from maar.core.policy.configuration import DEFAULT, Configuration
+from maar.core.tables.assumptions import Assumptions
 from maar.core.tables.tables import Tables
 
 
@@ -15,11 +17,20 @@ class Engine:
     def __init__(self, configuration: Configuration = DEFAULT, scheduler_name: str = "volcano") -> None:
         self.configuration = configuration
         self.tables = Tables(scheduler_name=scheduler_name)
+        self.assumptions = Assumptions(self.tables)
 
     def feed(self, events: Iterable[Event]) -> None:
         """Learn what has happened."""
-        self.tables.feed(events)
+        self.assumptions.feed(events)
 
     def decide(self, now: float) -> Plan:
         """Decide what to do now; deciding changes nothing by itself."""
         return decide(self.tables, self.configuration, now)
+
+    def assume(self, write: Write) -> None:
+        """Take a write for carried out until the cluster tells of it."""
+        self.assumptions.assume(write)
+
+    def forget(self, write: Write) -> None:
+        """Take back what was assumed of a write that has failed."""
+        self.assumptions.forget(write)

@@ -9,7 +9,7 @@ from maar.core.model.metadata import Metadata, OwnerReference
 from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.resources import Resources
-from maar.core.model.writes import Change, Create, Write
+from maar.core.model.writes import Change, Create, Upkeep
 
 MIN_MEMBER_ANNOTATION: Final = "scheduling.volcano.sh/group-min-member"
 _INHERITED_PREFIX: Final = "volcano.sh/"
@@ -42,9 +42,9 @@ class MissingGroups:
                 case _:
                     pass
 
-    def reconcile(self) -> list[Write]:
+    def reconcile(self) -> list[Upkeep]:
         """Make what groups are missing, then let the pods name them."""
-        writes: list[Write] = []
+        writes: list[Upkeep] = []
         made: set[str] = set()
         for key, pod in self.pods.items():
             namespace, name = pod.metadata.namespace or "default", group_name(pod)

@@ -16,7 +16,7 @@ from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.job import Command, Job
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueState, QueueStatus
-from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Write
+from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Upkeep
 
 _FINISHED_JOBS: Final = ("Aborted", "Completed", "Terminated", "Failed")
 _COUNTED: Final = ("pending", "inqueue", "running", "unknown", "completed")
@@ -62,11 +62,11 @@ class QueueStates:
             case "Command":
                 self.commands.pop(key, None)
 
-    def reconcile(self) -> list[Write]:
+    def reconcile(self) -> list[Upkeep]:
         """What has to be written for every queue to be in its state."""
         return [*self._missing_queues(), *self._carried_out_commands(), *self._statuses()]
 
-    def _missing_queues(self) -> Iterable[Write]:
+    def _missing_queues(self) -> Iterable[Upkeep]:
         for name, is_reclaimable in ((ROOT, False), (DEFAULT, True)):
             if name not in self.queues:
                 document: dict[str, object] = {
@@ -77,7 +77,7 @@ class QueueStates:
                 }
                 yield Create(kind="Queue", key=name, document=document)
 
-    def _carried_out_commands(self) -> Iterable[Write]:
+    def _carried_out_commands(self) -> Iterable[Upkeep]:
         """Orders to queues: first what they want is written, then they go, so that none is lost."""
         for key, command in sorted(self.commands.items(), key=lambda one: _age(one[1])):
             target = command.target
@@ -97,7 +97,7 @@ class QueueStates:
                 yield Tell(kind="Queue", key=queue.key, reason=command.action, message=done)
             yield Remove(kind="Command", key=key, uid=command.metadata.uid)
 
-    def _statuses(self) -> Iterable[Write]:
+    def _statuses(self) -> Iterable[Upkeep]:
         tree = QueueTree.of(
             Claim(name=name, parent=ROOT if name == ROOT else queue.parent)
             for name, queue in self.queues.items()
@@ -141,7 +141,7 @@ class QueueStates:
         return counts
 
 
-def _status(queue: Queue, state: QueueState, counts: Counter[str]) -> Iterable[Write]:
+def _status(queue: Queue, state: QueueState, counts: Counter[str]) -> Iterable[Upkeep]:
     old = queue.status
     new: QueueStatus = msgspec.structs.replace(old, state=state, **{name: counts[name] for name in _COUNTED})
     if patch := difference(old, new):

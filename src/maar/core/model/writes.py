@@ -78,4 +78,5 @@ class Tell(Record, frozen=True, tag=True, tag_field="write"):
     is_warning: bool = False
 
 
-Write = Bind | Evict | Nominate | SelectNode | SetStatus | Create | Change | Remove | Tell
+Write = Bind | Evict | Nominate | SelectNode  # what a plan asks for
+Upkeep = SetStatus | Create | Change | Remove | Tell  # what controllers ask for

@@ -73,10 +73,9 @@ class Tables(PlainObjects):
     def _appear(self, one: Object) -> None:
         match one:
             case Pod():
-                self._remove_pod(one.key)
                 row = read_pod(one, self.shapes, self.scheduler_name)
                 self._grow()
-                self._add_pod(row)
+                self.put_pod(row)
             case PodGroup():
                 row_of_group = read_group(one, self.axis)
                 self._grow()
@@ -104,6 +103,11 @@ class Tables(PlainObjects):
             self._has_new_priorities |= isinstance(self.remove(kind, key), PriorityClass)
 
     # --- pods
+
+    def put_pod(self, row: PodRow) -> None:
+        """Take a row for what is known of its pod."""
+        self._remove_pod(row.key)
+        self._add_pod(row)
 
     def _add_pod(self, pod: PodRow) -> None:
         self.pods[pod.key] = pod
@@ -231,8 +235,11 @@ class Tables(PlainObjects):
     # --- queues
 
     def _put_queue(self, queue: Queue) -> None:
-        if queue.key in self.queues:
-            self.queues[queue.key].queue = queue
+        row = self.queues.get(queue.key)
+        if row is not None:
+            before, row.queue = row.queue, queue
+            if _claims(before) == _claims(queue):
+                return  # only its status has changed
         else:
             zeros = self.axis.zeros
             self.queues[queue.key] = QueueRow(
@@ -346,6 +353,11 @@ class Tables(PlainObjects):
         for column in columns:
             column.extend(more)
         self.layout += 1
+
+
+def _claims(queue: Queue) -> tuple[object, ...]:
+    """What of a queue bears on the tree."""
+    return (queue.spec, queue.metadata.creation_timestamp)
 
 
 def _looks(node: NodeRow) -> tuple[object, ...]:
