@@ -1,32 +1,30 @@
 """The status of pod groups: phase, conditions and counters, as the cycle and the pods give them."""
 
-from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 import msgspec
 
 from maar.core.controllers.differences import difference
 from maar.core.cycle.outcome import phase_at_rest
-from maar.core.model.plan import GroupOutcome, Plan
+from maar.core.model.plan import GroupOutcome
 from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupStatus
+from maar.core.model.reasons import Reason
 from maar.core.model.writes import SetStatus
 from maar.core.tables.rows import GroupRow
-from maar.core.tables.tables import Tables
 
 
-def group_writes(
-    tables: Tables, groups: Mapping[str, PodGroup], plan: Plan, changed: Iterable[str], now: datetime
-) -> list[SetStatus]:
-    """What to write about the groups that the plan speaks of, and about others whose pods have changed."""
-    writes = []
-    for key in dict.fromkeys((*plan.pod_groups, *changed)):
-        group, row = groups.get(key), tables.groups.get(key)
-        if group is None or row is None:
-            continue  # pods that wait for a group nobody has made, or one that is gone
-        status = group_status(group.status, row, plan.pod_groups.get(key), now.replace(microsecond=0))
-        if patch := difference(group.status, status):
-            writes.append(SetStatus(kind="PodGroup", key=key, status=patch))
-    return writes
+def group_write(
+    group: PodGroup, row: GroupRow, outcome: GroupOutcome | None, now: datetime
+) -> SetStatus | None:
+    """What to write about a group after a cycle; `outcome` is None where the cycle did not speak of it."""
+    status = group_status(group.status, row, outcome, now.replace(microsecond=0))
+    patch = difference(group.status, status)
+    return SetStatus(kind="PodGroup", key=group.key, status=patch) if patch else None
+
+
+def is_news(group: PodGroup, reason: Reason) -> bool:
+    """Whether a group is held for another reason than it was before."""
+    return all(one.reason != reason for one in group.status.conditions if one.type == "Unschedulable")
 
 
 def group_status(

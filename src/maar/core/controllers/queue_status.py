@@ -7,25 +7,19 @@ import msgspec
 
 from maar.core.controllers.differences import difference
 from maar.core.model.metadata import Condition
-from maar.core.model.plan import Plan, QueueStanding
-from maar.core.model.queue import QueueStatus
+from maar.core.model.plan import QueueStanding
+from maar.core.model.queue import Queue, QueueStatus
 from maar.core.model.writes import SetStatus
-from maar.core.tables.tables import Tables
 
 _OURS: Final = ("GuaranteeReduced", "SetAside")
 
 
-def queue_writes(tables: Tables, plan: Plan, now: datetime) -> list[SetStatus]:
-    """What to write about the queues whose shares have changed."""
-    writes = []
-    for name, standing in plan.queues.items():
-        row = tables.queues.get(name)
-        if row is None or not row.queue.metadata.uid:
-            continue  # implied by the tree, not an object of the cluster
-        old = row.queue.status
-        if patch := difference(old, _with_shares(old, standing, now.replace(microsecond=0))):
-            writes.append(SetStatus(kind="Queue", key=name, status=patch))
-    return writes
+def queue_write(queue: Queue, standing: QueueStanding, now: datetime) -> SetStatus | None:
+    """What to write about a queue whose shares have changed."""
+    if not queue.metadata.uid:
+        return None  # implied by the tree, not an object of the cluster
+    patch = difference(queue.status, _with_shares(queue.status, standing, now.replace(microsecond=0)))
+    return SetStatus(kind="Queue", key=queue.key, status=patch) if patch else None
 
 
 def _with_shares(old: QueueStatus, standing: QueueStanding, now: datetime) -> QueueStatus:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ulp
+from operator import truediv
 from typing import Final
 
 import numpy as np
@@ -16,6 +18,7 @@ from maar.core.tables.rows import Column, QueueRow
 from maar.core.tables.tables import Tables
 
 _PODS: Final = 2  # the row of the resource axis
+_ALMOST_NOTHING: Final = ulp(0.0)  # dividing any amount by it gives infinity, and 0 still 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +53,25 @@ class Books:
         self.held_below: list[Column] = _sums_below(self.tree, held).T.tolist()
         self.weight = [row.queue.spec.weight for row in self.rows]
         # Where nobody has a guarantee of a resource, what is held is what is used, all the way up.
-        self._is_reserved = [bool(row.any()) for row in self.shares.guarantee]
+        self._reserved = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
+        self._lines: dict[int, list[Column]] = {}
+        self._wholes: dict[int, list[float]] = {}
 
     def use(self, leaf: int, needs: Needs, sign: int) -> None:
         """Let a leaf and all above it use more, or less."""
-        for queue in self.paths[leaf]:
-            column = self.used[queue]
+        line = self._lines.get(leaf)
+        if line is None:
+            line = self._lines[leaf] = [self.used[queue] for queue in (*self.paths[leaf], 0)]
+        for column in line:
             for resource, amount in needs:
                 column[resource] += sign * amount
-        root = self.used[0]
-        for resource, amount in needs:
-            root[resource] += sign * amount
-            if self._is_reserved[resource]:
+        for resource, _ in needs if self._reserved else ():
+            if resource in self._reserved:
                 self._hold(leaf, resource)
+
+    def reserves(self, needs: Needs) -> bool:
+        """Whether anybody has a guarantee of something that is wanted."""
+        return bool(self._reserved) and any(resource in self._reserved for resource, _ in needs)
 
     def _hold(self, leaf: int, resource: int) -> None:
         queue, now = leaf, max(self.used[leaf][resource], self.guarantee[leaf][resource])
@@ -90,7 +99,7 @@ class Books:
         their parent's real capability.
         """
         for resource, amount in needs:
-            if not self._is_reserved[resource]:
+            if resource not in self._reserved:
                 room = self.real[0][resource] - self.used[0][resource]
                 if amount > room:
                     return Short(0, resource, amount, max(0, room))
@@ -116,7 +125,7 @@ class Books:
         """
         broken = []
         for resource, amount in needs:
-            if not self._is_reserved[resource]:
+            if resource not in self._reserved:
                 if amount > self.real[0][resource] - self.used[0][resource]:
                     broken.append(resource)
                 continue
@@ -133,25 +142,31 @@ class Books:
 
     def share(self, queue: int, used: Column | None = None, resources: Sequence[int] | None = None) -> float:
         """Used of deserved on the resource where that is largest."""
-        largest, deserved = 0.0, self.deserved[queue]
-        column = self.used[queue] if used is None else used
-        for resource in range(len(column)) if resources is None else resources:
-            amount = column[resource]
-            if amount > 0:
-                if not deserved[resource]:
-                    return float("inf")
-                largest = max(largest, amount / deserved[resource])
-        return largest
+        column, whole = self.used[queue] if used is None else used, divisors(self.deserved[queue])
+        if resources is None:
+            return largest_part(column, whole)
+        return max((column[resource] / whole[resource] for resource in resources), default=0.0)
 
-    def dominant(self, used: Sequence[int], weight: int = 1) -> float:
+    def dominant(self, used: Column, weight: int = 1) -> float:
         """Used of the cluster's total on the resource where that is largest, per weight."""
-        largest = 0.0
-        for resource, amount in enumerate(used):
-            if amount > 0:
-                if self.total[resource] <= 0:
-                    return float("inf")
-                largest = max(largest, amount / (self.total[resource] * weight))
-        return largest
+        return largest_part(used, self.whole(weight))
+
+    def whole(self, weight: int = 1) -> list[float]:
+        """The cluster's total, as many times as a weight, for `largest_part`."""
+        whole = self._wholes.get(weight)
+        if whole is None:
+            whole = self._wholes[weight] = divisors(self.total, weight)
+        return whole
+
+
+def divisors(whole: Column, weight: int = 1) -> list[float]:
+    """A whole to take parts of: of nothing no use is no part, and any use is infinitely much."""
+    return [amount * weight or _ALMOST_NOTHING for amount in whole]
+
+
+def largest_part(used: Column, whole: Sequence[float]) -> float:
+    """Used of the whole, on the resource where that is largest."""
+    return max(map(truediv, used, whole))
 
 
 def _total(tables: Tables) -> Column:

@@ -1,13 +1,15 @@
 """Whose turn it is: the neediest queue, its neediest namespace, its best job, after every turn anew.
 
 Heaps are nested as the order is: queues under their parent, namespaces under their leaf, jobs under their
-namespace. A turn changes the keys on its own path only, so the next one costs a few heap operations.
+namespace. A turn changes the keys on its own path only, and they stand at the top of their heaps.
 """
 
-from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush, heapreplace
 from typing import Generic, Literal, TypeVar
 
+from maar.core.cycle.books import divisors, largest_part
 from maar.core.cycle.state import GroupState, State
 from maar.core.policy.opinions import GroupView
 
@@ -19,15 +21,21 @@ Phase = Literal["fair", "lent"]
 class LazyHeap(Generic[ItemT]):
     """A heap whose items may change their key or leave at any time; keys never tie."""
 
-    def __init__(self) -> None:
-        self._heap: list[tuple[Key, ItemT]] = []
-        self._keys: dict[ItemT, Key] = {}
+    def __init__(self, items: Iterable[tuple[Key, ItemT]] = ()) -> None:
+        self._heap = sorted(items, key=lambda entry: entry[0])  # what is sorted is a heap
+        self._keys: dict[ItemT, Key] = {item: key for key, item in self._heap}
 
     def put(self, item: ItemT, key: Key) -> None:
         """Add an item, or give it another key."""
-        if self._keys.get(item) != key:
-            self._keys[item] = key
-            heappush(self._heap, (key, item))
+        known = self._keys.get(item)
+        if known == key:
+            return
+        self._keys[item] = key
+        heap = self._heap
+        if known is not None and heap[0][0] is known:
+            heapreplace(heap, (key, item))
+        else:
+            heappush(heap, (key, item))
 
     def drop(self, item: ItemT) -> None:
         """Let an item leave."""
@@ -35,11 +43,12 @@ class LazyHeap(Generic[ItemT]):
 
     def first(self) -> ItemT | None:
         """The item with the smallest key."""
-        while self._heap:
-            key, item = self._heap[0]
-            if self._keys.get(item) is key:
+        heap, keys = self._heap, self._keys
+        while heap:
+            key, item = heap[0]
+            if keys.get(item) is key:
                 return item
-            heappop(self._heap)
+            heappop(heap)
         return None
 
     def first_key(self) -> Key | None:
@@ -49,126 +58,135 @@ class LazyHeap(Generic[ItemT]):
     def __len__(self) -> int:
         return len(self._keys)
 
+    def __iter__(self) -> Iterator[ItemT]:
+        return iter(self._keys)
+
     def __contains__(self, item: ItemT) -> bool:
         return item in self._keys
 
 
-class _Namespace:
-    """The jobs of a namespace in a leaf, best first, and the oldest of them."""
+class _Branch:
+    """A queue or a namespace with work: who waits below it, and its key among its siblings."""
 
-    def __init__(self) -> None:
-        self.jobs: LazyHeap[str] = LazyHeap()
-        self.ages: list[tuple[float, str]] = []  # of all its groups, the oldest last
+    __slots__ = ("above", "below", "key")
 
-    def oldest(self) -> float | None:
-        """When the oldest group that still waits was made."""
-        while self.ages and self.ages[-1][1] not in self.jobs:
-            self.ages.pop()
-        return self.ages[-1][0] if self.ages else None
+    def __init__(self, above: "_Branch | None", key: Callable[[], Key]) -> None:
+        self.above, self.key = above, key
+        self.below: LazyHeap[_Branch | GroupState] = LazyHeap()
+
+    def settle(self) -> None:
+        """Stand where it belongs among its siblings, and let those above do so."""
+        branch, above = self, self.above
+        while above is not None:
+            if branch.below:
+                above.below.put(branch, branch.key())
+            else:
+                above.below.drop(branch)
+            branch, above = above, above.above
+
+
+class _Namespace(_Branch):
+    """A namespace of a leaf: its jobs, and when the oldest of them were made."""
+
+    __slots__ = ("_times", "_waiting")
+
+    def __init__(self, above: _Branch, share: Callable[[], float], name: str) -> None:
+        super().__init__(above, lambda: (share(), self._times[-1], name))
+        self._waiting: Counter[float] = Counter()  # jobs by when they were made
+        self._times: list[float] = []  # the oldest last
+
+    def fill(self, jobs: list[tuple[Key, GroupState]]) -> None:
+        """Let jobs wait."""
+        self.below = LazyHeap(jobs)
+        self._waiting.update(group.row.created for _, group in jobs)
+        self._times = sorted(self._waiting, reverse=True)
+
+    def drop(self, group: GroupState) -> None:
+        """Let a job leave."""
+        if group in self.below:
+            self.below.drop(group)
+            self._waiting[group.row.created] -= 1
+            while self._times and not self._waiting[self._times[-1]]:
+                self._times.pop()
 
 
 class Turns:
     """The order of turns among groups that wait."""
 
     def __init__(self, state: State, phase: Phase, groups: Iterable[GroupState]) -> None:
-        self.state, self.phase = state, phase
-        self._groups: dict[str, GroupState] = {}
-        self._queues: dict[int, LazyHeap[int]] = {}  # children with work, by parent
-        self._leaves: dict[int, LazyHeap[str]] = {}  # namespaces with work, by leaf
-        self._namespaces: dict[tuple[int, str], _Namespace] = {}
+        self.state = state
         self._job_key = job_key(state)
         self._queue_key = _queue_key(state, phase)
-        asks = state.configuration.asks
-        self._by_namespace = asks("drf", "enableJobOrder")
+        self._by_share = state.configuration.asks("drf", "enableJobOrder")
+        self._root = _Branch(None, tuple)
+        self._queues: dict[int, _Branch] = {0: self._root}
+        self._namespaces: dict[tuple[int, str], _Namespace] = {}
+        jobs: dict[tuple[int, str], list[tuple[Key, GroupState]]] = {}
         for group in groups:
-            self._put(group)
-            one = self._namespaces[group.leaf, group.row.namespace]
-            one.ages.append((group.row.created, group.row.key))
-        for (leaf, namespace), one in self._namespaces.items():
-            one.ages.sort(reverse=True)
-            self._put_namespace(leaf, namespace)
-        for leaf in self._leaves:
-            self._put_path(leaf)
+            jobs.setdefault((group.leaf, group.row.namespace), []).append((self._job_key(group), group))
+        for (leaf, name), waiting in jobs.items():
+            namespace = self._namespaces[leaf, name] = self._namespace(leaf, name)
+            namespace.fill(waiting)
+            namespace.settle()
 
     def next(self) -> GroupState | None:
         """The group whose turn it is; None when nobody is left."""
-        queue = 0
-        while queue in self._queues or queue == 0:
-            child = self._queues[queue].first() if queue in self._queues else None
-            if child is None:
-                return None
-            queue = child
-        namespace = self._leaves[queue].first()
-        job = self._namespaces[queue, namespace].jobs.first() if namespace is not None else None
-        return self._groups[job] if job is not None else None
+        first = self._root.below.first()
+        while isinstance(first, _Branch):
+            first = first.below.first()
+        return first
 
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
-        self._put(group)
-        self.refresh(group.leaf, group.row.namespace)
+        namespace = self._namespaces[group.leaf, group.row.namespace]
+        namespace.below.put(group, self._job_key(group))
+        namespace.settle()
 
     def done(self, group: GroupState) -> None:
         """A group waits no longer, or cannot be helped for now."""
-        one = self._namespaces[group.leaf, group.row.namespace]
-        one.jobs.drop(group.row.key)
-        self.refresh(group.leaf, group.row.namespace)
+        namespace = self._namespaces[group.leaf, group.row.namespace]
+        namespace.drop(group)
+        namespace.settle()
 
     def stop(self, leaf: int) -> list[GroupState]:
         """Nobody in a leaf gets another turn; say who is left behind."""
-        left = [group for group in self._groups.values() if group.leaf == leaf and self._waits(group)]
+        left = [
+            group
+            for (queue, _), namespace in self._namespaces.items()
+            if queue == leaf
+            for group in namespace.below
+            if isinstance(group, GroupState)
+        ]
         for group in left:
             self.done(group)
         return left
 
-    def refresh(self, leaf: int, namespace: str) -> None:
-        """What a namespace of a leaf uses has changed."""
-        if leaf in self._leaves:
-            self._put_namespace(leaf, namespace)
-            self._put_path(leaf)
-
     def refresh_group(self, group: GroupState) -> None:
-        """What a group uses has changed in somebody else's turn."""
-        if group.row.key in self._groups and self._waits(group):
-            self._put(group)
-        self.refresh(group.leaf, group.row.namespace)
+        """What a group uses, and its namespace and queue with it, has changed in somebody else's turn."""
+        namespace = self._namespaces.get((group.leaf, group.row.namespace))
+        if namespace is not None and group in namespace.below:
+            self.again(group)
+        elif namespace is not None:
+            namespace.settle()
+        elif group.leaf in self._queues:
+            self._queues[group.leaf].settle()
 
-    def _waits(self, group: GroupState) -> bool:
-        one = self._namespaces.get((group.leaf, group.row.namespace))
-        return one is not None and group.row.key in one.jobs
+    def _namespace(self, leaf: int, name: str) -> _Namespace:
+        state, by_share = self.state, self._by_share
+        used, whole = state.namespace_used(leaf, name), state.namespace_whole(name)
+        return _Namespace(self._queue(leaf), lambda: largest_part(used, whole) if by_share else 0.0, name)
 
-    def _put(self, group: GroupState) -> None:
-        row = group.row
-        self._groups[row.key] = group
-        self._leaves.setdefault(group.leaf, LazyHeap())
-        one = self._namespaces.get((group.leaf, row.namespace))
-        if one is None:
-            one = self._namespaces[group.leaf, row.namespace] = _Namespace()
-        one.jobs.put(row.key, self._job_key(group))
-
-    def _put_namespace(self, leaf: int, namespace: str) -> None:
-        one = self._namespaces.get((leaf, namespace))
-        oldest = one.oldest() if one is not None else None
-        if oldest is None:
-            self._leaves[leaf].drop(namespace)
-            return
-        share = self.state.namespace_share(leaf, namespace) if self._by_namespace else 0.0
-        self._leaves[leaf].put(namespace, (share, oldest, namespace))
-
-    def _put_path(self, leaf: int) -> None:
-        """Let every queue from a leaf upwards stand where it belongs among its siblings."""
-        books, has_work = self.state.books, len(self._leaves[leaf]) > 0
-        for queue in books.paths[leaf]:
-            siblings = self._queues.setdefault(books.parent[queue], LazyHeap())
-            if has_work:
-                siblings.put(queue, self._queue_key(queue))
-            else:
-                siblings.drop(queue)
-            has_work = len(siblings) > 0
+    def _queue(self, queue: int) -> _Branch:
+        branch = self._queues.get(queue)
+        if branch is None:
+            above = self._queue(self.state.books.parent[queue])
+            branch = self._queues[queue] = _Branch(above, self._queue_key(queue))
+        return branch
 
 
 def job_key(state: State) -> Callable[[GroupState], Key]:
     """The order of jobs: third parties' keys, priority, not ready first, smallest share, age."""
-    configuration, books = state.configuration, state.books
+    configuration, total = state.configuration, state.books.whole()
     by_priority = configuration.asks("priority", "enableJobOrder")
     by_readiness = configuration.asks("gang", "enableJobOrder")
     by_share = configuration.asks("drf", "enableJobOrder")
@@ -176,35 +194,31 @@ def job_key(state: State) -> Callable[[GroupState], Key]:
 
     def key(group: GroupState) -> Key:
         row = group.row
-        first: Key = ()
-        if others:
-            view = GroupView(row.key, row.namespace, row.queue_name, row.priority, row.created)
-            first = tuple(order(view) for order in others)
-        return (
-            *first,
+        own = (
             -row.priority if by_priority else 0,
             group.is_ready if by_readiness else False,
-            books.dominant(group.used) if by_share else 0.0,
+            largest_part(group.used, total) if by_share else 0.0,
             row.created,
             row.key,
         )
+        if not others:
+            return own
+        view = GroupView(row.key, row.namespace, row.queue_name, row.priority, row.created)
+        return (*(order(view) for order in others), *own)
 
     return key
 
 
-def _queue_key(state: State, phase: Phase) -> Callable[[int], Key]:
+def _queue_key(state: State, phase: Phase) -> Callable[[int], Callable[[], Key]]:
     """The order of siblings: priority, then the smallest share (or use per weight, to borrow), then age."""
-    books, rows = state.books, state.books.rows
-    asked = state.configuration.asks("proportion", "enableQueueOrder")
-    ages = [claim.created for claim in books.tree.claims]
+    books, asked = state.books, state.configuration.asks("proportion", "enableQueueOrder")
 
-    def key(queue: int) -> Key:
-        row = rows[queue]
+    def key_of(queue: int) -> Callable[[], Key]:
+        row, age, used = books.rows[queue], books.tree.claims[queue].created, books.used[queue]
         if not asked:
-            return (0, 0.0, ages[queue], row.name)
-        need = (
-            books.share(queue) if phase == "fair" else books.dominant(books.used[queue], books.weight[queue])
-        )
-        return (-row.queue.spec.priority, need, ages[queue], row.name)
+            return lambda: (0, 0.0, age, row.name)
+        priority, name = -row.queue.spec.priority, row.name
+        whole = divisors(books.deserved[queue]) if phase == "fair" else books.whole(books.weight[queue])
+        return lambda: (priority, largest_part(used, whole), age, name)
 
-    return key
+    return key_of

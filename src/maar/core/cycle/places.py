@@ -27,7 +27,7 @@ class Places:
         self.tables, self.room, self.configuration = tables, room, configuration
         self._columns = NodeColumns.of(room.nodes)
         self.claims = Claims(tables, is_asked=configuration.predicates.volume_binding)
-        self._rankings: dict[tuple[Shape, When], Ranking] = {}
+        self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, Held | None] = {}
         self._neighbours = self._count_neighbours()
@@ -36,7 +36,7 @@ class Places:
 
     def best(self, pod: PodRow, when: When) -> int:
         """The node that a pod should go to, or NOWHERE."""
-        ranking = self._ranking(pod.shape, when)
+        ranking = self._rankings[when].get(pod.shape) or self._rank(pod.shape, when)
         neighbours = self._mind_neighbours(pod)
         if neighbours is None and not self._filters and not self._scores:
             promised = self.tables.nodes.get(pod.nominated) if pod.nominated else None
@@ -69,11 +69,11 @@ class Places:
         """Whether more than room decides where the pod can go; another of its shape may fare better."""
         return self._mind_neighbours(pod) is not None
 
-    def never(self, pod: PodRow) -> Held | None:
-        """Say so where claims hold the pod, or no node could hold it even if it were empty."""
-        if pod.shape not in self._never:
-            self._never[pod.shape] = self.claims.hold(pod.shape) or self._cannot_ever(pod.shape)
-        return self._never[pod.shape]
+    def never(self, shape: Shape) -> Held | None:
+        """Say so where claims hold a pod, or no node could hold it even if it were empty."""
+        if shape not in self._never:
+            self._never[shape] = self.claims.hold(shape) or self._cannot_ever(shape)
+        return self._never[shape]
 
     def _cannot_ever(self, shape: Shape) -> Held | None:
         mask, (allocatable, _, _) = self.mask(shape), self.room.columns()
@@ -127,12 +127,9 @@ class Places:
         mask = static_mask(shape, self._columns, self.configuration.predicates)
         return self.claims.narrow(mask, shape, self._columns) if shape.claims else mask
 
-    def _ranking(self, shape: Shape, when: When) -> Ranking:
-        ranking = self._rankings.get((shape, when))
-        if ranking is None:
-            preference = self._preference(shape)
-            ranking = Ranking(shape, self.room, when, self._usage, self.mask(shape), preference)
-            self._rankings[shape, when] = ranking
+    def _rank(self, shape: Shape, when: When) -> Ranking:
+        ranking = Ranking(shape, self.room, when, self._usage, self.mask(shape), self._preference(shape))
+        self._rankings[when][shape] = ranking
         return ranking
 
     def _preference(self, shape: Shape) -> Floats:

@@ -21,6 +21,7 @@ class Room:
 
     def __init__(self, nodes: list[NodeRow], resources: int) -> None:
         self.nodes, self._resources = nodes, resources
+        self.allocatable = [node.allocatable for node in nodes]
         self.now = [node.now for node in nodes]
         self.later = [node.later for node in nodes]
         self.changes: list[int] = []  # nodes whose room has changed, in order
@@ -41,7 +42,7 @@ class Room:
 
     def fits(self, node: int, needs: Needs, when: When) -> bool:
         """Whether a node has what a pod needs."""
-        allocatable, now, later = self.nodes[node].allocatable, self.now[node], self.later[node]
+        allocatable, now, later = self.allocatable[node], self.now[node], self.later[node]
         for resource, amount in needs:
             held = later[resource]
             if when == "now" and now[resource] > held:
@@ -53,9 +54,8 @@ class Room:
     def columns(self) -> tuple[Ints, Ints, Ints]:
         """All nodes at once: allocatable, held now and held later. [R, N] each"""
         if self._columns is None:
-            allocatable = [node.allocatable for node in self.nodes]
             self._columns = (
-                _matrix(allocatable, self._resources),
+                _matrix(self.allocatable, self._resources),
                 _matrix(self.now, self._resources),
                 _matrix(self.later, self._resources),
             )

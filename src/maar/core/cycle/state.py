@@ -7,9 +7,9 @@ be undone; the tables themselves are never changed.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from maar.core.cycle.books import Books
+from maar.core.cycle.books import Books, largest_part
 from maar.core.cycle.places import Places
 from maar.core.cycle.protection import Budgets
 from maar.core.cycle.room import Room
@@ -22,7 +22,7 @@ from maar.core.tables.counting import ADMITTED_PHASES, add_needs, is_waiting
 from maar.core.tables.rows import Column, GroupRow, PodRow
 from maar.core.tables.tables import Tables
 
-Step = Literal["bind", "promise", "evict", "together"]
+Step = Literal["bind", "promise", "evict"]
 
 
 @dataclass(slots=True, eq=False)
@@ -66,14 +66,6 @@ class Eviction:
     action: EvictingAction
 
 
-class Together(NamedTuple):
-    """Equal pods of one group and their nodes."""
-
-    group: GroupState
-    pods: Sequence[PodRow]
-    nodes: Sequence[int]
-
-
 @dataclass(slots=True)
 class Trial:
     """A point to go back to."""
@@ -102,8 +94,9 @@ class State:
         self.evictions: list[Eviction] = []
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
         self._groups: dict[str, GroupState] = {}
+        self._waiting: list[GroupState] | None = None
         self._namespaces: dict[tuple[int, str], Column] = {}
-        self._steps: list[tuple[Step, PodRow | Together, int]] = []
+        self._steps: list[tuple[Step, PodRow, int]] = []
         for group in tables.waiting.values():
             for pod in group.pods.values():
                 if pod.counted is not None and not pod.counted.is_now:
@@ -119,8 +112,11 @@ class State:
         return state
 
     def waiting(self) -> list[GroupState]:
-        """The groups of leaf queues that have pods without a place."""
-        return [self.group(row) for row in self.tables.waiting.values() if row.leaf is not None]
+        """The groups of leaf queues that had pods without a place when the cycle began."""
+        if self._waiting is None:
+            rows = self.tables.waiting.values()
+            self._waiting = [self.group(row) for row in rows if row.leaf is not None]
+        return self._waiting
 
     def touched(self) -> list[GroupState]:
         """All groups that the cycle has looked at."""
@@ -170,8 +166,11 @@ class State:
 
     def namespace_share(self, leaf: int, namespace: str) -> float:
         """The dominant share of the cluster that a namespace uses in this leaf, per weight."""
-        weight = self.tables.namespace_weights.get(namespace, 1)
-        return self.books.dominant(self.namespace_used(leaf, namespace), weight)
+        return largest_part(self.namespace_used(leaf, namespace), self.namespace_whole(namespace))
+
+    def namespace_whole(self, namespace: str) -> Sequence[float]:
+        """What the use of a namespace is a part of: the cluster's total, as many times as its weight."""
+        return self.books.whole(self.tables.namespace_weights.get(namespace, 1))
 
     # --- deciding
 
@@ -179,11 +178,18 @@ class State:
         """Put a pod on a node now."""
         self._do("bind", pod, node)
 
-    def bind_together(self, group: GroupState, pods: Sequence[PodRow], nodes: Sequence[int]) -> None:
-        """Put equal pods of one group on nodes whose room has been taken for them already."""
-        together = Together(group, pods, nodes)
-        self._steps.append(("together", together, len(pods)))
-        self._turn_together(together, 1)
+    def bind_together(
+        self, group: GroupState, pods: Sequence[PodRow], nodes: Sequence[int], needs: Needs
+    ) -> None:
+        """Put pods of one group, with what they need together, on nodes whose room has been taken for them.
+
+        This is for good: it is no step of a trial.
+        """
+        for pod, node in zip(pods, nodes, strict=True):
+            self.bound[pod.key] = pod, node
+            self.places.moved(pod, node, 1)
+            self._place(group, pod, 1)
+        self._use(group, needs, 1)
 
     def promise(self, pod: PodRow, node: int) -> None:
         """Promise a pod the room that is being freed on a node."""
@@ -229,11 +235,7 @@ class State:
     def undo_to(self, start: int) -> None:
         """Undo all steps after the first `start`."""
         while len(self._steps) > start:
-            step, pod, node = self._steps.pop()
-            if isinstance(pod, Together):
-                self._turn_together(pod, -1)
-            else:
-                self._turn(step, pod, node, -1)
+            self._turn(*self._steps.pop(), -1)
 
     def _do(self, step: Step, pod: PodRow, node: int) -> None:
         self._steps.append((step, pod, node))
@@ -256,24 +258,6 @@ class State:
         if pod.group is not None:
             self._place(self.group(pod.group), pod, sign)
 
-    def _turn_together(self, together: Together, sign: int) -> None:
-        """Count pods of one group at once; taking the step back gives their room back too."""
-        group, pods, nodes = together.group, together.pods, together.nodes
-        needs = pods[0].shape.needs
-        for pod, node in zip(pods, nodes, strict=True):
-            if sign > 0:
-                self.bound[pod.key] = pod, node
-            else:
-                del self.bound[pod.key]
-                self.room.change(node, needs, -1, -1)
-            self.places.moved(pod, node, sign)
-            self._place(group, pod, sign)
-        if len(pods) > 1:
-            needs = tuple([(resource, amount * len(pods)) for resource, amount in needs])
-        self.books.use(group.leaf, needs, sign)
-        add_needs(self.namespace_used(group.leaf, group.row.namespace), needs, sign)
-        add_needs(group.used, needs, sign)
-
     def _turn_eviction(self, pod: PodRow, node: int, sign: int) -> None:
         if sign > 0:
             self.gone.add(pod.key)
@@ -289,10 +273,13 @@ class State:
 
     def _count(self, pod: PodRow, needs: Needs, sign: int) -> None:
         if pod.group is not None and pod.group.leaf is not None:
-            leaf = pod.group.leaf.index
-            self.books.use(leaf, needs, sign)
-            add_needs(self.namespace_used(leaf, pod.namespace), needs, sign)
-            add_needs(self.group(pod.group).used, needs, sign)
+            self._use(self.group(pod.group), needs, sign)
+
+    def _use(self, group: GroupState, needs: Needs, sign: int) -> None:
+        """Let a group, its namespace and its queue use more, or less."""
+        self.books.use(group.leaf, needs, sign)
+        add_needs(self.namespace_used(group.leaf, group.row.namespace), needs, sign)
+        add_needs(group.used, needs, sign)
 
     @staticmethod
     def _place(group: GroupState, pod: PodRow, sign: int) -> None:

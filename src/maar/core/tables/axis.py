@@ -13,6 +13,11 @@ _MOST_KNOWN: Final = 10_000  # requests whose needs are kept
 LARGEST_REQUEST: Final = 2**48  # more than any node has; a sum of many still fits in 64 bits
 
 
+def times(needs: Needs, count: int) -> Needs:
+    """What so many need together."""
+    return needs if count == 1 else tuple([(row, amount * count) for row, amount in needs])
+
+
 @dataclass
 class ResourceAxis:
     """Rows by resource name; it only ever grows."""

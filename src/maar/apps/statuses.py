@@ -1,0 +1,64 @@
+"""Status writes: one at a time for each object, differences only, never in the way of a decision."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from maar.core.model.kinds import from_json
+from maar.core.model.metadata import Object
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import Queue
+from maar.core.model.writes import SetStatus
+from maar.kube.api_server import ApiServer
+from maar.kube.outcome import Done, Outcome
+from maar.kube.paths import place_of
+from maar.kube.write import patch
+from maar.kube.writers import Writers
+
+Difference = Callable[[], SetStatus | None]  # between what is and what should be, when it is asked
+
+# A status that changes all the time is written only so often.
+LEAST_APART_S: Final = {"Queue": 1.0, "PodGroup": 0.0}
+_KINDS: Final[dict[str, type[Queue] | type[PodGroup]]] = {"Queue": Queue, "PodGroup": PodGroup}
+
+
+@dataclass(eq=False)
+class Statuses:
+    """Writes what is different, once the write before has been answered and enough time has passed."""
+
+    server: ApiServer
+    writers: Writers
+    written: Callable[[Object], None]  # hears of objects as the server has them after a write
+    _wanted: dict[tuple[str, str], Difference] = field(default_factory=dict)
+    _busy: set[tuple[str, str]] = field(default_factory=set)
+
+    def want(self, kind: str, key: str, difference: Difference) -> None:
+        """Have a status written as `difference` says when its turn comes; what was wanted before is off."""
+        self._wanted[kind, key] = difference
+        if (kind, key) not in self._busy:
+            self._begin((kind, key))
+
+    def _begin(self, place: tuple[str, str]) -> None:
+        write = self._wanted.pop(place)()
+        if write is not None:
+            self._busy.add(place)
+            self.writers.submit(place, partial(self._write, write), partial(self._done, place))
+
+    async def _write(self, write: SetStatus) -> Outcome:
+        kind = _KINDS[write.kind]
+        place, document = place_of(kind), {"status": write.status}
+        if kind is PodGroup:  # as in Volcano, their status is no part of its own
+            return await patch(self.server, place, write.key, document)
+        return await patch(self.server, place, write.key, document, subresource="status")
+
+    def _done(self, place: tuple[str, str], outcome: Outcome) -> None:
+        if isinstance(outcome, Done):
+            self.written(from_json(_KINDS[place[0]], outcome.body))
+        asyncio.get_running_loop().call_later(LEAST_APART_S[place[0]], self._free, place)
+
+    def _free(self, place: tuple[str, str]) -> None:
+        self._busy.discard(place)
+        if place in self._wanted:
+            self._begin(place)

@@ -1,0 +1,212 @@
+"""What rules need to know of the cluster, kept event by event so that a look-up costs next to nothing."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from maar.core.admission.reservations import Reservations
+from maar.core.admission.total import Total
+from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.job import Job
+from maar.core.model.metadata import Metadata
+from maar.core.model.namespace import Namespace
+from maar.core.model.node import Node
+from maar.core.model.pod import QUEUE_ANNOTATION, Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import DEFAULT, ROOT, Queue
+
+NAME_LABEL: Final = "kubernetes.io/metadata.name"  # which every namespace has
+
+_DONE: Final = ("Completed", "Terminated", "Failed")  # an aborted job may be resumed
+
+
+class KnownJob(NamedTuple):
+    """What admission remembers of a job."""
+
+    uid: str
+    queue: str
+
+
+class KnownCluster:
+    """Queues with their tree, pod groups, jobs, namespaces and the cluster's total.
+
+    Pods are optional: they only take what other schedulers hold out of the total.
+    """
+
+    def __init__(self, scheduler_names: Collection[str] = ("volcano",)) -> None:
+        self.total = Total(scheduler_names)
+        self._queues: dict[str, Queue] = {}
+        self._children: dict[str, dict[str, None]] = {}
+        self._groups: dict[str, str] = {}  # the queue of every pod group
+        self._jobs: dict[str, KnownJob] = {}
+        self._work: dict[str, dict[str, None]] = {}  # unfinished pod groups and jobs by queue
+        self._namespaces: dict[str, Namespace] = {}
+        self.reservations = Reservations(self._queues, self._children, self.total)
+        for name in (ROOT, DEFAULT):
+            self._put_queue(_implied(name))
+
+    # --- events
+
+    def feed(self, events: Iterable[Event]) -> None:
+        """Learn what has happened."""
+        for event in events:
+            match event:
+                case Appeared(object=Queue() as queue):
+                    self._put_queue(queue)
+                case Appeared(object=PodGroup() as group):
+                    self._put_group(group)
+                case Appeared(object=Job() as job):
+                    self._put_job(job)
+                case Appeared(object=Namespace() as namespace):
+                    self._namespaces[namespace.key] = namespace
+                case Appeared(object=Node() as node):
+                    self.total.put_node(node)
+                case Appeared(object=Pod() as pod):
+                    self.total.put_pod(pod)
+                case Vanished(kind=kind, key=key):
+                    self._vanish(kind, key)
+
+    def _vanish(self, kind: str, key: str) -> None:
+        match kind:
+            case "Queue":
+                self._remove_queue(key)
+                if key in (ROOT, DEFAULT):
+                    self._put_queue(_implied(key))  # which exist always
+            case "PodGroup":
+                self._leave(self._groups.pop(key, None), f"pod group {key}")
+            case "Job":
+                job = self._jobs.pop(key, None)
+                self._leave(job and job.queue, f"job {key}")
+            case "Namespace":
+                self._namespaces.pop(key, None)
+            case "Node":
+                self.total.remove_node(key)
+            case "Pod":
+                self.total.remove_pod(key)
+
+    def _put_queue(self, queue: Queue) -> None:
+        name = queue.metadata.name
+        old = self._queues.get(name)
+        if old is not None and old.spec == queue.spec:
+            self._queues[name] = queue  # a status: nothing that is added up has changed
+            return
+        self._remove_queue(name)
+        self._queues[name] = queue
+        if name != ROOT:
+            self._children.setdefault(queue.parent, {})[name] = None
+        self.reservations.forget(self._names_above(name))
+
+    def _remove_queue(self, name: str) -> None:
+        if name not in self._queues:
+            return
+        self.reservations.forget(self._names_above(name))
+        queue = self._queues.pop(name)
+        if name != ROOT:
+            siblings = self._children[queue.parent]
+            del siblings[name]
+            if not siblings:
+                del self._children[queue.parent]
+
+    def _put_group(self, group: PodGroup) -> None:
+        words = f"pod group {group.key}"
+        self._leave(self._groups.get(group.key), words)
+        self._groups[group.key] = group.spec.queue
+        if group.status.phase != "Completed":
+            self._work.setdefault(group.spec.queue, {})[words] = None
+
+    def _put_job(self, job: Job) -> None:
+        words, known = f"job {job.key}", self._jobs.get(job.key)
+        self._leave(known and known.queue, words)
+        self._jobs[job.key] = KnownJob(job.metadata.uid, job.spec.queue)
+        if job.status.state.phase not in _DONE:
+            self._work.setdefault(job.spec.queue, {})[words] = None
+
+    def _leave(self, queue: str | None, words: str) -> None:
+        work = self._work.get(queue or "", {})
+        work.pop(words, None)
+        if queue and not work:
+            self._work.pop(queue, None)
+
+    # --- look-ups
+
+    def queue(self, name: str) -> Queue | None:
+        """A queue by name; `root` and `default` are always there."""
+        return self._queues.get(name)
+
+    def children(self, name: str) -> Collection[str]:
+        """The queues that name this one as their parent, whether or not it exists."""
+        return self._children.get(name, {})
+
+    def above(self, queue: Queue) -> Iterator[Queue]:
+        """The queues above one, known or not, nearest first; the last is the root unless the way is broken."""
+        seen = {queue.metadata.name}
+        while queue.metadata.name != ROOT and queue.parent not in seen:
+            seen.add(queue.parent)
+            parent = self._queues.get(queue.parent)
+            if parent is None:
+                return
+            yield parent
+            queue = parent
+
+    def is_below(self, queue: Queue, name: str) -> bool:
+        """Whether a queue hangs, over however many others, on the one of this name."""
+        return any(one.metadata.name == name for one in self.above(queue))
+
+    def leaves(self, name: str, most: int) -> list[str]:
+        """Some of the leaves below a queue, the nearest first."""
+        found: list[str] = []
+        seen = {name}
+        todo = [name]
+        for queue in todo:
+            new = [child for child in self.children(queue) if child not in seen]
+            seen.update(new)
+            todo += new
+            found += [child for child in new if not self.children(child)]
+            if len(found) >= most:
+                break
+        return found[:most]
+
+    def height(self, name: str, most: int) -> int:
+        """How many levels hang below a queue, counted as far as `most`."""
+        level, seen, height = [name], {name}, 0
+        while height < most:
+            level = [child for queue in level for child in self.children(queue) if child not in seen]
+            if not level:
+                break
+            seen.update(level)
+            height += 1
+        return height
+
+    def work(self, queue: str) -> Collection[str]:
+        """The unfinished pod groups and jobs of a queue, by kind and key."""
+        return self._work.get(queue, {})
+
+    def has_group(self, key: str) -> bool:
+        """Whether there is a pod group of this key."""
+        return key in self._groups
+
+    def job(self, key: str) -> KnownJob | None:
+        """A job by its key."""
+        return self._jobs.get(key)
+
+    def labels(self, namespace: str) -> Mapping[str, str]:
+        """The labels of a namespace; its name is one, even of a namespace that is not known yet."""
+        known = self._namespaces.get(namespace)
+        return {NAME_LABEL: namespace, **(known.metadata.labels if known else {})}
+
+    def queue_of(self, namespace: str) -> str:
+        """The queue that a namespace is annotated with; empty where there is none."""
+        known = self._namespaces.get(namespace)
+        return known.metadata.annotations.get(QUEUE_ANNOTATION, "") if known else ""
+
+    def _names_above(self, name: str) -> Iterator[str]:
+        """The names on the way up, a missing parent's too: what hangs on it may be asked about."""
+        queue = self._queues[name]
+        for parent in self.above(queue):
+            yield parent.metadata.name
+            queue = parent
+        if queue.metadata.name != ROOT:
+            yield queue.parent
+
+
+def _implied(name: str) -> Queue:
+    return Queue(metadata=Metadata(name=name))

@@ -1,0 +1,106 @@
+"""The mutating half: what people leave out is filled in, each default a rule of its own."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from maar.core.admission.case import Case
+from maar.core.admission.patch import setting
+from maar.core.admission.plain import at, list_at, map_at
+from maar.core.admission.request import CREATE, UPDATE, Json
+from maar.core.model.queue import DEFAULT, ROOT
+
+Default = Callable[[Case], Iterator[Json]]
+
+MOST_TASKS: Final = 256  # what the definition of jobs allows; more are refused, not filled in
+MAX_RETRY: Final = 3
+_MOST_PODS: Final = 2**31 - 1
+_UNSET: Final = (None, "")
+
+
+def queue_fields(case: Case) -> Iterator[Json]:
+    """A queue without them gets state Open, weight 1, reclaimable true and, below the root, parent root."""
+    wanted = {"weight": 1, "reclaimable": True}
+    for field, value in wanted.items():
+        if at(case.new, "spec", field) is None:
+            yield setting(value, "spec", field)
+    if at(case.new, "spec", "state") in _UNSET:
+        yield setting("Open", "spec", "state")
+    if at(case.new, "spec", "parent") in _UNSET and case.name != ROOT:
+        yield setting(ROOT, "spec", "parent")
+
+
+def work_queue(case: Case) -> Iterator[Json]:
+    """A job or pod group in no queue or in `default` gets its namespace's queue where it has one."""
+    asked = at(case.new, "spec", "queue")
+    if asked in (*_UNSET, DEFAULT) and case.owning_job() is None:
+        queue = case.known.queue_of(case.namespace) or DEFAULT
+        if queue != asked:
+            yield setting(queue, "spec", "queue")
+
+
+def job_fields(case: Case) -> Iterator[Json]:
+    """A job without them gets our scheduler's name, 3 retries and as its minimum that of its tasks together."""
+    if at(case.new, "spec", "schedulerName") in _UNSET:
+        yield setting(case.options.scheduler_names[0], "spec", "schedulerName")
+    if at(case.new, "spec", "maxRetry") is None:
+        yield setting(MAX_RETRY, "spec", "maxRetry")
+    if at(case.new, "spec", "minAvailable") is None:
+        least = [_number(task, "minAvailable", "replicas") for _, task in _tasks(case)]
+        yield setting(sum(least), "spec", "minAvailable")
+
+
+def task_fields(case: Case) -> Iterator[Json]:
+    """A task without them gets the name default<number>, all its replicas as its minimum, and 3 retries."""
+    for number, task in _tasks(case):
+        if at(task, "name") in _UNSET:
+            yield setting(f"default{number}", "spec", "tasks", number, "name")
+        if at(task, "minAvailable") is None:
+            yield setting(_number(task, "replicas"), "spec", "tasks", number, "minAvailable")
+        if at(task, "maxRetry") is None:
+            yield setting(MAX_RETRY, "spec", "tasks", number, "maxRetry")
+
+
+def host_network(case: Case) -> Iterator[Json]:
+    """A task on the host's network still resolves the cluster's names, unless it says otherwise."""
+    for number, task in _tasks(case):
+        spec = map_at(task, "template", "spec")
+        if spec.get("hostNetwork") is True and spec.get("dnsPolicy") in _UNSET:
+            here = ("spec", "tasks", number, "template", "spec", "dnsPolicy")
+            yield setting("ClusterFirstWithHostNet", *here)
+
+
+DEFAULTS: Final[Mapping[str, Mapping[str, Default]]] = {
+    "queues": {"queue-defaults": queue_fields},
+    "podgroups": {"podgroup-queue-default": work_queue},
+    "jobs": {
+        "job-queue-default": work_queue,
+        "job-defaults": job_fields,
+        "job-task-defaults": task_fields,
+        "job-host-network": host_network,
+    },
+}
+_OPERATIONS: Final = {"queues": (CREATE, UPDATE)}  # an update of work never chooses another queue for it
+
+
+def defaults(case: Case) -> tuple[Json, ...]:
+    """The operations that fill in what was left out; an object that cannot be read stays as it is."""
+    request, spec = case.request, at(case.new, "spec")
+    if request.subresource or request.operation not in _OPERATIONS.get(request.resource, (CREATE,)):
+        return ()
+    if not isinstance(request.new, dict) or not (spec is None or isinstance(spec, dict)):
+        return ()
+    settings = [one for rule in DEFAULTS.get(request.resource, {}).values() for one in rule(case)]
+    return (setting({}, "spec"), *settings) if spec is None and settings else tuple(settings)
+
+
+def _tasks(case: Case) -> list[tuple[int, dict[str, object]]]:
+    tasks = list_at(case.new, "spec", "tasks")
+    if len(tasks) > MOST_TASKS:
+        return []
+    return [(number, task) for number, task in enumerate(tasks) if isinstance(task, dict)]
+
+
+def _number(task: dict[str, object], *fields: str) -> int:
+    """The first of the fields that is set; what cannot be a number of pods counts as none."""
+    found = next((task[field] for field in fields if task.get(field) is not None), 0)
+    return found if type(found) is int and 0 <= found <= _MOST_PODS else 0

@@ -1,0 +1,78 @@
+"""What is asked of admission and what it answers: a request, the options, findings and the verdict."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Json = dict[str, object]
+
+CREATE: Final = "CREATE"
+UPDATE: Final = "UPDATE"
+DELETE: Final = "DELETE"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Somebody wants to write an object; `old` and `new` are whatever was sent, as parsed JSON."""
+
+    operation: str
+    resource: str  # as in the API's paths: queues, podgroups, jobs, pods, commands, resourcequotas
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    old: object = None
+    new: object = None
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What an administrator decides about admission."""
+
+    guarantee_over_total: Literal["refuse", "warn"] = "refuse"
+    child_capability: Literal["sum", "max"] = "sum"
+    max_queue_depth: int = 5  # levels below the root
+    scheduler_names: tuple[str, ...] = ("volcano",)
+    controllers_user: str = "system:serviceaccount:maar-system:maar-controllers"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a field: where, what stands there, and what to do about it."""
+
+    field: str
+    value: str
+    sentence: str  # reads on after the name of the field
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem with the rule that found it: a refusal, or a warning."""
+
+    rule: str
+    field: str
+    value: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"[{self.rule}] {self.field} {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the object may be stored, why not, what people should hear, and what is filled in."""
+
+    refusals: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    patch: tuple[Json, ...] = ()
+
+    @property
+    def allowed(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.refusals
+
+    @property
+    def message(self) -> str:
+        """The refusals, one to a line."""
+        return "\n".join(str(one) for one in self.refusals)

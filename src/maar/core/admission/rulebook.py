@@ -1,0 +1,74 @@
+"""The rules of one resource, and how they are asked: what cannot be read is not judged any further."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final, Generic, TypeVar
+
+from maar.core.admission.case import Case
+from maar.core.admission.plain import cut, shown, value_at
+from maar.core.admission.request import CREATE, DELETE, Finding, Problem, Verdict
+from maar.core.model.kinds import BadObjectError
+
+SubjectT = TypeVar("SubjectT")
+Rule = Callable[[SubjectT], Iterable[Problem]]
+
+_MOST_FINDINGS: Final = 20  # more than anybody reads
+_LONGEST_PROBLEM: Final = 200
+_LONGEST_FIELD: Final = 253
+_WHOLE: Final = "object"
+
+
+@dataclass(frozen=True)
+class Rulebook(Generic[SubjectT]):
+    """Rules by id, in the order in which people should hear of them; the docstring of each says what it asks."""
+
+    word: str  # what people call such an object
+    read: Callable[[Case], SubjectT]  # raises BadObjectError where it cannot
+    readable: Mapping[str, Rule[Case]] = field(default_factory=dict)  # asked first, on plain values
+    create: Mapping[str, Rule[SubjectT]] = field(default_factory=dict)
+    update: Mapping[str, Rule[SubjectT]] = field(default_factory=dict)
+    delete: Mapping[str, Rule[Case]] = field(default_factory=dict)
+    warnings: Mapping[str, Rule[SubjectT]] = field(default_factory=dict)
+    concerns: Callable[[Case], bool] = lambda _case: True
+
+    @property
+    def shape(self) -> str:
+        """The rule that an object is what the API says it is."""
+        return f"{self.word.replace(' ', '')}-shape"
+
+    def judge(self, case: Case) -> Verdict:
+        """Ask the rules; there are no warnings about what is refused."""
+        operation = case.request.operation
+        if not self.concerns(case):
+            return Verdict()
+        if operation == DELETE:
+            return Verdict(_found(self.delete, case))
+        if case.is_leaving or not case.has_new_spec:
+            return Verdict()
+        if unreadable := _found(self.readable, case):
+            return Verdict(unreadable)
+        try:
+            subject = self.read(case)
+        except BadObjectError as error:
+            return Verdict((self._unread(case, error),))
+        refusals = _found(self.create if operation == CREATE else self.update, subject)
+        return Verdict(refusals, () if refusals else _found(self.warnings, subject))
+
+    def _unread(self, case: Case, error: BadObjectError) -> Finding:
+        path = cut(error.path, _LONGEST_FIELD) or _WHOLE
+        top = path.split(".", 1)[0].split("[", 1)[0]
+        hint = f"kubectl explain {self.word.replace(' ', '')}{'' if path == _WHOLE else f'.{top}'}"
+        problem = cut(error.problem, _LONGEST_PROBLEM)
+        value = shown(value_at(case.new, error.path)) if error.path else shown(case.new)
+        return Finding(self.shape, path, value, f"cannot be read: {problem}; {hint} says what belongs there")
+
+
+def _found(rules: Mapping[str, Rule[SubjectT]], subject: SubjectT) -> tuple[Finding, ...]:
+    return tuple(islice(_all(rules, subject), _MOST_FINDINGS))
+
+
+def _all(rules: Mapping[str, Rule[SubjectT]], subject: SubjectT) -> Iterator[Finding]:
+    for name, rule in rules.items():
+        for problem in rule(subject):
+            yield Finding(name, problem.field, problem.value, problem.sentence)

@@ -1,0 +1,131 @@
+"""One turn of a group: the pods that make it ready, or one more, get their nodes together or not at all."""
+
+from collections.abc import Sequence
+
+from maar.core.cycle.limits import Limit
+from maar.core.cycle.room import NOWHERE
+from maar.core.cycle.state import GroupState, State
+from maar.core.model.reasons import Held, Reason
+from maar.core.tables.axis import times
+from maar.core.tables.rows import PodRow
+from maar.core.tables.shapes import Shape
+
+
+class Placing:
+    """How turns are played in one phase, in which room is only taken: what has found no node will find none."""
+
+    def __init__(self, state: State, limit: Limit, *, is_gang: bool) -> None:
+        self.state, self.limit, self.is_gang = state, limit, is_gang
+        self.hopeless: set[Shape] = set()  # shapes that found no node
+        self.held: Held | None = None  # what was in the way of the last turn
+
+    def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
+        """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
+        self.held = None
+        lacking, tasks = group.missing() if self.is_gang else (0, {})
+        first = pods[: max(lacking, 1)]
+        if not tasks and len(pods) >= lacking and self._are_equal(first):
+            if self._succeeds_together(group, first):
+                return True
+            if len(pods) == len(first):
+                return False
+        return OneByOne(self, group).succeeds(pods, lacking, tasks)
+
+    def _are_equal(self, pods: Sequence[PodRow]) -> bool:
+        """Whether pods can be placed as one: of one shape, and no more than room decides where they go."""
+        shape = pods[0].shape
+        if shape.claims or self.state.places.minds(pods[0]):
+            return False
+        return len(pods) == 1 or all([pod.shape is shape for pod in pods])
+
+    def _succeeds_together(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
+        """Place equal pods: what their queue may use is asked and counted once."""
+        state, shape = self.state, pods[0].shape
+        needs = shape.needs
+        together = times(needs, len(pods))
+        self.held = state.places.never(shape) or self.limit(group.leaf, together)
+        if self.held is not None:
+            return False
+        nodes: list[int] = []
+        for pod in pods if shape not in self.hopeless else ():
+            node = state.places.best(pod, "now")
+            if node == NOWHERE:
+                break
+            state.room.change(node, needs, 1, 1)
+            nodes.append(node)
+        if len(nodes) == len(pods):
+            state.bind_together(group, pods, nodes, together)
+            return True
+        for node in nodes:
+            state.room.change(node, needs, -1, -1)
+        if not nodes:
+            self.hopeless.add(shape)
+        self.held = state.places.why_not(pods[0])
+        return False
+
+
+class OneByOne:
+    """A turn in which pods differ, or mind where others are: each is asked about alone."""
+
+    def __init__(self, placing: Placing, group: GroupState) -> None:
+        self.placing, self.state, self.group = placing, placing.state, group
+        self.failed: set[Shape] = set()
+        self.chosen: dict[str, PodRow] = {}
+
+    def succeeds(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
+        """Place enough of the pods, or none."""
+        with self.state.trial() as trial:
+            if self._finds_enough(pods, lacking, tasks):
+                trial.keep()
+        if trial.is_kept:
+            self._wait_for_claims()
+        return trial.is_kept
+
+    def _finds_enough(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
+        """Place pods of tasks that have a minimum first, then others, until the group is ready."""
+        for pod in pods if tasks else ():
+            if tasks.get(pod.task, 0) > 0 and self._takes(pod):
+                tasks[pod.task] -= 1
+        for pod in pods:
+            if len(self.chosen) >= max(lacking, 1):
+                break
+            if pod.key not in self.chosen:
+                self._takes(pod)
+        return bool(self.chosen) and len(self.chosen) >= lacking and not any(tasks.values())
+
+    def _wait_for_claims(self) -> None:
+        """Where claims bind on first consumer, the whole turn keeps its nodes and binds once they have."""
+        state = self.state
+        claims = {pod.key: state.places.claims.unbound(pod.shape) for pod in self.chosen.values()}
+        if any(claims.values()):
+            for pod in self.chosen.values():
+                node = state.unbind(pod)
+                state.promise(pod, node)
+                state.selections.update(dict.fromkeys(claims[pod.key], node))
+
+    def _takes(self, pod: PodRow) -> bool:
+        """Place one pod; what has failed once in a turn fails for all pods of its shape."""
+        shape, placing = pod.shape, self.placing
+        if shape in self.failed:
+            return False
+        held = self.state.places.never(shape) or placing.limit(self.group.leaf, shape.needs)
+        held = held or self._cannot_be_placed(pod)
+        if held is None:
+            self.chosen[pod.key] = pod
+            return True
+        self.failed.add(shape)
+        placing.held = placing.held or held
+        return False
+
+    def _cannot_be_placed(self, pod: PodRow) -> Held | None:
+        hopeless, places = self.placing.hopeless, self.state.places
+        if pod.shape not in hopeless:
+            node = places.best(pod, "now")
+            if node != NOWHERE:
+                self.state.bind(pod, node)
+                return None
+            if not self.chosen and not places.minds(pod):
+                hopeless.add(pod.shape)
+        if self.chosen:
+            return Held(reason=Reason.NOT_ENOUGH_RESOURCES)  # there is room for some, not for all
+        return places.why_not(pod)
