@@ -8,6 +8,7 @@ from maar import __version__
 from maar.apps.manifests import manifests
 from maar.cli.failure import run
 from maar.cli.plan import plan
+from maar.cli.up import up
 
 maar_app: Final = typer.Typer(
     help="A queue-based batch scheduler for Kubernetes.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -37,6 +38,7 @@ def print_manifests() -> None:
 
 
 maar_app.command()(plan)
+maar_app.command()(up)
 
 
 def maar() -> None:

@@ -10,13 +10,12 @@ from typing import Annotated
 import typer
 import yaml
 
-from maar.apps.plugins import find_plugins
+from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
 from maar.cli.plan_text import print_plan
 from maar.core.model.plan import Plan
 from maar.core.model.queue import ROOT
-from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
 from maar.core.views.planning import plans, shown
 
 
@@ -49,7 +48,7 @@ def plan(
 
     Reads Kubernetes manifests as people write them or as kubectl get -o yaml prints them.
     """
-    configuration = _read_configuration(config)
+    configuration = read_configuration(config)
     manifests = read_manifests(files)
     _say([f"warning: {warning}" for warning in (*configuration.warnings, *manifests.warnings)])
     _say([f"note: {kind} ({count}): not read" for kind, count in manifests.left_out.items()])
@@ -84,18 +83,6 @@ def _concerns(plan: Plan) -> list[str]:
     if not any(plan.queues[ROOT].deserved.values()):
         concerns.append("warning: no ready, schedulable node: there is nothing to share")
     return concerns
-
-
-def _read_configuration(file: Path | None) -> Configuration:
-    try:
-        text = file.read_text(encoding="utf-8") if file is not None else ""
-        return parse(yaml.safe_load(text), find_plugins())
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{file}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        raise CommandError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
-    except BadConfigurationError as error:
-        raise CommandError(*(f"{file}: {problem}" for problem in error.problems)) from None
 
 
 def _time(text: str) -> datetime:

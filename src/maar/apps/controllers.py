@@ -1,0 +1,147 @@
+"""The controllers: one runner that feeds them, carries out what they want, and tries again."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Final, Protocol, assert_never
+
+from maar.core.controllers.pod_groups import MissingGroups
+from maar.core.controllers.queue_state import QueueStates
+from maar.core.controllers.quotas import NamespaceQuotas
+from maar.core.model.events import AnyObject, Appeared, Event
+from maar.core.model.job import Command, Job
+from maar.core.model.kinds import KINDS, from_json
+from maar.core.model.metadata import Object
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import Queue
+from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Upkeep
+from maar.kube.api_server import ApiServer
+from maar.kube.outcome import Conflict, Done, Gone, Outcome
+from maar.kube.paths import place_of
+from maar.kube.record import Recorder, Reference
+from maar.kube.watch import Trouble, Watch
+from maar.kube.write import create, delete, patch
+from maar.kube.writers import Writers
+
+_LOG: Final = logging.getLogger(__name__)
+
+WATCHED: Final[tuple[type[AnyObject], ...]] = (
+    Queue, PodGroup, Job, Command, Pod, Namespace, ResourceQuota,
+)  # fmt: skip
+_GATHER_S: Final = 0.1
+_AGAIN_S: Final = 1.0
+_LONGEST_S: Final = 30.0
+_TYPES: Final = {kind.__name__: kind for kind in KINDS}
+
+
+class Controller(Protocol):
+    """Something that converges: it learns what is, and says what has to be written."""
+
+    def feed(self, events: Iterable[Event]) -> None:
+        """Learn what has happened."""
+
+    def reconcile(self) -> list[Upkeep]:
+        """Say what has to be written now; nothing where all is as it should be."""
+
+
+def controllers(scheduler_name: str = "volcano") -> tuple[Controller, ...]:
+    """All of Maar's controllers."""
+    return (QueueStates(), MissingGroups(scheduler_name), NamespaceQuotas())
+
+
+class ControllerRunner:
+    """Feeds controllers and writes what they want; what fails comes again, since they look at what is."""
+
+    def __init__(self, server: ApiServer, running: Sequence[Controller]) -> None:
+        self._server, self._running = server, running
+        self._inbox: list[Event] = []
+        self._known: dict[tuple[str, str], Reference] = {}
+        self._busy: set[tuple[str, str]] = set()
+        self._failures = 0
+        self._news = asyncio.Event()
+        self.first_round = asyncio.Event()
+
+    async def run(self) -> None:
+        """Watch and reconcile until cancelled."""
+        watches = [Watch(self._server, kind, self._hear, _report) for kind in WATCHED]
+        async with (
+            asyncio.TaskGroup() as tasks,
+            Writers(32) as self._writers,
+            Writers(8) as event_writers,
+        ):
+            self._recorder = Recorder(self._server, event_writers, "maar-controllers", "maar-controllers")
+            for watch in watches:
+                tasks.create_task(watch.run())
+            for watch in watches:
+                await watch.synced()
+            while True:
+                self._round()
+                self.first_round.set()
+                await self._news.wait()
+                await asyncio.sleep(_GATHER_S)
+
+    def _hear(self, events: list[Event]) -> None:
+        self._inbox += events
+        self._news.set()
+
+    def _round(self) -> None:
+        self._news.clear()
+        events, self._inbox = self._inbox, []
+        for event in events:
+            if isinstance(event, Appeared):
+                reference = Reference.to(event.object)
+                self._known[reference.kind, event.object.key] = reference
+            else:
+                self._known.pop((event.kind, event.key), None)
+        for controller in self._running:
+            controller.feed(events)
+            for write in controller.reconcile():
+                self._carry_out(write)
+
+    def _carry_out(self, write: Upkeep) -> None:
+        place = (write.kind, write.key)
+        if isinstance(write, Tell):
+            if (about := self._known.get(place)) is not None:
+                self._recorder.record(
+                    about, write.reason, write.message, "Warning" if write.is_warning else "Normal"
+                )
+        elif place not in self._busy:  # what is under way is looked at again when it is answered
+            self._busy.add(place)
+            self._writers.submit(place, partial(self._write, write), partial(self._answered, write))
+
+    async def _write(self, write: SetStatus | Create | Change | Remove) -> Outcome:
+        place = place_of(_TYPES[write.kind])
+        match write:
+            case SetStatus():
+                document = {"status": write.status}
+                return await patch(self._server, place, write.key, document, subresource="status")
+            case Create():
+                return await create(self._server, place, write.key, write.document)
+            case Change():
+                return await patch(self._server, place, write.key, write.patch)
+            case Remove():
+                return await delete(self._server, place, write.key, uid=write.uid)
+        assert_never(write)
+
+    def _answered(self, write: SetStatus | Create | Change | Remove, outcome: Outcome) -> None:
+        self._busy.discard((write.kind, write.key))
+        if isinstance(outcome, Done):
+            self._failures = 0
+            if not isinstance(write, Remove):
+                self._hear([Appeared(object=_seen(_TYPES[write.kind], outcome.body))])
+        elif not isinstance(outcome, Gone | Conflict):  # those are news themselves
+            _LOG.warning("%s: %s", write, outcome)
+            self._failures += 1
+            delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
+            asyncio.get_running_loop().call_later(delay, self._news.set)
+
+
+def _seen(kind: type[Object], body: bytes) -> AnyObject:
+    return from_json(kind, body)  # type: ignore[return-value]  # KINDS are the members of AnyObject
+
+
+def _report(trouble: Trouble) -> None:
+    _LOG.warning("%s", trouble)

@@ -1,0 +1,120 @@
+"""`maar up`: an API server, nodes and the scheduler in one process."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from maar.apps.scheduler import Scheduler
+from maar.core.engine import Engine
+from maar.core.policy.configuration import DEFAULT, Configuration
+from maar.embedded.access import ADMINISTRATOR, certificate, token, write_kubeconfig
+from maar.embedded.assembly import assemble
+from maar.embedded.calls import Caller
+from maar.embedded.cluster import Cluster
+from maar.embedded.keepers.keep import keep
+from maar.embedded.logs import log_reader
+from maar.embedded.nodes.local import LocalNode
+from maar.embedded.nodes.registration import register
+from maar.embedded.nodes.specification import parse
+from maar.embedded.nodes.virtual import VirtualNodes
+from maar.embedded.server import Server
+from maar.embedded.serving import listen, serve
+from maar.embedded.store import Store
+from maar.kube.api_server import ApiServer
+from maar.kube.credentials import load
+
+_LOG: Final = logging.getLogger(__name__)
+
+SCHEDULER: Final = Caller(
+    "system:serviceaccount:maar-system:maar-scheduler", ("system:masters", "system:authenticated")
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is to be up, and where."""
+
+    folder: Path
+    host: str = "127.0.0.1"
+    port: int = 0
+    nodes: tuple[str, ...] = ()
+    is_local: bool = False
+    configuration: Configuration = DEFAULT
+
+
+Say = Callable[[str, Path, int], None]  # the address, the kubeconfig and how many nodes there are
+
+
+async def up(settings: Settings, say: Say) -> None:
+    """Run a whole cluster until SIGINT or SIGTERM; `say` hears when it is ready."""
+    folder = settings.folder
+    with closing(Store(folder)) as store:
+        cluster = assemble(store)
+        local = LocalNode(cluster, folder) if settings.is_local else None
+        nodes = parse(*settings.nodes) + ([local.node()] if local else [])
+        register(cluster, nodes)
+        place = listen(settings.host, settings.port)
+        host, port = place.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        url, tls = f"https://{shown}:{port}", certificate(folder, _names(settings.host))
+        authority = tls.certificate.read_bytes()
+        callers = {token(folder, "admin"): ADMINISTRATOR, token(folder, "scheduler"): SCHEDULER}
+        for name, path in (("admin", folder / "kubeconfig"), ("scheduler", folder / "scheduler.kubeconfig")):
+            write_kubeconfig(path, url, authority, token(folder, name))
+        server = Server(cluster, callers, log_reader(cluster, local))
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        async with asyncio.TaskGroup() as tasks:
+            serving = tasks.create_task(serve(server, cluster.history, place, tls, stop))
+            await asyncio.sleep(0)  # the server has put its own handlers in place; ours end watches first
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, stop.set)
+            background = [
+                tasks.create_task(one)
+                for one in _background(cluster, local, folder / "scheduler.kubeconfig", settings, server)
+            ]
+            announced = tasks.create_task(
+                _announce(server, partial(say, url, folder / "kubeconfig", len(nodes)))
+            )
+            await serving
+            for task in (*background, announced):
+                task.cancel()
+
+
+def _background(
+    cluster: Cluster, local: LocalNode | None, kubeconfig: Path, settings: Settings, server: Server
+) -> list[Coroutine[None, None, None]]:
+    """Everything that works on the cluster while it is served."""
+    work = [
+        keep(cluster),
+        VirtualNodes(cluster).run(),
+        _schedule(kubeconfig, settings.configuration, server),
+    ]
+    return work if local is None else [*work, local.run()]
+
+
+async def _schedule(kubeconfig: Path, configuration: Configuration, server: Server) -> None:
+    async with ApiServer(await load(kubeconfig)) as api:
+        scheduler = Scheduler(api, Engine(configuration))
+        running = asyncio.create_task(scheduler.run())
+        try:
+            await scheduler.first_decision.wait()
+            server.is_ready.set()
+            await running
+        finally:
+            running.cancel()
+
+
+async def _announce(server: Server, say: Callable[[], None]) -> None:
+    await server.is_ready.wait()
+    say()
+
+
+def _names(host: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((host, "127.0.0.1", "::1", "localhost")))

@@ -1,0 +1,71 @@
+"""`maar up`: a whole cluster on this machine."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from maar.cli.failure import CommandError
+
+_DEFAULT_NODES = "4x8cpu,32Gi"
+
+
+def up(
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Where the cluster's data is kept; without it, in the user's data folder."),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port.")] = 7443,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; others than loopback let other machines in.")
+    ] = "127.0.0.1",
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Nodes such as 4x8cpu,32Gi or 2x64cpu,512Gi,8nvidia.com/gpu,zone=a, a file of Node"
+            " manifests, or none; may be repeated.  [default: 4x8cpu,32Gi]"
+        ),
+    ] = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="Make this machine a node that runs pods as processes.")
+    ] = False,
+    config: Annotated[
+        Path | None, typer.Option(help="A scheduler configuration, in Volcano's grammar.")
+    ] = None,
+) -> None:
+    """Run a whole cluster in this process: an API server for kubectl, nodes and the scheduler."""
+    # Imported here: a server takes longer to import than most commands take to run.
+    from maar.apps import up as app  # noqa: PLC0415
+    from maar.cli.configuration import read_configuration  # noqa: PLC0415
+    from maar.embedded.generations import FolderInUseError  # noqa: PLC0415
+    from maar.embedded.nodes.node_files import BadNodesError  # noqa: PLC0415
+    from maar.embedded.serving import PortTakenError  # noqa: PLC0415
+
+    wanted = tuple(nodes) if nodes else (() if local else (_DEFAULT_NODES,))
+    settings = app.Settings(
+        folder=(data or data_folder()).absolute(),
+        host=host,
+        port=port,
+        nodes=wanted,
+        is_local=local,
+        configuration=read_configuration(config),
+    )
+    try:
+        asyncio.run(app.up(settings, _say))
+    except (FolderInUseError, PortTakenError, BadNodesError) as error:
+        raise CommandError(str(error)) from None
+
+
+def data_folder() -> Path:
+    """Where a user's data is kept."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "maar"
+
+
+def _say(url: str, kubeconfig: Path, nodes: int) -> None:
+    """Say what is up and what to type next."""
+    typer.echo(f"maar is up at {url} with {nodes} nodes")
+    typer.echo(f"  export KUBECONFIG={kubeconfig}")
+    typer.echo("  kubectl get nodes,queues")
+    typer.echo("Ctrl-C stops it; the next start goes on where it was.")

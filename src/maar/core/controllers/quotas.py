@@ -1,0 +1,145 @@
+"""The quota manager: namespaces of a queue with a declared request share what the queue is allocated.
+
+Each such namespace has one ResourceQuota that is ours; the largest whole parts by weight, never more together
+than the queue has.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.pod import QUEUE_ANNOTATION
+from maar.core.model.queue import Queue
+from maar.core.model.resources import BadAmountError, Resources
+from maar.core.model.writes import Change, Create, Remove, Upkeep
+
+QUOTA_LABEL: Final = "maar.sh/quota-of"  # on the quotas that are ours, with the queue's name
+QUOTA_NAME: Final = "maar-queue"
+
+_AS_THEY_ARE: Final = ("pods",)
+_PREFIX: Final = "requests."
+
+
+@dataclass(eq=False)
+class NamespaceQuotas:
+    """Queues, namespaces and quotas, kept event by event."""
+
+    queues: dict[str, Queue] = field(default_factory=dict)
+    namespaces: dict[str, Namespace] = field(default_factory=dict)
+    quotas: dict[str, ResourceQuota] = field(default_factory=dict)
+
+    def feed(self, events: Iterable[Event]) -> None:
+        """Learn what has happened."""
+        for event in events:
+            match event:
+                case Appeared(object=Queue() as queue):
+                    self.queues[queue.key] = queue
+                case Appeared(object=Namespace() as namespace):
+                    self.namespaces[namespace.key] = namespace
+                case Appeared(object=ResourceQuota() as quota):
+                    self.quotas[quota.key] = quota
+                case Vanished(kind="Queue", key=key):
+                    self.queues.pop(key, None)
+                case Vanished(kind="Namespace", key=key):
+                    self.namespaces.pop(key, None)
+                case Vanished(kind="ResourceQuota", key=key):
+                    self.quotas.pop(key, None)
+                case _:
+                    pass
+
+    def reconcile(self) -> list[Upkeep]:
+        """What has to be written; limits that shrink come first, so that all together never are too many."""
+        wanted = self._wanted()
+        shrinking: list[Upkeep] = []
+        growing: list[Upkeep] = []
+        for key, (queue, hard) in wanted.items():
+            there = self.quotas.get(key)
+            if there is None:
+                growing.append(Create(kind="ResourceQuota", key=key, document=_document(key, queue, hard)))
+                continue
+            before = {name: str(amount) for name, amount in there.spec.hard.items()}
+            if before == hard and there.metadata.labels.get(QUOTA_LABEL) == queue:
+                continue
+            gone = dict.fromkeys(before.keys() - hard.keys())
+            patch: dict[str, object] = {
+                "metadata": {"labels": {QUOTA_LABEL: queue}},
+                "spec": {"hard": {**gone, **hard}},
+            }
+            change = Change(kind="ResourceQuota", key=key, patch=patch)
+            (growing if _grows(before, hard) else shrinking).append(change)
+        for key, quota in self.quotas.items():
+            if QUOTA_LABEL in quota.metadata.labels and key not in wanted and not quota.is_terminating:
+                shrinking.append(Remove(kind="ResourceQuota", key=key, uid=quota.metadata.uid))
+        return [*shrinking, *growing]
+
+    def _wanted(self) -> dict[str, tuple[str, dict[str, str]]]:
+        """By quota, the queue it belongs to and its limits."""
+        wanted = {}
+        weights = self._weights()
+        for queue, members in self._members().items():
+            spec, allocated = self.queues[queue].spec, self.queues[queue].status.allocated
+            mine = {name: allocated.get(name, 0) for name in spec.request or {}}
+            parts = _divided(mine, {namespace: weights.get(namespace, 1) for namespace in members})
+            for namespace, amounts in parts.items():
+                quantities = Resources(amounts).quantities()
+                hard = {_limit(name): quantity for name, quantity in quantities.items()}
+                wanted[f"{namespace}/{QUOTA_NAME}"] = (queue, hard)
+        return wanted
+
+    def _members(self) -> dict[str, list[str]]:
+        """The namespaces of each queue that declares its request."""
+        members: dict[str, list[str]] = {}
+        for name, namespace in sorted(self.namespaces.items()):
+            queue = self.queues.get(namespace.metadata.annotations.get(QUEUE_ANNOTATION, ""))
+            if queue is not None and queue.spec.request is not None and not namespace.is_terminating:
+                members.setdefault(queue.key, []).append(name)
+        return members
+
+    def _weights(self) -> dict[str, int]:
+        weights: dict[str, int] = {}
+        for quota in self.quotas.values():
+            namespace = quota.metadata.namespace or "default"
+            weights[namespace] = max(weights.get(namespace, 1), quota.weight)
+        return weights
+
+
+def _divided(amounts: Mapping[str, int], weights: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Whole units by weight, those left over to the largest remainders, then by name."""
+    total = sum(weights.values())
+    parts: dict[str, dict[str, int]] = {name: {} for name in weights}
+    for resource, units in amounts.items():
+        whole = {name: divmod(units * weight, total) for name, weight in weights.items()}
+        left = units - sum(part for part, _ in whole.values())
+        luckiest = sorted(weights, key=lambda name: (-whole[name][1], name))[:left]
+        for name, (part, _) in whole.items():
+            parts[name][resource] = part + (name in luckiest)
+    return parts
+
+
+def _limit(resource: str) -> str:
+    """The name that a quota limits a resource by."""
+    return resource if resource in _AS_THEY_ARE else _PREFIX + resource
+
+
+def _grows(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    old, new = _units(before), _units(after)
+    return any(units > old.get(name, 0) for name, units in new.items())
+
+
+def _units(hard: Mapping[str, str]) -> Resources:
+    try:
+        return Resources.parse({name.removeprefix(_PREFIX): text for name, text in hard.items()})
+    except BadAmountError:
+        return Resources()  # somebody has written what cannot be read; it will be overwritten
+
+
+def _document(key: str, queue: str, hard: dict[str, str]) -> dict[str, object]:
+    namespace, _, name = key.partition("/")
+    return {
+        "apiVersion": ResourceQuota.api_version,
+        "kind": "ResourceQuota",
+        "metadata": {"name": name, "namespace": namespace, "labels": {QUOTA_LABEL: queue}},
+        "spec": {"hard": hard},
+    }
