@@ -96,10 +96,12 @@ class ControllerRunner:
                 self._known[reference.kind, event.object.key] = reference
             else:
                 self._known.pop((event.kind, event.key), None)
+        under_way = frozenset(self._busy)
         for controller in self._running:
             controller.feed(events)
             for write in controller.reconcile():
-                self._carry_out(write)
+                if (write.kind, write.key) not in under_way:  # looked at again when it is answered
+                    self._carry_out(write)
 
     def _carry_out(self, write: Upkeep) -> None:
         place = (write.kind, write.key)
@@ -108,7 +110,7 @@ class ControllerRunner:
                 self._recorder.record(
                     about, write.reason, write.message, "Warning" if write.is_warning else "Normal"
                 )
-        elif place not in self._busy:  # what is under way is looked at again when it is answered
+        else:
             self._busy.add(place)
             self._writers.submit(place, partial(self._write, write), partial(self._answered, write))
 
@@ -132,11 +134,12 @@ class ControllerRunner:
             self._failures = 0
             if not isinstance(write, Remove):
                 self._hear([Appeared(object=_seen(_TYPES[write.kind], outcome.body))])
-        elif not isinstance(outcome, Gone | Conflict):  # those are news themselves
+            return
+        if not isinstance(outcome, Gone | Conflict):  # those say that the cluster has moved on
             _LOG.warning("%s: %s", write, outcome)
             self._failures += 1
-            delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
-            asyncio.get_running_loop().call_later(delay, self._news.set)
+        delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
+        asyncio.get_running_loop().call_later(delay, self._news.set)
 
 
 def _seen(kind: type[Object], body: bytes) -> AnyObject:
