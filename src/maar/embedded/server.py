@@ -1,5 +1,6 @@
 """The embedded API server: Kubernetes' REST protocol over ASGI."""
 
+import asyncio
 import hmac
 import logging
 from collections.abc import Mapping
@@ -34,7 +35,7 @@ class Server:
         self._writer = Writer(cluster, self._reader)
         self._documents = Documents(list(cluster.served.values()))
         self._logs = logs
-        self.ready = False
+        self.is_ready = asyncio.Event()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Serve one request, as ASGI asks for it."""
@@ -67,7 +68,7 @@ class Server:
         if request.path == "/version":
             await answer(send, discovery.VERSION)
         else:
-            ready = self.ready or not request.path.startswith("/readyz")
+            ready = self.is_ready.is_set() or not request.path.startswith("/readyz")
             plain = [(b"content-type", b"text/plain; charset=utf-8")]
             status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
             await answer(send, b"ok" if ready else b"starting", status, (), plain)

@@ -38,6 +38,7 @@ class Schema:
     keys: tuple[str, ...] = ()  # of an array merged as a map, for server-side apply
     patch_key: str = ""  # of an array, for strategic merge patches; on plain values the word "*"
     retain_keys: bool = False  # of an object: a strategic merge patch names all that stay
+    replace: bool = False  # of an object: a strategic merge patch gives it whole
     atomic: bool = False  # of an object: applied whole
     int_or_string: bool = False
     open: bool = False  # keeps fields that it does not describe

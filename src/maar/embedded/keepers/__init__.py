@@ -1,0 +1,1 @@
+"""What a cluster cannot be without: those who tidy up after its objects."""

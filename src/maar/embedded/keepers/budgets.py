@@ -1,0 +1,215 @@
+"""Disruption budgets know how many of their pods are healthy, and how many may be taken away."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import msgspec
+
+from maar.core.model.metadata import LabelSelector
+from maar.core.policy.selectors import match_selector
+from maar.embedded.calls import metadata, section, text
+from maar.embedded.cluster import Cluster
+from maar.embedded.failures import Json
+from maar.embedded.keepers.keeper import Owner, Seen, Visit
+from maar.embedded.kinds.budgets import PLURAL, say_allowed, selector_of
+from maar.embedded.kinds.parts import number, part
+from maar.embedded.kinds.usage import FINISHED
+from maar.embedded.store import Key
+
+_PAGE: Final = 200  # pods read at once
+_SETTLE_S: Final = 0.02  # pods change together: one count for all of them
+_UNCONFIRMED_S: Final = 120.0  # how long an evicted pod may take to begin to go
+_SCALES: Final = {  # owners that say how many pods they want, and where
+    ("apps/v1", "ReplicaSet"): ("replicasets.apps", "replicas"),
+    ("apps/v1", "StatefulSet"): ("statefulsets.apps", "replicas"),
+    ("batch/v1", "Job"): ("jobs.batch", "parallelism"),
+}
+_OWNERS: Final = frozenset(plural for plural, _ in _SCALES.values())
+
+
+class _Condition(msgspec.Struct, frozen=True):
+    type: str = ""
+    status: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True):
+    phase: str = ""
+    conditions: tuple[_Condition, ...] | None = None
+
+
+class _PodMeta(msgspec.Struct, frozen=True, rename="camel"):
+    labels: dict[str, str] | None = None
+    deletion_timestamp: str | None = None
+    owner_references: tuple[Owner, ...] | None = None
+
+
+class _Pod(msgspec.Struct, frozen=True):
+    metadata: _PodMeta = _PodMeta()
+    status: _Status = _Status()
+
+
+_POD: Final = msgspec.json.Decoder(_Pod)
+
+
+class _Counted(NamedTuple):
+    """A pod as budgets count it."""
+
+    is_ready: bool
+    is_going: bool
+    is_finished: bool
+    controller: Owner | None
+
+
+class _Tally(NamedTuple):
+    """The pods of one budget, kept from the changes once they have been read."""
+
+    selector: LabelSelector | None
+    pods: dict[str, _Counted]
+
+    def take(self, name: str, pod: _Pod) -> None:
+        if not match_selector(self.selector, pod.metadata.labels or {}):
+            self.pods.pop(name, None)
+            return
+        ready = any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions or ())
+        owners = pod.metadata.owner_references or ()
+        self.pods[name] = _Counted(
+            ready,
+            pod.metadata.deletion_timestamp is not None,
+            pod.status.phase in FINISHED,
+            next((owner for owner in owners if owner.controller), None),
+        )
+
+
+class BudgetKeeper:
+    """Counts the pods of every budget."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._tallies: dict[str, dict[str, _Tally]] = {}  # by namespace and name of the budget
+
+    def hear(self, seen: Seen) -> Iterable[Visit]:
+        """Keep the tallies; come back for budgets whose pods or whose pods' owners have changed."""
+        key = seen.key
+        if key.resource == PLURAL:
+            if seen.is_gone:
+                self._forget(key)
+                return ()
+            return (Visit(key),)
+        tallies = self._tallies.get(key.namespace)
+        if tallies is None or (key.resource != "pods" and key.resource not in _OWNERS):
+            return ()
+        if key.resource == "pods":
+            pod = _POD.decode(seen.body)
+            for tally in tallies.values():
+                if seen.is_gone:
+                    tally.pods.pop(key.name, None)
+                else:
+                    tally.take(key.name, pod)
+        return [Visit(Key(PLURAL, key.namespace, name), _SETTLE_S) for name in tallies]
+
+    def look(self, key: Key) -> Iterator[Visit | None]:
+        """Count, and write down what has changed."""
+        budget = self._cluster.read(*key)
+        if budget is None:
+            return
+        tally = self._tallies.get(key.namespace, {}).get(key.name)
+        if tally is None or tally.selector != selector_of(budget):
+            tally = _Tally(selector_of(budget), {})
+            self._tallies.setdefault(key.namespace, {})[key.name] = tally
+            for name, body in self._pods(key.namespace):
+                tally.take(name, _POD.decode(body))
+                yield None
+        if (again := self._count(key, tally)) is not None:
+            yield Visit(key, again)
+
+    def _count(self, key: Key, tally: _Tally) -> float | None:
+        """Write the status; give the seconds after which an eviction that is under way counts as failed."""
+        budget = self._cluster.read(*key)
+        if budget is None:
+            return None
+        now, generation = self._cluster.clock(), number(metadata(budget), "generation")
+        evicted = _unconfirmed(part(budget, "status", "disruptedPods"), tally.pods, now)
+        expected, desired = self._wanted(key.namespace, part(budget, "spec"), tally.pods)
+        healthy = sum(
+            pod.is_ready and not pod.is_going and name not in evicted for name, pod in tally.pods.items()
+        )
+
+        def counted(value: Json) -> None:
+            status = section(value, "status")
+            status |= {
+                "observedGeneration": generation,
+                "expectedPods": expected,
+                "currentHealthy": healthy,
+                "desiredHealthy": desired,
+                "disruptionsAllowed": max(healthy - desired, 0) if expected > 0 else 0,
+            }
+            status.pop("disruptedPods", None)
+            if evicted:
+                status["disruptedPods"] = evicted
+            say_allowed(status, generation, self._cluster.now())
+
+        self._cluster.rewrite(*key, counted)
+        return min(map(_moment, evicted.values())) + _UNCONFIRMED_S - now + 1.0 if evicted else None
+
+    def _wanted(self, namespace: str, spec: Json, pods: Mapping[str, _Counted]) -> tuple[int, int]:
+        """How many pods there should be, and how many of them healthy."""
+        most, least = spec.get("maxUnavailable"), spec.get("minAvailable")
+        if most is None and isinstance(least, int):
+            return len(pods), least
+        expected = self._scale(namespace, pods)
+        if most is not None:
+            return expected, max(expected - _share(most, expected), 0)
+        return expected, _share(least, expected)
+
+    def _scale(self, namespace: str, pods: Mapping[str, _Counted]) -> int:
+        """What the owners of the pods want; a pod without an owner that says so stands for itself."""
+        unfinished = Counter(pod.controller for pod in pods.values() if not pod.is_finished)
+        wanted = {
+            owner: self._scale_of(namespace, owner) for owner in {pod.controller for pod in pods.values()}
+        }
+        return sum(unfinished[owner] if scale is None else scale for owner, scale in wanted.items())
+
+    def _scale_of(self, namespace: str, owner: Owner | None) -> int | None:
+        if owner is None or (owner.api_version, owner.kind) not in _SCALES:
+            return None
+        plural, field = _SCALES[owner.api_version, owner.kind]
+        found = self._cluster.read(plural, namespace, owner.name)
+        if found is None or text(metadata(found), "uid") != owner.uid:
+            return None
+        return number(part(found, "spec"), field, otherwise=1)
+
+    def _pods(self, namespace: str) -> Iterator[tuple[str, bytes]]:
+        after = ("", "")
+        while page := self._cluster.store.page("pods", namespace, after, _PAGE):
+            after = page[-1][:2]
+            for _, name, body in page:
+                yield name, body
+
+    def _forget(self, key: Key) -> None:
+        tallies = self._tallies.get(key.namespace, {})
+        tallies.pop(key.name, None)
+        if not tallies:
+            self._tallies.pop(key.namespace, None)
+
+
+def _unconfirmed(evicted: Json, pods: Mapping[str, _Counted], now: float) -> dict[str, str]:
+    """Evicted pods that have not begun to go yet, and still may."""
+    return {
+        name: str(at)
+        for name, at in evicted.items()
+        if name in pods and not pods[name].is_going and _moment(str(at)) + _UNCONFIRMED_S >= now
+    }
+
+
+def _moment(stamp: str) -> float:
+    return datetime.fromisoformat(stamp).timestamp()
+
+
+def _share(part_of: object, whole: int) -> int:
+    """A number, or a percentage of the whole rounded up."""
+    if isinstance(part_of, int):
+        return part_of
+    percent = str(part_of or "0%").removesuffix("%")
+    return -(-whole * int(percent) // 100) if percent.isdecimal() else 0

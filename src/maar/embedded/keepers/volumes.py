@@ -1,0 +1,195 @@
+"""Claims get volumes: one that they name, one that fits, or one made for them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from maar.core.model.volume import SELECTED_NODE_ANNOTATION
+from maar.embedded.calls import metadata, section, text
+from maar.embedded.cluster import Cluster
+from maar.embedded.failures import Json
+from maar.embedded.keepers.keeper import Seen, Visit
+from maar.embedded.keepers.offers import Offer, fits, is_reachable, offer_of
+from maar.embedded.kinds.claims import CLASSES, VOLUMES
+from maar.embedded.kinds.parts import labels, part
+from maar.embedded.kinds.usage import CLAIMS
+from maar.embedded.store import Key
+
+PROVISIONER: Final = "maar.sh/virtual"
+
+_MADE_BY: Final = "pv.kubernetes.io/provisioned-by"
+_HOST_LABEL: Final = "kubernetes.io/hostname"
+_DRIVER: Final = "maar.sh"  # of volumes that nothing is behind
+_SETTLE_S: Final = 0.02  # volumes come together: one look for all of them
+
+
+class VolumeKeeper:
+    """Binds claims and volumes to each other, and frees volumes whose claims have gone."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._offers: dict[str, dict[str, Offer]] = {}  # free volumes by class and name
+        self._waiting: dict[Key, str] = {}  # claims without a volume, and their classes
+
+    def hear(self, seen: Seen) -> Iterable[Visit]:
+        """Know what is free and who waits."""
+        key = seen.key
+        if key.resource == CLAIMS:
+            if not seen.is_gone:
+                return (Visit(key),)
+            self._waiting.pop(key, None)
+            volume = text(part(msgspec.json.decode(seen.body), "spec"), "volumeName")
+            return (Visit(Key(VOLUMES, "", volume)),) if volume else ()
+        if key.resource == CLASSES:
+            return self._visits(key.name)
+        if key.resource != VOLUMES:
+            return ()
+        return self._hear_volume(seen)
+
+    def look(self, key: Key) -> Iterator[Visit | None]:
+        """Find a claim its volume, or see to it that a volume says how things stand."""
+        value = self._cluster.read(*key)
+        if value is None:
+            return
+        yield None
+        if key.resource == VOLUMES:
+            self._settle(key, value)
+        elif (volume := text(part(value, "spec"), "volumeName")) and self._is_bound(value):
+            if self._cluster.read(VOLUMES, "", volume) is None:
+                self._cluster.rewrite(*key, _in_phase("Lost"))
+        else:
+            with self._cluster.store.transaction():
+                if (found := self._find(key, value)) is not None:
+                    self._attach(value, found)
+
+    def _hear_volume(self, seen: Seen) -> list[Visit]:
+        volume: Json = msgspec.json.decode(seen.body)
+        spec, name = part(volume, "spec"), seen.key.name
+        kind, reference = text(spec, "storageClassName"), part(spec, "claimRef")
+        if seen.is_gone or text(reference, "uid"):
+            self._offers.get(kind, {}).pop(name, None)
+            visits = [] if not seen.is_gone else self._visits_to(reference)
+        else:
+            self._offers.setdefault(kind, {})[name] = offer_of(volume)
+            visits = [*self._visits(kind), *self._visits_to(reference)]
+        return visits if seen.is_gone else [Visit(seen.key), *visits]
+
+    def _visits(self, kind: str) -> list[Visit]:
+        return [Visit(claim, _SETTLE_S) for claim, wanted in self._waiting.items() if wanted == kind]
+
+    def _visits_to(self, reference: Json) -> list[Visit]:
+        name = text(reference, "name")
+        return [Visit(Key(CLAIMS, text(reference, "namespace"), name))] if name else []
+
+    def _is_bound(self, claim: Json) -> bool:
+        return part(claim, "status").get("phase") in ("Bound", "Lost")
+
+    def _settle(self, key: Key, volume: Json) -> None:
+        reference = part(volume, "spec", "claimRef")
+        claim = self._cluster.read(CLAIMS, text(reference, "namespace"), text(reference, "name"))
+        uid = text(reference, "uid")
+        if not uid:
+            self._cluster.rewrite(*key, _in_phase("Available"))
+        elif claim is not None and text(metadata(claim), "uid") == uid:
+            if not text(part(claim, "spec"), "volumeName"):
+                self._attach(claim, key.name)
+            self._cluster.rewrite(*key, _in_phase("Bound"))
+        elif _is_disposable(volume):
+            self._cluster.delete(*key)
+        else:
+            self._cluster.rewrite(*key, _in_phase("Released"))
+
+    def _find(self, key: Key, claim: Json) -> str | None:
+        """The volume for a claim, made if need be; None where the claim has to wait."""
+        spec = part(claim, "spec")
+        kind = self._waiting[key] = text(spec, "storageClassName")
+        offers = self._offers.get(kind, {})
+        if wanted := text(spec, "volumeName"):
+            return wanted if wanted in offers and offers[wanted].is_open_to(key) else None
+        for name, offer in offers.items():
+            if offer.reserved_for == (key.namespace, key.name):
+                return name
+        storage_class = self._cluster.read(CLASSES, "", kind) or {}
+        node = None
+        if storage_class.get("volumeBindingMode") == "WaitForFirstConsumer":
+            selected = text(part(claim, "metadata", "annotations"), SELECTED_NODE_ANNOTATION)
+            node = self._cluster.read("nodes", "", selected)
+            if node is None:
+                return None
+        fitting = [
+            (offer.capacity, name)
+            for name, offer in offers.items()
+            if offer.reserved_for is None and fits(offer, claim) and is_reachable(offer, node)
+        ]
+        if fitting:
+            return min(fitting)[1]
+        is_ours = storage_class.get("provisioner") == PROVISIONER
+        return self._make(claim, storage_class, node) if is_ours else None
+
+    def _make(self, claim: Json, storage_class: Json, node: Json | None) -> str:
+        spec = part(claim, "spec")
+        name = f"pvc-{text(metadata(claim), 'uid')}"
+        made: Json = {
+            "capacity": {"storage": part(spec, "resources", "requests").get("storage", "0")},
+            "accessModes": spec.get("accessModes", []),
+            "storageClassName": text(spec, "storageClassName"),
+            "persistentVolumeReclaimPolicy": text(storage_class, "reclaimPolicy") or "Delete",
+            "volumeMode": text(spec, "volumeMode") or "Filesystem",
+            "csi": {"driver": _DRIVER, "volumeHandle": name},
+            "claimRef": _reference(claim),
+        }
+        if node is not None:
+            host = labels(node).get(_HOST_LABEL) or text(metadata(node), "name")
+            here: Json = {"key": _HOST_LABEL, "operator": "In", "values": [host]}
+            made["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
+        meta = {"name": name, "annotations": {_MADE_BY: PROVISIONER}}
+        self._cluster.create(VOLUMES, "", {"metadata": meta, "spec": made})
+        return name
+
+    def _attach(self, claim: Json, name: str) -> None:
+        """Bind both ends together or not at all."""
+        reference = _reference(claim)
+        key = Key(CLAIMS, text(reference, "namespace"), text(reference, "name"))
+        offered: Json = {}
+
+        def taken(volume: Json) -> None:
+            section(volume, "spec")["claimRef"] = reference
+            section(volume, "status")["phase"] = "Bound"
+            offered.update(part(volume, "spec"))
+
+        def bound(value: Json) -> None:
+            section(value, "spec")["volumeName"] = name
+            status = section(value, "status")
+            status |= {"phase": "Bound"} | {
+                what: offered[what] for what in ("accessModes", "capacity") if what in offered
+            }
+            section(metadata(value), "annotations")["pv.kubernetes.io/bind-completed"] = "yes"
+
+        with self._cluster.store.transaction():
+            self._cluster.rewrite(VOLUMES, "", name, taken)
+            self._cluster.rewrite(*key, bound)
+        self._waiting.pop(key, None)
+
+
+def _in_phase(phase: str) -> Callable[[Json], None]:
+    def settled(value: Json) -> None:
+        section(value, "status")["phase"] = phase
+
+    return settled
+
+
+def _is_disposable(volume: Json) -> bool:
+    made_by = part(volume, "metadata", "annotations").get(_MADE_BY)
+    return made_by == PROVISIONER and part(volume, "spec").get("persistentVolumeReclaimPolicy") == "Delete"
+
+
+def _reference(claim: Json) -> Json:
+    meta = metadata(claim)
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "namespace": text(meta, "namespace"),
+        "name": text(meta, "name"),
+        "uid": text(meta, "uid"),
+    }

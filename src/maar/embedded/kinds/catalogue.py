@@ -1,0 +1,56 @@
+"""Which kind behaves how, and what is in a cluster from the start."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from maar.embedded.behaviour import Behaviour
+from maar.embedded.cluster import Cluster
+from maar.embedded.failures import Json
+from maar.embedded.kinds import budgets, claims, jobs, namespaces, priorities, quotas
+from maar.embedded.kinds.claims import Claims
+from maar.embedded.kinds.jobs import Jobs
+from maar.embedded.kinds.namespaces import Namespaces
+from maar.embedded.kinds.pod_life import Pods
+from maar.embedded.kinds.priorities import PriorityClasses
+from maar.embedded.kinds.quotas import Counted, Ledger, ResourceQuotas
+from maar.embedded.kinds.services import Services
+from maar.embedded.kinds.usage import CLAIMS
+from maar.embedded.resources import Resource
+
+_FIRST_STATUS: Final[Mapping[str, Json]] = {
+    "replicasets.apps": {"replicas": 0},
+    "statefulsets.apps": {"replicas": 0, "availableReplicas": 0},
+    budgets.PLURAL: {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0},
+    claims.VOLUMES: {"phase": "Pending"},
+}
+_UNCOUNTED: Final = frozenset({"events"})  # quotas do not count what everybody writes about everybody
+
+
+def behaviours(resources: Iterable[Resource]) -> dict[str, Behaviour]:
+    """The behaviour of each resource by its name with the group; made anew for every cluster."""
+    ledger, classes = Ledger(), PriorityClasses()
+    special: dict[str, Behaviour] = {
+        "namespaces": Namespaces(),
+        "pods": Pods(ledger, classes),
+        "services": Services(ledger),
+        CLAIMS: Claims(ledger),
+        quotas.PLURAL: ResourceQuotas(ledger),
+        jobs.PLURAL: Jobs(ledger),
+        priorities.PLURAL: classes,
+    }
+    for resource in resources:
+        name = resource.qualified
+        if name not in special and name not in _UNCOUNTED and (resource.namespaced or name in _FIRST_STATUS):
+            special[name] = Counted(ledger, name, _FIRST_STATUS.get(name))
+    return special
+
+
+def prepare(cluster: Cluster) -> None:
+    """Make what every cluster has and this one lacks: its first namespaces and the system's priorities."""
+    for name in namespaces.FROM_THE_START:
+        if cluster.read("namespaces", "", name) is None:
+            cluster.create("namespaces", "", {"metadata": {"name": name}})
+    for name, (value, description) in priorities.SYSTEM_CLASSES.items():
+        if cluster.read(priorities.PLURAL, "", name) is None:
+            made: Json = {"metadata": {"name": name}, "value": value, "description": description}
+            cluster.create(priorities.PLURAL, "", made)

@@ -1,0 +1,47 @@
+"""Which objects have changed since somebody looked, each named once."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+
+from maar.embedded.store import Change, Key, Store
+
+
+class Changes:
+    """Objects to look at in the store, in the order in which they first changed."""
+
+    def __init__(self, store: Store, wanted: Callable[[Change], bool]) -> None:
+        self._wanted = wanted
+        self._unseen: OrderedDict[Key, None] = OrderedDict()
+        self._news = asyncio.Event()
+        self._own = set[int]()
+        store.listen(self._hear)
+
+    def ignore(self, revision: int) -> None:
+        """Do not tell of a change that the listener made himself, in the transaction under way."""
+        self._own.add(revision)
+
+    def add(self, key: Key) -> None:
+        """Have an object looked at though it has not changed."""
+        self._unseen[key] = None
+        self._news.set()
+
+    def take(self) -> Key | None:
+        """The next object to look at."""
+        return self._unseen.popitem(last=False)[0] if self._unseen else None
+
+    async def wait(self, seconds: float) -> None:
+        """Until there is something to look at, or the time is up."""
+        if self._unseen:
+            return
+        self._news.clear()
+        try:
+            await asyncio.wait_for(self._news.wait(), seconds)
+        except TimeoutError:
+            return
+
+    def _hear(self, change: Change) -> None:
+        if change.revision in self._own:
+            self._own.discard(change.revision)
+        elif self._wanted(change):
+            self.add(change.key)

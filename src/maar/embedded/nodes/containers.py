@@ -1,0 +1,110 @@
+"""One container on this machine: how far it has come, and what its warden is told."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+from maar.core.model.resources import CPU, MEMORY, Resources
+from maar.embedded.calls import section, text
+from maar.embedded.cluster import Cluster
+from maar.embedded.failures import Json
+from maar.embedded.nodes.environment import environment, expanded
+from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
+from maar.embedded.nodes.machine import Processors
+from maar.embedded.nodes.processes import KILLED, Ending, Process
+from maar.embedded.nodes.status import container_status, terminated, waiting
+from maar.embedded.nodes.warden import Order
+
+LOG_BYTES: Final = 10 << 20  # of one file; a container has at most four: two of this run, two of the last
+
+_NICENESS: Final = 5  # the server comes first
+_NICENESS_UNASKED: Final = 10  # as does whoever asked for processors
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What all pods on this machine share."""
+
+    cluster: Cluster
+    folder: Path
+    allocatable: Resources
+    processors: Processors
+    clock: Callable[[], float]
+
+    def logs(self, pod: LocalPod) -> Path:
+        """Where the logs of a pod are."""
+        return self.folder / "logs" / pod.folder_name
+
+    def files(self, pod: LocalPod) -> Path:
+        """Where a pod keeps its files."""
+        return self.folder / "pods" / pod.folder_name
+
+    def forget(self, folder_name: str) -> None:
+        """Remove what a pod has left behind."""
+        for part in ("logs", "pods"):
+            shutil.rmtree(self.folder / part / folder_name, ignore_errors=True)
+
+
+class Container:
+    """A container of a pod and its last two runs."""
+
+    def __init__(self, spec: LocalContainer, status: Json, now: str) -> None:
+        self.spec = spec
+        self.restarts = cast(int, status.get("restartCount", 0))
+        self.state: Json = section(status, "state") or waiting("ContainerCreating")
+        self.last: Json = section(status, "lastState")
+        self.process: Process | None = None
+        self.begun = asyncio.Event()  # set once it was started, or could not be
+        self.ran = 0.0  # seconds
+        if "running" in self.state:
+            since = text(section(self.state, "running"), "startedAt")
+            self.state = terminated(
+                KILLED, since, now, "ServerStopped", "the process ended with the server that ran it"
+            )
+
+    @property
+    def is_sidecar(self) -> bool:
+        """Whether it runs beside the containers, though it starts before them."""
+        return self.spec.restart_policy == "Always"
+
+    @property
+    def exit_code(self) -> int | None:
+        """How its last run ended; None while it runs and before it has."""
+        if "running" in self.state:
+            return None
+        last = section(self.state, "terminated") or section(self.last, "terminated")
+        return cast(int, last["exitCode"]) if last else None
+
+    def status(self, pod: LocalPod) -> Json:
+        """Its part of the status of the pod."""
+        return container_status(pod, self.spec, self.state, self.restarts, self.last)
+
+    def end(self, ending: Ending, now: str) -> None:
+        """Take note that its process has ended."""
+        since = text(section(self.state, "running"), "startedAt") or now
+        self.state = terminated(ending.exit_code, since, now, ending.reason, ending.message)
+
+    def order(self, ground: Ground, pod: LocalPod, folders: Mapping[str, str]) -> Order:
+        """What its warden is to run, and within which bounds."""
+        found = environment(ground.cluster, pod, self.spec, folders)
+        limits, request = self.spec.resources.limits, self.spec.resources.request
+        log = ground.logs(pod) / self.spec.name / f"{self.restarts}.log"
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for old in log.parent.glob(f"{self.restarts - 2}.log*"):
+            old.unlink()
+        work = ground.files(pod) / "work"
+        work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return {
+            "command": [expanded(word, found) for word in (*self.spec.command, *self.spec.args)],
+            "environment": found,
+            "folder": self.spec.working_dir or str(work),
+            "log": str(log),
+            "log_bytes": LOG_BYTES,
+            "memory": limits.get(MEMORY, ground.allocatable[MEMORY]),
+            "process_memory": ground.allocatable[MEMORY],
+            "cpus": [],
+            "niceness": _NICENESS if request.get(CPU) else _NICENESS_UNASKED,
+        }

@@ -1,0 +1,72 @@
+"""The nodes that pods are bound to, as far as a virtual kubelet needs to know them."""
+
+from dataclasses import dataclass, field
+
+from maar.core.model.kinds import from_json
+from maar.core.model.metadata import Record
+from maar.core.model.node import Node, NodeStatus
+from maar.core.model.resources import Resources
+from maar.embedded.nodes.node import NODE_LABEL
+from maar.embedded.nodes.room import Room
+from maar.embedded.store import Key, Store
+
+
+class _Address(Record, frozen=True):
+    type: str = ""
+    address: str = ""
+
+
+class _Status(NodeStatus, frozen=True):
+    addresses: tuple[_Address, ...] = ()
+
+
+class HostNode(Node, frozen=True, tag="Node"):
+    """A Node with its addresses."""
+
+    status: _Status = _Status()
+
+
+@dataclass(slots=True)
+class Host:
+    """A node, the room on it and the pods there that are looked after."""
+
+    name: str
+    exists: bool = False
+    kind: str = ""  # virtual, local, or somebody else's
+    ready: bool = False
+    address: str = ""
+    room: Room = field(default_factory=lambda: Room(Resources()))
+    pods: set[Key] = field(default_factory=set)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether a virtual kubelet answers for its pods; where there is no node, nobody else would."""
+        return self.kind == "virtual" or not self.exists
+
+
+class Hosts:
+    """Nodes by name, read from the store when a pod is bound to one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._hosts: dict[str, Host] = {}
+
+    def of(self, name: str) -> Host:
+        """The node of that name."""
+        return self._hosts.get(name) or self.refresh(name)
+
+    def refresh(self, name: str) -> Host:
+        """Read a node again; one that is gone is forgotten, and known to be gone by whoever holds it."""
+        host = self._hosts.setdefault(name, Host(name))
+        body = self._store.get(Key("nodes", "", name))
+        host.exists = body is not None
+        if body is None:
+            host.kind, host.ready = "", False
+            del self._hosts[name]
+            return host
+        node = from_json(HostNode, body)
+        host.kind = node.metadata.labels.get(NODE_LABEL, "other")
+        host.ready = any(one.type == "Ready" for one in node.status.conditions)
+        host.address = next((one.address for one in node.status.addresses if one.type == "InternalIP"), "")
+        host.room.allocatable = node.status.allocatable
+        return host

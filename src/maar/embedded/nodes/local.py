@@ -1,0 +1,154 @@
+"""This machine as a node of the cluster: the containers of its pods are processes here."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Final, cast
+
+import msgspec
+
+from maar.core.model.kinds import BadObjectError, from_json
+from maar.core.model.node import Node
+from maar.embedded.calls import section
+from maar.embedded.cluster import Cluster
+from maar.embedded.failures import Json
+from maar.embedded.nodes import volumes
+from maar.embedded.nodes.changes import Changes
+from maar.embedded.nodes.containers import Ground
+from maar.embedded.nodes.local_pod import LocalPod, read_local_pod
+from maar.embedded.nodes.machine import Processors, usable_cpus
+from maar.embedded.nodes.pod_run import PodRun
+from maar.embedded.nodes.reports import PODS, let_go, pod_key, report, tell
+from maar.embedded.nodes.room import Room
+from maar.embedded.nodes.status import Standing, time_text
+from maar.embedded.store import Change, Key
+
+_LOG: Final = logging.getLogger(__name__)
+_A_WHILE: Final = 60.0  # seconds
+
+
+class LocalNode:
+    """Runs the pods that are bound to this machine, whose Node is in the cluster under a name."""
+
+    def __init__(
+        self, cluster: Cluster, folder: Path, name: str, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._cluster, self._name, self._clock = cluster, name, clock
+        allocatable = from_json(Node, cluster.get("nodes", "", name)).status.allocatable
+        self._ground = Ground(cluster, folder.absolute(), allocatable, Processors(usable_cpus()), clock)
+        self._room = Room(allocatable)
+        self._changes = Changes(cluster.store, self._matters)
+        self._folders: dict[Key, str] = {}
+        self._runs: dict[Key, tuple[str, PodRun]] = {}
+        self._tasks = set[asyncio.Task[None]]()
+
+    async def run(self) -> None:
+        """Run pods until cancelled; their processes end with this, or at the latest with the server."""
+        self._recall()
+        try:
+            while True:
+                while (key := self._changes.take()) is not None:
+                    self._look(key)
+                await self._changes.wait(_A_WHILE)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+
+    def _matters(self, change: Change) -> bool:
+        return change.key.resource == PODS and f'"nodeName":"{self._name}"'.encode() in change.body
+
+    def _recall(self) -> None:
+        """Look at the pods of before, first those that have their room; forget what others left behind."""
+        pods = [
+            pod
+            for _, _, body in self._cluster.store.page(PODS, None)
+            if (pod := _read(body)) is not None and pod.spec.node_name == self._name
+        ]
+        for pod in sorted(pods, key=lambda one: one.status.start_time is None):
+            self._folders[pod_key(pod)] = pod.folder_name
+            self._changes.add(pod_key(pod))
+        for part in ("logs", "pods"):
+            for folder in (self._ground.folder / part).glob("*"):
+                if folder.name not in self._folders.values():
+                    self._ground.forget(folder.name)
+
+    def _look(self, key: Key) -> None:
+        """See what is to be done about a pod that has changed, or whose run has ended."""
+        body = self._cluster.store.get(key)
+        pod = None if body is None else _read(body)
+        uid, run = self._runs.get(key, ("", None))
+        if run is not None:
+            if pod is None or pod.metadata.uid != uid:
+                run.stop(0)
+            elif pod.metadata.deletion_timestamp is not None:
+                run.stop(pod.metadata.deletion_timestamp.timestamp() - self._clock())
+            elif pod.is_finished:
+                run.stop(pod.spec.termination_grace_period_seconds)
+            return
+        if (old := self._folders.get(key)) and (pod is None or pod.folder_name != old):
+            del self._folders[key]
+            self._spawn(asyncio.to_thread(self._ground.forget, old))
+        if pod is None or body is None or pod.spec.node_name != self._name:
+            return
+        if pod.is_terminating:
+            if pod.metadata.deletion_grace_period_seconds:
+                let_go(self._cluster, pod)
+        elif not pod.is_finished:
+            self._take(key, pod, cast(Json, msgspec.json.decode(body)))
+
+    def _take(self, key: Key, pod: LocalPod, value: Json) -> None:
+        """Run a pod, or say why not."""
+        shortage = None if pod.status.start_time else self._room.shortage(pod.request)
+        if shortage is not None:
+            self._refuse(pod, shortage.reason, f"Pod was rejected: {shortage.message}")
+        elif problem := _without_command(pod) or volumes.unsupported(pod):
+            self._refuse(pod, "CannotRunLocally", problem)
+        else:
+            self._room.take(pod.metadata.uid, pod.request)
+            run = PodRun(self._ground, pod, section(value, "status"))
+            self._runs[key] = pod.metadata.uid, run
+            self._folders[key] = pod.folder_name
+            self._spawn(self._live(key, pod, run))
+
+    async def _live(self, key: Key, pod: LocalPod, run: PodRun) -> None:
+        try:
+            await run.live()
+        except Exception as error:  # noqa: BLE001  a bug that one pod shows must not stop the others
+            _LOG.exception("local node: pod %s", pod.key)
+            self._refuse(pod, "LocalNodeError", f"a bug in maar: {error}; its log says more")
+        finally:
+            self._room.give_back(pod.metadata.uid)
+            del self._runs[key]
+            self._changes.add(key)
+
+    def _refuse(self, pod: LocalPod, reason: str, message: str) -> None:
+        standing = Standing("Failed", reason=reason, message=message)
+        report(self._cluster, pod_key(pod), pod.metadata.uid, standing, time_text(self._clock()))
+        tell(self._cluster, pod, "Warning", reason, message)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _read(body: bytes) -> LocalPod | None:
+    try:
+        return read_local_pod(body)
+    except BadObjectError as error:
+        _LOG.warning("local node: a pod cannot be read: %s", error)
+        return None
+
+
+def _without_command(pod: LocalPod) -> str:
+    for container in (*pod.spec.init_containers, *pod.spec.containers):
+        if not container.command:
+            return (
+                f'container "{container.name}" has no command: the local node runs commands of this machine,'
+                f" not images ({container.image}): set command"
+            )
+    return ""

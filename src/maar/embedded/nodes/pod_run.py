@@ -1,0 +1,240 @@
+"""One pod on this machine, from its first process to its last."""
+
+import asyncio
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, cast
+
+from maar.core.model.resources import CPU
+from maar.embedded.calls import text
+from maar.embedded.failures import Json
+from maar.embedded.nodes import volumes
+from maar.embedded.nodes.containers import Container, Ground
+from maar.embedded.nodes.environment import LOOPBACK, MissingError
+from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
+from maar.embedded.nodes.processes import Process
+from maar.embedded.nodes.reports import pod_key, report, tell
+from maar.embedded.nodes.restarts import wait_before
+from maar.embedded.nodes.status import Standing, running, time_text, waiting
+from maar.embedded.nodes.warden import Order
+
+_LOOK_AGAIN: Final = 1.0  # seconds until something that was missing is looked for again
+_POLL: Final = 0.1  # seconds in which a shorter grace is noticed
+_WITH_THE_SERVER: Final = 2.0  # seconds for processes to end when the server does
+
+
+class PodRun:
+    """Runs the containers of a pod; `status` is what the server knew of it when it started last."""
+
+    def __init__(self, ground: Ground, pod: LocalPod, status: Json) -> None:
+        self._ground, self._pod = ground, pod
+        now = self._now()
+        self._init = _containers(pod.spec.init_containers, status, "initContainerStatuses", now)
+        self._main = _containers(pod.spec.containers, status, "containerStatuses", now)
+        self._initialized = text(status, "phase") == "Running"
+        taken = pod.status.start_time
+        self._taken = taken.timestamp() if taken else ground.clock()
+        self._paths: dict[str, Path] = {}
+        self._stopped = asyncio.Event()
+        self._kill_at = math.inf  # in the time of the event loop
+
+    def stop(self, grace: float) -> None:
+        """End the pod within so many seconds; said again, it can only get shorter."""
+        self._kill_at = min(self._kill_at, asyncio.get_running_loop().time() + grace)
+        self._stopped.set()
+
+    async def live(self) -> None:
+        """Run until the pod has ended or is to end; afterwards no process of it is left."""
+        self._publish()
+        life, stopped = asyncio.create_task(self._live()), asyncio.create_task(self._stopped.wait())
+        try:
+            await asyncio.wait(
+                (life, stopped), timeout=self._time_left(), return_when=asyncio.FIRST_COMPLETED
+            )
+            expired = not life.done() and not stopped.done()
+            await _cancelled(life, stopped)
+            self.stop(self._pod.spec.termination_grace_period_seconds)
+            await self._end_processes()
+        except asyncio.CancelledError:
+            await _cancelled(life, stopped)
+            self.stop(_WITH_THE_SERVER)
+            await self._end_processes()
+            raise
+        if expired:
+            message = "Pod was active on the node longer than the specified deadline"
+            self._publish("Failed", "DeadlineExceeded", message)
+        else:
+            self._publish(self._outcome())
+        if not life.cancelled():
+            life.result()
+
+    async def _live(self) -> None:
+        """All that the pod is to do, if nothing comes between."""
+        await self._prepare()
+        async with asyncio.TaskGroup() as beside:
+            sidecars: list[asyncio.Task[int]] = []
+            for container in self._init:
+                if container.is_sidecar:
+                    sidecars.append(beside.create_task(self._keep(container)))
+                    await container.begun.wait()
+                elif await self._keep(container):
+                    break
+            else:
+                self._initialized = True
+                async with asyncio.TaskGroup() as together:
+                    for container in self._main:
+                        together.create_task(self._keep(container))
+            for sidecar in sidecars:
+                sidecar.cancel()
+
+    async def _prepare(self) -> None:
+        """Fill the volumes, and say where containers find them."""
+        while True:
+            try:
+                self._paths = volumes.prepare(
+                    self._ground.cluster, self._pod, self._ground.files(self._pod) / "volumes"
+                )
+                break
+            except MissingError as error:
+                self._wait_for(self._init or self._main, str(error))
+                await asyncio.sleep(_LOOK_AGAIN)
+        for container in (*self._init, *self._main):
+            if told := volumes.explained(container.spec):
+                tell(self._ground.cluster, self._pod, "Normal", "VolumesOffered", told)
+        if self._init and not self._initialized:
+            for container in self._main:
+                container.state = waiting("PodInitializing")
+
+    async def _keep(self, container: Container) -> int:
+        """Run a container until it has ended for good; gives its exit code."""
+        while True:
+            code = container.exit_code
+            if code is not None:
+                if not self._again(container, code):
+                    return code
+                await self._back_off(container)
+            await self._run(container)
+
+    async def _run(self, container: Container) -> None:
+        """Run a container once."""
+        order = await self._order(container)
+        limit = container.spec.resources.limits.get(CPU, 0)
+        order["cpus"] = self._ground.processors.take(limit)
+        begun = self._ground.clock()
+        try:
+            container.process = Process(order)
+            if await asyncio.shield(container.process.started):
+                container.state = running(self._now())
+                self._publish()
+                tell(self._ground.cluster, self._pod, "Normal", "Started", f"Started {container.spec.name}")
+            container.begun.set()
+            ending = await asyncio.shield(container.process.ended)
+        finally:
+            self._ground.processors.give_back(order["cpus"])
+        container.ran = self._ground.clock() - begun
+        container.end(ending, self._now())
+        if ending.reason:
+            told = f"{container.spec.name}: {ending.message or ending.reason}"
+            tell(self._ground.cluster, self._pod, "Warning", "Failed", told)
+        self._publish()
+
+    async def _order(self, container: Container) -> Order:
+        """What to run, as soon as everything for it is there."""
+        while True:
+            try:
+                folders = volumes.offered(container.spec, self._paths)
+                return container.order(self._ground, self._pod, folders)
+            except MissingError as error:
+                self._wait_for([container], str(error))
+                await asyncio.sleep(_LOOK_AGAIN)
+
+    async def _back_off(self, container: Container) -> None:
+        wait = wait_before(container.restarts + 1, container.ran)
+        if "terminated" in container.state:
+            container.last = container.state
+        if wait:
+            meta = self._pod.metadata
+            message = (
+                f"back-off {wait:g}s restarting failed container={container.spec.name}"
+                f" pod={meta.name}_{meta.namespace}({meta.uid})"
+            )
+            container.state = waiting("CrashLoopBackOff", message)
+            self._publish()
+            await asyncio.sleep(wait)
+        container.restarts += 1
+
+    def _again(self, container: Container, code: int) -> bool:
+        """Whether a container that ended is started again."""
+        policy = self._pod.spec.restart_policy
+        if container.is_sidecar:
+            return True
+        if policy == "Always" and container in self._main:
+            return True
+        return policy != "Never" and code != 0
+
+    async def _end_processes(self) -> None:
+        """SIGTERM now, SIGKILL when the grace is over; take note of how each ended."""
+        loop = asyncio.get_running_loop()
+        alive = {
+            one.process.ended: one.process
+            for one in (*self._init, *self._main)
+            if one.process is not None and not one.process.ended.done()
+        }
+        for process in alive.values():
+            process.terminate()
+        while alive:
+            left = self._kill_at - loop.time()
+            if left <= 0:
+                for process in alive.values():
+                    process.kill()
+                await asyncio.wait(alive)
+                break
+            done, _ = await asyncio.wait(alive, timeout=min(left, _POLL))
+            alive = {ended: process for ended, process in alive.items() if ended not in done}
+        for container in (*self._init, *self._main):
+            if "running" in container.state and container.process is not None:
+                container.end(container.process.ended.result(), self._now())
+
+    def _wait_for(self, containers: Iterable[Container], what: str) -> None:
+        """Say that containers cannot start yet."""
+        for container in containers:
+            container.state = waiting("CreateContainerConfigError", what)
+        self._publish()
+
+    def _outcome(self) -> str:
+        started = [one for one in self._init if not one.is_sidecar] + self._main
+        return "Succeeded" if all(one.exit_code == 0 for one in started) else "Failed"
+
+    def _publish(self, phase: str = "", reason: str = "", message: str = "") -> None:
+        """Tell the cluster where the pod stands."""
+        begun = self._initialized and any("waiting" not in one.state or one.last for one in self._main)
+        standing = Standing(
+            phase or ("Running" if begun else "Pending"),
+            [one.status(self._pod) for one in self._main],
+            [one.status(self._pod) for one in self._init],
+            self._initialized,
+            reason,
+            message,
+            LOOPBACK,
+            LOOPBACK,
+        )
+        report(self._ground.cluster, pod_key(self._pod), self._pod.metadata.uid, standing, self._now())
+
+    def _time_left(self) -> float | None:
+        limit = self._pod.spec.active_deadline_seconds
+        return None if limit is None else max(0.0, self._taken + limit - self._ground.clock())
+
+    def _now(self) -> str:
+        return time_text(self._ground.clock())
+
+
+def _containers(specs: Iterable[LocalContainer], status: Json, field: str, now: str) -> list[Container]:
+    known = {text(one, "name"): one for one in cast(list[Json], status.get(field) or [])}
+    return [Container(spec, known.get(spec.name, {}), now) for spec in specs]
+
+
+async def _cancelled(*tasks: asyncio.Task[object]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)

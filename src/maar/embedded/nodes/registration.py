@@ -1,0 +1,59 @@
+"""Putting the nodes of `maar up` into the cluster: those it made before and is not asked for again go."""
+
+from collections.abc import Sequence
+from typing import Final, cast
+
+from maar.embedded.calls import metadata, section, text
+from maar.embedded.cluster import Cluster
+from maar.embedded.failures import Json
+from maar.embedded.nodes.node import stamped
+
+DECLARED: Final = "maar.sh/declared-labels"  # on nodes that the command line made, and may take away
+
+_NODES: Final = "nodes"
+_FROM_MACHINE: Final = ("capacity", "allocatable", "nodeInfo", "addresses")
+
+
+def register(cluster: Cluster, nodes: Sequence[Json]) -> None:
+    """Make the declared nodes of a cluster these; taints, cordons and labels that people added stay."""
+    wanted = {text(metadata(node), "name") for node in nodes}
+    with cluster.store.transaction():
+        there = {text(metadata(node), "name"): node for node in cluster.all(_NODES)}
+        for node in nodes:
+            _put(cluster, there.get(text(metadata(node), "name")), _declared(node, cluster.now()))
+        for name, node in there.items():
+            if name not in wanted and DECLARED in section(metadata(node), "annotations"):
+                cluster.delete(_NODES, "", name)
+
+
+def _declared(node: Json, now: str) -> Json:
+    meta = dict(metadata(node))
+    labels = ",".join(sorted(section(meta, "labels")))
+    meta["annotations"] = {**section(meta, "annotations"), DECLARED: labels}
+    return stamped({**node, "metadata": meta}, now)
+
+
+def _put(cluster: Cluster, old: Json | None, node: Json) -> None:
+    name, meta, status = text(metadata(node), "name"), metadata(node), section(node, "status")
+    if old is None:
+        cluster.create(_NODES, "", node)
+        return
+    before, was = metadata(old), section(old, "status")
+    withdrawn = text(section(before, "annotations"), DECLARED).split(",")
+    kept = {key: value for key, value in section(before, "labels").items() if key not in withdrawn}
+    parts: Json = {
+        "labels": {**kept, **section(meta, "labels")},
+        "annotations": {**section(before, "annotations"), **section(meta, "annotations")},
+    }
+    if any(before[part] != parts[part] for part in parts):
+        cluster.change(_NODES, "", name, lambda value: {**value, "metadata": {**metadata(value), **parts}})
+    new: Json = {**was, **{part: status[part] for part in _FROM_MACHINE}}
+    if _standing(was) != _standing(status):
+        new["conditions"] = status["conditions"]
+    if new != was:
+        cluster.change(_NODES, "", name, lambda value: {**value, "status": new}, "status")
+
+
+def _standing(status: Json) -> set[tuple[object, object]]:
+    """Which conditions hold, whenever they began to."""
+    return {(one.get("type"), one.get("status")) for one in cast(list[Json], status.get("conditions") or [])}

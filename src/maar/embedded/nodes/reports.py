@@ -1,0 +1,88 @@
+"""How nodes write to the cluster: the status of their pods, their end, and events.
+
+A status goes straight to the store: a node changes nothing that the rules of the API would look at, and
+ten thousand pods that start at once must not cost a second of the server's time.
+"""
+
+import logging
+import uuid
+from typing import Final, cast
+
+import msgspec
+
+from maar.embedded.calls import Deletion, metadata, section
+from maar.embedded.cluster import Cluster
+from maar.embedded.failures import ApiError, Json
+from maar.embedded.nodes.pod import FINISHED, BoundPod
+from maar.embedded.nodes.status import Standing
+from maar.embedded.store import Key
+
+PODS: Final = "pods"
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+def pod_key(pod: BoundPod) -> Key:
+    """Where a pod is kept."""
+    return Key(PODS, pod.metadata.namespace, pod.metadata.name)
+
+
+def report(cluster: Cluster, key: Key, uid: str, standing: Standing, now: str) -> int | None:
+    """Write where a pod stands and give the revision; None where it is gone, finished or as it was."""
+    body = cluster.store.get(key)
+    if body is None:
+        return None
+    old = cast(Json, msgspec.json.decode(body))
+    was = section(old, "status")
+    if metadata(old).get("uid") != uid or was.get("phase") in FINISHED:
+        return None
+    status = standing.status(was, now)
+    if status == was:
+        return None
+    meta = dict(metadata(old))
+    value = {**old, "metadata": meta, "status": status}
+
+    def encoded(revision: int) -> bytes:
+        meta["resourceVersion"] = str(revision)
+        return msgspec.json.encode(value)
+
+    with cluster.store.transaction():
+        cluster.store.put(key, body, encoded)
+        cluster.served[PODS].behaviour.stored(cluster, old, value)
+    return int(cast(str, meta["resourceVersion"]))
+
+
+def let_go(cluster: Cluster, pod: BoundPod) -> None:
+    """Delete a pod that nothing runs of any more; finalizers may keep it."""
+    how = Deletion(grace=0, uid=pod.metadata.uid)
+    try:
+        cluster.delete(PODS, pod.metadata.namespace, pod.metadata.name, how)
+    except ApiError as error:
+        _LOG.warning("pod %s stopped, but is kept: %s", pod.key, error.message)
+
+
+def tell(cluster: Cluster, pod: BoundPod, kind: str, reason: str, message: str) -> None:
+    """Write an event about a pod: Normal or Warning, for `kubectl describe`."""
+    namespace, name = pod.metadata.namespace, pod.metadata.name
+    now = cluster.now()
+    event: Json = {
+        "metadata": {"name": f"{name}.{uuid.uuid4().hex[:16]}", "namespace": namespace},
+        "involvedObject": {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "namespace": namespace,
+            "name": name,
+            "uid": pod.metadata.uid,
+        },
+        "type": kind,
+        "reason": reason,
+        "message": message,
+        "source": {"component": "maar", "host": pod.spec.node_name},
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }
+    try:
+        cluster.create("events", namespace, event)
+    except ApiError as error:  # the namespace is going, for example
+        _LOG.info("no event %s for pod %s: %s", reason, pod.key, error.message)

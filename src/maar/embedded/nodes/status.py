@@ -1,0 +1,105 @@
+"""The status of a pod as a kubelet writes it: phase, conditions and containers, as plain JSON."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import cast
+
+from maar.embedded.failures import Json
+from maar.embedded.nodes.pod import FINISHED, BoundPod, NamedContainer
+
+
+def time_text(seconds: float) -> str:
+    """A time as objects write it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a pod stands; addresses stay as they were where none are given."""
+
+    phase: str
+    containers: Sequence[Json] = ()
+    init_containers: Sequence[Json] = ()
+    initialized: bool = True
+    reason: str = ""
+    message: str = ""
+    pod_ip: str = ""
+    host_ip: str = ""
+
+    def status(self, old: Json, now: str) -> Json:
+        """The status that says so, in place of an old one; what others have written there stays."""
+        status = {name: part for name, part in old.items() if name not in ("reason", "message")}
+        status["phase"] = self.phase
+        status.setdefault("startTime", now)
+        if self.reason:
+            status["reason"], status["message"] = self.reason, self.message
+        if self.pod_ip:
+            status["podIP"], status["podIPs"] = self.pod_ip, [{"ip": self.pod_ip}]
+        if self.host_ip:
+            status["hostIP"], status["hostIPs"] = self.host_ip, [{"ip": self.host_ip}]
+        if self.containers:
+            status["containerStatuses"] = list(self.containers)
+            status["conditions"] = self._conditions(old, now)
+        if self.init_containers:
+            status["initContainerStatuses"] = list(self.init_containers)
+        return status
+
+    def _conditions(self, old: Json, now: str) -> list[Json]:
+        """Conditions with their times; one that holds as it did keeps its time."""
+        ready = self.phase == "Running" and all(one["ready"] for one in self.containers)
+        unready = "PodCompleted" if self.phase == "Succeeded" else "ContainersNotReady"
+        found = {
+            "PodReadyToStartContainers": (self.phase not in FINISHED, ""),
+            "Initialized": (self.initialized, "ContainersNotInitialized"),
+            "Ready": (ready, unready),
+            "ContainersReady": (ready, unready),
+            "PodScheduled": (True, ""),
+        }
+        before = {str(one.get("type")): one for one in cast(list[Json], old.get("conditions") or [])}
+        conditions: list[Json] = []
+        for name, (holds, reason) in found.items():
+            text, was = "True" if holds else "False", before.pop(name, {})
+            since = was.get("lastTransitionTime") if was.get("status") == text else None
+            condition: Json = {"type": name, "status": text, "lastProbeTime": None}
+            condition["lastTransitionTime"] = since or now
+            if reason and not holds:
+                condition["reason"] = reason
+            conditions.append(condition)
+        return [*conditions, *before.values()]
+
+
+def running(since: str) -> Json:
+    """The state of a container that runs."""
+    return {"running": {"startedAt": since}}
+
+
+def waiting(reason: str, message: str = "") -> Json:
+    """The state of a container that is not started yet, or not again yet."""
+    return {"waiting": {"reason": reason, **({"message": message} if message else {})}}
+
+
+def terminated(exit_code: int, since: str, now: str, reason: str = "", message: str = "") -> Json:
+    """The state of a container that has ended."""
+    state: Json = {"exitCode": exit_code, "reason": reason or ("Error" if exit_code else "Completed")}
+    if message:
+        state["message"] = message
+    return {"terminated": {**state, "startedAt": since, "finishedAt": now}}
+
+
+def container_status(
+    pod: BoundPod, container: NamedContainer, state: Json, restarts: int = 0, last: Json | None = None
+) -> Json:
+    """What is known of one container."""
+    runs, identity = "running" in state, f"maar://{pod.metadata.uid}/{container.name}/{restarts}"
+    return {
+        "name": container.name,
+        "image": container.image,
+        "imageID": "",
+        **({"containerID": identity} if last or "waiting" not in state else {}),
+        "ready": runs,
+        "started": runs,
+        "restartCount": restarts,
+        "state": state,
+        "lastState": last or {},
+    }

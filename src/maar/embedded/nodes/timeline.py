@@ -1,0 +1,67 @@
+"""What happens next to a pod on a virtual node, and when."""
+
+from enum import Enum
+from typing import NamedTuple
+
+from maar.embedded.nodes.pod import BoundPod, ContainerStatus
+from maar.embedded.nodes.restarts import wait_before
+from maar.embedded.nodes.script import Script
+
+
+class Act(Enum):
+    """What a virtual node does to a pod."""
+
+    STOP = "stop"  # it is deleted, and has stopped
+    EXPIRE = "expire"  # it was active longer than it may be
+    END = "end"  # it has run for as long as it was to
+    RESTART = "restart"  # it has waited long enough after its last failure
+
+
+class Step(NamedTuple):
+    """An act and its time."""
+
+    at: float
+    act: Act
+
+
+class Times(NamedTuple):
+    """When a pod was taken, when its containers last started, and when they are to start again."""
+
+    taken: float
+    started: float
+    restart: float | None = None
+
+
+def next_step(pod: BoundPod, script: Script, times: Times) -> Step | None:
+    """The next act for a pod; None: nothing until it changes."""
+    steps: list[Step] = []
+    meta, limit = pod.metadata, pod.spec.active_deadline_seconds
+    if meta.deletion_timestamp is not None:
+        grace = meta.deletion_grace_period_seconds or 0
+        asked = meta.deletion_timestamp.timestamp() - grace
+        steps.append(Step(asked + min(script.stop_after, grace), Act.STOP))
+    if limit is not None:
+        steps.append(Step(times.taken + limit, Act.EXPIRE))
+    if times.restart is not None:
+        steps.append(Step(times.restart, Act.RESTART))
+    elif script.run_for is not None:
+        steps.append(Step(times.started + script.run_for, Act.END))
+    return min(steps, key=lambda step: step.at, default=None)
+
+
+def first_container(pod: BoundPod) -> ContainerStatus:
+    """The status that stands for all: containers of a virtual pod start and end together."""
+    return pod.status.container_statuses[0] if pod.status.container_statuses else ContainerStatus()
+
+
+def times_of(pod: BoundPod) -> Times:
+    """The times of a pod as its status tells them, to the second."""
+    taken = pod.status.start_time.timestamp() if pod.status.start_time else 0.0
+    first = first_container(pod)
+    if first.state.running is not None and first.state.running.started_at is not None:
+        return Times(taken, first.state.running.started_at.timestamp())
+    last = first.last_state.terminated
+    if first.state.waiting is None or last is None or last.started_at is None or last.finished_at is None:
+        return Times(taken, taken)
+    started, ended = last.started_at.timestamp(), last.finished_at.timestamp()
+    return Times(taken, started, ended + wait_before(first.restart_count + 1, ended - started))

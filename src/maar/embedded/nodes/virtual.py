@@ -1,0 +1,273 @@
+"""A kubelet for all virtual nodes at once: pods start, run as long as they say, and end as they say.
+
+Time costs nothing here: there is one heap of what is due, and no task, timer or thread for a pod or a node.
+"""
+
+import asyncio
+import heapq
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from maar.core.model.kinds import BadObjectError
+from maar.embedded.cluster import Cluster
+from maar.embedded.failures import Json
+from maar.embedded.nodes import pretence
+from maar.embedded.nodes.changes import Changes
+from maar.embedded.nodes.hosts import Host, Hosts
+from maar.embedded.nodes.node import completed, stamped
+from maar.embedded.nodes.pod import BoundPod, read_pod
+from maar.embedded.nodes.reports import PODS, let_go, pod_key, report, tell
+from maar.embedded.nodes.restarts import wait_before
+from maar.embedded.nodes.script import BadAnnotationError, Script, script_of
+from maar.embedded.nodes.status import Standing, time_text
+from maar.embedded.nodes.timeline import Act, Step, Times, first_container, next_step, times_of
+from maar.embedded.store import Change, Key
+
+_LOG: Final = logging.getLogger(__name__)
+_TURN: Final = 0.004  # seconds of work before others have their turn
+_LONGEST_PAUSE: Final = 30.0  # seconds: a clock may be set, a machine may sleep
+_PAGE: Final = 500
+_STALE: Final = 1000  # entries of the agenda that may be out of date
+_NODES: Final = "nodes"
+
+
+@dataclass(slots=True)
+class _Tenant:
+    """A pod that runs on a virtual node."""
+
+    key: Key
+    uid: str
+    host: Host
+    times: Times
+    step: Step | None = None
+
+
+class VirtualNodes:
+    """Looks after every pod that is bound to a virtual node, or to a node that does not exist."""
+
+    def __init__(self, cluster: Cluster, clock: Callable[[], float] = time.time) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._changes = Changes(cluster.store, _matters)
+        self._hosts = Hosts(cluster.store)
+        self._tenants: dict[Key, _Tenant] = {}
+        self._agenda: list[tuple[float, Key]] = []
+
+    async def run(self) -> None:
+        """Look after pods until cancelled; what ran before goes on where it was."""
+        for _ in self.recall():
+            await asyncio.sleep(0)
+        while True:
+            pause = self.step()
+            if pause:
+                await self._changes.wait(pause)
+            else:
+                await asyncio.sleep(0)
+
+    def recall(self) -> Iterator[None]:
+        """Take up, page by page, the pods that run; others may find no room and are looked at after."""
+        for resource in (_NODES, PODS):
+            after = ("", "")
+            while page := self._cluster.store.page(resource, None, after, _PAGE):
+                for namespace, name, body in page:
+                    key = Key(resource, namespace, name)
+                    if resource == PODS and b'"startTime"' in body:
+                        self._guarded(self._look_at_pod, key)
+                    else:
+                        self._changes.add(key)
+                after = page[-1][:2]
+                yield
+
+    def step(self) -> float:
+        """Do what there is to do, for some milliseconds; gives the seconds until there is more."""
+        enough = time.perf_counter() + _TURN
+        with self._cluster.store.transaction():
+            while time.perf_counter() < enough:
+                if (key := self._changes.take()) is not None:
+                    self._guarded(self._look_at_pod if key.resource == PODS else self._look_at_node, key)
+                elif (tenant := self._due()) is not None:
+                    self._guarded(self._act, tenant.key)
+                else:
+                    until = self._agenda[0][0] - self._clock() if self._agenda else _LONGEST_PAUSE
+                    return min(until, _LONGEST_PAUSE)
+        return 0.0
+
+    def _guarded(self, deal_with: Callable[[Key], None], key: Key) -> None:
+        """What goes wrong with one pod harms no other."""
+        try:
+            deal_with(key)
+        except Exception:  # noqa: BLE001  a bug that one pod shows must not stop the others
+            _LOG.exception("virtual node: %s %s/%s", key.resource, key.namespace, key.name)
+
+    # Looking
+
+    def _look_at_node(self, key: Key) -> None:
+        host = self._hosts.refresh(key.name)
+        if not host.exists or not host.is_ours:
+            for pod in host.pods:
+                self._changes.add(pod)
+        elif not host.ready:
+            self._cluster.change(_NODES, "", key.name, self._made_ready)
+            self._cluster.change(_NODES, "", key.name, self._made_ready, "status")
+
+    def _made_ready(self, node: Json) -> Json:
+        return stamped(completed(node, "virtual"), time_text(self._clock()))
+
+    def _look_at_pod(self, key: Key) -> None:
+        body, tenant = self._cluster.store.get(key), self._tenants.get(key)
+        try:
+            pod = None if body is None else read_pod(body)
+        except BadObjectError as error:
+            _LOG.warning("virtual node: pod %s/%s cannot be read: %s", key.namespace, key.name, error)
+            pod = None
+        if tenant is not None and (pod is None or pod.metadata.uid != tenant.uid or pod.is_finished):
+            self._forget(tenant)
+            tenant = None
+        if pod is None or not pod.spec.node_name:
+            return
+        host = tenant.host if tenant is not None else self._hosts.of(pod.spec.node_name)
+        if not host.is_ours:
+            if tenant is not None:
+                self._forget(tenant)
+        elif pod.is_finished:
+            if pod.is_terminating and pod.metadata.deletion_grace_period_seconds:
+                let_go(self._cluster, pod)
+        else:
+            self._look_after(key, pod, host, tenant)
+
+    def _look_after(self, key: Key, pod: BoundPod, host: Host, tenant: _Tenant | None) -> None:
+        """Take a pod in if it is new, and see what is next for it."""
+        try:
+            script = script_of(pod.metadata.annotations)
+        except BadAnnotationError as error:
+            self._fail(pod, "BadAnnotation", str(error))
+            return
+        if not host.exists:
+            name = pod.spec.node_name
+            self._fail(
+                pod, "NodeNotFound", f'there is no node "{name}": delete the pod, or bind it elsewhere'
+            )
+            return
+        if tenant is None:
+            if (times := self._admitted(pod, host)) is None:
+                return
+            tenant = self._tenants[key] = _Tenant(key, pod.metadata.uid, host, times)
+            host.pods.add(key)
+        self._plan(tenant, pod, script)
+
+    def _admitted(self, pod: BoundPod, host: Host) -> Times | None:
+        """Give a pod its room and start it; None where that is refused."""
+        if pod.status.start_time is not None:
+            host.room.take(pod.metadata.uid, pod.request)
+            return times_of(pod)
+        if pod.is_terminating:
+            let_go(self._cluster, pod)
+            return None
+        if shortage := host.room.shortage(pod.request):
+            self._fail(pod, shortage.reason, f"Pod was rejected: {shortage.message}")
+            return None
+        host.room.take(pod.metadata.uid, pod.request)
+        now = self._clock()
+        self._report(pod, pretence.started(pod, host.address, time_text(now)))
+        return Times(now, now)
+
+    # Acting
+
+    def _due(self) -> _Tenant | None:
+        """The next pod whose time has come; entries that another has replaced are dropped on the way."""
+        while self._agenda:
+            at, key = self._agenda[0]
+            tenant = self._tenants.get(key)
+            if tenant is not None and tenant.step is not None and tenant.step.at == at:
+                if at > self._clock():
+                    return None
+                heapq.heappop(self._agenda)
+                return tenant
+            heapq.heappop(self._agenda)
+        return None
+
+    def _act(self, key: Key) -> None:
+        tenant, body = self._tenants[key], self._cluster.store.get(key)
+        step, tenant.step = tenant.step, None
+        if body is None or step is None:
+            return
+        pod = read_pod(body)
+        script, now = script_of(pod.metadata.annotations), self._clock()
+        text = time_text(now)
+        match step.act:
+            case Act.STOP:
+                if pod.metadata.finalizers:
+                    self._report(pod, pretence.ended(pod, pretence.KILLED, text))
+                let_go(self._cluster, pod)
+            case Act.EXPIRE:
+                message = "Pod was active on the node longer than the specified deadline"
+                self._report(pod, pretence.ended(pod, pretence.KILLED, text, "DeadlineExceeded", message))
+            case Act.END if script.exit_code and pod.spec.restart_policy == "OnFailure":
+                self._retry(tenant, pod, script, now)
+                return
+            case Act.END:
+                self._report(pod, pretence.ended(pod, script.exit_code, text))
+            case Act.RESTART:
+                last = pretence.last_failure(pod) or pretence.failure(pod, script.exit_code, text)
+                self._report(pod, pretence.restarted(pod, last, text))
+                tenant.times = Times(tenant.times.taken, now)
+                self._plan(tenant, pod, script)
+                return
+        self._forget(tenant)
+
+    def _retry(self, tenant: _Tenant, pod: BoundPod, script: Script, now: float) -> None:
+        """Start containers that failed again: at once the first time, then after longer and longer waits."""
+        last = pretence.failure(pod, script.exit_code, time_text(now))
+        taken, started, _ = tenant.times
+        wait = wait_before(first_container(pod).restart_count + 1, now - started)
+        if wait:
+            self._report(pod, pretence.backing_off(pod, last, wait))
+            tenant.times = Times(taken, started, now + wait)
+        else:
+            self._report(pod, pretence.restarted(pod, last, time_text(now)))
+            tenant.times = Times(taken, now)
+        self._plan(tenant, pod, script)
+
+    def _fail(self, pod: BoundPod, reason: str, message: str) -> None:
+        """Give a pod up, with whatever of it ran."""
+        standing = Standing("Failed", reason=reason, message=message)
+        if pod.status.container_statuses:
+            standing = pretence.ended(pod, pretence.KILLED, time_text(self._clock()), reason, message)
+        self._report(pod, standing)
+        tell(self._cluster, pod, "Warning", reason, message)
+        if pod.is_terminating:
+            let_go(self._cluster, pod)
+        if tenant := self._tenants.get(pod_key(pod)):
+            self._forget(tenant)
+
+    def _report(self, pod: BoundPod, standing: Standing) -> None:
+        now = time_text(self._clock())
+        revision = report(self._cluster, pod_key(pod), pod.metadata.uid, standing, now)
+        if revision is not None:
+            self._changes.ignore(revision)
+
+    def _plan(self, tenant: _Tenant, pod: BoundPod, script: Script) -> None:
+        """Put what is next for a pod on the agenda."""
+        step = next_step(pod, script, tenant.times)
+        if step is not None and step != tenant.step:
+            heapq.heappush(self._agenda, (step.at, tenant.key))
+        tenant.step = step
+
+    def _forget(self, tenant: _Tenant) -> None:
+        """A pod is gone or has ended: its room is free."""
+        tenant.host.room.give_back(tenant.uid)
+        tenant.host.pods.discard(tenant.key)
+        del self._tenants[tenant.key]
+        if len(self._agenda) > 2 * len(self._tenants) + _STALE:
+            known = self._tenants.values()
+            self._agenda = [(one.step.at, one.key) for one in known if one.step is not None]
+            heapq.heapify(self._agenda)
+
+
+def _matters(change: Change) -> bool:
+    """Nodes, and pods that are bound to one."""
+    resource = change.key.resource
+    return resource == _NODES or (resource == PODS and b'"nodeName":' in change.body)

@@ -1,0 +1,80 @@
+"""Values put together, and fields taken out of them."""
+
+from collections import Counter, deque
+
+from maar.embedded.patch.fields import SELF, Fields, field, written
+from maar.embedded.patch.shapes import ANYTHING, Shape, below, elements, shape
+from maar.embedded.schema.types import Schema
+
+
+def combined(live: object, wanted: object, schema: Schema) -> object:
+    """The live value with all that is wanted; nothing is removed."""
+    taken_apart = shape(schema, wanted)
+    if taken_apart is Shape.LEAF or taken_apart is not shape(schema, live):
+        return wanted
+    if not live or not wanted:
+        return live or wanted
+    if isinstance(live, dict) and isinstance(wanted, dict):
+        return live | {
+            name: combined(live[name], value, below(schema, name) or ANYTHING) if name in live else value
+            for name, value in wanted.items()
+        }
+    if isinstance(live, list) and isinstance(wanted, list):
+        return _combined_lists(live, wanted, schema)
+    return wanted
+
+
+def _combined_lists(live: list[object], wanted: list[object], schema: Schema) -> list[object]:
+    """What is wanted in its order; elements that only the live list has stay where they are among it."""
+    names, wishes = elements(schema, live) or [], elements(schema, wanted) or []
+    there, times = dict(zip(names, live, strict=True)), Counter(names)
+    given = dict(zip(wishes, wanted, strict=True))
+    coming, shared = deque(wishes), deque(name for name in wishes if name in there)
+    result: list[object] = []
+
+    def take() -> str:
+        name = coming.popleft()
+        alone = times[name] == 1  # nothing tells which of several would be meant
+        items = schema.items or ANYTHING
+        result.append(combined(there[name], given[name], items) if alone else given[name])
+        return name
+
+    for name, item in zip(names, live, strict=True):
+        if name not in given:
+            result.append(item)
+        elif shared and shared[0] == name:
+            while take() != name:
+                pass
+            shared.popleft()
+    while coming:
+        take()
+    return result
+
+
+def without(value: object, gone: Fields, schema: Schema) -> object:
+    """The value without the fields; null where nothing is left of it."""
+    return _pruned(value, written(gone), schema)
+
+
+def _pruned(value: object, gone: object, schema: Schema) -> object:
+    """Take out what is in the tree of fields, which is written as in FieldsV1."""
+    taken_apart = shape(schema, value)
+    if not isinstance(gone, dict) or not gone or taken_apart is Shape.LEAF:
+        return value
+    if isinstance(value, dict):
+        return {
+            name: _pruned(inner, gone.get(field(name)), below(schema, name) or ANYTHING)
+            for name, inner in value.items()
+            if not _is_member(gone.get(field(name)))
+        } or None
+    if isinstance(value, list):
+        return [
+            _pruned(item, gone.get(name), schema.items or ANYTHING)
+            for name, item in zip(elements(schema, value) or [], value, strict=True)
+            if not _is_member(gone.get(name))
+        ] or None
+    return value
+
+
+def _is_member(node: object) -> bool:
+    return isinstance(node, dict) and (not node or SELF in node)

@@ -1,0 +1,48 @@
+"""The annotation of client-side apply, which kubectl's server-side apply takes over and keeps up to date."""
+
+from typing import Final
+
+import msgspec
+
+from maar.embedded.failures import Json
+from maar.embedded.patch.comparison import compared, fields_of
+from maar.embedded.patch.fields import NOTHING, Fields
+from maar.embedded.patch.owners import metadata_of
+from maar.embedded.schema.types import Schema
+
+ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
+KUBECTL: Final = "kubectl"  # others who apply have no annotation to care for
+
+
+def last_applied_fields(live: Json, schema: Schema, api_version: str) -> Fields:
+    """The fields that client-side apply has set and that are still as it set them."""
+    try:
+        configuration = msgspec.json.decode(_annotation(live))
+    except msgspec.DecodeError:
+        return NOTHING
+    if not isinstance(configuration, dict) or configuration.get("apiVersion") != api_version:
+        return NOTHING
+    change = compared(configuration, live, schema)
+    return fields_of(configuration, schema) - change.given - change.removed
+
+
+def with_last_applied(thing: Json, configuration: Json) -> Json:
+    """The object with its annotation, if it has one, up to date."""
+    if not _annotation(thing):
+        return thing
+    bare = {name: text for name, text in _annotations(configuration).items() if name != ANNOTATION}
+    metadata = {name: value for name, value in metadata_of(configuration).items() if name != "annotations"}
+    told = {**configuration, "metadata": metadata | ({"annotations": bare} if bare else {})}
+    text = msgspec.json.encode(told, order="sorted").decode() + "\n"
+    annotations = _annotations(thing) | {ANNOTATION: text}
+    return {**thing, "metadata": metadata_of(thing) | {"annotations": annotations}}
+
+
+def _annotations(thing: Json) -> Json:
+    annotations = metadata_of(thing).get("annotations")
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def _annotation(thing: Json) -> str:
+    text = _annotations(thing).get(ANNOTATION)
+    return text if isinstance(text, str) else ""

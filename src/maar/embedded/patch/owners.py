@@ -1,0 +1,146 @@
+"""Who owns which fields of an object: metadata.managedFields."""
+
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from maar.embedded.failures import Json
+from maar.embedded.patch.fields import Fields, IllegibleError, Path, field, read, written
+
+APPLY: Final = "Apply"
+UPDATE: Final = "Update"
+MAX_UPDATERS: Final = 10  # older ones are put together, so that the list does not grow without bound
+ANCIENT: Final = "ancient-changes"
+UNOWNED: Final[Fields] = frozenset(
+    {(field("apiVersion"),), (field("kind"),), (field("metadata"),)}
+    | {
+        (field("metadata"), field(name))
+        for name in (
+            "clusterName", "creationTimestamp", "generation", "managedFields", "name", "namespace",
+            "resourceVersion", "selfLink", "uid",
+        )
+    }
+)  # fmt: skip
+
+
+class Owner(NamedTuple):
+    """Who owns fields, and how they came to: a manager that applies is the same one in all versions."""
+
+    manager: str
+    operation: str
+    api_version: str = ""
+    subresource: str = ""
+
+    def __str__(self) -> str:
+        """As in messages about conflicts."""
+        about = f'"{self.manager}"'
+        if self.subresource:
+            about += f' with subresource "{self.subresource}"'
+        return f"{about} using {self.api_version}" if self.operation == UPDATE else about
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What an owner owns."""
+
+    fields: Fields
+    api_version: str
+    time: str = ""  # of its last change; empty where the owner has never changed the object
+
+
+Owners = dict[Owner, Claim]
+
+
+def applier(manager: str, subresource: str) -> Owner:
+    """The owner of what a manager applies."""
+    return Owner(manager, APPLY, subresource=subresource)
+
+
+def updater(manager: str, api_version: str, subresource: str) -> Owner:
+    """The owner of what a manager writes in any other way."""
+    return Owner(manager or "unknown", UPDATE, api_version, subresource)
+
+
+def owners_of(thing: Json | None) -> Owners:
+    """The owners that the object names; IllegibleError where it names them in a way that nobody can read."""
+    entries = metadata_of(thing).get("managedFields") or []
+    if not isinstance(entries, list):
+        raise IllegibleError("metadata.managedFields is not a list")
+    return dict(map(_entry, entries))
+
+
+def _entry(entry: object) -> tuple[Owner, Claim]:
+    texts = _texts(entry)
+    operation, api_version = texts["operation"], texts["apiVersion"]
+    if operation not in (APPLY, UPDATE) or not api_version or texts["fieldsType"] != "FieldsV1":
+        raise IllegibleError(
+            "an entry of metadata.managedFields needs an operation, an apiVersion and FieldsV1"
+        )
+    identity = "" if operation == APPLY else api_version
+    owner = Owner(texts["manager"], operation, identity, texts["subresource"])
+    fields = entry.get("fieldsV1") if isinstance(entry, dict) else None
+    return owner, Claim(read(fields or {}), api_version, texts["time"])
+
+
+def _texts(entry: object) -> dict[str, str]:
+    if not isinstance(entry, dict):
+        raise IllegibleError("an entry of metadata.managedFields is not an object")
+    names = ("manager", "operation", "apiVersion", "time", "fieldsType", "subresource")
+    found = {name: entry.get(name) or "" for name in names}
+    if not all(isinstance(text, str) for text in found.values()):
+        raise IllegibleError("an entry of metadata.managedFields has a field that is not a text")
+    return found
+
+
+def with_owners(thing: Json, owners: Owners) -> Json:
+    """The object with its owners named, appliers first and the latest change last."""
+    metadata = {name: value for name, value in metadata_of(thing).items() if name != "managedFields"}
+    order = sorted(owners, key=lambda one: (one.operation, owners[one].time, *one))
+    if order:
+        metadata["managedFields"] = [_written(one, owners[one]) for one in order]
+    return {**thing, "metadata": metadata}
+
+
+def _written(owner: Owner, claim: Claim) -> Json:
+    entry = {
+        "manager": owner.manager,
+        "operation": owner.operation,
+        "apiVersion": claim.api_version,
+        "time": claim.time,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": written(claim.fields),
+        "subresource": owner.subresource,
+    }
+    return {name: value for name, value in entry.items() if value != ""}
+
+
+def is_reset(thing: Json) -> bool:
+    """Whether the object asks for its owners to be forgotten."""
+    entries = metadata_of(thing).get("managedFields")
+    return entries in ([], [{}])
+
+
+def capped(owners: Owners) -> Owners:
+    """The owners with the oldest updaters put together, where there are too many of them."""
+    updaters = sorted(
+        (one for one in owners if one.operation == UPDATE), key=lambda one: (owners[one].time, one)
+    )
+    if len(updaters) <= MAX_UPDATERS:
+        return owners
+    last = owners[updaters[len(updaters) - MAX_UPDATERS]]
+    bucket = Owner(ANCIENT, UPDATE, last.api_version)
+    old = {*updaters[: len(updaters) - MAX_UPDATERS + 1], bucket} & owners.keys()
+    together = frozenset[Path]().union(*(owners[one].fields for one in old))
+    kept = {one: claim for one, claim in owners.items() if one not in old}
+    return kept | {bucket: replace(last, fields=together)}
+
+
+def released(owners: Owners, fields: Fields) -> Owners:
+    """The owners after they have lost these fields; who owns nothing any more is no owner."""
+    left = {one: replace(claim, fields=claim.fields - fields) for one, claim in owners.items()}
+    return {one: claim for one, claim in left.items() if claim.fields}
+
+
+def metadata_of(thing: Json | None) -> Json:
+    """The metadata of the object, if it has any."""
+    metadata = (thing or {}).get("metadata")
+    return metadata if isinstance(metadata, dict) else {}

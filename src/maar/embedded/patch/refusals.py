@@ -1,0 +1,43 @@
+"""What is said about patches that cannot be carried out, in Kubernetes' words."""
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import ParamSpec, TypeVar
+
+from maar.embedded.failures import ApiError, bad_request
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+JSON_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}
+
+
+def named_type(value: object) -> str:
+    """What JSON calls the type of a value."""
+    return JSON_NAMES.get(type(value), "number")
+
+
+def unprocessable(why: str) -> ApiError:
+    """A patch that does not fit the object; Kubernetes does not say why, the cause does."""
+    cause = {"reason": "FieldValueInvalid", "message": why, "field": "patch"}
+    message = "the server rejected our request due to an error in our request"
+    return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message, {"causes": [cause]})
+
+
+def unexpected(message: str) -> ApiError:
+    """A mistake of the client that Kubernetes answers with 500 and without a reason; so do we."""
+    return ApiError(HTTPStatus.INTERNAL_SERVER_ERROR, "", message)
+
+
+def bounded_in_depth(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse what is nested more deeply than the interpreter can follow."""
+
+    @wraps(function)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except RecursionError:
+            raise bad_request("the object or the patch is nested too deeply; flatten it") from None
+
+    return guarded

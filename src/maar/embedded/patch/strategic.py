@@ -1,0 +1,175 @@
+"""Strategic merge patches: merge patches that know which lists have keys, and that carry directives."""
+
+from collections.abc import Hashable
+from typing import Final
+
+import msgspec
+
+from maar.embedded.failures import ApiError, Json, bad_request
+from maar.embedded.patch.element_order import PLAIN, follows, identities, identity, in_order
+from maar.embedded.patch.refusals import bounded_in_depth, named_type, unexpected
+from maar.embedded.schema.types import Schema
+
+DIRECTIVE: Final = "$patch"
+RETAIN: Final = "$retainKeys"
+DELETE: Final = "$deleteFromPrimitiveList"
+ORDER: Final = "$setElementOrder"
+ANYTHING: Final = Schema()
+GONE: Final = object()
+
+
+@bounded_in_depth
+def strategic_patch(document: Json, patch: object, schema: Schema) -> Json:
+    """The document with the patch merged into it, lists as the schema says."""
+    if not isinstance(patch, dict):
+        said = f"a strategic merge patch is an object, not {named_type(patch)}"
+        raise bad_request(f"error decoding patch: {said}")
+    return _merged(document, patch, schema)
+
+
+def _merged(live: Json, patch: Json, schema: Schema) -> Json:
+    if DIRECTIVE in patch:
+        return _directed(patch)
+    result = _retained(live, patch)
+    orders = _lists(patch, ORDER, "invalid patch format of setElementOrder list")
+    doomed = _lists(patch, DELETE, "invalid patch format of primitive list")
+    for field, value in patch.items():
+        if not _is_directive(field):
+            below = schema.properties.get(field) or schema.values or ANYTHING
+            merged = _merged_value(result.get(field), value, below, orders.pop(field, None))
+            if merged is GONE:
+                result.pop(field, None)
+            else:
+                result[field] = merged
+    for field, order in orders.items():
+        key, there = schema.properties.get(field, ANYTHING).patch_key, result.get(field)
+        if key and isinstance(there, list):
+            result[field] = in_order(there, key, identities(order, key), identities(there, key))
+    for field, values in doomed.items():
+        there, unwanted = result.get(field), set(identities(values, PLAIN))
+        if isinstance(there, list):
+            result[field] = [item for item in there if identity(item, PLAIN) not in unwanted]
+    return result
+
+
+def _merged_value(live: object, value: object, schema: Schema, order: list[object] | None) -> object:
+    if value is None:
+        return GONE
+    if isinstance(live, dict) and isinstance(value, dict) and not schema.replace:
+        return _merged(live, value, schema)
+    if isinstance(value, list) and schema.patch_key and (isinstance(live, list) or order is not None):
+        return _merged_list(live if isinstance(live, list) else [], value, schema, order)
+    return _taken(value)
+
+
+def _merged_list(
+    live: list[object], patch: list[object], schema: Schema, order: list[object] | None
+) -> list[object]:
+    key, items = schema.patch_key, schema.items or ANYTHING
+    kept, changes = (_distinct(live), patch) if key == PLAIN else _after_directives(live, patch, key)
+    before, changed = identities(kept, key), identities(changes, key)
+    wanted = changed if order is None else identities(order, key)
+    if not follows(changed, wanted):
+        raise unexpected(
+            f"The order in patch list:\n{_shown(patch)}\n doesn't match {ORDER} list:\n{_shown(order)}\n"
+        )
+    place = {one: position for position, one in reversed(list(enumerate(before)))}
+    for one, change in zip(changed, changes, strict=True):
+        there = kept[place[one]] if one in place else None
+        if one not in place:
+            place[one] = len(kept)
+            kept.append(_taken(change))
+        elif isinstance(there, dict) and isinstance(change, dict):
+            kept[place[one]] = _merged(there, change, items)
+    return in_order(kept, key, wanted, before)
+
+
+def _after_directives(live: list[object], patch: list[object], key: str) -> tuple[list[object], list[object]]:
+    """What is left of the live list, and the elements of the patch that are to be merged into it."""
+    plain: list[object] = []
+    doomed = set[Hashable]()
+    replace = False
+    for item in patch:
+        if not (isinstance(item, dict) and DIRECTIVE in item):
+            plain.append(item)
+        elif item[DIRECTIVE] == "delete":
+            doomed.add(identity(item, key))
+        elif item[DIRECTIVE] == "replace":
+            replace = True
+        elif item[DIRECTIVE] == "merge":
+            raise unexpected("merging lists cannot yet be specified in the patch")
+        else:
+            raise _unknown(item)
+    if replace:
+        return [_taken(item) for item in plain], []
+    return [item for item in live if identity(item, key) not in doomed], plain
+
+
+def _distinct(values: list[object]) -> list[object]:
+    return list(dict(zip(identities(values, PLAIN), values, strict=True)).values())
+
+
+def _directed(patch: Json) -> Json:
+    if patch[DIRECTIVE] == "delete":
+        return {}
+    if patch[DIRECTIVE] == "replace":
+        return _taken_fields({field: value for field, value in patch.items() if field != DIRECTIVE})
+    raise _unknown(patch)
+
+
+def _retained(live: Json, patch: Json) -> Json:
+    """What stays of the live fields, before the patch is merged into them."""
+    if RETAIN not in patch:
+        return dict(live)
+    names = patch[RETAIN]
+    if not isinstance(names, list):
+        raise bad_request("invalid patch format of retainKeys")
+    kept = {name for name in names if isinstance(name, str)}
+    if any(
+        value is not None and not _is_directive(field) and field not in kept for field, value in patch.items()
+    ):
+        raise bad_request("invalid patch format of retainKeys")
+    return {field: value for field, value in live.items() if field in kept}
+
+
+def _taken(value: object) -> object:
+    """A value that there was nothing to merge with: without directives, and without nulls."""
+    if isinstance(value, dict):
+        return GONE if DIRECTIVE in value else _taken_fields(value)
+    if isinstance(value, list):
+        return [taken for item in value if (taken := _taken(item)) is not GONE]
+    return value
+
+
+def _taken_fields(fields: Json) -> Json:
+    result: Json = {}
+    for field, value in fields.items():
+        if value is not None and not _is_directive(field) and (taken := _taken(value)) is not GONE:
+            result[field] = taken
+    return result
+
+
+def _is_directive(field: str) -> bool:
+    return field == RETAIN or field.startswith((ORDER, DELETE))
+
+
+def _lists(patch: Json, prefix: str, complaint: str) -> dict[str, list[object]]:
+    """The lists that a directive gives, by the field that it is about."""
+    found: dict[str, list[object]] = {}
+    for field, value in patch.items():
+        if field.startswith(prefix):
+            head, slash, about = field.partition("/")
+            if head != prefix or not slash:
+                raise bad_request(complaint)
+            if not isinstance(value, list):
+                raise unexpected(f"expected a list in {field}, but received a {named_type(value)}")
+            found[about] = value
+    return found
+
+
+def _unknown(patch: Json) -> ApiError:
+    return unexpected(f"unknown patch type: {patch[DIRECTIVE]} in map: {_shown(patch)}")
+
+
+def _shown(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,144 @@
+"""The rules of custom kinds: expressions in CEL, tried at every place that has some.
+
+The engine is a library; what Kubernetes adds to the language (quantities, more about lists) is added here.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+from cel import Context, Program
+from cel import compile as compiled
+
+from maar.core.model.quantity import parse
+from maar.embedded.failures import Cause
+from maar.embedded.schema.go_types import is_go, is_quantity
+from maar.embedded.schema.types import Merge, Rule, Schema
+from maar.embedded.schema.words import duplicate, forbidden, invalid, required
+
+_SEEN_OF_METADATA: Final = ("name", "generateName")
+
+
+def broken(schema: Schema, value: object, old: object = None) -> list[Cause]:
+    """The rules that a value breaks; those that compare with what was there before need an old value."""
+    return list(_broken(schema, value, old, "")) if has_rules(schema) else []
+
+
+@cache
+def has_rules(schema: Schema) -> bool:
+    """Whether there is a rule anywhere in a schema."""
+    if is_go(schema):
+        return False
+    below = [one for one in (*schema.properties.values(), schema.items, schema.values) if one is not None]
+    return bool(schema.rules) or any(has_rules(one) for one in below)
+
+
+def _broken(schema: Schema, value: object, old: object, path: str) -> Iterator[Cause]:
+    if value is None:
+        return
+    if schema.rules:
+        yield from _tried(schema, value, old, path)
+    if isinstance(value, dict):
+        before = old if isinstance(old, dict) else {}
+        for name, below in value.items():
+            if (field := schema.properties.get(name)) is not None and has_rules(field):
+                yield from _broken(field, below, before.get(name), f"{path}.{name}" if path else name)
+            elif schema.values is not None and has_rules(schema.values):
+                yield from _broken(schema.values, below, before.get(name), f"{path}[{name}]")
+    elif isinstance(value, list) and schema.items is not None and has_rules(schema.items):
+        for place, below in enumerate(value):
+            yield from _broken(schema.items, below, _counterpart(schema, below, old), f"{path}[{place}]")
+
+
+def _tried(schema: Schema, value: object, old: object, path: str) -> Iterator[Cause]:
+    """Try the rules of one place; the value is handed over to the engine once for all of them."""
+    variables = {"self": _seen(schema, value)}
+    if old is not None:
+        variables["oldSelf"] = _seen(schema, old)
+    context = Context(variables=variables, functions=_FUNCTIONS)
+    for rule in schema.rules:
+        program = _program(rule.expression)
+        if old is None and "oldSelf" in program.variables():
+            continue
+        field = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
+        try:
+            if program.execute(context) is not True:
+                yield _told(rule, value, field)
+        except (ArithmeticError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            expression = rule.message.removeprefix("failed rule: ")
+            yield invalid(path, _type_name(value), f"{error} evaluating rule: {expression}")
+
+
+@cache
+def _program(expression: str) -> Program:
+    return compiled(expression)
+
+
+def _told(rule: Rule, value: object, field: str) -> Cause:
+    if rule.reason == "FieldValueForbidden":
+        return forbidden(field, rule.message)
+    if rule.reason == "FieldValueRequired":
+        return required(field, rule.message)
+    if rule.reason == "FieldValueDuplicate":
+        return duplicate(field, value)
+    if isinstance(value, dict | list):  # too long to be shown
+        return Cause(field, "FieldValueInvalid", f"Invalid value: {rule.message}")
+    return invalid(field, value, rule.message)
+
+
+def _counterpart(schema: Schema, value: object, old: object) -> object:
+    """What an entry of a list was before, where its keys tell."""
+    if schema.merge is not Merge.MAP or not isinstance(old, list) or not isinstance(value, dict):
+        return None
+    keys = [value.get(key) for key in schema.keys]
+    matching = (one for one in old if isinstance(one, dict) and [one.get(key) for key in schema.keys] == keys)
+    return next(matching, None)
+
+
+def _seen(schema: Schema, value: object) -> object:
+    """A value as rules see it: of metadata only the name, nothing without a schema, numbers of their type."""
+    if isinstance(value, dict):
+        if is_go(schema):
+            return {name: value[name] for name in _SEEN_OF_METADATA if name in value}
+        seen = {}
+        for name, below in value.items():
+            if (field := schema.properties.get(name, schema.values)) is not None:
+                seen[name] = _seen(field, below)
+        return seen
+    if isinstance(value, list):
+        return [_seen(schema.items, below) for below in value] if schema.items else []
+    if schema.type == "number" and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if schema.type == "integer" and isinstance(value, float):
+        return int(value)
+    return value
+
+
+def _type_name(value: object) -> str:
+    names: dict[type[object], str] = {dict: "object", list: "array", str: "string", bool: "boolean"}
+    return names.get(type(value), "number")
+
+
+def _index_of(texts: Sequence[object], wanted: object) -> int:
+    return next((place for place, one in enumerate(texts) if one == wanted), -1)
+
+
+def _last_index_of(texts: Sequence[object], wanted: object) -> int:
+    return next((place for place in range(len(texts) - 1, -1, -1) if texts[place] == wanted), -1)
+
+
+def _compare(one: str, other: str) -> int:
+    left, right = parse(one).nanos, parse(other).nanos
+    return (left > right) - (left < right)
+
+
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "isQuantity": is_quantity,
+    "quantity": lambda text: text,  # a quantity is carried as its text
+    "compareTo": _compare,
+    "isLessThan": lambda one, other: _compare(one, other) < 0,
+    "isGreaterThan": lambda one, other: _compare(one, other) > 0,
+    "indexOf": _index_of,
+    "lastIndexOf": _last_index_of,
+    "sum": sum,
+}

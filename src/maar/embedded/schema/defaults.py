@@ -1,0 +1,145 @@
+"""What Kubernetes fills into objects of built-in kinds where nothing is said, in code and not by schema."""
+
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Final, cast
+
+from maar.embedded.failures import Json
+from maar.embedded.resources import Resource
+from maar.embedded.schema.pod_defaults import (
+    canonical_amounts,
+    default_claim_spec,
+    default_pod,
+    default_pod_spec,
+)
+from maar.embedded.schema.rules.fields import Fields, say
+
+_SESSION_SECONDS: Final = 3 * 60 * 60
+_EXPOSED: Final = ("NodePort", "LoadBalancer")
+
+
+def default(resource: Resource, value: Json) -> None:
+    """Fill in an object that has been read, in place."""
+    if fill := _DEFAULTS.get(resource.qualified):
+        fill(cast(Fields, value))
+
+
+def _node(node: Fields) -> None:
+    if status := node.get("status"):
+        canonical_amounts(status.get("capacity"))
+        if "allocatable" not in status and status.get("capacity"):
+            status["allocatable"] = dict(status["capacity"])
+        canonical_amounts(status.get("allocatable"))
+
+
+def _secret(secret: Fields) -> None:
+    say(secret, [("type", "Opaque")])
+    if texts := secret.pop("stringData", None):
+        data = secret.setdefault("data", {})
+        for key, text in texts.items():
+            data[key] = b64encode(text.encode()).decode()
+
+
+def _service(service: Fields) -> None:
+    spec = service.setdefault("spec", {})
+    say(spec, [("type", "ClusterIP"), ("sessionAffinity", "None")])
+    if spec["sessionAffinity"] == "ClientIP":
+        client = spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {})
+        client.setdefault("timeoutSeconds", _SESSION_SECONDS)
+    for port in spec.get("ports") or ():
+        say(port, [("protocol", "TCP"), ("targetPort", port.get("port", 0))])
+    if spec["type"] in _EXPOSED:
+        say(spec, [("externalTrafficPolicy", "Cluster")])
+    if spec["type"] == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+    if spec["type"] != "ExternalName":
+        say(spec, [("internalTrafficPolicy", "Cluster")])
+
+
+def _quota(quota: Fields) -> None:
+    canonical_amounts((quota.get("spec") or {}).get("hard"))
+
+
+def _volume(volume: Fields) -> None:
+    spec = volume.setdefault("spec", {})
+    say(spec, [("persistentVolumeReclaimPolicy", "Retain"), ("volumeMode", "Filesystem")])
+    canonical_amounts(spec.get("capacity"))
+    if (path := spec.get("hostPath")) is not None:
+        path.setdefault("type", "")
+
+
+def _claim(claim: Fields) -> None:
+    default_claim_spec(claim.setdefault("spec", {}))
+
+
+def _template(spec: Fields) -> None:
+    if (template := spec.get("template")) is not None:
+        default_pod_spec(template.setdefault("spec", {}))
+
+
+def _replica_set(found: Fields) -> None:
+    spec = found.setdefault("spec", {})
+    spec.setdefault("replicas", 1)
+    _template(spec)
+
+
+def _stateful_set(found: Fields) -> None:
+    spec = found.setdefault("spec", {})
+    spec.setdefault("replicas", 1)
+    spec.setdefault("revisionHistoryLimit", 10)
+    spec.setdefault("serviceName", "")
+    say(spec, [("podManagementPolicy", "OrderedReady")])
+    strategy = spec.setdefault("updateStrategy", {})
+    say(strategy, [("type", "RollingUpdate")])
+    if strategy["type"] == "RollingUpdate":
+        strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+    kept = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+    say(kept, [("whenDeleted", "Retain"), ("whenScaled", "Retain")])
+    for claim in spec.get("volumeClaimTemplates") or ():
+        claim.setdefault("apiVersion", "v1")
+        claim.setdefault("kind", "PersistentVolumeClaim")
+        claim.setdefault("status", {"phase": "Pending"})
+        _claim(claim)
+    _template(spec)
+
+
+def _job(found: Fields) -> None:
+    spec = found.setdefault("spec", {})
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = 1
+    spec.setdefault("parallelism", 1)
+    spec.setdefault("backoffLimit", 6)
+    spec.setdefault("suspend", False)
+    spec.setdefault("manualSelector", False)
+    say(spec, [("completionMode", "NonIndexed")])
+    policy = spec.get("podFailurePolicy") or {}
+    say(spec, [("podReplacementPolicy", "Failed" if policy else "TerminatingOrFailed")])
+    for rule in policy.get("rules") or ():
+        for condition in rule.get("onPodConditions") or ():
+            condition.setdefault("status", "True")
+    _template(spec)
+
+
+def _priority_class(found: Fields) -> None:
+    say(found, [("preemptionPolicy", "PreemptLowerPriority")])
+    found.setdefault("value", 0)
+
+
+def _storage_class(found: Fields) -> None:
+    say(found, [("reclaimPolicy", "Delete"), ("volumeBindingMode", "Immediate")])
+
+
+_DEFAULTS: Final[dict[str, Callable[[Fields], None]]] = {
+    "jobs.batch": _job,
+    "nodes": _node,
+    "persistentvolumeclaims": _claim,
+    "persistentvolumes": _volume,
+    "pods": default_pod,
+    "priorityclasses.scheduling.k8s.io": _priority_class,
+    "replicasets.apps": _replica_set,
+    "resourcequotas": _quota,
+    "secrets": _secret,
+    "services": _service,
+    "statefulsets.apps": _stateful_set,
+    "storageclasses.storage.k8s.io": _storage_class,
+}

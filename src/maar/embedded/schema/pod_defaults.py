@@ -1,0 +1,178 @@
+"""What Kubernetes fills into pods, and into the templates of pods, where nothing is said."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from maar.embedded.schema.rules.fields import Fields, canonical, say
+
+_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_SPEC: Final = (
+    ("restartPolicy", "Always"),
+    ("dnsPolicy", "ClusterFirst"),
+    ("schedulerName", "default-scheduler"),
+)
+_CONTAINER: Final = (
+    ("terminationMessagePath", "/dev/termination-log"),
+    ("terminationMessagePolicy", "File"),
+)
+_PORT: Final = (("protocol", "TCP"),)
+_PROBE: Final = (
+    ("timeoutSeconds", 1),
+    ("periodSeconds", 10),
+    ("successThreshold", 1),
+    ("failureThreshold", 3),
+)
+_REQUEST: Final = (("path", "/"), ("scheme", "HTTP"))
+_READABLE: Final = 0o644
+_TOLERATED_SECONDS: Final = 300
+_TOLERATED: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_PROJECTED: Final = ("secret", "configMap", "downwardAPI", "projected")
+
+
+def default_pod(pod: Fields) -> None:
+    """Fill in a pod."""
+    spec = pod.setdefault("spec", {})
+    default_pod_spec(spec)
+    spec.setdefault("enableServiceLinks", True)
+    if (resources := spec.get("resources")) is not None:
+        _requests(resources)
+    for kind in _CONTAINERS[:2]:
+        for container in spec.get(kind) or ():
+            _requests(container["resources"])
+    _tolerate(spec)
+
+
+def default_pod_spec(spec: Fields) -> None:
+    """Fill in what is wanted of a pod, also of pods that are still to be made."""
+    say(spec, _SPEC)
+    spec.setdefault("terminationGracePeriodSeconds", 30)
+    spec.setdefault("securityContext", {})
+    if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
+    for kind in _CONTAINERS:
+        for container in spec.get(kind) or ():
+            _container(container)
+            if spec.get("hostNetwork"):
+                for port in container.get("ports") or ():
+                    port.setdefault("hostPort", port.get("containerPort", 0))
+    if volumes := spec.get("volumes"):
+        _volumes(volumes)
+    if overhead := spec.get("overhead"):
+        canonical_amounts(overhead)
+
+
+def canonical_amounts(amounts: Fields | None) -> None:
+    """Write quantities as Kubernetes does, whatever way they came."""
+    if amounts:
+        for name, value in amounts.items():
+            amounts[name] = canonical(value)
+
+
+def _container(container: Fields) -> None:
+    say(container, _CONTAINER)
+    if not container.get("imagePullPolicy"):
+        container["imagePullPolicy"] = _pull_policy(container.get("image", ""))
+    if (resources := container.get("resources")) is None:
+        container["resources"] = {}
+    elif resources:
+        canonical_amounts(resources.get("limits"))
+        canonical_amounts(resources.get("requests"))
+    for port in container.get("ports") or ():
+        say(port, _PORT)
+    for variable in container.get("env") or ():
+        if source := variable.get("valueFrom"):
+            _source(source)
+    _questions(container)
+
+
+def _pull_policy(image: str) -> str:
+    """An image without a tag, or with the tag latest, may be another one tomorrow."""
+    name, at, _ = image.partition("@")
+    tag = name.rpartition("/")[2].partition(":")[2]
+    return "IfNotPresent" if (at and not tag) or tag not in ("", "latest") else "Always"
+
+
+def _source(source: Fields) -> None:
+    if field := source.get("fieldRef"):
+        field.setdefault("apiVersion", "v1")
+    if resource := source.get("resourceFieldRef"):
+        resource["divisor"] = canonical(resource.get("divisor", "0"))
+
+
+def _questions(container: Fields) -> None:
+    for kind in _PROBES:
+        if (probe := container.get(kind)) is not None:
+            say(probe, _PROBE)
+            _handler(probe)
+    if lifecycle := container.get("lifecycle"):
+        for moment in ("postStart", "preStop"):
+            _handler(lifecycle.get(moment) or {})
+
+
+def _handler(handler: Fields) -> None:
+    if request := handler.get("httpGet"):
+        say(request, _REQUEST)
+    if call := handler.get("grpc"):
+        call.setdefault("service", "")
+
+
+def _volumes(volumes: Iterable[Fields]) -> None:
+    for volume in volumes:
+        if not any(isinstance(source, dict) for source in volume.values()):
+            volume["emptyDir"] = {}
+        for kind in _PROJECTED:
+            if (source := volume.get(kind)) is not None:
+                source.setdefault("defaultMode", _READABLE)
+                _items(source)
+        if (path := volume.get("hostPath")) is not None:
+            path.setdefault("type", "")
+        if (folder := volume.get("emptyDir")) and "sizeLimit" in folder:
+            folder["sizeLimit"] = canonical(folder["sizeLimit"])
+        if (image := volume.get("image")) is not None:
+            say(image, [("pullPolicy", _pull_policy(image.get("reference", "")))])
+        if claim := (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
+            claim.setdefault("metadata", {})
+            default_claim_spec(claim.setdefault("spec", {}))
+
+
+def default_claim_spec(spec: Fields) -> None:
+    """Fill in what is wanted of a volume."""
+    say(spec, [("volumeMode", "Filesystem")])
+    for amounts in (spec.get("resources") or {}).values():
+        canonical_amounts(amounts)
+
+
+def _items(source: Fields) -> None:
+    for item in source.get("items") or ():
+        _source(item)
+    for one in source.get("sources") or ():
+        if (token := one.get("serviceAccountToken")) is not None:
+            token.setdefault("expirationSeconds", 3600)
+        for item in (one.get("downwardAPI") or {}).get("items") or ():
+            _source(item)
+
+
+def _requests(resources: Fields) -> None:
+    """Who limits a resource and asks for none of it asks for all of it."""
+    if limits := resources.get("limits"):
+        requests = resources.setdefault("requests", {})
+        for name, value in limits.items():
+            requests.setdefault(name, canonical(value))
+
+
+def _tolerate(spec: Fields) -> None:
+    """Let a pod stay for a while on a node that does not answer."""
+    tolerations = spec.get("tolerations") or []
+    covered = {one.get("key", "") for one in tolerations if one.get("effect", "") in ("", "NoExecute")}
+    missing = [key for key in _TOLERATED if key not in covered] if "" not in covered else []
+    if missing:
+        spec["tolerations"] = tolerations + [
+            {
+                "key": key,
+                "operator": "Exists",
+                "effect": "NoExecute",
+                "tolerationSeconds": _TOLERATED_SECONDS,
+            }
+            for key in missing
+        ]

@@ -1,0 +1,71 @@
+"""Rules for config maps and secrets."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from maar.embedded.failures import Cause
+from maar.embedded.schema.rules import names
+from maar.embedded.schema.rules.fields import Fields
+from maar.embedded.schema.words import forbidden, invalid, judged, required, too_long
+
+_LARGEST: Final = 1 << 20
+_REQUIRED_KEYS: Final = {
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+}
+_ACCOUNT: Final = "kubernetes.io/service-account.name"
+
+
+def config_map(found: Fields) -> Iterator[Cause]:
+    """A config map, new or changed."""
+    data, binary = found.get("data") or {}, found.get("binaryData") or {}
+    yield from _keys(data, "data")
+    for key in data:
+        if key in binary:
+            yield invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+    yield from _keys(binary, "binaryData")
+    if sum(map(len, data.values())) + sum(len(text) * 3 // 4 for text in binary.values()) > _LARGEST:
+        yield too_long("[]", _LARGEST)
+
+
+def secret(found: Fields) -> Iterator[Cause]:
+    """A secret, new or changed."""
+    data, kind = found.get("data") or {}, found.get("type", "")
+    yield from _keys(data, "data")
+    if sum(len(text) * 3 // 4 for text in data.values()) > _LARGEST:
+        yield too_long("data", _LARGEST)
+    for key in _REQUIRED_KEYS.get(kind, ()):
+        if key not in data:
+            yield required(f"data[{key}]")
+    if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
+        yield required("data[username]")
+        yield required("data[password]")
+    if kind == "kubernetes.io/service-account-token":
+        annotations = (found.get("metadata") or {}).get("annotations") or {}
+        if not annotations.get(_ACCOUNT):
+            yield required(f"metadata.annotations[{_ACCOUNT}]")
+
+
+def secret_updated(old: Fields, found: Fields) -> Iterator[Cause]:
+    """A secret that was there before keeps its type."""
+    if old.get("type") != found.get("type"):
+        yield invalid("type", found.get("type"), "field is immutable")
+    yield from updated(old, found)
+
+
+def updated(old: Fields, found: Fields) -> Iterator[Cause]:
+    """What is immutable stays as it is, and stays immutable."""
+    if old.get("immutable"):
+        why = "field is immutable when `immutable` is set"
+        if not found.get("immutable"):
+            yield forbidden("immutable", why)
+        for field in ("data", "binaryData"):
+            if (old.get(field) or {}) != (found.get(field) or {}):
+                yield forbidden(field, why)
+
+
+def _keys(data: Fields, field: str) -> Iterator[Cause]:
+    for key in data:
+        yield from judged(f"{field}[{key}]", key, names.config_key(key))

@@ -1,0 +1,161 @@
+"""What names, keys and values may look like; each check gives what is wrong, nothing where all is right."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+_QUALIFIED: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE: Final = f"({_QUALIFIED})?"
+_CONFIG_KEY: Final = "[-._a-zA-Z0-9]+"
+_PERCENT: Final = "[0-9]+%"
+
+_is_label: Final = re.compile(_LABEL).fullmatch
+_is_subdomain: Final = re.compile(_SUBDOMAIN).fullmatch
+_is_qualified: Final = re.compile(_QUALIFIED).fullmatch
+_is_value: Final = re.compile(_VALUE).fullmatch
+_is_config_key: Final = re.compile(_CONFIG_KEY).fullmatch
+_is_percent: Final = re.compile(_PERCENT).fullmatch
+_is_port_name: Final = re.compile("[-a-z0-9]+").fullmatch
+_is_variable: Final = re.compile("[ -<>-~]+").fullmatch  # printable ASCII but for "="
+
+_LABEL_WORDS: Final = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and"
+    " end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is"
+    f" '{_LABEL}')"
+)
+_SUBDOMAIN_WORDS: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must"
+    " start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is"
+    f" '{_SUBDOMAIN}')"
+)
+_QUALIFIED_WORDS: Final = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric"
+    f" character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_QUALIFIED}')"
+)
+_PREFIX_WORDS: Final = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+_VALUE_WORDS: Final = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must"
+    " start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used"
+    f" for validation is '{_VALUE}')"
+)
+_CONFIG_KEY_WORDS: Final = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or"
+    f" 'KEY_NAME',  or 'key-name', regex used for validation is '{_CONFIG_KEY}')"
+)
+_PERCENT_WORDS: Final = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex"
+    f" used for validation is '{_PERCENT}')"
+)
+_VARIABLE_WORDS: Final = (
+    "a valid environment variable name must consist only of printable ASCII characters other than '='"
+)
+LONGEST_LABEL: Final = 63
+LONGEST_SUBDOMAIN: Final = 253
+_LONGEST_PORT_NAME: Final = 15
+_LARGEST_PORT: Final = 65535
+
+Check = Callable[[str], Sequence[str]]
+
+
+def label(text: str) -> Sequence[str]:
+    """A name that is one part of a DNS name."""
+    long = len(text) > LONGEST_LABEL
+    if _is_label(text) and not long:
+        return ()
+    found = [f"must be no more than {LONGEST_LABEL} characters"] if long else []
+    if not _is_label(text):
+        found.append("must not contain dots" if _is_subdomain(text) else _LABEL_WORDS)
+    return found
+
+
+def subdomain(text: str) -> Sequence[str]:
+    """A name that is a DNS name."""
+    long = len(text) > LONGEST_SUBDOMAIN
+    if _is_subdomain(text) and not long:
+        return ()
+    found = [f"must be no more than {LONGEST_SUBDOMAIN} characters"] if long else []
+    return found if _is_subdomain(text) else [*found, _SUBDOMAIN_WORDS]
+
+
+def path_segment(text: str) -> Sequence[str]:
+    """A name that can be a part of an address."""
+    if text in (".", ".."):
+        return (f"may not be '{text}'",)
+    return tuple(f"may not contain '{mark}'" for mark in "/%" if mark in text)
+
+
+def qualified(text: str) -> Sequence[str]:
+    """The key of a label: a name, perhaps after a DNS name and a slash."""
+    prefix, slash, name = text.rpartition("/")
+    if _is_qualified(name) and len(name) <= LONGEST_LABEL and not slash:
+        return ()
+    if "/" in prefix:
+        return (f"a valid label key {_QUALIFIED_WORDS} {_PREFIX_WORDS}",)
+    found = []
+    if slash and not prefix:
+        found.append("prefix part must be non-empty")
+    elif slash:
+        if len(prefix) > LONGEST_SUBDOMAIN:
+            found.append(f"prefix part must be no more than {LONGEST_SUBDOMAIN} bytes")
+        if not _is_subdomain(prefix):
+            found.append(f"prefix part {_SUBDOMAIN_WORDS}")
+    if not name:
+        found.append("name part must be non-empty")
+    elif len(name.encode()) > LONGEST_LABEL:
+        found.append(f"name part must be no more than {LONGEST_LABEL} bytes")
+    if not _is_qualified(name):
+        found.append(f"name part {_QUALIFIED_WORDS}")
+    return found
+
+
+def value(text: str) -> Sequence[str]:
+    """The value of a label."""
+    long = len(text.encode()) > LONGEST_LABEL
+    if _is_value(text) and not long:
+        return ()
+    found = [f"must be no more than {LONGEST_LABEL} bytes"] if long else []
+    return found if _is_value(text) else [*found, _VALUE_WORDS]
+
+
+def config_key(text: str) -> Sequence[str]:
+    """The key of a config map or a secret, which can be the name of a file."""
+    if len(text) > LONGEST_SUBDOMAIN:
+        return (f"must be no more than {LONGEST_SUBDOMAIN} characters",)
+    if not _is_config_key(text):
+        return (_CONFIG_KEY_WORDS,)
+    if text in (".", ".."):
+        return (f"must not be '{text}'",)
+    return ("must not start with '..'",) if text.startswith("..") else ()
+
+
+def variable(text: str) -> Sequence[str]:
+    """The name of an environment variable."""
+    return () if _is_variable(text) else (_VARIABLE_WORDS,)
+
+
+def percent(text: str) -> Sequence[str]:
+    """A share, such as 25%."""
+    return () if _is_percent(text) else (_PERCENT_WORDS,)
+
+
+def port_name(text: str) -> Sequence[str]:
+    """The name of a port."""
+    found = []
+    if len(text) > _LONGEST_PORT_NAME:
+        found.append(f"must be no more than {_LONGEST_PORT_NAME} characters")
+    if not _is_port_name(text):
+        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not any("a" <= letter <= "z" for letter in text):
+        found.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        found.append("must not contain consecutive hyphens")
+    if text.startswith("-") or text.endswith("-"):
+        found.append("must not begin or end with a hyphen")
+    return found
+
+
+def port_number(number: int) -> Sequence[str]:
+    """The number of a port."""
+    return () if 1 <= number <= _LARGEST_PORT else (f"must be between 1 and {_LARGEST_PORT}, inclusive",)

@@ -1,0 +1,115 @@
+"""Rules for where a pod may run: affinity, tolerations, spreading."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from maar.embedded.failures import Cause
+from maar.embedded.schema.rules import names
+from maar.embedded.schema.rules.fields import Fields
+from maar.embedded.schema.rules.selectors import label_selector, node_selector, node_selector_term
+from maar.embedded.schema.words import duplicate, forbidden, invalid, judged, required, unsupported
+
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_LARGEST_WEIGHT: Final = 100
+_POSITIVE: Final = "must be greater than zero"
+
+
+def affinity(found: Fields, field: str) -> Iterator[Cause]:
+    """What draws a pod to nodes and other pods, or keeps it from them."""
+    if nodes := found.get("nodeAffinity"):
+        path = f"{field}.nodeAffinity"
+        if _REQUIRED in nodes:
+            yield from node_selector(nodes[_REQUIRED], f"{path}.{_REQUIRED}")
+        for place, one in enumerate(nodes.get(_PREFERRED) or ()):
+            yield from _weight(one, f"{path}.{_PREFERRED}[{place}]")
+            preference = f"{path}.{_PREFERRED}[{place}].preference"
+            yield from node_selector_term(one.get("preference") or {}, preference)
+    for kind in ("podAffinity", "podAntiAffinity"):
+        if pods := found.get(kind):
+            for place, term in enumerate(pods.get(_REQUIRED) or ()):
+                yield from _pod_term(term, f"{field}.{kind}.{_REQUIRED}[{place}]")
+            for place, one in enumerate(pods.get(_PREFERRED) or ()):
+                path = f"{field}.{kind}.{_PREFERRED}[{place}]"
+                yield from _weight(one, path)
+                yield from _pod_term(one.get("podAffinityTerm") or {}, f"{path}.podAffinityTerm")
+
+
+def tolerations(found: Sequence[Fields], field: str) -> Iterator[Cause]:
+    """Taints that a pod can live with."""
+    for place, one in enumerate(found):
+        yield from _toleration(one, f"{field}[{place}]")
+
+
+def spread(found: Sequence[Fields], field: str) -> Iterator[Cause]:
+    """How a pod and its like are spread over the cluster."""
+    for place, one in enumerate(found):
+        path = f"{field}[{place}]"
+        when, key = one.get("whenUnsatisfiable", ""), one.get("topologyKey", "")
+        if one.get("maxSkew", 0) <= 0:
+            yield invalid(f"{path}.maxSkew", one.get("maxSkew", 0), _POSITIVE)
+        if not key:
+            yield required(f"{path}.topologyKey", "can not be empty")
+        if when not in ("DoNotSchedule", "ScheduleAnyway"):
+            yield unsupported(f"{path}.whenUnsatisfiable", when, ("DoNotSchedule", "ScheduleAnyway"))
+        elif any(
+            (o.get("topologyKey"), o.get("whenUnsatisfiable")) == (key, when) for o in found[place + 1 :]
+        ):
+            yield duplicate(f"{path}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {when}}}")
+        yield from _domains(one, when, path)
+        for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            if one.get(policy, "Honor") not in ("Honor", "Ignore"):
+                yield unsupported(f"{path}.{policy}", one[policy], ("Honor", "Ignore"))
+        yield from label_selector(one.get("labelSelector"), f"{path}.labelSelector")
+
+
+def _domains(one: Fields, when: str, field: str) -> Iterator[Cause]:
+    if (least := one.get("minDomains")) is None:
+        return
+    if least <= 0:
+        yield invalid(f"{field}.minDomains", least, _POSITIVE)
+    if when != "DoNotSchedule":
+        why = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {when}"
+        yield invalid(f"{field}.minDomains", least, why)
+
+
+def _weight(one: Fields, field: str) -> Iterator[Cause]:
+    if not 1 <= one.get("weight", 0) <= _LARGEST_WEIGHT:
+        yield invalid(f"{field}.weight", one.get("weight", 0), f"must be in the range 1-{_LARGEST_WEIGHT}")
+
+
+def _pod_term(term: Fields, field: str) -> Iterator[Cause]:
+    yield from label_selector(term.get("labelSelector"), f"{field}.labelSelector")
+    yield from label_selector(term.get("namespaceSelector"), f"{field}.namespaceSelector")
+    for name in term.get("namespaces") or ():
+        yield from judged(f"{field}.namespace", name, names.label(name))
+    for keys in ("matchLabelKeys", "mismatchLabelKeys"):
+        if term.get(keys) and "labelSelector" not in term:
+            yield forbidden(f"{field}.{keys}", "must not be specified when labelSelector is not set")
+    key = term.get("topologyKey", "")
+    if not key:
+        yield required(f"{field}.topologyKey", "can not be empty")
+    yield from judged(f"{field}.topologyKey", key, names.qualified(key))
+
+
+def _toleration(one: Fields, field: str) -> Iterator[Cause]:
+    key, operator = one.get("key", ""), one.get("operator", "")
+    value, effect = one.get("value", ""), one.get("effect", "")
+    if key:
+        yield from judged(f"{field}.key", key, names.qualified(key))
+    elif operator != "Exists":
+        why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        yield invalid(f"{field}.operator", operator, why)
+    if one.get("tolerationSeconds") is not None and effect != "NoExecute":
+        yield invalid(f"{field}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+    if operator == "Exists":
+        if value:
+            yield invalid(f"{field}.operator", value, "value must be empty when `operator` is 'Exists'")
+    elif operator in ("", "Equal"):
+        yield from judged(f"{field}.operator", value, names.value(value))
+    else:
+        yield unsupported(f"{field}.operator", operator, ("Equal", "Exists"))
+    if effect and effect not in EFFECTS:
+        yield unsupported(f"{field}.effect", effect, EFFECTS)

@@ -1,0 +1,131 @@
+"""Rules for resources that containers ask for, and for their amounts."""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from maar.core.model.quantity import NANOS
+from maar.embedded.failures import Cause
+from maar.embedded.schema.rules import names
+from maar.embedded.schema.rules.fields import Fields, amount, canonical
+from maar.embedded.schema.words import forbidden, invalid, judged, not_found, required
+
+NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+WHOLE: Final = "must be an integer"
+
+_OF_CONTAINERS: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
+_STANDARD: Final = _OF_CONTAINERS | {
+    "configmaps", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "persistentvolumeclaims", "pods",
+    "replicationcontrollers", "requests.cpu", "requests.ephemeral-storage", "requests.memory",
+    "requests.storage", "resourcequotas", "secrets", "services", "services.loadbalancers",
+    "services.nodeports", "storage",
+}  # fmt: skip
+_HUGE: Final = "hugepages-"
+
+
+def requirements(found: Fields, field: str, claims: frozenset[str] = frozenset()) -> Iterator[Cause]:
+    """What a container asks for and the limits to it."""
+    limits: Mapping[str, str] = found.get("limits") or {}
+    requests: Mapping[str, str] = found.get("requests") or {}
+    for name, value in limits.items():
+        yield from _one(name, value, f"{field}.limits")
+    for name, value in requests.items():
+        yield from _one(name, value, f"{field}.requests")
+        limit = limits.get(name)
+        if limit is not None:
+            if limit != value:
+                yield from _compared(name, value, limit, f"{field}.requests")
+        elif not overcommits(name):
+            yield required(f"{field}.limits", "Limit must be set for non overcommitable resources")
+    if any(name.startswith(_HUGE) for name in (*limits, *requests)) and not (
+        {"cpu", "memory"} & {*limits, *requests}
+    ):
+        yield forbidden(field, "HugePages require cpu or memory")
+    for place, claim in enumerate(found.get("claims") or ()):
+        if (name := claim.get("name", "")) not in claims:
+            why = "must be one of the names in pod.spec.resourceClaims"
+            yield not_found(f"{field}.claims[{place}]", name, why if claims else f"{why} which is empty")
+
+
+def amounts(found: Mapping[str, object] | None, field: str, *, dotted: bool = False) -> Iterator[Cause]:
+    """Amounts that are counted, not asked for: a node's capacity, a quota."""
+    for name, value in (found or {}).items():
+        place = f"{field}.{name}" if dotted else f"{field}[{name}]"
+        yield from amount_of(name, value, place)
+
+
+def amount_of(name: str, value: object, field: str) -> Iterator[Cause]:
+    """One amount: not negative, and whole where there are no parts of the thing."""
+    nanos = amount(value).nanos
+    if nanos < 0:
+        yield invalid(field, _shown(value), NOT_NEGATIVE)
+    if nanos % NANOS and whole(name):
+        yield invalid(field, _shown(value), WHOLE)
+
+
+def overcommits(name: str) -> bool:
+    """Whether more of a resource may be promised than there is."""
+    return not name.startswith(_HUGE) and not extended(name)
+
+
+def extended(name: str) -> bool:
+    """Whether a resource is of somebody else's kind, such as nvidia.com/gpu."""
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("count/")
+
+
+def whole(name: str) -> bool:
+    """Whether there are no parts of a resource."""
+    return name in (
+        "pods",
+        "services",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "resourcequotas",
+        "replicationcontrollers",
+        "services.loadbalancers",
+        "services.nodeports",
+    ) or extended(name)
+
+
+@lru_cache(maxsize=1024)
+def of_quota(name: str) -> tuple[str, ...]:
+    """What is wrong with the name of a resource in a quota."""
+    return (*names.qualified(name), *_unqualified(name, _STANDARD, "quota"))
+
+
+@lru_cache(maxsize=1024)
+def _of_container(name: str) -> tuple[str, ...]:
+    if name.startswith(_HUGE):
+        return tuple(names.qualified(name))
+    found = (*names.qualified(name), *_unqualified(name, _OF_CONTAINERS, "containers"))
+    odd = extended(name) and (name.startswith("requests.") or names.qualified(f"requests.{name}"))
+    return (*found, "doesn't follow extended resource name standard") if odd else found
+
+
+def _unqualified(name: str, known: frozenset[str], place: str) -> Iterator[str]:
+    if "/" not in name and not name.removeprefix("requests.").startswith(_HUGE):
+        if name not in _STANDARD and not names.qualified(name):
+            yield "must be a standard resource type or fully qualified"
+        if name not in known:
+            yield f"must be a standard resource for {place}"
+
+
+def _one(name: str, value: object, field: str) -> Iterator[Cause]:
+    if problems := _of_container(name):
+        yield from judged(f"{field}[{name}]", name, problems)
+    nanos = amount(value).nanos
+    if nanos < 0 or nanos % NANOS:
+        yield from amount_of(name, value, f"{field}[{name}]")
+
+
+def _compared(name: str, value: object, limit: object, field: str) -> Iterator[Cause]:
+    asked, allowed = amount(value).nanos, amount(limit).nanos
+    if asked != allowed and not overcommits(name):
+        yield invalid(field, _shown(value), f"must be equal to {name} limit of {_shown(limit)}")
+    elif asked > allowed:
+        yield invalid(field, _shown(value), f"must be less than or equal to {name} limit of {_shown(limit)}")
+
+
+def _shown(value: object) -> str:
+    return canonical(value if isinstance(value, str | float) else str(value))

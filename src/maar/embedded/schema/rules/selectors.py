@@ -1,0 +1,89 @@
+"""Rules for selectors: of objects by their labels, of nodes by labels and fields."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from maar.embedded.failures import Cause
+from maar.embedded.schema.rules import names
+from maar.embedded.schema.rules.fields import Fields
+from maar.embedded.schema.rules.metadata import labels
+from maar.embedded.schema.words import forbidden, invalid, judged, required
+
+_WITH_VALUES: Final = ("In", "NotIn")
+_WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
+_WITH_A_NUMBER: Final = ("Gt", "Lt")
+_NOT_AN_OPERATOR: Final = "not a valid selector operator"
+
+
+def label_selector(selector: Fields | None, field: str) -> Iterator[Cause]:
+    """A selector by labels."""
+    if not selector:
+        return
+    yield from labels(selector.get("matchLabels"), f"{field}.matchLabels")
+    for place, one in enumerate(selector.get("matchExpressions") or ()):
+        path = f"{field}.matchExpressions[{place}]"
+        yield from _operator(one, path, numbers=False)
+        yield from judged(f"{path}.key", one.get("key", ""), names.qualified(one.get("key", "")))
+        for at, value in enumerate(one.get("values") or ()):
+            yield from judged(f"{path}.values[{at}]", value, names.value(value))
+
+
+def node_selector(selector: Fields, field: str) -> Iterator[Cause]:
+    """A selector of nodes, of which one term must hold."""
+    terms = selector.get("nodeSelectorTerms") or ()
+    if not terms:
+        yield required(f"{field}.nodeSelectorTerms", "must have at least one node selector term")
+    for place, term in enumerate(terms):
+        yield from node_selector_term(term, f"{field}.nodeSelectorTerms[{place}]")
+
+
+def node_selector_term(term: Fields, field: str) -> Iterator[Cause]:
+    """Conditions on one node that must all hold."""
+    for place, one in enumerate(term.get("matchExpressions") or ()):
+        path = f"{field}.matchExpressions[{place}]"
+        yield from _operator(one, path, numbers=True)
+        yield from judged(f"{path}.key", one.get("key", ""), names.qualified(one.get("key", "")))
+    for place, one in enumerate(term.get("matchFields") or ()):
+        path = f"{field}.matchFields[{place}]"
+        if one.get("operator") not in _WITH_VALUES:
+            yield invalid(f"{path}.operator", one.get("operator", ""), _NOT_AN_OPERATOR)
+        elif len(one.get("values") or ()) != 1:
+            why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            yield required(f"{path}.values", why)
+        if one.get("key") != "metadata.name":
+            yield invalid(f"{path}.key", one.get("key", ""), "not a valid field selector key")
+
+
+def matches(selector: Fields | None, found: Fields | None) -> bool:
+    """Whether labels are such as a selector wants."""
+    have = found or {}
+    wanted = selector or {}
+    if any(have.get(key) != value for key, value in (wanted.get("matchLabels") or {}).items()):
+        return False
+    return all(_holds(one, have.get(one.get("key", ""))) for one in wanted.get("matchExpressions") or ())
+
+
+def _holds(one: Fields, value: str | None) -> bool:
+    operator, values = one.get("operator"), one.get("values") or ()
+    if operator == "In":
+        return value is not None and value in values
+    if operator == "NotIn":
+        return value is None or value not in values
+    return (value is not None) == (operator == "Exists")
+
+
+def _operator(one: Fields, field: str, *, numbers: bool) -> Iterator[Cause]:
+    operator, values = one.get("operator", ""), one.get("values") or ()
+    if operator in _WITH_VALUES:
+        if not values:
+            yield required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in _WITHOUT_VALUES:
+        if values:
+            why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            yield forbidden(f"{field}.values", why)
+    elif numbers and operator in _WITH_A_NUMBER:
+        if len(values) != 1:
+            why = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            yield required(f"{field}.values", why)
+    else:
+        yield invalid(f"{field}.operator", operator, _NOT_AN_OPERATOR)

@@ -1,0 +1,82 @@
+"""What an API server checks in code: names of all objects, and the rules of each built-in kind."""
+
+from collections.abc import Callable, Iterator
+from typing import Final, cast
+
+from maar.embedded.failures import Cause, Json
+from maar.embedded.resources import Resource
+from maar.embedded.schema.rules import (
+    contents,
+    metadata,
+    nodes,
+    pod_changes,
+    pods,
+    policies,
+    quotas,
+    services,
+    storage,
+    workloads,
+)
+from maar.embedded.schema.rules.fields import Fields
+
+_Rule = Callable[[Fields], Iterator[Cause]]
+_Change = Callable[[Fields, Fields], Iterator[Cause]]
+
+_RULES: Final[dict[str, _Rule]] = {
+    "configmaps": contents.config_map,
+    "events": policies.event,
+    "jobs.batch": workloads.job,
+    "leases.coordination.k8s.io": policies.lease,
+    "namespaces": policies.namespace,
+    "nodes": nodes.created,
+    "persistentvolumeclaims": storage.claim,
+    "persistentvolumes": storage.volume,
+    "poddisruptionbudgets.policy": policies.budget,
+    "pods": pods.created,
+    "priorityclasses.scheduling.k8s.io": policies.priority_class,
+    "replicasets.apps": workloads.replica_set,
+    "resourcequotas": quotas.created,
+    "secrets": contents.secret,
+    "services": services.created,
+    "statefulsets.apps": workloads.stateful_set,
+    "storageclasses.storage.k8s.io": storage.storage_class,
+}
+_CHANGES: Final[dict[str, _Change]] = {
+    "configmaps": contents.updated,
+    "jobs.batch": workloads.job_updated,
+    "persistentvolumeclaims": storage.claim_updated,
+    "persistentvolumes": storage.volume_updated,
+    "pods": pod_changes.updated,
+    "priorityclasses.scheduling.k8s.io": policies.priority_class_updated,
+    "replicasets.apps": workloads.replica_set_updated,
+    "resourcequotas": quotas.updated,
+    "secrets": contents.secret_updated,
+    "services": services.updated,
+    "statefulsets.apps": workloads.stateful_set_updated,
+    "storageclasses.storage.k8s.io": storage.storage_class_updated,
+}
+
+
+def created(resource: Resource, value: Json) -> list[Cause]:
+    """What is wrong with a new object that has been read and has its defaults."""
+    fields = cast(Fields, value)
+    causes = list(metadata.created(resource.qualified, fields.get("metadata") or {}))
+    if rule := _RULES.get(resource.qualified):
+        causes.extend(rule(fields))
+    return causes
+
+
+def updated(resource: Resource, old: Json, value: Json) -> list[Cause]:
+    """What is wrong with an object that takes the place of another; what has not changed is not looked at."""
+    before, after = cast(Fields, old), cast(Fields, value)
+    causes = list(metadata.updated(before.get("metadata") or {}, after.get("metadata") or {}))
+    rule, change = _RULES.get(resource.qualified), _CHANGES.get(resource.qualified)
+    if rule and resource.qualified != "pods" and _but_for_metadata(before) != _but_for_metadata(after):
+        causes.extend(rule(after))
+    if change:
+        causes.extend(change(before, after))
+    return causes
+
+
+def _but_for_metadata(value: Fields) -> Fields:
+    return {key: below for key, below in value.items() if key != "metadata"}

@@ -1,0 +1,189 @@
+"""One leader at a time: a Lease is held by renewing it, and given up in time where that fails."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from maar.core.model.metadata import Record
+from maar.kube.api_server import ApiServer
+from maar.kube.credentials import Credentials
+from maar.kube.outcome import Done, Gone, Outcome
+from maar.kube.paths import LEASES
+from maar.kube.retry import jittered
+from maar.kube.write import create, get, patch
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long a lease holds, when its holder stops at the latest, and how often it is looked at."""
+
+    duration_s: int = 10  # others wait that long after the last sign of life they saw
+    hold_s: float = 7.0  # the holder counts from before it gave the sign: it stops while others still wait
+    retry_s: float = 2.0
+
+
+STANDARD: Final = Timing()  # a standby leads within 12 s of the last sign of life
+
+
+class Term:
+    """The time in which this process leads; once it is over it stays over."""
+
+    def __init__(self) -> None:
+        self._until: float | None = None
+        self._over = asyncio.Event()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether this process leads, or has led."""
+        return self._until is not None
+
+    def holding(self) -> bool:
+        """Whether we lead at this moment, by our own clock: no word has to reach us before we stop."""
+        if self._until is None:
+            return False
+        if time.monotonic() >= self._until:
+            self._over.set()
+        return not self._over.is_set()
+
+    async def lost(self) -> None:
+        """Wait until the term is over."""
+        await self._over.wait()
+
+    def extend(self, until: float) -> None:
+        """Lead on; where the term is over already, it comes too late."""
+        if self._until is None or self.holding():
+            self._until = until
+
+    def end(self) -> None:
+        """Lead no longer."""
+        self._over.set()
+
+
+@asynccontextmanager
+async def lead(
+    credentials: Credentials, key: str, identity: str, timing: Timing = STANDARD
+) -> AsyncIterator[Term]:
+    """Wait until this process leads, and renew from then on; at the end let others in at once."""
+    # Its own connection: a renewal waits for no other write. And no second attempts: the next comes anyway.
+    async with ApiServer(credentials, connections=1, patience_s=0) as server:
+        claim = _Claim(server, key, identity, timing)
+        await claim.win()
+        renewing = asyncio.create_task(claim.renew())
+        try:
+            yield claim.term
+        finally:
+            renewing.cancel()
+            await asyncio.wait([renewing])
+            await claim.release()
+
+
+class _Spec(Record, frozen=True):
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    lease_transitions: int | None = None
+
+
+class _Version(Record, frozen=True):
+    resource_version: str = ""
+
+
+class _Lease(Record, frozen=True):
+    metadata: _Version = _Version()
+    spec: _Spec = _Spec()
+
+
+_LEASE: Final = msgspec.json.Decoder(_Lease)
+
+
+class _Claim:
+    """What one process does to get a lease and to keep it."""
+
+    def __init__(self, server: ApiServer, key: str, identity: str, timing: Timing) -> None:
+        self._server, self._key, self._identity, self._timing = server, key, identity, timing
+        self._version, self._since = "", 0.0  # of the lease as we saw it last, and since when it is the same
+        self.term = Term()
+
+    async def press(self) -> bool:
+        """Take the lease if nobody holds it, renew it if we do; tell whether we lead from now on."""
+        try:
+            async with asyncio.timeout(self._timing.retry_s):
+                return await self._press()
+        except TimeoutError:
+            return False
+
+    async def win(self) -> None:
+        """Try until the lease is ours."""
+        while True:
+            if await self.press():
+                return
+            await asyncio.sleep(jittered(self._timing.retry_s))
+
+    async def renew(self) -> None:
+        """Give signs of life until the term is over."""
+        while self.term.holding():
+            await asyncio.sleep(self._timing.retry_s)
+            await self.press()
+
+    async def release(self) -> None:
+        """Give the lease back, unless somebody else has it by now."""
+        self.term.end()
+        metadata = {"resourceVersion": self._version}
+        free = {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._timing.retry_s):
+                await patch(self._server, LEASES, self._key, {"metadata": metadata, "spec": free})
+
+    async def _press(self) -> bool:
+        found = await get(self._server, LEASES, self._key)
+        asked_at = time.monotonic()
+        if isinstance(found, Gone):
+            _, name = LEASES.split(self._key)
+            document = {"metadata": {"name": name}, "spec": self._signed(_Spec())}
+            return self._hold(asked_at, await create(self._server, LEASES, self._key, document))
+        if not isinstance(found, Done):
+            return False
+        lease = _LEASE.decode(found.body)
+        if lease.metadata.resource_version != self._version:
+            self._version, self._since = lease.metadata.resource_version, asked_at
+        if not self._is_ours_to_take(lease.spec, asked_at):
+            return False
+        metadata = {"resourceVersion": self._version}
+        change = {"metadata": metadata, "spec": self._signed(lease.spec)}
+        return self._hold(asked_at, await patch(self._server, LEASES, self._key, change))
+
+    def _is_ours_to_take(self, spec: _Spec, now: float) -> bool:
+        if spec.holder_identity == self._identity:
+            return True
+        if self.term.has_begun:
+            self.term.end()  # somebody has taken it from us
+            return False
+        duration_s = spec.lease_duration_seconds or self._timing.duration_s
+        return not spec.holder_identity or now >= self._since + duration_s
+
+    def _hold(self, asked_at: float, outcome: Outcome) -> bool:
+        if not isinstance(outcome, Done):
+            return False
+        self._version, self._since = _LEASE.decode(outcome.body).metadata.resource_version, asked_at
+        self.term.extend(asked_at + self._timing.hold_s)
+        return self.term.holding()
+
+    def _signed(self, before: _Spec) -> dict[str, object]:
+        now = _now()
+        sign: dict[str, object] = {
+            "holderIdentity": self._identity,
+            "leaseDurationSeconds": self._timing.duration_s,
+            "renewTime": now,
+        }
+        if before.holder_identity != self._identity:
+            sign |= {"acquireTime": now, "leaseTransitions": (before.lease_transitions or 0) + 1}
+        return sign
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

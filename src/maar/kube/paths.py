@@ -1,0 +1,73 @@
+"""Where objects live on an API server: one table, and paths made from it."""
+
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from maar.core.model.disruption_budget import PodDisruptionBudget
+from maar.core.model.job import Command, Job
+from maar.core.model.metadata import Object
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.node import Node
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.priority_class import PriorityClass
+from maar.core.model.queue import Queue
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+
+
+class Place(NamedTuple):
+    """Where the objects of a kind are: group and version, the plural, and whether namespaces have them."""
+
+    api_version: str
+    plural: str
+    namespaced: bool
+
+    def all(self, namespace: str = "") -> str:
+        """The path of all objects, or of those in a namespace."""
+        root = "apis" if "/" in self.api_version else "api"
+        inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        return f"/{root}/{self.api_version}{inside}/{self.plural}"
+
+    def one(self, key: str, subresource: str = "") -> str:
+        """The path of one object, by its key: namespace/name, or the name where there is no namespace."""
+        namespace, name = self.split(key)
+        path = f"{self.all(namespace)}/{quote(name, safe='')}"
+        return f"{path}/{subresource}" if subresource else path
+
+    def split(self, key: str) -> tuple[str, str]:
+        """The namespace, empty where there is none, and the name."""
+        namespace, slash, name = key.rpartition("/")
+        if not name or bool(slash) != self.namespaced or bool(namespace) != self.namespaced:
+            wanted = "namespace/name" if self.namespaced else "the name alone"
+            raise ValueError(f"{key!r} is no key of {self.plural}: write {wanted}")
+        return namespace, name
+
+
+_PLACES: Final[dict[type[Object], Place]] = {
+    kind: Place(kind.api_version, plural, kind.namespaced)
+    for kind, plural in (
+        (Queue, "queues"),
+        (PodGroup, "podgroups"),
+        (Job, "jobs"),
+        (Command, "commands"),
+        (Pod, "pods"),
+        (Node, "nodes"),
+        (Namespace, "namespaces"),
+        (PriorityClass, "priorityclasses"),
+        (ResourceQuota, "resourcequotas"),
+        (PodDisruptionBudget, "poddisruptionbudgets"),
+        (PersistentVolumeClaim, "persistentvolumeclaims"),
+        (PersistentVolume, "persistentvolumes"),
+        (StorageClass, "storageclasses"),
+    )
+}
+
+PODS: Final = _PLACES[Pod]
+CLAIMS: Final = _PLACES[PersistentVolumeClaim]
+EVENTS: Final = Place("v1", "events", namespaced=True)
+LEASES: Final = Place("coordination.k8s.io/v1", "leases", namespaced=True)
+
+
+def place_of(kind: type[Object]) -> Place:
+    """Find where the objects of a kind of the model are."""
+    return _PLACES[kind]

@@ -1,0 +1,137 @@
+"""Telling people what happened: Kubernetes events, counted instead of repeated, never in anybody's way."""
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final, Literal, NamedTuple, Self
+
+from maar.core.model.metadata import Object
+from maar.kube.api_server import ApiServer
+from maar.kube.outcome import Done, Gone, Outcome
+from maar.kube.paths import EVENTS
+from maar.kube.write import create, patch
+from maar.kube.writers import Writers
+
+Severity = Literal["Normal", "Warning"]
+
+MOST_WAITING: Final = 20_000
+MOST_REMEMBERED: Final = 20_000
+LONGEST_MESSAGE: Final = 1_024  # characters, which is what Kubernetes takes
+LONGEST_NAME: Final = 200  # characters of the object's name in the name of its event
+
+
+class Reference(NamedTuple):
+    """The object that an event is about."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+    @classmethod
+    def to(cls, about: Object) -> Self:
+        """Refer to an object of the model."""
+        metadata = about.metadata
+        return cls(about.api_version, type(about).__name__, metadata.namespace, metadata.name, metadata.uid)
+
+
+class _Statement(NamedTuple):
+    about: Reference
+    reason: str
+    message: str
+    severity: Severity
+
+
+@dataclass
+class _Tally:
+    """How often and when something was said; once it is written also where."""
+
+    count: int
+    first: str
+    last: str
+    key: str = ""
+
+
+class Recorder:
+    """Says things about objects where `kubectl describe` shows them; one that cannot be said is let go."""
+
+    def __init__(self, server: ApiServer, writers: Writers, component: str, instance: str) -> None:
+        self._server, self._writers = server, writers
+        self._component, self._instance = component, instance
+        self._waiting: dict[_Statement, _Tally] = {}
+        self._written: OrderedDict[_Statement, _Tally] = OrderedDict()
+        self._last_number = 0
+        self.dropped = 0
+
+    def record(self, about: Reference, reason: str, message: str, severity: Severity = "Normal") -> None:
+        """Say something, soon; what is said again meanwhile is counted."""
+        statement, now = _Statement(about, reason, message[:LONGEST_MESSAGE], severity), _now()
+        tally = self._waiting.get(statement)
+        if tally is not None:
+            tally.count, tally.last = tally.count + 1, now
+        elif len(self._waiting) < MOST_WAITING:
+            self._waiting[statement] = _Tally(1, now, now)
+            self._writers.submit(statement, partial(self._write, statement), self._settle)
+        else:
+            self.dropped += 1
+
+    async def _write(self, statement: _Statement) -> Outcome:
+        said = self._waiting.pop(statement)
+        before = self._written.pop(statement, None)
+        if before is not None:
+            said.key, said.first, said.count = before.key, before.first, before.count + said.count
+            change = {"count": said.count, "lastTimestamp": said.last}
+            outcome = await patch(self._server, EVENTS, said.key, change)
+            if not isinstance(outcome, Gone):
+                return self._remember(statement, said, outcome)
+        said.key = self._new_key(statement.about)
+        outcome = await create(self._server, EVENTS, said.key, self._document(statement, said))
+        return self._remember(statement, said, outcome)
+
+    def _remember(self, statement: _Statement, said: _Tally, outcome: Outcome) -> Outcome:
+        if isinstance(outcome, Done):
+            self._written[statement] = said
+            if len(self._written) > MOST_REMEMBERED:
+                self._written.popitem(last=False)
+        return outcome
+
+    def _settle(self, outcome: Outcome) -> None:
+        if not isinstance(outcome, Done):
+            self.dropped += 1
+
+    def _new_key(self, about: Reference) -> str:
+        self._last_number = max(time.time_ns(), self._last_number + 1)
+        start = about.name[:LONGEST_NAME].rstrip("-.")
+        return f"{about.namespace or 'default'}/{start}.{self._last_number:x}"
+
+    def _document(self, statement: _Statement, said: _Tally) -> dict[str, object]:
+        about = statement.about
+        namespace, name = EVENTS.split(said.key)
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": about.api_version,
+                "kind": about.kind,
+                "namespace": about.namespace,
+                "name": about.name,
+                "uid": about.uid,
+            },
+            "reason": statement.reason,
+            "message": statement.message,
+            "type": statement.severity,
+            "source": {"component": self._component},
+            "reportingComponent": self._component,
+            "reportingInstance": self._instance,
+            "firstTimestamp": said.first,
+            "lastTimestamp": said.last,
+            "count": said.count,
+        }
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

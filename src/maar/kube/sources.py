@@ -1,0 +1,134 @@
+"""Where credentials come from: a kubeconfig, or the service account of a pod; a library reads both."""
+
+import binascii
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import yaml
+
+if TYPE_CHECKING:  # at run time it is imported where it is used: that takes most of a second
+    from kubernetes_asyncio.client import Configuration
+    from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+
+# The library checks little of what it reads: a file that is no kubeconfig ends in any of these.
+_UNUSABLE: Final = (
+    OSError, ValueError, TypeError, LookupError, AttributeError, AssertionError, RuntimeError,
+    binascii.Error, yaml.YAMLError,
+)  # fmt: skip
+
+
+class CredentialsError(Exception):
+    """There is no way to an API server with what is configured."""
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """The address of an API server, how to know that it is the right one, and how to prove who we are."""
+
+    server: str
+    namespace: str
+    authorization: str
+    certificate_authority: str | None
+    certificate: str | None
+    key: str | None
+    is_server_checked: bool
+    server_name: str | None
+    proxy: str | None
+
+
+class Source(Protocol):
+    """Where credentials can be read, again and again."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+
+    async def read(self, *, anew: bool) -> Proofs:
+        """Read them as they are now; `anew` asks even a plugin again that said how long its answer holds."""
+
+
+class Kubeconfig:
+    """One kubeconfig or, as in $KUBECONFIG, several that are merged."""
+
+    def __init__(self, paths: str, context: str | None = None) -> None:
+        self.name = f"kubeconfig {paths}"
+        self._paths, self._context = paths, context
+        self._loader: KubeConfigLoader | None = None
+
+    async def read(self, *, anew: bool) -> Proofs:
+        """Read tokens and certificates again; plugins run when what they gave is about to end."""
+        from kubernetes_asyncio.client import Configuration  # noqa: PLC0415  # see above
+        from kubernetes_asyncio.config import ConfigException, load_kube_config  # noqa: PLC0415
+
+        configuration = Configuration()
+        try:
+            if self._loader is None or anew:
+                self._loader = await load_kube_config(
+                    config_file=self._paths,
+                    context=self._context or self._first_context(),
+                    client_configuration=configuration,
+                    persist_config=False,
+                )
+                if not hasattr(self._loader, "exec_plugin_expiry"):  # then it holds until it is rejected
+                    self._loader.exec_plugin_expiry = datetime.max.replace(tzinfo=UTC)
+            else:
+                await self._loader.load_and_set(configuration)
+            context = self._loader.current_context or {}
+            namespace = context.get("context", {}).get("namespace")
+        except (ConfigException, *_UNUSABLE) as error:
+            raise CredentialsError(f"{self.name}: {str(error) or type(error).__name__}") from error
+        return _proofs(configuration, str(namespace or "default"))
+
+    def _first_context(self) -> str | None:
+        """The first file that names a context wins, as with kubectl; the library takes the last."""
+        for path in filter(None, self._paths.split(os.pathsep)):
+            file = Path(path).expanduser()
+            if file.is_file():
+                document = yaml.safe_load(file.read_text(encoding="utf-8"))
+                if isinstance(document, dict) and document.get("current-context"):
+                    return str(document["current-context"])
+        raise ValueError("no such file names a current context; write one, or choose with --context")
+
+
+class InCluster:
+    """The service account that Kubernetes gives to a pod."""
+
+    def __init__(self, folder: Path) -> None:
+        self.name = f"service account in {folder}"
+        self._folder = folder
+
+    async def read(self, *, anew: bool) -> Proofs:  # noqa: ARG002  # a file is always read anew
+        """Read the token, which Kubernetes replaces from time to time."""
+        from kubernetes_asyncio.client import Configuration  # noqa: PLC0415  # see above
+        from kubernetes_asyncio.config import ConfigException  # noqa: PLC0415
+        from kubernetes_asyncio.config.incluster_config import InClusterConfigLoader  # noqa: PLC0415
+
+        configuration = Configuration()
+        namespace = self._folder / "namespace"
+        try:
+            InClusterConfigLoader(
+                token_filename=str(self._folder / "token"),
+                cert_filename=str(self._folder / "ca.crt"),
+                try_refresh_token=False,
+            ).load_and_set(configuration)
+            here = namespace.read_text(encoding="utf-8").strip() if namespace.is_file() else "default"
+        except (ConfigException, *_UNUSABLE) as error:
+            raise CredentialsError(f"{self.name}: {str(error) or type(error).__name__}") from error
+        return _proofs(configuration, here)
+
+
+def _proofs(configuration: "Configuration", namespace: str) -> Proofs:
+    return Proofs(
+        server=str(configuration.host).rstrip("/"),
+        namespace=namespace,
+        authorization=str(configuration.api_key.get("BearerToken", "")).strip(),
+        certificate_authority=configuration.ssl_ca_cert,
+        certificate=configuration.cert_file,
+        key=configuration.key_file,
+        is_server_checked=bool(configuration.verify_ssl),
+        server_name=configuration.tls_server_name,
+        proxy=configuration.proxy,
+    )

@@ -1,0 +1,215 @@
+"""Following one kind of object: all there are, then every change, through whatever happens on the way."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final, Literal
+
+import msgspec
+
+from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.kinds import BadObjectError, from_json
+from maar.core.model.metadata import Metadata, Record
+from maar.kube.api_server import ApiServer
+from maar.kube.errors import ApiError, UnansweredError
+from maar.kube.listing import read_pages, selection
+from maar.kube.paths import place_of
+from maar.kube.retry import Backoff, jittered
+
+LONGEST_S: Final = 600  # of one stream; then the server ends it and we ask for the next
+SLACK_S: Final = 30
+
+# After these the same stream can be asked for again; after all else it is surer to list.
+_RESUMABLE: Final = frozenset(
+    {
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+    }
+)
+
+
+class BadObject(Record, frozen=True):
+    """An object that cannot be read; it is as if it had not changed, or had never come."""
+
+    kind: str
+    key: str
+    problem: str
+
+
+class Interruption(Record, frozen=True):
+    """Changes stopped coming; the watch goes on by itself."""
+
+    kind: str
+    problem: str
+
+
+Trouble = BadObject | Interruption
+
+
+class Watch:
+    """The objects of a kind as events: `feed` gets them in batches, `report` what could not be read."""
+
+    def __init__(
+        self,
+        server: ApiServer,
+        kind: type[AnyObject],
+        feed: Callable[[list[Event]], None],
+        report: Callable[[Trouble], None],
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+    ) -> None:
+        self._server, self._kind, self._feed, self._report = server, kind, feed, report
+        self._name = kind.__name__
+        self._path, self._selection = place_of(kind).all(namespace), selection(labels, fields)
+        self._known: dict[str, str] = {}  # what has been fed: the resource version by key
+        self._version = ""  # where to go on; empty where everything has to be listed
+        self._synced = asyncio.Event()
+        self._behind_since: float | None = time.monotonic()
+
+    @property
+    def lag_s(self) -> float:
+        """For how many seconds changes may have gone unseen: 0 while the server sends them to us."""
+        return 0.0 if self._behind_since is None else time.monotonic() - self._behind_since
+
+    async def synced(self) -> None:
+        """Wait until all objects that were there at the start have been fed."""
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """List, and follow, until cancelled."""
+        backoff = Backoff()
+        while True:
+            wait_s = 0.0
+            try:
+                if not self._version:
+                    await self._list()
+                await self._follow(backoff)
+            except (ApiError, UnansweredError) as error:
+                if isinstance(error, ApiError) and error.code not in _RESUMABLE:
+                    self._version = ""  # it has forgotten that one, or never heard of it
+                wait_s = error.retry_after_s
+                self._report(Interruption(kind=self._name, problem=str(error)))
+            await asyncio.sleep(max(backoff.pause_s(), wait_s))
+
+    async def _list(self) -> None:
+        """Feed what is new or has changed since it was fed last, then what is gone."""
+        seen = set[str]()
+
+        def take(items: list[msgspec.Raw]) -> None:
+            batch: list[Event] = []
+            for item in items:
+                key, _ = self._appear(item, batch)
+                seen.add(key)
+            self._hand_over(batch)
+
+        try:
+            version = await read_pages(self._server, self._path, self._selection, take)
+        except ApiError as error:
+            if error.code != HTTPStatus.GONE:
+                raise
+            seen.clear()  # it has forgotten what the first pages were of: all have to come in one
+            version = await read_pages(self._server, self._path, self._selection, take, limit=0)
+        batch: list[Event] = []
+        for key in self._known.keys() - seen:
+            self._vanish(key, batch)
+        self._hand_over(batch)
+        self._version = version
+        self._synced.set()
+
+    async def _follow(self, backoff: Backoff) -> None:
+        """Feed changes as they come, until the server ends the stream."""
+        seconds = int(jittered(LONGEST_S))
+        query = {
+            **self._selection,
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version,
+            "timeoutSeconds": str(seconds),
+        }
+        async with self._server.stream(self._path, query, seconds + SLACK_S) as stream:
+            self._behind_since = None
+            try:
+                async for lines in stream:
+                    self._take(lines)
+                    backoff.reset()
+            finally:
+                self._behind_since = time.monotonic()
+
+    def _take(self, lines: list[bytes]) -> None:
+        batch: list[Event] = []
+        try:
+            for line in lines:
+                self._change(_CHANGE.decode(line), batch)
+        except (ApiError, UnansweredError):
+            self._version = ""  # from there the same would come again
+            raise
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            self._version = ""
+            raise UnansweredError(
+                f"what came is no change of {self._path}: {error}", may_be_done=False
+            ) from error
+        finally:
+            self._hand_over(batch)
+
+    def _change(self, change: "_Change", batch: list[Event]) -> None:
+        if change.type == "ERROR":
+            raise ApiError.of(change.object)
+        if change.type in ("ADDED", "MODIFIED"):
+            _, version = self._appear(change.object, batch)
+        else:
+            key, version = self._header(change.object)
+            if change.type == "DELETED":
+                self._vanish(key, batch)
+        self._version = version or self._version
+
+    def _appear(self, raw: msgspec.Raw, batch: list[Event]) -> tuple[str, str]:
+        """Tell of it unless it has been told of like this; give its key and resource version."""
+        try:
+            found = from_json(self._kind, raw)
+        except BadObjectError as error:
+            key, version = self._header(raw)
+            self._report(BadObject(kind=self._name, key=key, problem=str(error)))
+            return key, version
+        key, version = found.key, found.metadata.resource_version
+        if self._known.get(key) != version:
+            self._known[key] = version
+            batch.append(Appeared(object=found))
+        return key, version
+
+    def _vanish(self, key: str, batch: list[Event]) -> None:
+        if self._known.pop(key, None) is not None:  # a bad object was never told of
+            batch.append(Vanished(kind=self._name, key=key))
+
+    def _header(self, raw: msgspec.Raw) -> tuple[str, str]:
+        """The key and the resource version of an object that need not be readable otherwise."""
+        name = _HEADER.decode(raw).metadata
+        placed = self._kind(metadata=Metadata(name=name.name, namespace=name.namespace))
+        return placed.key, name.resource_version
+
+    def _hand_over(self, batch: list[Event]) -> None:
+        if batch:
+            self._feed(batch)
+
+
+class _Change(Record, frozen=True):
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
+    object: msgspec.Raw
+
+
+class _Name(Record, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Header(Record, frozen=True):
+    metadata: _Name = _Name()
+
+
+_CHANGE: Final = msgspec.json.Decoder(_Change)
+_HEADER: Final = msgspec.json.Decoder(_Header)

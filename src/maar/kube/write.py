@@ -1,0 +1,203 @@
+"""Writing to the cluster: each function does one thing and says what became of it."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final, Literal, assert_never
+
+from maar.core.model.kinds import from_json, plain, to_json
+from maar.core.model.pod import EVICTED_FOR_ANNOTATION, Pod
+from maar.core.model.volume import SELECTED_NODE_ANNOTATION
+from maar.core.model.writes import Bind, Evict, Nominate, SelectNode, Write
+from maar.kube.api_server import JSON, ApiServer
+from maar.kube.errors import ApiError, FencedError, UnansweredError
+from maar.kube.outcome import Conflict, Done, Gone, Outcome, Protected, Refused, Unanswered
+from maar.kube.paths import CLAIMS, PODS, Place
+
+Document = Mapping[str, object]
+PatchKind = Literal["merge", "json", "strategic-merge"]
+Propagation = Literal["Background", "Foreground", "Orphan"]
+
+FENCED: Final = "Fenced"  # the reason of a refusal that is our own
+
+
+async def carry_out(server: ApiServer, write: Write, uid: str = "") -> Outcome:
+    """Do what a plan says; with a uid, only to the very object that the plan is about."""
+    match write:
+        case Bind():
+            return await bind(server, write.pod, write.node, uid)
+        case Evict():
+            return await evict(server, write.pod, write.beneficiary, uid)
+        case Nominate():
+            return await nominate(server, write.pod, write.node, uid)
+        case SelectNode():
+            return await select_node(server, write.claim, write.node, uid)
+    assert_never(write)
+
+
+async def bind(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome:
+    """Put a pod on a node."""
+    namespace, name = PODS.split(pod)
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": name, "namespace": namespace, "uid": uid},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+    }
+    outcome = _outcome(await _ask(server, "POST", PODS.one(pod, "binding"), binding))
+    if isinstance(outcome, Conflict) and outcome.may_be_ours:
+        there = await get(server, PODS, pod)
+        if isinstance(there, Done):
+            found = from_json(Pod, there.body)
+            if found.spec.node_name == node and uid in ("", found.metadata.uid):
+                return there
+    return outcome
+
+
+async def evict(server: ApiServer, pod: str, beneficiary: str | None = None, uid: str = "") -> Outcome:
+    """Ask a pod to leave; whom it makes room for is noted on it first, for a Maar that starts anew."""
+    if beneficiary:
+        noted = await _note(server, PODS, pod, uid, {EVICTED_FOR_ANNOTATION: beneficiary})
+        if not isinstance(noted, Done):
+            return noted
+    outcome = await _evict(server, pod, uid)
+    if beneficiary and isinstance(outcome, Protected | Refused):
+        await _note(server, PODS, pod, uid, {EVICTED_FOR_ANNOTATION: None})
+    return outcome
+
+
+async def nominate(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome:
+    """Promise a pod room on a node; an empty name takes the promise back."""
+    status = {"nominatedNodeName": node or None}
+    return await patch(server, PODS, pod, {**_only(uid), "status": status}, subresource="status")
+
+
+async def select_node(server: ApiServer, claim: str, node: str, uid: str = "") -> Outcome:
+    """Tell the provisioner of a claim where its first consumer will run."""
+    return await _note(server, CLAIMS, claim, uid, {SELECTED_NODE_ANNOTATION: node})
+
+
+async def get(server: ApiServer, place: Place, key: str) -> Outcome:
+    """Read an object as it is now."""
+    return _outcome(await _ask(server, "GET", place.one(key)))
+
+
+async def create(server: ApiServer, place: Place, key: str, document: Document) -> Outcome:
+    """Make an object; a conflict says that there is one of that name already."""
+    namespace, _ = place.split(key)
+    outcome = _outcome(await _ask(server, "POST", place.all(namespace), document))
+    if isinstance(outcome, Conflict) and outcome.may_be_ours:
+        there = await get(server, place, key)
+        if isinstance(there, Done) and _holds(plain(there.body), plain(to_json(document))):
+            return there
+    return outcome
+
+
+async def replace(server: ApiServer, place: Place, key: str, document: Document) -> Outcome:
+    """Put an object in the place of what is there; with a resource version, only of that one."""
+    return _outcome(await _ask(server, "PUT", place.one(key), document))
+
+
+async def patch(
+    server: ApiServer,
+    place: Place,
+    key: str,
+    document: object,
+    kind: PatchKind = "merge",
+    subresource: Literal["", "status"] = "",
+) -> Outcome:
+    """Change part of an object; with a resource version or a uid in it, only of that one."""
+    content_type = f"application/{kind}-patch+json"
+    return _outcome(await _ask(server, "PATCH", place.one(key, subresource), document, content_type))
+
+
+async def delete(
+    server: ApiServer,
+    place: Place,
+    key: str,
+    *,
+    uid: str = "",
+    resource_version: str = "",
+    propagation: Propagation = "Background",
+) -> Outcome:
+    """Delete an object; with a uid or a resource version, only that one."""
+    wanted = {"uid": uid or None, "resourceVersion": resource_version or None}
+    options = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": wanted,
+        "propagationPolicy": propagation,
+    }
+    return _outcome(await _ask(server, "DELETE", place.one(key), options))
+
+
+async def _evict(server: ApiServer, pod: str, uid: str) -> Outcome:
+    namespace, name = PODS.split(pod)
+    eviction = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": name, "namespace": namespace},
+        "deleteOptions": {"preconditions": {"uid": uid}} if uid else None,
+    }
+    answer = await _ask(server, "POST", PODS.one(pod, "eviction"), eviction)
+    if isinstance(answer, ApiError):
+        is_pod_missing = answer.code == HTTPStatus.NOT_FOUND and answer.details.name == name
+        if answer.code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED) and not is_pod_missing:
+            return await delete(server, PODS, pod, uid=uid)  # without evictions no budget can apply
+        if answer.code == HTTPStatus.INTERNAL_SERVER_ERROR and not answer.reason:
+            return Protected(answer.message)  # by more than one budget, which Kubernetes calls an error
+    return _outcome(answer)
+
+
+async def _note(
+    server: ApiServer, place: Place, key: str, uid: str, annotations: Mapping[str, str | None]
+) -> Outcome:
+    only = _only(uid)
+    return await patch(server, place, key, {"metadata": {**only["metadata"], "annotations": annotations}})
+
+
+def _only(uid: str) -> dict[str, dict[str, object]]:
+    """The part of a patch that makes it fail on another object of the same name."""
+    return {"metadata": {"uid": uid} if uid else {}}
+
+
+async def _ask(
+    server: ApiServer, method: str, path: str, document: object = None, content_type: str = JSON
+) -> Done | ApiError | Unanswered | Refused:
+    body = None if document is None else to_json(document)
+    try:
+        return Done(await server.request(method, path, None, body, content_type))
+    except ApiError as error:
+        return error
+    except UnansweredError as error:
+        return Unanswered(str(error))
+    except FencedError as error:
+        return Refused(0, FENCED, str(error))
+
+
+def _outcome(answer: Done | ApiError | Unanswered | Refused) -> Outcome:
+    if not isinstance(answer, ApiError):
+        return answer
+    if answer.code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+        return Gone(answer.message)
+    if answer.code == HTTPStatus.CONFLICT or answer.is_about_another:
+        return Conflict(answer.message, may_be_ours=answer.may_be_done)
+    if answer.is_by_budget:
+        return Protected(answer.message)
+    if answer.is_passing:
+        return Unanswered(answer.message)  # patience has ended, and the trouble has not
+    return Refused(answer.code, answer.reason, answer.message, answer.details.causes)
+
+
+def _holds(there: object, wanted: object) -> bool:
+    """Whether an object has all that was asked for; defaults and status come on top."""
+    if isinstance(wanted, dict):
+        return isinstance(there, dict) and all(
+            value is None or _holds(there.get(name), value) for name, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return (
+            isinstance(there, list)
+            and len(there) == len(wanted)
+            and all(_holds(one, other) for one, other in zip(there, wanted, strict=True))
+        )
+    return there == wanted

@@ -1,0 +1,66 @@
+"""Many writes at a time, up to a bound; only those to one object wait for one another."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from types import TracebackType
+from typing import Final, Self
+
+from maar.kube.outcome import Outcome
+
+AT_ONCE: Final = 64
+
+_Job = tuple[Callable[[], Awaitable[Outcome]], Callable[[Outcome], None]]
+
+
+class Writers:
+    """Carries out writes as they come; each reports its outcome by itself."""
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._at_once = at_once
+        self._lines: dict[Hashable, list[_Job]] = {}  # by object, the one that is being written first
+        self._turns = asyncio.Queue[Hashable]()
+
+    async def __aenter__(self) -> Self:
+        self._group = await asyncio.TaskGroup().__aenter__()
+        self._workers = [self._group.create_task(self._work()) for _ in range(self._at_once)]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self._workers:
+            worker.cancel()
+        await self._group.__aexit__(kind, error, trace)
+
+    @property
+    def waiting(self) -> int:
+        """How many writes have no outcome yet."""
+        return sum(len(line) for line in self._lines.values())
+
+    def submit(
+        self, key: Hashable, write: Callable[[], Awaitable[Outcome]], done: Callable[[Outcome], None]
+    ) -> None:
+        """Have something written, after what was submitted before for the same key."""
+        line = self._lines.get(key)
+        if line is None:
+            self._lines[key] = [(write, done)]
+            self._turns.put_nowait(key)
+        else:
+            line.append((write, done))
+
+    async def idle(self) -> None:
+        """Wait until everything that was submitted has its outcome."""
+        await self._turns.join()
+
+    async def _work(self) -> None:
+        while True:
+            key = await self._turns.get()
+            line = self._lines[key]
+            write, done = line[0]
+            done(await write())
+            del line[0]
+            if line:
+                self._turns.put_nowait(key)
+            else:
+                del self._lines[key]
+            self._turns.task_done()

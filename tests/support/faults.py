@@ -1,0 +1,162 @@
+"""A real HTTP proxy in front of an API server that misbehaves on request, as networks do."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+import yaml
+from aiohttp import web
+
+LOOPBACK: Final = "127.0.0.1"
+PASSED_ON: Final = ("Authorization", "Content-Type", "Accept")
+
+
+@dataclass(frozen=True)
+class Say:
+    """Answer in the server's place; it never hears of the request."""
+
+    status: int
+    body: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Close the connection before the server hears of the request."""
+
+
+@dataclass(frozen=True)
+class Lose:
+    """Let the server carry it out, and close the connection instead of answering."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Close the connection after so many bytes of the answer."""
+
+    after: int
+
+
+@dataclass(frozen=True)
+class Hang:
+    """Do not answer, ever; the server never hears of the request."""
+
+
+Fault = Say | Drop | Lose | Cut | Hang
+
+
+@dataclass(frozen=True)
+class _Planned:
+    fault: Fault
+    method: str
+    part: str
+
+
+class Proxy:
+    """Passes requests on, except those that a fault is planned for."""
+
+    def __init__(self, server: str, upstream: aiohttp.ClientSession) -> None:
+        self._server, self._upstream = server, upstream
+        self._planned: list[_Planned] = []
+        self._open = set[asyncio.Transport]()
+        self.asked: list[str] = []  # "METHOD /path?query", in the order they came
+
+    def plan(self, *faults: Fault, method: str = "", part: str = "") -> None:
+        """Let the next requests of that method, with that in path or query, meet these faults in turn."""
+        self._planned += [_Planned(fault, method, part) for fault in faults]
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether every fault has been met."""
+        return not self._planned
+
+    def count(self, method: str, part: str = "") -> int:
+        """How many requests of a method came with that in path or query."""
+        return sum(one.startswith(f"{method} ") and part in one for one in self.asked)
+
+    def cut_all(self) -> None:
+        """Close every connection that something is being answered on."""
+        for transport in list(self._open):
+            transport.abort()
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request: as the server does, or as the fault says."""
+        self.asked.append(f"{request.method} {request.rel_url}")
+        transport = request.transport
+        assert transport is not None
+        self._open.add(transport)
+        try:
+            match self._next(request):
+                case Say(status, body, headers):
+                    return web.Response(status=status, text=body, headers=headers)
+                case Drop():
+                    transport.abort()
+                case Hang():
+                    await asyncio.Event().wait()
+                case fault:
+                    return await self._pass_on(request, transport, fault)
+            return web.Response()
+        finally:
+            self._open.discard(transport)
+
+    async def _pass_on(
+        self, request: web.BaseRequest, transport: asyncio.Transport, fault: Lose | Cut | None
+    ) -> web.StreamResponse:
+        headers = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
+        async with self._upstream.request(
+            request.method, f"{self._server}{request.rel_url}", headers=headers, data=await request.read()
+        ) as upstream:
+            if isinstance(fault, Lose):
+                await upstream.read()
+                transport.abort()
+                return web.Response()
+            kept = {name: upstream.headers[name] for name in ("Content-Type",) if name in upstream.headers}
+            answer = web.StreamResponse(status=upstream.status, headers=kept)
+            await answer.prepare(request)
+            left = fault.after if isinstance(fault, Cut) else None
+            async for chunk in upstream.content.iter_any():
+                if left is not None and len(chunk) >= left:
+                    await answer.write(chunk[:left])
+                    transport.abort()
+                    return answer
+                await answer.write(chunk)
+                left = None if left is None else left - len(chunk)
+            await answer.write_eof()
+            return answer
+
+    def _next(self, request: web.BaseRequest) -> Fault | None:
+        for planned in self._planned:
+            if planned.method in ("", request.method) and planned.part in str(request.rel_url):
+                self._planned.remove(planned)
+                return planned.fault
+        return None
+
+
+@asynccontextmanager
+async def proxy(kubeconfig: Path, folder: Path) -> AsyncIterator[tuple[Proxy, Path]]:
+    """Run a proxy in front of the server of a kubeconfig; give it, and a kubeconfig that leads to it."""
+    document = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+    cluster = document["clusters"][0]["cluster"]
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, ssl=False), auto_decompress=False
+    ) as upstream:
+        passing = Proxy(cluster["server"], upstream)
+        runner = web.ServerRunner(
+            web.Server(passing.handle, handler_cancellation=True, access_log=None), shutdown_timeout=0.1
+        )
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, LOOPBACK, 0)
+            await site.start()
+            port = runner.addresses[0][1]
+            document["clusters"][0]["cluster"] = {"server": f"http://{LOOPBACK}:{port}"}
+            through = folder / "kubeconfig-through-proxy"
+            through.write_text(json.dumps(document), encoding="utf-8")
+            yield passing, through
+        finally:
+            await runner.cleanup()

@@ -1,0 +1,15 @@
+"""When tests run on a real control plane: where it is asked for, and then it must be there."""
+
+import os
+
+import pytest
+
+from support.programs import find_binaries
+
+
+def needs_kubernetes() -> None:
+    """Skip the test unless MAAR_KUBERNETES=required is set; then fail it where nothing is built."""
+    if os.environ.get("MAAR_KUBERNETES") != "required":
+        pytest.skip("needs a real control plane: make test-kubernetes runs it")
+    if find_binaries() is None:
+        pytest.fail("MAAR_KUBERNETES=required, but there is no control plane: run make kubernetes")

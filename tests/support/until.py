@@ -1,0 +1,27 @@
+"""Waiting for something to become true, in tests that share an event loop with what they test."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+PATIENCE_S: Final = 30.0
+PAUSE_S: Final = 0.02
+
+
+async def until(what: str, holds: Callable[[], bool]) -> None:
+    """Wait until it holds; fail with what was waited for."""
+    await until_async(what, lambda: _now(holds))
+
+
+async def until_async(what: str, holds: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until it holds, where finding out takes a request."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while not await holds():
+                await asyncio.sleep(PAUSE_S)
+    except TimeoutError:
+        raise AssertionError(f"waited {PATIENCE_S:.0f} s in vain until {what}") from None
+
+
+async def _now(holds: Callable[[], bool]) -> bool:
+    return holds()
