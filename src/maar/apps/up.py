@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.scheduler import Scheduler
 from maar.core.engine import Engine
 from maar.core.policy.configuration import DEFAULT, Configuration
@@ -18,8 +19,9 @@ from maar.embedded.assembly import assemble
 from maar.embedded.calls import Caller
 from maar.embedded.cluster import Cluster
 from maar.embedded.keepers.keep import keep
-from maar.embedded.logs import log_reader
 from maar.embedded.nodes.local import LocalNode
+from maar.embedded.nodes.machine import host_name, this_machine
+from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.nodes.registration import register
 from maar.embedded.nodes.specification import parse
 from maar.embedded.nodes.virtual import VirtualNodes
@@ -31,9 +33,13 @@ from maar.kube.credentials import load
 
 _LOG: Final = logging.getLogger(__name__)
 
-SCHEDULER: Final = Caller(
-    "system:serviceaccount:maar-system:maar-scheduler", ("system:masters", "system:authenticated")
-)
+_ACCOUNT: Final = "system:serviceaccount:maar-system:"
+_EVERYTHING: Final = ("system:masters", "system:authenticated")
+_CALLERS: Final = {
+    "admin": ADMINISTRATOR,
+    "scheduler": Caller(f"{_ACCOUNT}maar-scheduler", _EVERYTHING),
+    "controllers": Caller(f"{_ACCOUNT}maar-controllers", _EVERYTHING),
+}
 
 
 @dataclass(frozen=True)
@@ -56,18 +62,19 @@ async def up(settings: Settings, say: Say) -> None:
     folder = settings.folder
     with closing(Store(folder)) as store:
         cluster = assemble(store)
-        local = LocalNode(cluster, folder) if settings.is_local else None
-        nodes = parse(*settings.nodes) + ([local.node()] if local else [])
+        machine = [this_machine()] if settings.is_local else []
+        nodes = [*parse(*settings.nodes, taken=[host_name()] if machine else []), *machine]
         register(cluster, nodes)
+        local = LocalNode(cluster, folder, host_name()) if machine else None
         place = listen(settings.host, settings.port)
         host, port = place.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         url, tls = f"https://{shown}:{port}", certificate(folder, _names(settings.host))
         authority = tls.certificate.read_bytes()
-        callers = {token(folder, "admin"): ADMINISTRATOR, token(folder, "scheduler"): SCHEDULER}
-        for name, path in (("admin", folder / "kubeconfig"), ("scheduler", folder / "scheduler.kubeconfig")):
-            write_kubeconfig(path, url, authority, token(folder, name))
-        server = Server(cluster, callers, log_reader(cluster, local))
+        for name in _CALLERS:
+            write_kubeconfig(_kubeconfig(folder, name), url, authority, token(folder, name))
+        callers = {token(folder, name): caller for name, caller in _CALLERS.items()}
+        server = Server(cluster, callers, PodLogs(cluster, folder).read)
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         async with asyncio.TaskGroup() as tasks:
@@ -75,12 +82,9 @@ async def up(settings: Settings, say: Say) -> None:
             await asyncio.sleep(0)  # the server has put its own handlers in place; ours end watches first
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop.set)
-            background = [
-                tasks.create_task(one)
-                for one in _background(cluster, local, folder / "scheduler.kubeconfig", settings, server)
-            ]
+            background = [tasks.create_task(one) for one in _background(cluster, local, settings, server)]
             announced = tasks.create_task(
-                _announce(server, partial(say, url, folder / "kubeconfig", len(nodes)))
+                _announce(server, partial(say, url, _kubeconfig(folder, "admin"), len(nodes)))
             )
             await serving
             for task in (*background, announced):
@@ -88,20 +92,21 @@ async def up(settings: Settings, say: Say) -> None:
 
 
 def _background(
-    cluster: Cluster, local: LocalNode | None, kubeconfig: Path, settings: Settings, server: Server
+    cluster: Cluster, local: LocalNode | None, settings: Settings, server: Server
 ) -> list[Coroutine[None, None, None]]:
     """Everything that works on the cluster while it is served."""
     work = [
-        keep(cluster),
+        keep(cluster, (settings.folder / "server.crt").read_text()),
         VirtualNodes(cluster).run(),
-        _schedule(kubeconfig, settings.configuration, server),
+        _schedule(settings, server),
+        _control(settings),
     ]
     return work if local is None else [*work, local.run()]
 
 
-async def _schedule(kubeconfig: Path, configuration: Configuration, server: Server) -> None:
-    async with ApiServer(await load(kubeconfig)) as api:
-        scheduler = Scheduler(api, Engine(configuration))
+async def _schedule(settings: Settings, server: Server) -> None:
+    async with ApiServer(await load(_kubeconfig(settings.folder, "scheduler"))) as api:
+        scheduler = Scheduler(api, Engine(settings.configuration))
         running = asyncio.create_task(scheduler.run())
         try:
             await scheduler.first_decision.wait()
@@ -109,6 +114,15 @@ async def _schedule(kubeconfig: Path, configuration: Configuration, server: Serv
             await running
         finally:
             running.cancel()
+
+
+async def _control(settings: Settings) -> None:
+    async with ApiServer(await load(_kubeconfig(settings.folder, "controllers"))) as api:
+        await ControllerRunner(api, controllers()).run()
+
+
+def _kubeconfig(folder: Path, name: str) -> Path:
+    return folder / ("kubeconfig" if name == "admin" else f"{name}.kubeconfig")
 
 
 async def _announce(server: Server, say: Callable[[], None]) -> None:

@@ -12,6 +12,7 @@ import yaml
 
 from maar.embedded.calls import Call, Caller, Strictness
 from maar.embedded.failures import ApiError, Json, bad_request
+from maar.embedded.wire.decode import MEDIA_TYPE, decode
 
 Message = MutableMapping[str, Any]  # ASGI's own type
 Receive = Callable[[], Awaitable[Message]]
@@ -114,9 +115,14 @@ class Request:
             ) from None
 
     async def value(self) -> object:
-        """The body as plain values, from JSON or YAML."""
-        data = await self.body()
+        """The body as plain values, from JSON, YAML or Kubernetes' binary form."""
+        return self.read(await self.body())
+
+    def read(self, data: bytes) -> object:
+        """A body as plain values."""
         kind = self.content_type
+        if kind == MEDIA_TYPE:
+            return decode(data)
         if kind in _YAML_TYPES:
             return from_yaml(data)
         if kind and kind != "application/json" and not kind.endswith("+json"):

@@ -21,13 +21,16 @@ class Tables:
 
     def __init__(self, resource: Resource, clock: Callable[[], float]) -> None:
         self._clock = clock
+        self._begins_with_name = resource.qualified != "events"  # their names say nothing
         built_in = BUILT_IN_ROWS.get(resource.qualified)
         if built_in is None:
             shown = resource.columns or (_AGE,)
             self._columns: Sequence[Column] = (_NAME, *(one for one in shown if one.name != "Name"))
             self._cells: Callable[[Json, float], list[object]] = self._from_paths
         else:
-            self._columns, self._cells = (_NAME, *built_in.columns), built_in.cells
+            self._columns, self._cells = built_in.columns, built_in.cells
+            if self._begins_with_name:
+                self._columns = (_NAME, *self._columns)
 
     def table(
         self,
@@ -57,7 +60,8 @@ class Tables:
         }
 
     def _row(self, value: Json, include: Include) -> Json:
-        row: Json = {"cells": [text(metadata(value), "name"), *self._cells(value, self._clock())]}
+        name = [text(metadata(value), "name")] if self._begins_with_name else []
+        row: Json = {"cells": name + self._cells(value, self._clock())}
         if include == "Object":
             row["object"] = value
         elif include == "Metadata":

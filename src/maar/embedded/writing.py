@@ -4,7 +4,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, cast
 
-from maar.embedded.calls import Deletion, Propagation
+from maar.embedded.calls import Deletion
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, bad_request
 from maar.embedded.http import Request, as_object, from_json, from_yaml
@@ -141,7 +141,7 @@ def _gone(target: Target, value: Json) -> Json:
 
 async def _deletion(request: Request) -> Deletion:
     data = await request.body()
-    options = as_object(from_yaml(data)) if data else {}
+    options = as_object(request.read(data)) if data else {}
     if options.get("dryRun"):
         request.query["dryRun"] = "All"
     grace = options.get("gracePeriodSeconds", request.number("gracePeriodSeconds"))
@@ -159,8 +159,8 @@ async def _deletion(request: Request) -> Deletion:
     wanted = options.get("preconditions")
     only = cast(dict[str, str], wanted) if isinstance(wanted, dict) else {}
     return Deletion(
-        cast(int | None, grace),
-        cast(Propagation | None, propagation),
+        grace,
+        propagation,
         only.get("uid", ""),
         only.get("resourceVersion", ""),
     )

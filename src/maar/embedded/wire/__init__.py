@@ -1,0 +1,1 @@
+"""Kubernetes' binary form, which kubectl sends for built-in kinds: read here, never written."""
