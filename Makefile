@@ -4,10 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test laws check format lint types layers house bench clean
+.PHONY: help setup demo test kubernetes test-kubernetes laws check format lint types layers house bench clean
 
 help: ## say what can be made
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s%s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-24s%s\n", $$1, $$2}'
 
 setup: $(STAMP) ## make the environment in .venv
 
@@ -22,6 +22,13 @@ demo: $(STAMP) ## plan a small example cluster
 test: $(STAMP) ## run the tests
 	@echo "test: unit tests, scenarios and laws"
 	@$(BIN)/pytest -q -n auto --hypothesis-seed=1
+
+kubernetes: $(STAMP) ## build a real control plane for tests into your cache folder; minutes the first time
+	@$(BIN)/python tools/kubernetes/build.py
+
+test-kubernetes: kubernetes ## run the contract and end-to-end tests on a real control plane
+	@echo "test-kubernetes: contract and end-to-end tests on a real control plane"
+	@MAAR_KUBERNETES=required $(BIN)/pytest -q tests/contract tests/e2e
 
 laws: $(STAMP) ## try the laws on trees and clusters that nobody has seen yet
 	@echo "laws: with a fresh seed, printed at the end"

@@ -26,6 +26,7 @@ class Clock:
         self.now = 1_800_000_000.0
 
     def __call__(self) -> float:
+        """Tell it."""
         return self.now
 
 
@@ -51,15 +52,17 @@ class Town:
         name: str,
         namespace: str = "default",
         meta: Document | None = None,
-        **fields: object,
+        /,
+        **rest: object,
     ) -> Document:
         """Create an object."""
-        return self.cluster.create(plural, namespace, {"metadata": {"name": name, **(meta or {})}, **fields})
+        return self.cluster.create(plural, namespace, {"metadata": {"name": name, **(meta or {})}, **rest})
 
     def pod(
         self,
         name: str,
         namespace: str = "default",
+        /,
         resources: Document | None = None,
         meta: Document | None = None,
         **spec: object,

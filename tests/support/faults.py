@@ -123,7 +123,7 @@ class Proxy:
                 if left is not None and len(chunk) >= left:
                     await answer.write(chunk[:left])
                     transport.abort()
-                    return answer
+                    break
                 await answer.write(chunk)
                 left = None if left is None else left - len(chunk)
             await answer.write_eof()
@@ -160,3 +160,4 @@ async def proxy(kubeconfig: Path, folder: Path) -> AsyncIterator[tuple[Proxy, Pa
             yield passing, through
         finally:
             await runner.cleanup()
+            await asyncio.sleep(0)  # sockets are closed on the loop's next turn

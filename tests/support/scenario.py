@@ -115,7 +115,7 @@ def read(entry: object, path: str, file: str = "") -> Scenario:
         fields.refuse_unless(
             holds=bool(title and rules), key="title", problem="a scenario has a title and a rule"
         )
-        cluster = _cluster(fields)
+        cluster = read_cluster(fields)
         configuration = fields.read("config", _configuration) if "config" in fields else None
         cycles, resubmit = fields.take("cycles", int, 0), fields.take("resubmit", bool, False)
         refused = tuple(fields.texts("refused"))
@@ -126,7 +126,8 @@ def read(entry: object, path: str, file: str = "") -> Scenario:
     return Scenario(title, file, rules, cluster, configuration, cycles, resubmit, refused, expectations)
 
 
-def _cluster(fields: Fields) -> Cluster:
+def read_cluster(fields: Fields) -> Cluster:
+    """The cluster that a scenario tells of."""
     now = datetime.fromisoformat(fields.take("now", str, _NOON)).astimezone(UTC)
     cluster = Cluster(now)
     for name, lines in fields.each("nodes"):

@@ -75,20 +75,25 @@ async def up(settings: Settings, say: Say) -> None:
             write_kubeconfig(_kubeconfig(folder, name), url, authority, token(folder, name))
         callers = {token(folder, name): caller for name, caller in _CALLERS.items()}
         server = Server(cluster, callers, PodLogs(cluster, folder).read)
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
+        stop, end = asyncio.Event(), asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
-            serving = tasks.create_task(serve(server, cluster.history, place, tls, stop))
-            await asyncio.sleep(0)  # the server has put its own handlers in place; ours end watches first
+            serving = tasks.create_task(serve(server, cluster.history, place, tls, end))
+            await asyncio.sleep(0)  # the server has put its own handlers in place, and ours come after
             for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, stop.set)
-            background = [tasks.create_task(one) for one in _background(cluster, local, settings, server)]
-            announced = tasks.create_task(
-                _announce(server, partial(say, url, _kubeconfig(folder, "admin"), len(nodes)))
-            )
-            await serving
-            for task in (*background, announced):
+                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+            background = [
+                tasks.create_task(one)
+                for one in (
+                    *_background(cluster, local, settings, server),
+                    _announce(server, partial(say, url, _kubeconfig(folder, "admin"), len(nodes))),
+                )
+            ]
+            await stop.wait()
+            for task in background:
                 task.cancel()
+            await asyncio.wait(background)  # first those who write, then the server they write to
+            end.set()
+            await serving
 
 
 def _background(

@@ -56,6 +56,7 @@ class History:
         self._start = store.revision
         self._changes: dict[str, deque[Change]] = {}
         self._subscriptions: dict[str, set[Subscription]] = {}
+        self._is_closed = False
         store.listen(self._hear)
 
     @contextmanager
@@ -72,13 +73,16 @@ class History:
             subscription.hear(change)
         audience = self._subscriptions.setdefault(resource, set())
         audience.add(subscription)
+        if self._is_closed:
+            subscription.close()
         try:
             yield subscription
         finally:
             audience.discard(subscription)
 
     def close(self) -> None:
-        """End every watch."""
+        """End every watch, those to come included."""
+        self._is_closed = True
         for audience in self._subscriptions.values():
             for subscription in audience:
                 subscription.close()
