@@ -118,15 +118,14 @@ class Proxy:
             kept = {name: upstream.headers[name] for name in ("Content-Type",) if name in upstream.headers}
             answer = web.StreamResponse(status=upstream.status, headers=kept)
             await answer.prepare(request)
-            left = fault.after if isinstance(fault, Cut) else None
-            async for chunk in upstream.content.iter_any():
-                if left is not None and len(chunk) >= left:
-                    await answer.write(chunk[:left])
+            try:
+                if await _copy(upstream.content, answer, fault.after if fault else None):
+                    await answer.write_eof()
+                else:
                     transport.abort()
-                    break
-                await answer.write(chunk)
-                left = None if left is None else left - len(chunk)
-            await answer.write_eof()
+            finally:
+                if upstream.connection is not None and upstream.connection.transport is not None:
+                    upstream.connection.transport.abort()  # a stream that has not come to its end
             return answer
 
     def _next(self, request: web.BaseRequest) -> Fault | None:
@@ -135,6 +134,18 @@ class Proxy:
                 self._planned.remove(planned)
                 return planned.fault
         return None
+
+
+async def _copy(source: aiohttp.StreamReader, answer: web.StreamResponse, most: int | None) -> bool:
+    """Send on what comes; tell whether all of it was sent, or only as many bytes as there may be."""
+    async for chunk in source.iter_any():
+        if most is not None:
+            if len(chunk) >= most:
+                await answer.write(chunk[:most])
+                return False
+            most -= len(chunk)
+        await answer.write(chunk)
+    return True
 
 
 @asynccontextmanager

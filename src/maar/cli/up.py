@@ -1,11 +1,11 @@
 """`maar up`: a whole cluster on this machine."""
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+import uvloop
 
 from maar.cli.failure import CommandError
 
@@ -53,7 +53,7 @@ def up(
         configuration=read_configuration(config),
     )
     try:
-        asyncio.run(app.up(settings, _say))
+        uvloop.run(app.up(settings, _say))
     except (FolderInUseError, PortTakenError, BadNodesError) as error:
         raise CommandError(str(error)) from None
 

@@ -48,6 +48,7 @@ async def serve(
             access_log=False,
             log_config=None,
             server_header=False,
+            proxy_headers=False,
             date_header=False,
             limit_concurrency=_CONNECTIONS,
             timeout_keep_alive=75,

@@ -1,5 +1,6 @@
 """The way to an API server: requests, tried again where that may help, and streams of lines."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -59,6 +60,7 @@ class ApiServer:
     ) -> None:
         await self._requests.close()
         await self._streams.close()
+        await asyncio.sleep(0)  # sockets are closed on the loop's next turn
 
     async def request(
         self,
@@ -93,7 +95,10 @@ class ApiServer:
             ) as response:
                 if response.status != HTTPStatus.OK:
                     raise await self._refusal(response, await response.read(), headers)
-                yield _lines(response.content)
+                try:
+                    yield _lines(response.content)
+                finally:
+                    _hang_up(response)
         except _BROKEN as error:
             raise _unanswered(error, url) from error
 
@@ -161,6 +166,12 @@ class ApiServer:
     @property
     def _server_name(self) -> str | None:
         return self.credentials.proofs.server_name
+
+
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """End a stream now; taking leave politely would leave a connection behind that nobody waits for."""
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:

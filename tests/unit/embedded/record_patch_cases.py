@@ -30,6 +30,7 @@ PLACES: Final = {
     "Queue": "/apis/scheduling.volcano.sh/v1beta1/queues",
     "PodGroup": f"/apis/scheduling.volcano.sh/v1beta1/{HERE}/podgroups",
     "Job": f"/apis/batch.volcano.sh/v1alpha1/{HERE}/jobs",
+    "Thing": f"/apis/example.io/v1/{HERE}/things",
 }
 PATCHES: Final = {
     "json": "application/json-patch+json",
@@ -45,7 +46,9 @@ NOISE: Final = frozenset(
     " ipFamilyPolicy internalTrafficPolicy sessionAffinity dequeueStrategy phase qosClass observedGeneration"
     " currentHealthy desiredHealthy disruptionsAllowed expectedPods".split()
 )
-NOISE_IF_EMPTY: Final = frozenset({"resources", "securityContext", "loadBalancer", "status", "metadata"})
+NOISE_IF_EMPTY: Final = frozenset(
+    "resources f:resources securityContext f:securityContext loadBalancer status metadata f:metadata".split()
+)
 UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 DEFAULT_TOLERATION: Final = "node.kubernetes.io/"
 
@@ -129,7 +132,7 @@ def quiet(value: Any) -> Any:  # noqa: ANN401 - whatever JSON has
     return {
         name: below
         for name, below in kept.items()
-        if below != {} or value[name] == {} and name.removeprefix("f:") not in NOISE_IF_EMPTY
+        if below != {} or (value[name] == {} and name not in NOISE_IF_EMPTY)
     }
 
 
@@ -146,6 +149,9 @@ def main(address: str, token: str) -> None:
     text = CASES.read_text()
     cases, recorder = yaml.safe_load(text), Recorder(address, token)
     recorder.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    recorder.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", cases["definition"])
+    while "paths" not in recorder.call("GET", "/openapi/v3") or "items" not in recorder.call("GET", PLACES["Thing"]):
+        time.sleep(1)
     for case in cases["patches"]:
         live = cases["objects"][case["live"]]
         question = {name: case[name] for name in ("title", "live", *PATCHES) if name in case}
@@ -170,6 +176,8 @@ def forget_owners(gives: Json) -> None:
 
 def written(cases: Json) -> Iterator[str]:
     """The cases, each of their parts on a line of its own if it is not too long."""
+    yield "\n"
+    yield from _lines({"definition": cases["definition"]}, "")
     yield "\nobjects:\n"
     yield from _lines(cases["objects"], "  ")
     yield "\npatches:\n"

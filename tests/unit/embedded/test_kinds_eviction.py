@@ -152,8 +152,10 @@ def test_only_the_pod_that_was_meant_is_evicted(town: Town) -> None:
     uid = town.get("pods", "a")["metadata"]["uid"]
     assert (error.code, error.message) == (
         409,
-        'Operation cannot be fulfilled on Pod "a": the UID in the precondition (another) does not match the'
-        f" UID in record ({uid}). The object might have been deleted and then recreated",
+        (
+            'Operation cannot be fulfilled on Pod "a": the UID in the precondition (another) does not match'
+            f" the UID in record ({uid}). The object might have been deleted and then recreated"
+        ),
     )
     assert refused(town, "a", {"preconditions": {"resourceVersion": "1"}}).code == 409
     assert status(town) == before

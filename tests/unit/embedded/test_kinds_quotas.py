@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -44,9 +45,9 @@ def refusal(town: Town, plural: str, name: str, **fields: object) -> str:
     return raised.value.message.removeprefix(f'{plural} "{name}" is forbidden: ')
 
 
-def pod_refusal(town: Town, name: str, **fields: Document) -> str:
+def pod_refusal(town: Town, name: str, resources: Document | None = None) -> str:
     with pytest.raises(ApiError) as raised:
-        town.pod(name, **fields)
+        town.pod(name, resources=resources)
     assert raised.value.code == 403
     return raised.value.message.removeprefix(f'pods "{name}" is forbidden: ')
 
@@ -204,8 +205,8 @@ def test_a_scope_counts_no_other_kind(town: Town) -> None:
 
 
 def test_objects_are_counted_by_any_of_their_names(town: Town) -> None:
-    names = ("count/configmaps", "configmaps", "secrets", "count/jobs.batch", "resourcequotas")
-    names += ("count/podgroups.scheduling.volcano.sh",)
+    names = ["count/configmaps", "configmaps", "secrets", "count/jobs.batch", "resourcequotas"]
+    names.append("count/podgroups.scheduling.volcano.sh")
     limit(town, dict.fromkeys(names, "1"))
     assert used(town) == {**dict.fromkeys(names, "0"), "resourcequotas": "1"}
     town.make("configmaps", "a")
@@ -235,7 +236,7 @@ def test_storage_is_counted_in_all_and_by_class(town: Town) -> None:
 def test_a_service_may_not_become_what_the_quota_has_no_room_for(town: Town) -> None:
     limit(town, {"services": "1", "services.nodeports": "0", "services.loadbalancers": "0"})
     town.make("services", "s", spec={"type": "ClusterIP", "ports": [{"port": 80}]})
-    with pytest.raises(ApiError, match="requested: services.nodeports=1, used: services.nodeports=0"):
+    with pytest.raises(ApiError, match=r"requested: services\.nodeports=1, used: services\.nodeports=0"):
         town.edit("services", "s", spec={"type": "NodePort"})
     assert used(town) == {"services": "1", "services.nodeports": "0", "services.loadbalancers": "0"}
 
@@ -339,9 +340,7 @@ def test_running_totals_are_those_of_a_recount(steps: list[tuple[str, str, str]]
     with tempfile.TemporaryDirectory() as folder, opened(Path(folder)) as town:
         limit(town, {"requests.cpu": "2", "pods": "3", "count/pods": "9"})
         for act, name, cpu in steps:
-            try:
+            with suppress(ApiError):  # whatever is refused leaves no trace
                 take(town, act, name, cpu)
-            except ApiError as error:
-                assert error.code in (403, 404, 409)
         recount = limit(town, dict(town.get("resourcequotas", "q")["spec"]["hard"]), "recount")
         assert used(town) == recount["status"]["used"]

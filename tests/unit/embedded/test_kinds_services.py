@@ -53,8 +53,10 @@ def test_an_address_that_is_asked_for_must_be_free(town: Town, address: str, why
         service(town, "second", clusterIP=address)
     assert (raised.value.code, raised.value.message) == (
         422,
-        f'Service "second" is invalid: spec.clusterIPs: Invalid value: ["{address}"]: failed to allocate IP'
-        f" {address}: {why}",
+        (
+            f'Service "second" is invalid: spec.clusterIPs: Invalid value: ["{address}"]:'
+            f" failed to allocate IP {address}: {why}"
+        ),
     )
 
 
@@ -68,10 +70,10 @@ def test_an_address_is_free_again_when_its_service_has_gone_or_was_only_tried(to
 
 def test_a_service_keeps_its_address(town: Town) -> None:
     given = service(town)["clusterIP"]
-    changed = town.cluster.replace(
+    changed: Document = town.cluster.replace(
         "services", "default", "s", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 81}]}}
     )
-    assert changed["spec"]["clusterIP"] == given  # type: ignore[index]  the spec is an object
+    assert changed["spec"]["clusterIP"] == given
     with pytest.raises(ApiError, match="may not change once set"):
         town.edit("services", "s", spec={"clusterIP": "10.96.9.9", "clusterIPs": ["10.96.9.9"]})
 

@@ -1,7 +1,7 @@
 """Maps of quantities as people send them: what is wrong with each, before anything is counted with them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from maar.core.admission.plain import at, below, shown
@@ -11,56 +11,50 @@ from maar.core.model.resources import BadAmountError, amount
 _MOST_RESOURCES: Final = 64  # as in the definitions
 _LONGEST_NAME: Final = 317  # a domain, a slash and a name
 _LARGEST: Final = 2**63
-_PERCENTAGE: Final = re.compile(r"[0-9]{1,12}([.][0-9]{1,12})?")
 _HUNDRED: Final = 100
-_TODO: Final = "write for example 500m, 2 or 4Gi"
+_PERCENTAGE: Final = re.compile(r"[0-9]{1,12}([.][0-9]{1,12})?")
 
 
 def bad_quantities(document: object, *path: str) -> Iterator[Problem]:
     """Problems with a map of quantities: each is 0 or more, in Kubernetes' grammar."""
-    for field, resource, value in _entries(document, path):
-        if resource is None:
-            yield Problem(field, shown(value), f"{_unnameable(value)}; leave out what is not meant")
-        elif isinstance(value, bool | dict | list) or (isinstance(value, int) and abs(value) > _LARGEST):
-            yield Problem(field, shown(value), f"is {shown(value)}, must be a quantity >= 0; {_TODO}")
-        else:
-            try:
-                amount(resource, str(value))
-            except BadAmountError as error:
-                yield Problem(field, shown(value), f"must be a quantity >= 0: {error.problem}; {_TODO}")
+    return _bad_entries(at(document, *path), ".".join(path), _bad_quantity)
 
 
 def bad_percentages(document: object, *path: str) -> Iterator[Problem]:
     """Problems with a map of percentages: each is a plain number from 0 to 100."""
-    for field, resource, value in _entries(document, path):
-        if resource is None:
-            yield Problem(field, shown(value), f"{_unnameable(value)}; leave out what is not meant")
-        elif not _is_percentage(value):
-            problem = f'is {shown(value)}, must be a number from 0 to 100; write for example 20 or "12.5"'
-            yield Problem(field, shown(value), problem)
+    return _bad_entries(at(document, *path), ".".join(path), _bad_percentage)
 
 
-def _entries(document: object, path: tuple[str, ...]) -> Iterator[tuple[str, str | None, object]]:
-    """Every entry with its path; one without a resource stands for a map or a name that is too large."""
-    amounts, where = at(document, *path), ".".join(path)
+def _bad_entries(amounts: object, path: str, problem: Callable[[str, object], str]) -> Iterator[Problem]:
+    """Problems with single entries; a map that is something else is not this rule's."""
     if not isinstance(amounts, dict):
-        return  # whether it may be something else is not asked here
+        return
     if len(amounts) > _MOST_RESOURCES:
-        yield where, None, amounts
+        sentence = f"names {len(amounts)} resources, and the most is {_MOST_RESOURCES}; leave some out"
+        yield Problem(path, shown(amounts), sentence)
         return
     for resource, value in amounts.items():
-        is_name = isinstance(resource, str) and len(resource) <= _LONGEST_NAME
-        if value is not None:
-            yield below(where, resource), resource if is_name else None, value if is_name else resource
+        if not isinstance(resource, str) or not 0 < len(resource) <= _LONGEST_NAME:
+            sentence = f"is the amount of {shown(resource)}; name a resource, such as cpu or nvidia.com/gpu"
+        else:
+            sentence = problem(resource, value) if value is not None else ""
+        if sentence:
+            yield Problem(below(path, resource), shown(value), sentence)
 
 
-def _unnameable(value: object) -> str:
-    if isinstance(value, dict):
-        return f"names {len(value)} resources, and the most is {_MOST_RESOURCES}"
-    return f"is the amount of {shown(value)}, which cannot be the name of a resource"
+def _bad_quantity(resource: str, value: object) -> str:
+    if isinstance(value, bool | dict | list) or (isinstance(value, int) and abs(value) > _LARGEST):
+        return f"is {shown(value)}, must be a quantity >= 0; write for example 500m, 2 or 4Gi"
+    try:
+        amount(resource, str(value))
+    except BadAmountError as error:
+        return f"must be a quantity >= 0: {error.problem}"
+    return ""
 
 
-def _is_percentage(value: object) -> bool:
+def _bad_percentage(_resource: str, value: object) -> str:
     if isinstance(value, str):
-        return bool(_PERCENTAGE.fullmatch(value)) and float(value) <= _HUNDRED
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _HUNDRED
+        is_right = bool(_PERCENTAGE.fullmatch(value)) and float(value) <= _HUNDRED
+    else:
+        is_right = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _HUNDRED
+    return "" if is_right else f'is {shown(value)}, must be from 0 to 100; write for example 20 or "12.5"'

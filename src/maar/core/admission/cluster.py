@@ -137,7 +137,7 @@ class KnownCluster:
         return self._children.get(name, {})
 
     def above(self, queue: Queue) -> Iterator[Queue]:
-        """The queues above one, known or not, nearest first; the last is the root unless the way is broken."""
+        """The queues above one, known or not, nearest first; where the way is broken the last is not root."""
         seen = {queue.metadata.name}
         while queue.metadata.name != ROOT and queue.parent not in seen:
             seen.add(queue.parent)

@@ -39,7 +39,7 @@ def work_queue(case: Case) -> Iterator[Json]:
 
 
 def job_fields(case: Case) -> Iterator[Json]:
-    """A job without them gets our scheduler's name, 3 retries and as its minimum that of its tasks together."""
+    """A job without them gets our scheduler's name, 3 retries, and its tasks' minima together as its own."""
     if at(case.new, "spec", "schedulerName") in _UNSET:
         yield setting(case.options.scheduler_names[0], "spec", "schedulerName")
     if at(case.new, "spec", "maxRetry") is None:

@@ -14,9 +14,7 @@ def setting(value: object, *keys: str | int) -> Json:
 def patched(document: Json, patch: Iterable[Json]) -> Json:
     """The object with a patch of `setting` operations; what it was made from stays as it was."""
     for operation in patch:
-        keys = [
-            key.replace("~1", "/").replace("~0", "~") for key in str(operation["path"]).split("/")[1:]
-        ]
+        keys = [key.replace("~1", "/").replace("~0", "~") for key in str(operation["path"]).split("/")[1:]]
         document = {**document, keys[0]: _with(document.get(keys[0]), keys[1:], operation["value"])}
     return document
 

@@ -65,19 +65,22 @@ def below(path: str, key: object) -> str:
 
 def shown(value: object) -> str:
     """A value in a sentence: short, on one line, and never costly."""
-    if isinstance(value, str):
-        return f'"{cut(value)}"'
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, int):
-        return str(value) if abs(value) < _LARGEST else "a number of more than 20 digits"
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, dict):
-        return f"an object of {len(value)} fields"
-    if isinstance(value, list):
-        return f"a list of {len(value)}"
-    return f"of type {type(value).__name__}"
+    match value:
+        case str():
+            words = f'"{cut(value)}"'
+        case None | bool():
+            words = {None: "null", True: "true", False: "false"}[value]
+        case int() if abs(value) > _LARGEST:
+            words = "a number of more than 20 digits"
+        case int() | float():
+            words = str(value)
+        case dict():
+            words = f"an object of {len(value)} fields"
+        case list():
+            words = f"a list of {len(value)}"
+        case _:
+            words = f"of type {type(value).__name__}"
+    return words
 
 
 def listed(names: list[str], most: int = 5) -> str:

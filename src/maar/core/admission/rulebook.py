@@ -21,10 +21,11 @@ _WHOLE: Final = "object"
 
 @dataclass(frozen=True)
 class Rulebook(Generic[SubjectT]):
-    """Rules by id, in the order in which people should hear of them; the docstring of each says what it asks."""
+    """Rules by id, in the order in which people hear of them; the docstring of each says what it asks."""
 
     word: str  # what people call such an object
     read: Callable[[Case], SubjectT]  # raises BadObjectError where it cannot
+    guard: Mapping[str, Rule[Case]] = field(default_factory=dict)  # asked whatever is written
     readable: Mapping[str, Rule[Case]] = field(default_factory=dict)  # asked first, on plain values
     create: Mapping[str, Rule[SubjectT]] = field(default_factory=dict)
     update: Mapping[str, Rule[SubjectT]] = field(default_factory=dict)
@@ -38,22 +39,43 @@ class Rulebook(Generic[SubjectT]):
         return f"{self.word.replace(' ', '')}-shape"
 
     def judge(self, case: Case) -> Verdict:
-        """Ask the rules; there are no warnings about what is refused."""
-        operation = case.request.operation
+        """Ask the rules; whatever was sent, there is an answer."""
+        try:
+            return self._judge(case)
+        except RecursionError:
+            deep = BadObjectError("", "nested too deeply to be an object of Kubernetes")
+            return Verdict((self._unread(case, deep),))
+
+    def _judge(self, case: Case) -> Verdict:
         if not self.concerns(case):
             return Verdict()
-        if operation == DELETE:
+        refusals = _found(self.guard, case)
+        if refusals or case.request.subresource or case.is_leaving or not case.has_new_spec:
+            return Verdict(refusals)
+        if case.request.operation == DELETE:
             return Verdict(_found(self.delete, case))
-        if case.is_leaving or not case.has_new_spec:
-            return Verdict()
+        return self._judge_object(case)
+
+    def _judge_object(self, case: Case) -> Verdict:
+        """Ask first what can be read; there are no warnings about what is refused."""
         if unreadable := _found(self.readable, case):
             return Verdict(unreadable)
         try:
             subject = self.read(case)
         except BadObjectError as error:
             return Verdict((self._unread(case, error),))
-        refusals = _found(self.create if operation == CREATE else self.update, subject)
+        is_new = case.request.operation == CREATE
+        refusals = _found(self.create if is_new else self.update, subject)
         return Verdict(refusals, () if refusals else _found(self.warnings, subject))
+
+    def sentences(self) -> Iterator[tuple[str, str]]:
+        """Every rule by its id, with what it asks."""
+        asked: dict[str, Callable[..., object]] = {**self.guard, **self.readable}
+        if self.create:
+            asked[self.shape] = self.read
+        asked |= {**self.create, **self.update, **self.delete, **self.warnings}
+        for name, rule in asked.items():
+            yield name, f"{rule.__doc__}{' (A warning.)' if name in self.warnings else ''}"
 
     def _unread(self, case: Case, error: BadObjectError) -> Finding:
         path = cut(error.path, _LONGEST_FIELD) or _WHOLE

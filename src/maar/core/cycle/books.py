@@ -54,24 +54,21 @@ class Books:
         self.weight = [row.queue.spec.weight for row in self.rows]
         # Where nobody has a guarantee of a resource, what is held is what is used, all the way up.
         self._reserved = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
-        self._lines: dict[int, list[Column]] = {}
         self._wholes: dict[int, list[float]] = {}
 
-    def use(self, leaf: int, needs: Needs, sign: int) -> None:
-        """Let a leaf and all above it use more, or less."""
-        line = self._lines.get(leaf)
-        if line is None:
-            line = self._lines[leaf] = [self.used[queue] for queue in (*self.paths[leaf], 0)]
-        for column in line:
-            for resource, amount in needs:
-                column[resource] += sign * amount
-        for resource, _ in needs if self._reserved else ():
-            if resource in self._reserved:
-                self._hold(leaf, resource)
+    def line(self, leaf: int) -> list[Column]:
+        """What a leaf and all above it use, each as a column to count in."""
+        return [self.used[queue] for queue in (*self.paths[leaf], 0)]
 
     def reserves(self, needs: Needs) -> bool:
         """Whether anybody has a guarantee of something that is wanted."""
         return bool(self._reserved) and any(resource in self._reserved for resource, _ in needs)
+
+    def hold(self, leaf: int, needs: Needs) -> None:
+        """Let what a leaf and all above it hold follow what the leaf uses."""
+        for resource, _ in needs if self._reserved else ():
+            if resource in self._reserved:
+                self._hold(leaf, resource)
 
     def _hold(self, leaf: int, resource: int) -> None:
         queue, now = leaf, max(self.used[leaf][resource], self.guarantee[leaf][resource])

@@ -5,109 +5,72 @@ namespace. A turn changes the keys on its own path only, and they stand at the t
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush, heapreplace
-from typing import Generic, Literal, TypeVar
+from typing import Literal
 
 from maar.core.cycle.books import divisors, largest_part
+from maar.core.cycle.heaps import Key, LazyHeap
 from maar.core.cycle.state import GroupState, State
 from maar.core.policy.opinions import GroupView
 
-ItemT = TypeVar("ItemT")
-Key = tuple[object, ...]
+Job = tuple[Key, GroupState]
 Phase = Literal["fair", "lent"]
-
-
-class LazyHeap(Generic[ItemT]):
-    """A heap whose items may change their key or leave at any time; keys never tie."""
-
-    def __init__(self, items: Iterable[tuple[Key, ItemT]] = ()) -> None:
-        self._heap = sorted(items, key=lambda entry: entry[0])  # what is sorted is a heap
-        self._keys: dict[ItemT, Key] = {item: key for key, item in self._heap}
-
-    def put(self, item: ItemT, key: Key) -> None:
-        """Add an item, or give it another key."""
-        known = self._keys.get(item)
-        if known == key:
-            return
-        self._keys[item] = key
-        heap = self._heap
-        if known is not None and heap[0][0] is known:
-            heapreplace(heap, (key, item))
-        else:
-            heappush(heap, (key, item))
-
-    def drop(self, item: ItemT) -> None:
-        """Let an item leave."""
-        self._keys.pop(item, None)
-
-    def first(self) -> ItemT | None:
-        """The item with the smallest key."""
-        heap, keys = self._heap, self._keys
-        while heap:
-            key, item = heap[0]
-            if keys.get(item) is key:
-                return item
-            heappop(heap)
-        return None
-
-    def first_key(self) -> Key | None:
-        """The smallest key."""
-        return self._heap[0][0] if self.first() is not None else None
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[ItemT]:
-        return iter(self._keys)
-
-    def __contains__(self, item: ItemT) -> bool:
-        return item in self._keys
+Entry = tuple[Key, "_Branch"]
 
 
 class _Branch:
-    """A queue or a namespace with work: who waits below it, and its key among its siblings."""
+    """A queue or a namespace that has had work: where it stands among its siblings, and who waits below it."""
 
-    __slots__ = ("above", "below", "key")
+    __slots__ = ("above", "children", "entry", "key")
 
     def __init__(self, above: "_Branch | None", key: Callable[[], Key]) -> None:
         self.above, self.key = above, key
-        self.below: LazyHeap[_Branch | GroupState] = LazyHeap()
+        self.entry: Entry | None = None  # among its siblings, while it has work
+        self.children: list[Entry] = []  # a heap, the first of which is always good
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anybody waits below it."""
+        return bool(self.children)
 
     def settle(self) -> None:
         """Stand where it belongs among its siblings, and let those above do so."""
         branch, above = self, self.above
         while above is not None:
-            if branch.below:
-                above.below.put(branch, branch.key())
-            else:
-                above.below.drop(branch)
+            siblings, known = above.children, branch.entry
+            branch.entry = entry = (branch.key(), branch) if branch.has_work else None
+            if entry is not None and known is not None and siblings[0] is known:
+                heapreplace(siblings, entry)
+            elif entry is not None:
+                heappush(siblings, entry)
+            while siblings and siblings[0][1].entry is not siblings[0]:
+                heappop(siblings)
             branch, above = above, above.above
 
 
 class _Namespace(_Branch):
-    """A namespace of a leaf: its jobs, and when the oldest of them were made."""
+    """A namespace of a leaf: its jobs, and when those that wait were made."""
 
-    __slots__ = ("_times", "_waiting")
+    __slots__ = ("_times", "_waiting", "jobs")
 
-    def __init__(self, above: _Branch, share: Callable[[], float], name: str) -> None:
+    def __init__(self, above: _Branch, share: Callable[[], float], name: str, jobs: Sequence[Job]) -> None:
         super().__init__(above, lambda: (share(), self._times[-1], name))
-        self._waiting: Counter[float] = Counter()  # jobs by when they were made
-        self._times: list[float] = []  # the oldest last
+        self.jobs = LazyHeap(jobs)
+        self._waiting = dict(Counter([group.row.created for _, group in jobs]))
+        self._times = sorted(self._waiting, reverse=True)  # the oldest last
 
-    def fill(self, jobs: list[tuple[Key, GroupState]]) -> None:
-        """Let jobs wait."""
-        self.below = LazyHeap(jobs)
-        self._waiting.update(group.row.created for _, group in jobs)
-        self._times = sorted(self._waiting, reverse=True)
+    @property
+    def has_work(self) -> bool:
+        """Whether a job waits."""
+        return len(self.jobs) > 0
 
     def drop(self, group: GroupState) -> None:
         """Let a job leave."""
-        if group in self.below:
-            self.below.drop(group)
-            self._waiting[group.row.created] -= 1
-            while self._times and not self._waiting[self._times[-1]]:
-                self._times.pop()
+        self.jobs.drop(group)
+        self._waiting[group.row.created] -= 1
+        while self._times and not self._waiting[self._times[-1]]:
+            self._times.pop()
 
 
 class Turns:
@@ -120,26 +83,24 @@ class Turns:
         self._by_share = state.configuration.asks("drf", "enableJobOrder")
         self._root = _Branch(None, tuple)
         self._queues: dict[int, _Branch] = {0: self._root}
-        self._namespaces: dict[tuple[int, str], _Namespace] = {}
-        jobs: dict[tuple[int, str], list[tuple[Key, GroupState]]] = {}
+        jobs: dict[tuple[int, str], list[Job]] = {}
         for group in groups:
             jobs.setdefault((group.leaf, group.row.namespace), []).append((self._job_key(group), group))
-        for (leaf, name), waiting in jobs.items():
-            namespace = self._namespaces[leaf, name] = self._namespace(leaf, name)
-            namespace.fill(waiting)
-            namespace.settle()
+        self._namespaces = {
+            (leaf, name): self._namespace(leaf, name, waiting) for (leaf, name), waiting in jobs.items()
+        }
 
     def next(self) -> GroupState | None:
         """The group whose turn it is; None when nobody is left."""
-        first = self._root.below.first()
-        while isinstance(first, _Branch):
-            first = first.below.first()
-        return first
+        branch = self._root
+        while branch.children:
+            branch = branch.children[0][1]
+        return branch.jobs.first() if isinstance(branch, _Namespace) else None
 
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
-        namespace.below.put(group, self._job_key(group))
+        namespace.jobs.put(group, self._job_key(group))
         namespace.settle()
 
     def done(self, group: GroupState) -> None:
@@ -150,13 +111,8 @@ class Turns:
 
     def stop(self, leaf: int) -> list[GroupState]:
         """Nobody in a leaf gets another turn; say who is left behind."""
-        left = [
-            group
-            for (queue, _), namespace in self._namespaces.items()
-            if queue == leaf
-            for group in namespace.below
-            if isinstance(group, GroupState)
-        ]
+        namespaces = [one for (queue, _), one in self._namespaces.items() if queue == leaf]
+        left = [group for namespace in namespaces for group in namespace.jobs]
         for group in left:
             self.done(group)
         return left
@@ -164,17 +120,24 @@ class Turns:
     def refresh_group(self, group: GroupState) -> None:
         """What a group uses, and its namespace and queue with it, has changed in somebody else's turn."""
         namespace = self._namespaces.get((group.leaf, group.row.namespace))
-        if namespace is not None and group in namespace.below:
+        if namespace is None:
+            if group.leaf in self._queues:
+                self._queues[group.leaf].settle()
+        elif group in namespace.jobs:
             self.again(group)
-        elif namespace is not None:
+        else:
             namespace.settle()
-        elif group.leaf in self._queues:
-            self._queues[group.leaf].settle()
 
-    def _namespace(self, leaf: int, name: str) -> _Namespace:
+    def _namespace(self, leaf: int, name: str, jobs: Sequence[Job]) -> _Namespace:
         state, by_share = self.state, self._by_share
         used, whole = state.namespace_used(leaf, name), state.namespace_whole(name)
-        return _Namespace(self._queue(leaf), lambda: largest_part(used, whole) if by_share else 0.0, name)
+
+        def share() -> float:
+            return largest_part(used, whole) if by_share else 0.0
+
+        namespace = _Namespace(self._queue(leaf), share, name, jobs)
+        namespace.settle()
+        return namespace
 
     def _queue(self, queue: int) -> _Branch:
         branch = self._queues.get(queue)

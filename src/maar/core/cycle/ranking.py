@@ -21,7 +21,7 @@ class Ranking:
     """Nodes for one shape, best first; of equal scores the first by name.
 
     Nodes stand in the order of the first scoring until they change. Those that have changed are in a heap;
-    entries that are out of date are dropped as they come up.
+    entries that are out of date are dropped as they come up. An entry is minus the score, and the node.
     """
 
     def __init__(
@@ -29,33 +29,33 @@ class Ranking:
     ) -> None:
         self.shape, self.room, self.when, self.usage = shape, room, when, usage
         self._mask, self._allowed, self._preference = mask, mask.tobytes(), preference
-        self._request = dict(shape.needs)
+        self._needs, self._request = shape.needs, dict(shape.needs)
         self._usage_of = usage.scorer(self._request)
         self._column: Floats | None = None  # [N] for those who ask for all scores
-        self._seen = self._column_seen = len(room.changes)
+        self._seen = self._column_seen = room.changes
         scores = self.scores(np.arange(len(mask)))  # [N]
         fitting = np.flatnonzero(scores > _OUT)
-        self._order = fitting[np.argsort(-scores[fitting], kind="stable")]  # the best first
-        self._at = 0  # how many of them have changed
-        self._fresh: dict[int, float] = {NOWHERE: _OUT}  # the scores of nodes that have changed
+        order = fitting[np.argsort(-scores[fitting], kind="stable")]
+        self._unchanged = zip((-scores[order]).data, order.data, strict=True)  # entries, read one by one
+        self._first_unchanged = next(self._unchanged, _NOBODY)
+        self._changed: dict[int, float] = {NOWHERE: _OUT}  # the scores of nodes that have changed
         self._heap = [_NOBODY]
-        self._head = self._first_unchanged()
 
     def best(self) -> int:
         """The best node that has room, or NOWHERE."""
-        fresh, heap = self._fresh, self._heap
-        if self._seen < len(self.room.changes):
+        changed, heap = self._changed, self._heap
+        if self._seen < self.room.changes:
             for node, score in self._scored_since(self._seen):
-                if fresh.get(node) != score:
-                    fresh[node] = score
+                if changed.get(node) != score:
+                    changed[node] = score
                     if score > _OUT:
                         heappush(heap, (-score, node))
-            self._seen = len(self.room.changes)
-            if self._head[1] in fresh:
-                self._head = self._first_unchanged()
-        while fresh[heap[0][1]] != -heap[0][0]:
+            self._seen = self.room.changes
+            while self._first_unchanged[1] in changed and self._first_unchanged is not _NOBODY:
+                self._first_unchanged = next(self._unchanged, _NOBODY)
+        while changed[heap[0][1]] != -heap[0][0]:
             heappop(heap)
-        return min(heap[0], self._head)[1]
+        return min(heap[0], self._first_unchanged)[1]
 
     def has_room(self, node: int) -> bool:
         """Whether the pod may go to a node and fits there."""
@@ -65,10 +65,10 @@ class Ranking:
         """The scores of all nodes as they are; not to be changed. [N]"""
         if self._column is None:
             self._column = self.scores(np.arange(len(self._mask)))
-        elif self._column_seen < len(self.room.changes):
+        elif self._column_seen < self.room.changes:
             for node, score in self._scored_since(self._column_seen):
                 self._column[node] = score
-        self._column_seen = len(self.room.changes)
+        self._column_seen = self.room.changes
         return self._column
 
     def scores(self, nodes: Ints) -> Floats:
@@ -76,18 +76,17 @@ class Ranking:
         allocatable, now, later = (column[:, nodes] for column in self.room.columns())  # [R, M]
         held = np.maximum(now, later) if self.when == "now" else later
         fits = self._mask[nodes]
-        for resource, amount in self.shape.needs:
+        for resource, amount in self._needs:
             fits = fits & (held[resource] + amount <= allocatable[resource])
         score = self._preference[nodes] + self.usage.of_columns(later, allocatable, self._request)
         return np.where(fits, score, _OUT)
 
     def _scored_since(self, seen: int) -> Iterable[tuple[int, float]]:
         """The nodes that have changed since, and their scores."""
-        changed = set(self.room.changes[seen:])
+        changed = self.room.changed_since(seen)
         if len(changed) <= _FEW:
-            return [(node, self._score(node)) for node in changed]
-        nodes = np.fromiter(changed, np.int64, len(changed))
-        return zip(nodes.tolist(), self.scores(nodes).tolist(), strict=True)
+            return zip(changed, map(self._score, changed), strict=True)
+        return zip(changed, self.scores(np.array(changed)).tolist(), strict=True)
 
     def _score(self, node: int) -> float:
         if not self._allowed[node]:
@@ -95,18 +94,8 @@ class Ranking:
         room = self.room
         allocatable, later = room.allocatable[node], room.later[node]
         held = room.now[node] if self.when == "now" else later
-        for resource, amount in self.shape.needs:
+        for resource, amount in self._needs:
             limit = allocatable[resource] - amount
             if later[resource] > limit or held[resource] > limit:
                 return _OUT
         return self._preference.item(node) + self._usage_of(later, allocatable)
-
-    def _first_unchanged(self) -> tuple[float, int]:
-        """The best of the nodes that have not changed, as heaps order them."""
-        for at in range(self._at, len(self._order)):
-            node = self._order.item(at)
-            if node not in self._fresh:
-                self._at = at
-                return -self._score(node), node
-        self._at = len(self._order)
-        return _NOBODY

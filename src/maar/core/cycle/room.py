@@ -24,46 +24,40 @@ class Room:
         self.allocatable = [node.allocatable for node in nodes]
         self.now = [node.now for node in nodes]
         self.later = [node.later for node in nodes]
-        self.changes: list[int] = []  # nodes whose room has changed, in order
-        self._own: set[int] = set()
+        self.changes = 0  # how often the room of a node has changed
+        self._changed: dict[int, int] = {}  # the last change of each node, the latest last
         self._columns: tuple[Ints, Ints, Ints] | None = None
         self._columns_seen = 0
 
     def change(self, node: int, needs: Needs, now: int, later: int) -> None:
         """Take room on a node (+1) or give it back (-1), now and later."""
-        if node not in self._own:
-            self._own.add(node)
+        self.changes += 1
+        if self._changed.pop(node, 0) == 0:
             self.now[node], self.later[node] = list(self.now[node]), list(self.later[node])
+        self._changed[node] = self.changes
         held_now, held_later = self.now[node], self.later[node]
         for resource, amount in needs:
             held_now[resource] += now * amount
             held_later[resource] += later * amount
-        self.changes.append(node)
 
-    def fits(self, node: int, needs: Needs, when: When) -> bool:
-        """Whether a node has what a pod needs."""
-        allocatable, now, later = self.allocatable[node], self.now[node], self.later[node]
-        for resource, amount in needs:
-            held = later[resource]
-            if when == "now" and now[resource] > held:
-                held = now[resource]
-            if held + amount > allocatable[resource]:
-                return False
-        return True
+    def changed_since(self, seen: int) -> list[int]:
+        """The nodes whose room has changed after so many changes, each once."""
+        nodes = []
+        for node, change in reversed(self._changed.items()):
+            if change <= seen:
+                break
+            nodes.append(node)
+        return nodes
 
     def columns(self) -> tuple[Ints, Ints, Ints]:
         """All nodes at once: allocatable, held now and held later. [R, N] each"""
         if self._columns is None:
-            self._columns = (
-                _matrix(self.allocatable, self._resources),
-                _matrix(self.now, self._resources),
-                _matrix(self.later, self._resources),
-            )
-        elif self._columns_seen < len(self.changes):
-            changed = list(set(self.changes[self._columns_seen :]))
+            held = (self.allocatable, self.now, self.later)
+            self._columns = tuple(_matrix(columns, self._resources) for columns in held)
+        elif changed := self.changed_since(self._columns_seen):
             self._columns[1][:, changed] = _matrix([self.now[node] for node in changed], self._resources)
             self._columns[2][:, changed] = _matrix([self.later[node] for node in changed], self._resources)
-        self._columns_seen = len(self.changes)
+        self._columns_seen = self.changes
         return self._columns
 
 

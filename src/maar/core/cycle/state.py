@@ -33,6 +33,7 @@ class GroupState:
     leaf: int
     phase: PodGroupPhase
     used: Column
+    line: Sequence[Column]  # what its namespace, its queue and all above use
     pending: list[PodRow]  # without a place, in the order in which they are placed
     gated: int  # pods that must not be placed yet
     placed: int  # pods that count towards minMember
@@ -95,7 +96,7 @@ class State:
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
         self._groups: dict[str, GroupState] = {}
         self._waiting: list[GroupState] | None = None
-        self._namespaces: dict[tuple[int, str], Column] = {}
+        self._lines: dict[tuple[int, str], Sequence[Column]] = {}
         self._steps: list[tuple[Step, PodRow, int]] = []
         for group in tables.waiting.values():
             for pod in group.pods.values():
@@ -125,7 +126,8 @@ class State:
     def _read(self, row: GroupRow) -> GroupState:
         leaf = row.leaf.index if row.leaf is not None else -1
         tasks = dict.fromkeys(row.min_task_member, 0)
-        state = GroupState(row, leaf, row.phase, self.tables.axis.zeros(), [], 0, 0, tasks)
+        line = self._line(leaf, row.namespace) if leaf >= 0 else ()
+        state = GroupState(row, leaf, row.phase, self.tables.axis.zeros(), line, [], 0, 0, tasks)
         for pod in row.pods.values():
             counted = pod.counted
             if counted is not None and counted.is_used:
@@ -158,11 +160,15 @@ class State:
 
     def namespace_used(self, leaf: int, namespace: str) -> Column:
         """What a namespace uses in a leaf."""
-        column = self._namespaces.get((leaf, namespace))
-        if column is None:
-            counted = self.books.rows[leaf].namespaces.get(namespace) or self.tables.axis.zeros()
-            column = self._namespaces[leaf, namespace] = list(counted)
-        return column
+        return self._line(leaf, namespace)[0]
+
+    def _line(self, leaf: int, namespace: str) -> Sequence[Column]:
+        """What a namespace of a leaf, the leaf and all above it use."""
+        line = self._lines.get((leaf, namespace))
+        if line is None:
+            used = self.books.rows[leaf].namespaces.get(namespace) or self.tables.axis.zeros()
+            line = self._lines[leaf, namespace] = [list(used), *self.books.line(leaf)]
+        return line
 
     def namespace_share(self, leaf: int, namespace: str) -> float:
         """The dominant share of the cluster that a namespace uses in this leaf, per weight."""
@@ -277,9 +283,11 @@ class State:
 
     def _use(self, group: GroupState, needs: Needs, sign: int) -> None:
         """Let a group, its namespace and its queue use more, or less."""
-        self.books.use(group.leaf, needs, sign)
-        add_needs(self.namespace_used(group.leaf, group.row.namespace), needs, sign)
         add_needs(group.used, needs, sign)
+        for column in group.line:
+            for resource, amount in needs:
+                column[resource] += sign * amount
+        self.books.hold(group.leaf, needs)
 
     @staticmethod
     def _place(group: GroupState, pod: PodRow, sign: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from maar.core.cycle.order import LazyHeap
+from maar.core.cycle.heaps import LazyHeap
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import GroupState, State
 from maar.core.tables.rows import GroupRow, PodRow

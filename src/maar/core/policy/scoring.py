@@ -33,28 +33,33 @@ class UsageScore:
         """
         for_cpu, for_memory = request.get(_CPU, 0), request.get(_MEMORY, 0)
         least, most, balanced, binpack = self.least, self.most, self.balanced, self.binpack
-        packing = [
-            (row, weight, request[row]) for row, weight in self.binpack_of if binpack and request.get(row)
-        ]
+        leans = bool(least or most)
+        packing = {row: weight for row, weight in self.binpack_of if binpack and request.get(row)}
+        of_cpu, of_memory = packing.pop(_CPU, 0.0), packing.pop(_MEMORY, 0.0)
+        others = [(row, weight, request[row]) for row, weight in packing.items()]
 
         def score(held: Sequence[int], allocatable: Sequence[int]) -> float:
             has_cpu, has_memory = allocatable[_CPU], allocatable[_MEMORY]
-            cpu = (held[_CPU] + for_cpu) / (has_cpu or 1)
-            memory = (held[_MEMORY] + for_memory) / (has_memory or 1)
-            if not has_cpu:
-                cpu = memory
-            if not has_memory:
-                memory = cpu
-            both = 50.0 * (cpu + memory)
-            total = least * (100.0 - both) + most * both + balanced * (100.0 - 50.0 * abs(cpu - memory))
-            packed = weights = 0.0
-            for row, weight, amount in packing:
+            if not (has_cpu and has_memory):
+                return self._alone(held, allocatable, request)
+            cpu, memory = (held[_CPU] + for_cpu) / has_cpu, (held[_MEMORY] + for_memory) / has_memory
+            total = balanced * (100.0 - 50.0 * abs(cpu - memory))
+            if leans:
+                both = 50.0 * (cpu + memory)
+                total += least * (100.0 - both) + most * both
+            packed, weights = of_cpu * cpu + of_memory * memory, of_cpu + of_memory
+            for row, weight, amount in others:
                 if allocatable[row]:
                     packed += weight * ((held[row] + amount) / allocatable[row])
                     weights += weight
             return total + binpack * (100.0 * packed / weights) if weights else total
 
         return score
+
+    def _alone(self, held: Sequence[int], allocatable: Sequence[int], request: Mapping[int, int]) -> float:
+        """Score a node that has no CPU or no memory as a column of one."""
+        columns = (np.array([amounts], np.int64).T for amounts in (held, allocatable))
+        return self.of_columns(*columns, request).item()
 
     def of_columns(self, held: Ints, allocatable: Ints, request: Mapping[int, int]) -> Floats:
         """Score many nodes. [R, M] -> [M]"""

@@ -9,11 +9,11 @@ import msgspec
 
 from maar.core.model.metadata import LabelSelector
 from maar.core.policy.selectors import match_selector
-from maar.embedded.calls import metadata, section, text
+from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.keepers.keeper import Owner, Seen, Visit
-from maar.embedded.kinds.budgets import PLURAL, say_allowed, selector_of
+from maar.embedded.kinds.budgets import PLURAL, selector_of, with_answer
 from maar.embedded.kinds.parts import number, part
 from maar.embedded.kinds.usage import FINISHED
 from maar.embedded.store import Key
@@ -136,19 +136,19 @@ class BudgetKeeper:
             pod.is_ready and not pod.is_going and name not in evicted for name, pod in tally.pods.items()
         )
 
-        def counted(value: Json) -> None:
-            status = section(value, "status")
-            status |= {
+        def counted(value: Json) -> Json:
+            status: Json = {
+                **part(value, "status"),
                 "observedGeneration": generation,
                 "expectedPods": expected,
                 "currentHealthy": healthy,
                 "desiredHealthy": desired,
                 "disruptionsAllowed": max(healthy - desired, 0) if expected > 0 else 0,
             }
-            status.pop("disruptedPods", None)
-            if evicted:
-                status["disruptedPods"] = evicted
-            say_allowed(status, generation, self._cluster.now())
+            status["disruptedPods"] = evicted
+            if not evicted:
+                del status["disruptedPods"]
+            return {**value, "status": with_answer(status, generation, self._cluster.now())}
 
         self._cluster.rewrite(*key, counted)
         return min(map(_moment, evicted.values())) + _UNCONFIRMED_S - now + 1.0 if evicted else None

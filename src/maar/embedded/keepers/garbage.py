@@ -59,8 +59,8 @@ class GarbageKeeper:
         elif ORPHAN in (meta.finalizers or ()):
             yield from self._orphan(key, meta)
         elif FOREGROUND in (meta.finalizers or ()):
-            if self._blocking.get(meta.uid):
-                yield from map(Visit, tuple(self._blocking[meta.uid]))
+            if blocking := self._blocking.get(meta.uid):
+                yield from map(Visit, blocking - self._in_foreground)
             else:
                 self._finish(key, FOREGROUND)
 
@@ -126,20 +126,21 @@ class GarbageKeeper:
             self._owners.pop(key, None)
 
     def _disown(self, key: Key, uids: set[str]) -> None:
-        def disowned(value: Json) -> None:
-            meta = metadata(value)
+        def disowned(value: Json) -> Json:
+            meta = dict(metadata(value))
             kept = [one for one in parts(meta, "ownerReferences") if one.get("uid") not in uids]
-            if kept:
-                meta["ownerReferences"] = kept
-            else:
-                meta.pop("ownerReferences", None)
+            meta["ownerReferences"] = kept
+            if not kept:
+                del meta["ownerReferences"]
+            return {**value, "metadata": meta}
 
         self._cluster.rewrite(*key, disowned)
 
     def _unblock(self, key: Key) -> None:
-        def unblocked(value: Json) -> None:
-            for owner in parts(metadata(value), "ownerReferences"):
-                owner.pop("blockOwnerDeletion", None)
+        def unblocked(value: Json) -> Json:
+            owners = parts(metadata(value), "ownerReferences")
+            free = [{**owner, "blockOwnerDeletion": False} for owner in owners]
+            return {**value, "metadata": {**metadata(value), "ownerReferences": free}}
 
         self._cluster.rewrite(*key, unblocked)
 

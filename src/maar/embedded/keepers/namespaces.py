@@ -8,7 +8,7 @@ from maar.embedded.calls import Deletion, metadata, section
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json
 from maar.embedded.keepers.keeper import Seen, Visit, meta_of
-from maar.embedded.kinds.conditions import say
+from maar.embedded.kinds.conditions import saying
 from maar.embedded.kinds.namespaces import FINALIZER
 from maar.embedded.kinds.parts import part, words
 from maar.embedded.store import Key
@@ -123,10 +123,11 @@ class NamespaceKeeper:
             },
         )
 
-        def explained(value: Json) -> None:
-            status = section(value, "status")
+        def explained(value: Json) -> Json:
+            status = part(value, "status")
             for statement in statements:
-                say(status, statement, self._cluster.now())
+                status = saying(status, statement, self._cluster.now())
+            return {**value, "status": status}
 
         self._cluster.rewrite(*key, explained)
 

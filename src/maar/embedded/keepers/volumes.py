@@ -1,12 +1,12 @@
 """Claims get volumes: one that they name, one that fits, or one made for them."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
 from maar.core.model.volume import SELECTED_NODE_ANNOTATION
-from maar.embedded.calls import metadata, section, text
+from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.keepers.keeper import Seen, Visit
@@ -57,7 +57,7 @@ class VolumeKeeper:
             self._settle(key, value)
         elif (volume := text(part(value, "spec"), "volumeName")) and self._is_bound(value):
             if self._cluster.read(VOLUMES, "", volume) is None:
-                self._cluster.rewrite(*key, _in_phase("Lost"))
+                self._set_phase(key, "Lost")
         else:
             with self._cluster.store.transaction():
                 if (found := self._find(key, value)) is not None:
@@ -90,15 +90,18 @@ class VolumeKeeper:
         claim = self._cluster.read(CLAIMS, text(reference, "namespace"), text(reference, "name"))
         uid = text(reference, "uid")
         if not uid:
-            self._cluster.rewrite(*key, _in_phase("Available"))
+            self._set_phase(key, "Available")
         elif claim is not None and text(metadata(claim), "uid") == uid:
             if not text(part(claim, "spec"), "volumeName"):
                 self._attach(claim, key.name)
-            self._cluster.rewrite(*key, _in_phase("Bound"))
+            self._set_phase(key, "Bound")
         elif _is_disposable(volume):
             self._cluster.delete(*key)
         else:
-            self._cluster.rewrite(*key, _in_phase("Released"))
+            self._set_phase(key, "Released")
+
+    def _set_phase(self, key: Key, phase: str) -> None:
+        self._cluster.rewrite(*key, lambda value: _phased(value, phase))
 
     def _find(self, key: Key, claim: Json) -> str | None:
         """The volume for a claim, made if need be; None where the claim has to wait."""
@@ -151,20 +154,21 @@ class VolumeKeeper:
         """Bind both ends together or not at all."""
         reference = _reference(claim)
         key = Key(CLAIMS, text(reference, "namespace"), text(reference, "name"))
-        offered: Json = {}
+        offered = part(self._cluster.read(VOLUMES, "", name) or {}, "spec")
+        got: Json = {what: offered[what] for what in ("accessModes", "capacity") if what in offered}
 
-        def taken(volume: Json) -> None:
-            section(volume, "spec")["claimRef"] = reference
-            section(volume, "status")["phase"] = "Bound"
-            offered.update(part(volume, "spec"))
+        def taken(volume: Json) -> Json:
+            return _phased({**volume, "spec": {**part(volume, "spec"), "claimRef": reference}}, "Bound")
 
-        def bound(value: Json) -> None:
-            section(value, "spec")["volumeName"] = name
-            status = section(value, "status")
-            status |= {"phase": "Bound"} | {
-                what: offered[what] for what in ("accessModes", "capacity") if what in offered
+        def bound(value: Json) -> Json:
+            meta = metadata(value)
+            annotations = {**part(meta, "annotations"), "pv.kubernetes.io/bind-completed": "yes"}
+            return {
+                **value,
+                "metadata": {**meta, "annotations": annotations},
+                "spec": {**part(value, "spec"), "volumeName": name},
+                "status": {**part(value, "status"), "phase": "Bound", **got},
             }
-            section(metadata(value), "annotations")["pv.kubernetes.io/bind-completed"] = "yes"
 
         with self._cluster.store.transaction():
             self._cluster.rewrite(VOLUMES, "", name, taken)
@@ -172,11 +176,8 @@ class VolumeKeeper:
         self._waiting.pop(key, None)
 
 
-def _in_phase(phase: str) -> Callable[[Json], None]:
-    def settled(value: Json) -> None:
-        section(value, "status")["phase"] = phase
-
-    return settled
+def _phased(value: Json, phase: str) -> Json:
+    return {**value, "status": {**part(value, "status"), "phase": phase}}
 
 
 def _is_disposable(volume: Json) -> bool:

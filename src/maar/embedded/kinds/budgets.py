@@ -7,10 +7,10 @@ import msgspec
 
 from maar.core.model.metadata import LabelSelector
 from maar.core.policy.selectors import match_selector
-from maar.embedded.calls import metadata, section, text
+from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, forbidden
-from maar.embedded.kinds.conditions import condition, is_true, say
+from maar.embedded.kinds.conditions import condition, is_true, saying
 from maar.embedded.kinds.parts import labels, number, part
 
 PLURAL: Final = "poddisruptionbudgets.policy"
@@ -28,8 +28,8 @@ def selector_of(budget: Json) -> LabelSelector | None:
         return None
 
 
-def say_allowed(status: Json, generation: int, now: str) -> None:
-    """Say as a condition whether a pod may be evicted."""
+def with_answer(status: Json, generation: int, now: str) -> Json:
+    """A status that says as a condition whether a pod may be evicted."""
     sufficient = number(status, "disruptionsAllowed") > 0
     statement: Json = {
         "type": _ALLOWED,
@@ -38,7 +38,7 @@ def say_allowed(status: Json, generation: int, now: str) -> None:
         "message": "",
         "observedGeneration": generation,
     }
-    say(status, statement, now)
+    return saying(status, statement, now)
 
 
 def spend(cluster: Cluster, pod: Json) -> None:
@@ -58,13 +58,15 @@ def spend(cluster: Cluster, pod: Json) -> None:
     _check(found[0])
     now = cluster.now()
 
-    def spent(budget: Json) -> None:
-        status = section(budget, "status")
-        status["disruptionsAllowed"] = number(status, "disruptionsAllowed") - 1
-        if not status["disruptionsAllowed"]:
-            say_allowed(status, number(status, "observedGeneration"), now)
+    def spent(budget: Json) -> Json:
+        status = part(budget, "status")
+        left = number(status, "disruptionsAllowed") - 1
         # The pod does not count as healthy from now on, though it may take a while to go.
-        section(status, "disruptedPods")[name] = now
+        evicted = {**part(status, "disruptedPods"), name: now}
+        status = {**status, "disruptionsAllowed": left, "disruptedPods": evicted}
+        if not left:
+            status = with_answer(status, number(status, "observedGeneration"), now)
+        return {**budget, "status": status}
 
     cluster.rewrite(PLURAL, namespace, text(metadata(found[0]), "name"), spent)
 

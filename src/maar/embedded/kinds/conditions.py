@@ -15,12 +15,12 @@ def is_true(status: Json, kind: str) -> bool:
     return found is not None and found.get("status") == "True"
 
 
-def say(status: Json, statement: Json, now: str) -> None:
-    """Put a condition in place of the one of its type; its time is that of the last change of its status."""
+def saying(status: Json, statement: Json, now: str) -> Json:
+    """A status with a condition in place of the one of its type, with the time when its status changed."""
     before = condition(status, str(statement["type"]))
     since = now
     if before is not None and before.get("status") == statement["status"]:
         since = str(before.get("lastTransitionTime") or now)
     said = {**statement, "lastTransitionTime": since}
     others = [one for one in parts(status, "conditions") if one.get("type") != statement["type"]]
-    status["conditions"] = [*others, said]
+    return {**status, "conditions": [*others, said]}

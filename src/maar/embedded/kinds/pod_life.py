@@ -7,7 +7,7 @@ from maar.embedded.calls import Call, Deletion, metadata, section, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json, forbidden
 from maar.embedded.kinds.amounts import Amounts, add, amounts
-from maar.embedded.kinds.conditions import say
+from maar.embedded.kinds.conditions import saying
 from maar.embedded.kinds.parts import number, part, parts
 from maar.embedded.kinds.priorities import PriorityClasses
 from maar.embedded.kinds.quotas import Counted, Ledger
@@ -44,7 +44,7 @@ class Pods(Counted):
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
-            say(status, gated, cluster.now())
+            status = saying(status, gated, cluster.now())
         value["status"] = status
 
     def before_update(self, cluster: Cluster, old: Json, value: Json, subresource: str, call: Call) -> None:

@@ -3,11 +3,11 @@
 from http import HTTPStatus
 from typing import Final
 
-from maar.embedded.calls import Call, Deletion, metadata, section, text
+from maar.embedded.calls import Call, Deletion, metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, bad_request, conflict, not_found
 from maar.embedded.kinds.budgets import spend
-from maar.embedded.kinds.conditions import say
+from maar.embedded.kinds.conditions import saying
 from maar.embedded.kinds.parts import part, parts
 from maar.embedded.kinds.pod_life import SCHEDULED
 from maar.embedded.lifecycle import check_preconditions
@@ -20,17 +20,17 @@ def bind(cluster: Cluster, namespace: str, name: str, binding: Json, call: Call)
     wanted, node = metadata(binding), _node(name, binding)
     only = Deletion(uid=text(wanted, "uid"), resource_version=text(wanted, "resourceVersion"))
 
-    def assigned(pod: Json) -> None:
-        meta, spec, status = metadata(pod), section(pod, "spec"), section(pod, "status")
+    def assigned(pod: Json) -> Json:
+        meta, spec = metadata(pod), part(pod, "spec")
         check_preconditions("pods", name, meta, only)
         if problem := _unassignable(name, meta, spec):
             raise conflict("pods/binding", name, problem)
-        spec["nodeName"] = node
         for what in ("annotations", "labels"):
             if more := part(wanted, what):
-                section(meta, what).update(more)
+                meta = {**meta, what: {**part(meta, what), **more}}
+        status = saying(part(pod, "status"), {"type": SCHEDULED, "status": "True"}, cluster.now())
         status.pop("nominatedNodeName", None)
-        say(status, {"type": SCHEDULED, "status": "True"}, cluster.now())
+        return {**pod, "metadata": meta, "spec": {**spec, "nodeName": node}, "status": status}
 
     cluster.rewrite("pods", namespace, name, assigned, keep=not call.dry_run)
     return _success()
@@ -49,7 +49,7 @@ def evict(cluster: Cluster, namespace: str, name: str, eviction: Json, call: Cal
         going = "deletionTimestamp" in metadata(pod)
         if not going and part(pod, "status").get("phase") not in _OUTSIDE_BUDGETS:
             spend(cluster, pod)
-        cluster.rewrite("pods", namespace, name, lambda found: _mark(found, cluster.now()))
+        cluster.rewrite("pods", namespace, name, lambda found: _marked(found, cluster.now()))
         cluster.delete("pods", namespace, name, _how(options), call)
     return _success()
 
@@ -93,14 +93,14 @@ def _check_meant(name: str, meta: Json, only: Json) -> None:
             )
 
 
-def _mark(pod: Json, now: str) -> None:
+def _marked(pod: Json, now: str) -> Json:
     evicted: Json = {
         "type": "DisruptionTarget",
         "status": "True",
         "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
     }
-    say(section(pod, "status"), evicted, now)
+    return {**pod, "status": saying(part(pod, "status"), evicted, now)}
 
 
 def _how(options: Json) -> Deletion:
@@ -115,5 +115,4 @@ def _how(options: Json) -> Deletion:
 
 
 def _success() -> Json:
-    status: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-    return {**status, "code": int(HTTPStatus.CREATED)}
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}

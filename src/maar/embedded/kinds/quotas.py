@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 
 from maar.embedded.behaviour import Behaviour
-from maar.embedded.calls import Call, metadata, section, text
+from maar.embedded.calls import Call, metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json, forbidden
 from maar.embedded.kinds.amounts import NOTHING, Amounts, add, amounts, minus, plus, shown
@@ -77,12 +77,11 @@ class ResourceQuotas(Counted):
         """Measure what was not counted before; totals are nobody else's to write."""
         del call
         value["status"] = old.get("status", {})
-        before, spec = part(old, "spec"), part(value, "spec")
-        if subresource == "status" or before == spec:
+        spec = part(value, "spec")
+        if subresource == "status" or part(old, "spec") == spec:
             return
-        hard, kept = part(spec, "hard"), dict[str, object]()
-        if {**before, "hard": None} == {**spec, "hard": None}:  # the same scopes
-            kept = {name: used for name, used in part(old, "status", "used").items() if name in hard}
+        hard = part(spec, "hard")
+        kept = {name: used for name, used in part(old, "status", "used").items() if name in hard}
         namespace = text(metadata(value), "namespace")
         fresh = _measured(cluster, namespace, spec, hard.keys() - kept.keys())
         value["status"] = {"hard": dict(hard), "used": {**kept, **fresh}}
@@ -98,9 +97,9 @@ class _Entry:
         self._used = amounts(part(quota, "status", "used"))
 
     def write(self, old: Json | None, before: Amounts, new: Json | None, after: Amounts) -> None:
-        if old is None or not in_scope(self._spec, self._plural, old):
+        if old is None or not in_scope(self._spec, old):
             before = {}
-        if new is None or not in_scope(self._spec, self._plural, new):
+        if new is None or not in_scope(self._spec, new):
             after = {}
         elif old is None and self._plural == "pods":
             self._check_said(new)
@@ -116,8 +115,9 @@ class _Entry:
             self._check_room(new, changes)
         totals = {name: str(plus(self._used[name], change)) for name, change in changes.items()}
 
-        def counted(quota: Json) -> None:
-            section(section(quota, "status"), "used").update(totals)
+        def counted(quota: Json) -> Json:
+            used = {**part(quota, "status", "used"), **totals}
+            return {**quota, "status": {**part(quota, "status"), "used": used}}
 
         namespace = text(metadata(self._quota), "namespace")
         self._cluster.rewrite(PLURAL, namespace, self._name, counted)
@@ -156,7 +156,7 @@ def _measured(cluster: Cluster, namespace: str, spec: Json, names: Iterable[str]
             by_plural.setdefault(plural, []).append(name)
     for plural, wanted in by_plural.items():
         for value in cluster.all(plural, namespace):
-            if in_scope(spec, plural, value):
+            if in_scope(spec, value):
                 used = usage(plural, value)
                 add(total, {name: used[name] for name in wanted if name in used})
     return {name: str(amount) for name, amount in total.items()}

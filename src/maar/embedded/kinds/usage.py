@@ -53,15 +53,15 @@ def usage(plural: str, value: Json) -> Amounts:
     return used
 
 
-def in_scope(quota: Json, plural: str, value: Json) -> bool:
-    """Whether a quota is about an object; one that has scopes is about pods, those in all of its scopes."""
+def in_scope(quota: Json, value: Json) -> bool:
+    """Whether a quota is about an object; one that has scopes counts pods, those in all of its scopes."""
     wanted = [Requirement(key=scope, operator="Exists") for scope in words(quota, "scopes")] + [
         Requirement(
             key=text(one, "scopeName"), operator=text(one, "operator"), values=tuple(words(one, "values"))
         )
         for one in parts(part(quota, "scopeSelector"), "matchExpressions")
     ]
-    return not wanted or (plural == "pods" and all(_meets_scope(one, value) for one in wanted))
+    return all(_meets_scope(one, value) for one in wanted)
 
 
 def unsaid(spec: Json, names: frozenset[str]) -> dict[str, list[str]]:

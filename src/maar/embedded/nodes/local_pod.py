@@ -126,12 +126,6 @@ class LocalPod(BoundPod, frozen=True, tag="Pod"):
 
     spec: LocalSpec = LocalSpec()
 
-    @property
-    def folder_name(self) -> str:
-        """What its folders are called."""
-        meta = self.metadata
-        return f"{meta.namespace}_{meta.name}_{meta.uid}"
-
 
 def read_local_pod(body: bytes) -> LocalPod:
     """Read a pod from its JSON."""

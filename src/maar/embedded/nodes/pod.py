@@ -85,6 +85,12 @@ class BoundPod(Pod, frozen=True, tag="Pod"):
     spec: BoundSpec = BoundSpec()
     status: BoundStatus = BoundStatus()
 
+    @property
+    def folder_name(self) -> str:
+        """What folders for it are called."""
+        meta = self.metadata
+        return f"{meta.namespace}_{meta.name}_{meta.uid}"
+
 
 def read_pod(body: bytes) -> BoundPod:
     """Read a pod from its JSON."""

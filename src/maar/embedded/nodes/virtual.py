@@ -6,6 +6,7 @@ Time costs nothing here: there is one heap of what is due, and no task, timer or
 import asyncio
 import heapq
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class VirtualNodes:
         while True:
             pause = self.step()
             if pause:
-                await self._changes.wait(pause)
+                await self._changes.wait(min(pause, _LONGEST_PAUSE))
             else:
                 await asyncio.sleep(0)
 
@@ -91,8 +92,7 @@ class VirtualNodes:
                 elif (tenant := self._due()) is not None:
                     self._guarded(self._act, tenant.key)
                 else:
-                    until = self._agenda[0][0] - self._clock() if self._agenda else _LONGEST_PAUSE
-                    return min(until, _LONGEST_PAUSE)
+                    return max(0.0, self._agenda[0][0] - self._clock()) if self._agenda else math.inf
         return 0.0
 
     def _guarded(self, deal_with: Callable[[Key], None], key: Key) -> None:
@@ -112,6 +112,7 @@ class VirtualNodes:
         elif not host.ready:
             self._cluster.change(_NODES, "", key.name, self._made_ready)
             self._cluster.change(_NODES, "", key.name, self._made_ready, "status")
+            self._hosts.refresh(key.name)
 
     def _made_ready(self, node: Json) -> Json:
         return stamped(completed(node, "virtual"), time_text(self._clock()))
@@ -166,10 +167,11 @@ class VirtualNodes:
         if pod.is_terminating:
             let_go(self._cluster, pod)
             return None
-        if shortage := host.room.shortage(pod.request):
+        request = pod.request
+        if shortage := host.room.shortage(request):
             self._fail(pod, shortage.reason, f"Pod was rejected: {shortage.message}")
             return None
-        host.room.take(pod.metadata.uid, pod.request)
+        host.room.take(pod.metadata.uid, request)
         now = self._clock()
         self._report(pod, pretence.started(pod, host.address, time_text(now)))
         return Times(now, now)

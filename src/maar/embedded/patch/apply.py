@@ -1,16 +1,17 @@
 """Server-side apply, and the owners of fields after any other write."""
 
-from http import HTTPStatus
 from typing import Final
 
-from maar.embedded.failures import ApiError, Json, bad_request
+from maar.embedded.failures import Json, bad_request
 from maar.embedded.patch.combination import combined
 from maar.embedded.patch.comparison import compared, fields_of
+from maar.embedded.patch.conflicts import refuse_conflicts
 from maar.embedded.patch.conformity import check
 from maar.embedded.patch.equality import same, without_nulls
-from maar.embedded.patch.fields import NOTHING, Fields, IllegibleError, in_reading_order, shown
+from maar.embedded.patch.fields import NOTHING, IllegibleError
 from maar.embedded.patch.last_applied import KUBECTL, last_applied_fields, with_last_applied
 from maar.embedded.patch.owners import (
+    SERVERS_OWN,
     UNOWNED,
     Claim,
     Owner,
@@ -29,6 +30,7 @@ from maar.embedded.patch.refusals import bounded_in_depth
 from maar.embedded.schema.types import Schema
 
 BEFORE: Final = "before-first-apply"
+PARTS: Final = frozenset({"metadata", "spec", "status", "template"})
 
 
 @bounded_in_depth
@@ -47,20 +49,21 @@ def applied(  # noqa: PLR0913 - a request has as many parts
     if metadata_of(configuration).get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
     check(configuration, schema)
+    wanted = _without_null_metadata(configuration)
     known, owners = with_owners(live or {}, {}), _owners(live)
     if live and not owners:
         owners = _updated({}, _blank(schema), known, schema, updater(BEFORE, api_version, subresource), now)
 
     me = applier(manager, subresource)
     last = owners.pop(me, Claim(NOTHING, api_version))
-    mine = fields_of(configuration, schema)
+    mine = fields_of(wanted, schema)
     owned = mine.union(*(claim.fields for claim in owners.values()))
-    new = pruned(combined(known, configuration, schema), last.fields, owned, schema)
+    new = pruned(combined(known, wanted, schema), last.fields, owned, schema)
 
     change = compared(known, new, schema)
     if not force:
         allowed = last_applied_fields(known, schema, api_version) if manager == KUBECTL else NOTHING
-        _refuse_conflicts(owners, change.given - allowed)
+        refuse_conflicts(owners, change.given - allowed)
     owners = released(owners, change.given | change.removed)
     if mine - UNOWNED:
         time = last.time if same(without_nulls(known), without_nulls(new)) else now
@@ -81,15 +84,13 @@ def tracked(
     subresource: str = "",
 ) -> Json:
     """The new object with its owners after a create, an update or a patch; one without owners gets none."""
-    forgotten = not subresource and is_reset(new)
-    owners = {} if forgotten else (not subresource and _owners(new)) or _owners(old)
-    if old is not None and not owners:
+    named = {} if subresource else _owners(new)  # a client may write them, but not through a subresource
+    owners = named or _owners(old)
+    if old is not None and (not owners or (is_reset(new) and not subresource)):
         return with_owners(new, {})
     before = with_owners(old, {}) if old is not None else _blank(schema)
-    after = with_owners(new, {})
-    return with_owners(
-        new, capped(_updated(owners, before, after, schema, updater(manager, api_version, subresource), now))
-    )
+    writer = updater(manager, api_version, subresource)
+    return with_owners(new, capped(_updated(owners, before, with_owners(new, {}), schema, writer, now)))
 
 
 def _updated(owners: Owners, old: Json, new: Json, schema: Schema, writer: Owner, now: str) -> Owners:
@@ -110,31 +111,18 @@ def _owners(thing: Json | None) -> Owners:
         return {}  # as Kubernetes: what nobody can read is not there
 
 
+def _without_null_metadata(configuration: Json) -> Json:
+    """The configuration without the nulls that kubectl prints for what only the server sets."""
+    metadata = metadata_of(configuration)
+    kept = {name: value for name, value in metadata.items() if value is not None or name not in SERVERS_OWN}
+    return {**configuration, "metadata": kept} if len(kept) < len(metadata) else configuration
+
+
 def _blank(schema: Schema) -> Json:
-    """What Kubernetes takes a new object to be: of a built-in kind the parts are there, and empty."""
-    parts = ("metadata", "spec", "status") if schema.name.startswith("io.k8s.") else ()
-    return {part: {} for part in parts if part in schema.properties}
-
-
-def _refuse_conflicts(owners: Owners, fields: Fields) -> None:
-    """Refuse to change what others own."""
-    taken = {one: in_reading_order(owners[one].fields & fields) for one in sorted(owners)}
-    conflicts = [(one, shown(path)) for one, paths in taken.items() for path in paths]
-    if not conflicts:
-        return
-    causes = [
-        {"reason": "FieldManagerConflict", "message": f"conflict with {one}", "field": path}
-        for one, path in conflicts
-    ]
-    if len(conflicts) == 1:
-        ((one, path),) = conflicts
-        told = f"1 conflict: conflict with {one}: {path}"
-    else:
-        lines = [
-            line
-            for one, paths in taken.items()
-            if paths
-            for line in (f"conflicts with {one}:", *(f"- {shown(p)}" for p in paths))
-        ]
-        told = f"{len(conflicts)} conflicts: " + "\n".join(lines)
-    raise ApiError(HTTPStatus.CONFLICT, "Conflict", f"Apply failed with {told}", {"causes": causes})
+    """What Kubernetes starts from: of a built-in kind the main parts are there, and empty."""
+    if not schema.name.startswith("io.k8s."):
+        return {}
+    parts = {
+        name: part for name, part in schema.properties.items() if name in PARTS or name in schema.required
+    }
+    return {name: _blank(part) if part.type == "object" else None for name, part in parts.items()}

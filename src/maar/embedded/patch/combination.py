@@ -52,7 +52,7 @@ def _combined_lists(live: list[object], wanted: list[object], schema: Schema) ->
 
 
 def without(value: object, gone: Fields, schema: Schema) -> object:
-    """The value without the fields; null where nothing is left of it."""
+    """The value without the fields."""
     return _pruned(value, written(gone), schema)
 
 
@@ -66,13 +66,13 @@ def _pruned(value: object, gone: object, schema: Schema) -> object:
             name: _pruned(inner, gone.get(field(name)), below(schema, name) or ANYTHING)
             for name, inner in value.items()
             if not _is_member(gone.get(field(name)))
-        } or None
+        }
     if isinstance(value, list):
         return [
             _pruned(item, gone.get(name), schema.items or ANYTHING)
             for name, item in zip(elements(schema, value) or [], value, strict=True)
             if not _is_member(gone.get(name))
-        ] or None
+        ]
     return value
 
 

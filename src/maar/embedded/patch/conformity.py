@@ -39,15 +39,11 @@ def check(configuration: Json, schema: Schema) -> None:
 
 
 def _check(value: object, schema: Schema) -> None:
-    if value is None:
+    if value is None or schema.int_or_string:
         return
-    if not schema.int_or_string and (
-        schema.type == "object" or (not schema.type and isinstance(value, dict))
-    ):
+    if schema.type == "object" or (not schema.type and isinstance(value, dict)):
         _check_object(value, schema)
-    elif not schema.int_or_string and (
-        schema.type == "array" or (not schema.type and isinstance(value, list))
-    ):
+    elif schema.type == "array" or (not schema.type and isinstance(value, list)):
         _check_list(value, schema)
     else:
         _check_plain(value, schema)

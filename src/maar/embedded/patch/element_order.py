@@ -4,9 +4,7 @@ from collections import deque
 from collections.abc import Hashable, Sequence
 from typing import Final
 
-import msgspec
-
-from maar.embedded.patch.refusals import named_type, unexpected, unprocessable
+from maar.embedded.patch.refusals import as_go_prints, named_type, unexpected, unprocessable
 
 PLAIN: Final = "*"  # the patch key of a list of plain values: each is its own key
 
@@ -22,8 +20,7 @@ def identity(item: object, key: str) -> Hashable:
         if not isinstance(item, dict):
             raise unexpected(f"an element of a list merged by '{key}' is an object, not {named_type(item)}")
         if key not in item:
-            shown = msgspec.json.encode(item).decode()
-            raise unexpected(f"map: {shown} does not contain declared merge key: {key}")
+            raise unexpected(f"map: {as_go_prints(item)} does not contain declared merge key: {key}")
         item = item[key]
     if isinstance(item, list):
         raise unprocessable("lists of lists are not supported")

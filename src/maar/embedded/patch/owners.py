@@ -10,16 +10,14 @@ APPLY: Final = "Apply"
 UPDATE: Final = "Update"
 MAX_UPDATERS: Final = 10  # older ones are put together, so that the list does not grow without bound
 ANCIENT: Final = "ancient-changes"
+SERVERS_OWN: Final = frozenset(
+    {"clusterName", "creationTimestamp", "generation", "managedFields", "name", "namespace"}
+    | {"resourceVersion", "selfLink", "uid"}
+)  # in metadata
 UNOWNED: Final[Fields] = frozenset(
     {(field("apiVersion"),), (field("kind"),), (field("metadata"),)}
-    | {
-        (field("metadata"), field(name))
-        for name in (
-            "clusterName", "creationTimestamp", "generation", "managedFields", "name", "namespace",
-            "resourceVersion", "selfLink", "uid",
-        )
-    }
-)  # fmt: skip
+    | {(field("metadata"), field(name)) for name in SERVERS_OWN}
+)
 
 
 class Owner(NamedTuple):

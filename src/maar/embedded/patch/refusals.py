@@ -18,6 +18,15 @@ def named_type(value: object) -> str:
     return JSON_NAMES.get(type(value), "number")
 
 
+def as_go_prints(value: object) -> str:
+    """The value as it stands in Kubernetes' messages."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{name}:{as_go_prints(value[name])}' for name in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(as_go_prints, value))}]"
+    return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def unprocessable(why: str) -> ApiError:
     """A patch that does not fit the object; Kubernetes does not say why, the cause does."""
     cause = {"reason": "FieldValueInvalid", "message": why, "field": "patch"}

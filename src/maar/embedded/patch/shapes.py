@@ -67,7 +67,10 @@ def element(schema: Schema, item: object) -> str:
     """The path element of an item of a list; UnkeyedError where nothing tells it apart."""
     if schema.merge is Merge.SET:
         if isinstance(item, dict | list | None):
-            raise UnkeyedError("associative list without keys has an element that's not a plain value")
+            kind = (
+                "an explicit null" if item is None else "a list" if isinstance(item, list) else "a map type"
+            )
+            raise UnkeyedError(f"associative list without keys has an element that's {kind}")
         return valued(item)
     if not isinstance(item, dict):
         raise UnkeyedError("associative list with keys may not have non-map elements")

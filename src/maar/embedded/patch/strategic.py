@@ -3,11 +3,9 @@
 from collections.abc import Hashable
 from typing import Final
 
-import msgspec
-
 from maar.embedded.failures import ApiError, Json, bad_request
 from maar.embedded.patch.element_order import PLAIN, follows, identities, identity, in_order
-from maar.embedded.patch.refusals import bounded_in_depth, named_type, unexpected
+from maar.embedded.patch.refusals import as_go_prints, bounded_in_depth, named_type, unexpected
 from maar.embedded.schema.types import Schema
 
 DIRECTIVE: Final = "$patch"
@@ -70,9 +68,8 @@ def _merged_list(
     before, changed = identities(kept, key), identities(changes, key)
     wanted = changed if order is None else identities(order, key)
     if not follows(changed, wanted):
-        raise unexpected(
-            f"The order in patch list:\n{_shown(patch)}\n doesn't match {ORDER} list:\n{_shown(order)}\n"
-        )
+        given, asked = as_go_prints(patch), as_go_prints(order)
+        raise unexpected(f"The order in patch list:\n{given}\n doesn't match {ORDER} list:\n{asked}\n")
     place = {one: position for position, one in reversed(list(enumerate(before)))}
     for one, change in zip(changed, changes, strict=True):
         there = kept[place[one]] if one in place else None
@@ -168,8 +165,4 @@ def _lists(patch: Json, prefix: str, complaint: str) -> dict[str, list[object]]:
 
 
 def _unknown(patch: Json) -> ApiError:
-    return unexpected(f"unknown patch type: {patch[DIRECTIVE]} in map: {_shown(patch)}")
-
-
-def _shown(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    return unexpected(f"unknown patch type: {as_go_prints(patch[DIRECTIVE])} in map: {as_go_prints(patch)}")

@@ -3,6 +3,7 @@
 The engine is a library; what Kubernetes adds to the language (quantities, more about lists) is added here.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final
@@ -16,6 +17,7 @@ from maar.embedded.schema.go_types import is_go, is_quantity
 from maar.embedded.schema.types import Merge, Rule, Schema
 from maar.embedded.schema.words import duplicate, forbidden, invalid, required
 
+_NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _SEEN_OF_METADATA: Final = ("name", "generateName")
 
 
@@ -34,8 +36,8 @@ def has_rules(schema: Schema) -> bool:
 
 
 def _broken(schema: Schema, value: object, old: object, path: str) -> Iterator[Cause]:
-    if value is None:
-        return
+    if value is None or (old is not None and value == old):
+        return  # what was accepted once and has not changed is not tried again
     if schema.rules:
         yield from _tried(schema, value, old, path)
     if isinstance(value, dict):
@@ -52,12 +54,14 @@ def _broken(schema: Schema, value: object, old: object, path: str) -> Iterator[C
 
 def _tried(schema: Schema, value: object, old: object, path: str) -> Iterator[Cause]:
     """Try the rules of one place; the value is handed over to the engine once for all of them."""
-    variables = {"self": _seen(schema, value)}
+    programs, names = _programs(schema)
+    variables = {"self": _seen(schema, value, names)}
     if old is not None:
-        variables["oldSelf"] = _seen(schema, old)
+        variables["oldSelf"] = _seen(schema, old, names)
+        if variables["oldSelf"] == variables["self"]:
+            return
     context = Context(variables=variables, functions=_FUNCTIONS)
-    for rule in schema.rules:
-        program = _program(rule.expression)
+    for rule, program in zip(schema.rules, programs, strict=True):
         if old is None and "oldSelf" in program.variables():
             continue
         field = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
@@ -70,8 +74,11 @@ def _tried(schema: Schema, value: object, old: object, path: str) -> Iterator[Ca
 
 
 @cache
-def _program(expression: str) -> Program:
-    return compiled(expression)
+def _programs(schema: Schema) -> tuple[tuple[Program, ...], frozenset[str]]:
+    """The rules of one place, compiled, and all names in them."""
+    expressions = [rule.expression for rule in schema.rules]
+    names = frozenset(name for one in expressions for name in _NAME.findall(one))
+    return tuple(compiled(one) for one in expressions), names
 
 
 def _told(rule: Rule, value: object, field: str) -> Cause:
@@ -95,18 +102,24 @@ def _counterpart(schema: Schema, value: object, old: object) -> object:
     return next(matching, None)
 
 
-def _seen(schema: Schema, value: object) -> object:
-    """A value as rules see it: of metadata only the name, nothing without a schema, numbers of their type."""
+def _seen(schema: Schema, value: object, names: frozenset[str]) -> object:
+    """A value as rules see it: of metadata the name, nothing without a schema, numbers of their type.
+
+    To hand a value over costs more than to try a rule. So of the fields of an object only those are handed
+    over that the rules name, unless they name none of them and mean the object as such.
+    """
     if isinstance(value, dict):
         if is_go(schema):
             return {name: value[name] for name in _SEEN_OF_METADATA if name in value}
+        named = schema.properties.keys() & names
         seen = {}
         for name, below in value.items():
-            if (field := schema.properties.get(name, schema.values)) is not None:
-                seen[name] = _seen(field, below)
+            field = schema.properties.get(name, schema.values)
+            if field is not None and (not named or name in named):
+                seen[name] = _seen(field, below, names)
         return seen
     if isinstance(value, list):
-        return [_seen(schema.items, below) for below in value] if schema.items else []
+        return [_seen(schema.items, below, names) for below in value] if schema.items else []
     if schema.type == "number" and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if schema.type == "integer" and isinstance(value, float):

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Final
 
 from maar.embedded.failures import Cause
+from maar.embedded.schema.bounds import keeps, pattern
 from maar.embedded.schema.cel import broken, has_rules
 from maar.embedded.schema.decode import mistyped, pruned, unknown
 from maar.embedded.schema.fill import defaulted
@@ -52,7 +52,7 @@ def refusals(schema: Schema, value: object, old: object = None) -> list[Cause]:
 
 def wrong(schema: Schema, value: object, path: str = "") -> list[Cause]:
     """What of a value breaks its schema, but for the rules; metadata has words of its own elsewhere."""
-    return list(_wrong(schema, value, path))
+    return [] if keeps(schema, value) else list(_wrong(schema, value, path))
 
 
 def _wrong(schema: Schema, value: object, path: str) -> Iterator[Cause]:
@@ -111,7 +111,7 @@ def _text(schema: Schema, value: str, path: str) -> Iterator[Cause]:
         yield too_long(path, schema.max_length)
     if schema.min_length is not None and len(value) < schema.min_length:
         yield invalid(path, value, f"{path} in body should be at least {schema.min_length} chars long")
-    if schema.pattern and not _pattern(schema.pattern).search(value):
+    if schema.pattern and not re.search(pattern(schema.pattern), value):
         yield invalid(path, value, f"{path} in body should match '{schema.pattern}'")
     if schema.format == "date-time" and bad_time(value):
         shown_value = shown(value)
@@ -173,9 +173,3 @@ def _json_type(value: object) -> str:
 
 def _small(value: float) -> bool:
     return -(1 << 63) <= value < 1 << 63
-
-
-@cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    """A Go pattern for Python, where $ would also match before a last line break."""
-    return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))

@@ -3,34 +3,42 @@
 from copy import deepcopy
 from functools import cache
 
-from maar.embedded.failures import Json
 from maar.embedded.schema.go_types import is_go
+from maar.embedded.schema.shape import fits
 from maar.embedded.schema.types import Schema
 
 
 def defaulted(schema: Schema, value: object) -> object:
     """The value, changed in place: with the defaults of its schema, and without nulls that are no values."""
-    if isinstance(value, dict):
-        _fill_object(schema, value)
-    elif isinstance(value, list) and schema.items:
-        for below in value:
-            defaulted(schema.items, below)
+    _fill(schema, value, nulls=not fits(schema, value))
     return value
 
 
-def _fill_object(schema: Schema, value: Json) -> None:
-    for name, below in list(value.items()):
-        field = schema.properties.get(name, schema.values)
-        if field is None or is_go(field):
-            continue
-        if below is None:
-            if not field.nullable:
+def _fill(schema: Schema, value: object, *, nulls: bool) -> None:
+    """Go where there may be something to do: nulls to take away, or defaults to fill in."""
+    if is_go(schema) or not (nulls or _has_defaults(schema)):
+        return
+    if isinstance(value, list) and schema.items:
+        for below in value:
+            _fill(schema.items, below, nulls=nulls)
+    elif isinstance(value, dict):
+        for name, below in list(value.items()):
+            if (field := schema.properties.get(name, schema.values)) is None:
+                continue
+            if below is None and not (field.nullable or is_go(field)):
                 del value[name]
-        elif isinstance(below, dict | list):
-            defaulted(field, below)
-    for name, default in _defaults(schema):
-        if name not in value:
-            value[name] = deepcopy(default)
+            else:
+                _fill(field, below, nulls=nulls)
+        for name, default in _defaults(schema):
+            if name not in value:
+                value[name] = deepcopy(default)
+
+
+@cache
+def _has_defaults(schema: Schema) -> bool:
+    """Whether there is a default anywhere in a schema."""
+    below = [one for one in (*schema.properties.values(), schema.items, schema.values) if one is not None]
+    return schema.default is not None or any(not is_go(one) and _has_defaults(one) for one in below)
 
 
 @cache

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from maar.embedded.schema.rules.fields import Fields, canonical, say
+from maar.embedded.schema.rules.fields import Fields, canonical, in_thousandths, say
 
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -35,7 +35,9 @@ def default_pod(pod: Fields) -> None:
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
     spec.setdefault("enableServiceLinks", True)
-    if (resources := spec.get("resources")) is not None:
+    if resources := spec.get("resources"):
+        canonical_amounts(resources.get("limits"))
+        canonical_amounts(resources.get("requests"))
         _requests(resources)
     for kind in _CONTAINERS[:2]:
         for container in spec.get(kind) or ():
@@ -46,7 +48,8 @@ def default_pod(pod: Fields) -> None:
 def default_pod_spec(spec: Fields) -> None:
     """Fill in what is wanted of a pod, also of pods that are still to be made."""
     say(spec, _SPEC)
-    spec.setdefault("terminationGracePeriodSeconds", 30)
+    if spec.setdefault("terminationGracePeriodSeconds", 30) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     spec.setdefault("securityContext", {})
     if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
         spec["serviceAccountName"] = spec["serviceAccount"] = account
@@ -66,7 +69,7 @@ def canonical_amounts(amounts: Fields | None) -> None:
     """Write quantities as Kubernetes does, whatever way they came."""
     if amounts:
         for name, value in amounts.items():
-            amounts[name] = canonical(value)
+            amounts[name] = in_thousandths(value)
 
 
 def _container(container: Fields) -> None:
@@ -158,7 +161,7 @@ def _requests(resources: Fields) -> None:
     if limits := resources.get("limits"):
         requests = resources.setdefault("requests", {})
         for name, value in limits.items():
-            requests.setdefault(name, canonical(value))
+            requests.setdefault(name, value)
 
 
 def _tolerate(spec: Fields) -> None:

@@ -1,7 +1,8 @@
 """The fast look at an object: msgspec goes through all of it in C, for types and unknown fields at once.
 
 What has the shape of its schema is right, and nobody need look again. What has not may still be right: there
-is a null in it, or a number written oddly. Then the slow walks of `decode` find out, and find the words.
+is a null in it, or a number written oddly. Then the slow walks of `decode` and `check` find out, and find the
+words. In doubt a shape is too narrow, never too wide.
 """
 
 from functools import cache
@@ -17,15 +18,20 @@ _DAY: Final = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
 _HOUR: Final = r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 _SAFE_QUANTITY: Final = r"^([0-9]{1,6}(m|[KMGT]i|[kMGT])|[0-9]{1,18})\Z"  # surely in range
 
+TIME: Final = Annotated[str, msgspec.Meta(pattern=rf"{_DAY}{_HOUR}Z\Z")]
+
 _INT64: Final = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _FORMATS: Final[dict[str, object]] = {
     "int32": Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)],
     "int64": _INT64,
     "byte": bytes,
     "quantity": Annotated[str, msgspec.Meta(pattern=_SAFE_QUANTITY)] | _INT64,
-    "date-time": Annotated[str, msgspec.Meta(pattern=rf"{_DAY}{_HOUR}Z\Z")] | None,
+    "date-time": TIME,
 }
-_MICRO_TIME: Final = Annotated[str, msgspec.Meta(pattern=rf"{_DAY}{_HOUR}\.[0-9]{{6}}Z\Z")] | None
+_GO_TIMES: Final[dict[str, object]] = {  # Go clients send a null for no time, and nobody minds
+    facts.TIME: TIME | None,
+    facts.MICRO_TIME: Annotated[str, msgspec.Meta(pattern=rf"{_DAY}{_HOUR}\.[0-9]{{6}}Z\Z")] | None,
+}
 _TYPES: Final[dict[str, object]] = {"string": str, "integer": _INT64, "number": float, "boolean": bool}
 
 
@@ -45,8 +51,8 @@ def _shape(schema: Schema) -> Any:  # noqa: ANN401 - types made at run time have
 
 def _type(schema: Schema, inside: frozenset[str]) -> Any:  # noqa: ANN401 - see _shape
     """The type to convert to; what contains itself is not looked into a second time."""
-    if schema.name == facts.MICRO_TIME:
-        return _MICRO_TIME
+    if schema.name in _GO_TIMES:
+        return _GO_TIMES[schema.name]
     if schema.int_or_string:
         found: Any = str | _FORMATS["int32"] if schema.name else str | _INT64
     elif schema.type == "array":
@@ -64,8 +70,8 @@ def _object(schema: Schema, inside: frozenset[str]) -> Any:  # noqa: ANN401 - se
     if not schema.properties:
         values = _type(schema.values, inside) if schema.values else Any if schema.open else None
         return GenericAlias(dict, (str, values))
-    inside |= {schema.name}
     fields = {f"field_{place}": name for place, name in enumerate(schema.properties)}
+    inside |= {schema.name}
     return msgspec.defstruct(
         schema.name.rpartition(".")[2] or "Fields",
         [(field, _type(schema.properties[name], inside), None) for field, name in fields.items()],

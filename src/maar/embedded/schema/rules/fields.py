@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
-from maar.core.model.quantity import Quantity, parse
+from maar.core.model.quantity import NANOS, Quantity, parse
+
+_THOUSANDTH: Final = NANOS // 1000
 
 Fields = dict[str, Any]  # an object of a built-in kind, or a part of one, after `decode.read`
 
@@ -18,6 +20,13 @@ def amount(value: object) -> Quantity:
 def canonical(value: str | float) -> str:
     """A quantity as Kubernetes writes it."""
     return str(amount(value))
+
+
+@lru_cache(maxsize=4096)
+def in_thousandths(value: str | float) -> str:
+    """An amount of a resource as Kubernetes writes it: what is smaller than a thousandth is one."""
+    found = amount(value)
+    return str(found._replace(nanos=-(-found.nanos // _THOUSANDTH) * _THOUSANDTH))
 
 
 def say(fields: Fields, sayings: Iterable[tuple[str, object]]) -> None:

@@ -42,8 +42,6 @@ def _changed(before: Fields, after: Fields) -> Iterator[Cause]:
     if gates:
         yield from _selector(before.get("nodeSelector") or {}, after.get("nodeSelector") or {})
     was, now = _fixed(before, gated=bool(gates)), _fixed(after, gated=bool(gates))
-    if before.get("terminationGracePeriodSeconds", 0) < 0 and now["terminationGracePeriodSeconds"] == 1:
-        was["terminationGracePeriodSeconds"] = 1
     if was != now:
         yield forbidden("spec", f"{_CHANGEABLE}\n{difference(was, now)}")
 
@@ -68,7 +66,6 @@ def _fixed(spec: Fields, *, gated: bool) -> Fields:
     if gated:
         changing |= {"nodeSelector", "affinity"}
     fixed = {key: value for key, value in spec.items() if key not in changing}
-    fixed.setdefault("terminationGracePeriodSeconds", None)
     if gated:
         fixed["affinity"] = {k: v for k, v in (spec.get("affinity") or {}).items() if k != "nodeAffinity"}
     for kind in ("containers", "initContainers"):

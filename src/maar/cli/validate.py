@@ -1,0 +1,130 @@
+"""`maar validate`: would a cluster take these objects? The rules of admission, without a cluster."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import typer
+
+from maar.cli.documents import read_documents
+from maar.cli.failure import FAILED, CommandError
+from maar.core.admission.offline import Judged, Report, Sent, check
+from maar.core.admission.plain import text_at
+from maar.core.admission.request import Finding, Options
+from maar.core.model.kinds import kind_of
+
+UNREADABLE: Final = 2
+_CLUSTER: Final = "cluster"
+
+
+def validate(
+    files: Annotated[
+        list[Path],
+        typer.Option("--filename", "-f", help="A file or folder of manifests; - is standard input."),
+    ],
+    against: Annotated[
+        str, typer.Option(help="What is there already: a file or folder of manifests, or the word cluster.")
+    ] = "",
+    guarantee_over_total: Annotated[
+        Literal["refuse", "warn"],
+        typer.Option(help="What to do about guarantees beyond the cluster's total."),
+    ] = "refuse",
+    child_capability: Annotated[
+        Literal["sum", "max"],
+        typer.Option(help="Whether children's capabilities are added up or compared one by one."),
+    ] = "sum",
+    max_queue_depth: Annotated[int, typer.Option(min=1, help="How deep the tree may be below root.")] = 5,
+    output: Annotated[
+        Literal["text", "json"], typer.Option("--output", "-o", help="How to print the verdicts.")
+    ] = "text",
+) -> None:
+    """Say what admission would refuse, and why.
+
+    Leaves with 1 when something would be refused, and with 2 when something cannot be read.
+    """
+    options = Options(
+        guarantee_over_total=guarantee_over_total,
+        child_capability=child_capability,
+        max_queue_depth=max_queue_depth,
+    )
+    try:
+        report = check(_read(files), _stored(against), options)
+    except CommandError as error:
+        report = Report(unreadable=list(error.sentences))
+    for sentence in report.left_out:
+        typer.echo(f"warning: {sentence}: left out", err=True)
+    for sentence in report.unreadable:
+        typer.echo(f"error: {sentence}", err=True)
+    if report.unreadable:
+        raise typer.Exit(UNREADABLE)
+    typer.echo(_json(report) if output == "json" else _text(report))
+    if any(one.refusals for one in report.judged):
+        raise typer.Exit(FAILED)
+
+
+def _stored(against: str) -> list[Sent]:
+    """The objects that are there already."""
+    if against == _CLUSTER:
+        raise CommandError(
+            "--against cluster: not possible yet; write what is there to a file and name that: "
+            "kubectl get queues,podgroups,jobs.batch.volcano.sh,namespaces,nodes -A -o yaml > cluster.yaml"
+        )
+    return _read([Path(against)]) if against else []
+
+
+def _read(paths: list[Path]) -> list[Sent]:
+    """The objects of kinds that Maar reads; the others are counted."""
+    documents, left_out = read_documents(paths), Counter[str]()
+    errors, sent = list(documents.errors), []
+    for place, document in documents.found:
+        if not isinstance(document, dict) or "kind" not in document:
+            errors.append(f"{place}: not an object of Kubernetes: it has no kind")
+            continue
+        kind = kind_of(str(document.get("apiVersion", "")), str(document["kind"]))
+        if kind is None:
+            left_out[str(document["kind"])] += 1
+        elif not (text_at(document, "metadata", "name") or text_at(document, "metadata", "generateName")):
+            errors.append(f"{place}: {document['kind']}: metadata.name is missing")
+        else:
+            sent.append(Sent(place, kind, document))
+    for name, count in left_out.items():
+        typer.echo(f"note: {name} ({count}): not read", err=True)
+    if errors:
+        raise CommandError(*errors)
+    return sent
+
+
+def _text(report: Report) -> str:
+    lines = [
+        f"{one.sent.place}: {one.sent.title}: {word}: {finding}"
+        for one in report.judged
+        for word, findings in (("refused", one.refusals), ("warning", one.warnings))
+        for finding in findings
+    ]
+    refused = sum(bool(one.refusals) for one in report.judged)
+    warned = sum(len(one.warnings) for one in report.judged)
+    return "\n".join([*lines, f"{len(report.judged)} objects: {refused} refused, {warned} warnings"])
+
+
+def _json(report: Report) -> str:
+    document = {
+        "checked": len(report.judged),
+        "refused": [_shown(one, finding) for one in report.judged for finding in one.refusals],
+        "warnings": [_shown(one, finding) for one in report.judged for finding in one.warnings],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False)
+
+
+def _shown(one: Judged, finding: Finding) -> dict[str, str]:
+    kind, namespace, name = one.sent.key
+    return {
+        "place": one.sent.place,
+        "kind": kind,
+        "namespace": namespace,
+        "name": name,
+        "rule": finding.rule,
+        "field": finding.field,
+        "value": finding.value,
+        "message": str(finding),
+    }

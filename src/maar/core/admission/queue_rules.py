@@ -1,0 +1,126 @@
+"""Rules that a queue keeps by itself: state, weight, priority, quantities, and its selector."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from maar.core.admission.amounts import bad_percentages, bad_quantities
+from maar.core.admission.case import Case
+from maar.core.admission.plain import below, cut, list_at, shown
+from maar.core.admission.queue_case import QueueCase
+from maar.core.admission.request import Problem
+from maar.core.admission.rulebook import Rule
+from maar.core.fairshare.claim import LARGEST_WEIGHT
+from maar.core.model.queue import DEFAULT, ROOT
+from maar.core.model.resources import shown as amount_shown
+from maar.core.policy.selectors import LABEL_OPERATORS
+
+_STATES: Final = ("", "Open", "Closed")
+_MOST_CLUSTERS: Final = 64
+_LARGEST_PRIORITY: Final = 2**31 - 1
+
+
+def quantities(case: Case) -> Iterator[Problem]:
+    """Quantities parse and are 0 or more."""
+    for path in (("capability",), ("guarantee", "resource"), ("request",), ("deserved",)):
+        yield from bad_quantities(case.new, "spec", *path)
+    for number, cluster in enumerate(list_at(case.new, "spec", "extendClusters")[:_MOST_CLUSTERS]):
+        for problem in bad_quantities(cluster, "capacity"):
+            field = f"spec.extendClusters[{number}].{problem.field}"
+            yield Problem(field, problem.value, problem.sentence)
+
+
+def percentages(case: Case) -> Iterator[Problem]:
+    """Percentages are numbers from 0 to 100."""
+    return bad_percentages(case.new, "spec", "guarantee", "percentage")
+
+
+def state(queue: QueueCase) -> Iterator[Problem]:
+    """Whoever writes a queue sets its state to Open or Closed; Closing is for Maar to say."""
+    if queue.spec.state not in _STATES:
+        wrong = shown(queue.spec.state)
+        yield Problem("spec.state", wrong, f"is {wrong}, must be Open or Closed; write one of them")
+
+
+def always_open(queue: QueueCase) -> Iterator[Problem]:
+    """The queues `root` and `default` are never closed."""
+    if queue.name in (ROOT, DEFAULT) and queue.spec.state == "Closed":
+        sentence = "of the queues root and default must not be Closed; close single queues below root instead"
+        yield Problem("spec.state", shown("Closed"), sentence)
+
+
+def weight(queue: QueueCase) -> Iterator[Problem]:
+    """A weight is a whole number from 1 to 65535."""
+    asked = queue.spec.weight
+    if not 1 <= asked <= LARGEST_WEIGHT:
+        limit = "greater than or equal to 1" if asked < 1 else f"less than or equal to {LARGEST_WEIGHT}"
+        sentence = f"is {shown(asked)}, should be {limit}; write a number from 1 to {LARGEST_WEIGHT}"
+        yield Problem("spec.weight", shown(asked), sentence)
+
+
+def priority(queue: QueueCase) -> Iterator[Problem]:
+    """A priority is a whole number of 0 or more."""
+    asked = queue.spec.priority
+    if not 0 <= asked <= _LARGEST_PRIORITY:
+        limit = "greater than or equal to 0" if asked < 0 else f"less than or equal to {_LARGEST_PRIORITY}"
+        sentence = f"is {shown(asked)}, should be {limit}; the higher number goes first"
+        yield Problem("spec.priority", shown(asked), sentence)
+
+
+def guarantee_capability(queue: QueueCase) -> Iterator[Problem]:
+    """A guarantee is no more than the capability of the same queue, resource by resource."""
+    if not queue.is_resized:
+        return
+    for resource, units in queue.known.reservations.declared(queue.new).items():
+        most = queue.spec.capability.get(resource)
+        if most is not None and units > most:
+            amount, limit = amount_shown(resource, units), amount_shown(resource, most)
+            sentence = f"is {amount}, must be <= capability, {limit}; lower it or raise spec.capability"
+            yield Problem(guarantee_field(queue, resource), amount, sentence)
+
+
+def deserved_capability(queue: QueueCase) -> Iterator[Problem]:
+    """A deserved that is stored for Volcano's clients is no more than the capability."""
+    for resource, units in queue.spec.deserved.items():
+        most = queue.spec.capability.get(resource)
+        if most is not None and units > most:
+            amount, limit = amount_shown(resource, units), amount_shown(resource, most)
+            sentence = f"is {amount}, must be <= capability, {limit}; lower it or raise spec.capability"
+            yield Problem(below("spec.deserved", resource), amount, sentence)
+
+
+def namespace_selector(queue: QueueCase) -> Iterator[Problem]:
+    """A namespace selector has known operators, with values where they compare."""
+    selector = queue.spec.namespace_selector
+    for number, one in enumerate(selector.match_expressions if selector else ()):
+        path = f"spec.namespaceSelector.matchExpressions[{number}]"
+        if one.operator not in LABEL_OPERATORS:
+            wrong, known = shown(one.operator), ", ".join(sorted(LABEL_OPERATORS))
+            yield Problem(f"{path}.operator", wrong, f"is {wrong}; write one of {known}")
+        elif (one.operator in ("In", "NotIn")) != bool(one.values):
+            sentence = (
+                "must have values with In and NotIn and none with Exists and DoesNotExist; "
+                f"{'remove' if one.values else 'add'} values for {cut(one.key)}"
+            )
+            yield Problem(f"{path}.values", shown(list(one.values)), sentence)
+
+
+def guarantee_field(queue: QueueCase, resource: str) -> str:
+    """Where the guarantee of a resource stands."""
+    guarantee = queue.spec.guarantee
+    part = "resource" if resource in guarantee.resource else "percentage"
+    return below(f"spec.guarantee.{part}", resource)
+
+
+READABLE: Final[Mapping[str, Rule[Case]]] = {
+    "queue-quantity": quantities,
+    "queue-guarantee-percentage": percentages,
+}
+RULES: Final[Mapping[str, Rule[QueueCase]]] = {
+    "queue-state": state,
+    "queue-always-open": always_open,
+    "queue-weight": weight,
+    "queue-priority": priority,
+    "queue-guarantee-capability": guarantee_capability,
+    "queue-deserved-capability": deserved_capability,
+    "queue-namespace-selector": namespace_selector,
+}

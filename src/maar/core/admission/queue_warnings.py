@@ -1,0 +1,90 @@
+"""What is legal for a queue and surely a mistake, said when it is written and not on every later update."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from maar.core.admission.levels import guaranteed_in_all
+from maar.core.admission.plain import shown
+from maar.core.admission.queue_case import QueueCase
+from maar.core.admission.queue_rules import guarantee_field
+from maar.core.admission.request import Problem
+from maar.core.admission.rulebook import Rule
+from maar.core.admission.sum_rules import over_total
+from maar.core.model.queue import DEFAULT, ROOT
+from maar.core.model.resources import shown as amount_shown
+
+_PARENT: Final = "spec.parent"
+
+
+def closed_parent(queue: QueueCase) -> Iterator[Problem]:
+    """A queue below a closed one receives no jobs."""
+    closed = [one.metadata.name for one in queue.known.above(queue.new) if one.spec.state == "Closed"]
+    opens = queue.old is not None and queue.old.spec.state == "Closed" != queue.spec.state
+    if closed and (queue.is_moved or opens):
+        sentence = f"leads to {closed[0]}, which is closed: this queue receives no jobs until that is opened"
+        yield Problem(_PARENT, shown(queue.new.parent), sentence)
+
+
+def only_child(queue: QueueCase) -> Iterator[Problem]:
+    """A weight counts among siblings only."""
+    weight = queue.spec.weight
+    is_new = queue.old is None or queue.old.spec.weight != weight
+    alone = not [one for one in queue.known.children(queue.new.parent) if one != queue.name]
+    if weight != 1 and is_new and alone and queue.name != ROOT:
+        sentence = (
+            f"is {weight}, and {queue.new.parent} has no other child: it has no effect among siblings yet"
+        )
+        yield Problem("spec.weight", str(weight), sentence)
+
+
+def guarantee_too_large(queue: QueueCase) -> Iterator[Problem]:
+    """Guarantees that the cluster cannot honour together are scaled down."""
+    if queue.options.guarantee_over_total == "warn":
+        yield from over_total(queue)
+    total, sums = queue.known.total.amounts, queue.known.reservations
+    if total is None or not queue.is_resized:
+        return
+    together = guaranteed_in_all(queue)
+    before = sums.declared(queue.old) if queue.old is not None else {}
+    for resource, units in sums.declared(queue.new).items():
+        most = max(0, total.get(resource, 0))
+        if units > before.get(resource, 0) and together.get(resource, 0) > most:
+            sentence = (
+                f"makes {resource} {amount_shown(resource, together[resource])} guaranteed of the cluster's "
+                f"{amount_shown(resource, most)}: no parent can honour that, all are scaled down"
+            )
+            yield Problem(guarantee_field(queue, resource), amount_shown(resource, units), sentence)
+
+
+def deserved(queue: QueueCase) -> Iterator[Problem]:
+    """A deserved of Volcano's capacity plugin has no effect."""
+    if queue.spec.deserved and (queue.old is None or queue.old.spec.deserved != queue.spec.deserved):
+        sentence = "has no effect in Maar: shares come from weights; set spec.weight or spec.guarantee"
+        yield Problem("spec.deserved", shown(str(queue.spec.deserved)), sentence)
+
+
+def default_parent(queue: QueueCase) -> Iterator[Problem]:
+    """Below `default` a child takes jobs without a queue their place away."""
+    if queue.new.parent == DEFAULT and queue.is_moved:
+        sentence = "is default, which is then no leaf: jobs that name no queue will be refused"
+        yield Problem(_PARENT, shown(DEFAULT), sentence)
+
+
+def set_aside(queue: QueueCase) -> Iterator[Problem]:
+    """A queue whose parents do not lead to the root takes no part."""
+    above = [one.metadata.name for one in queue.known.above(queue.new)]
+    if queue.is_moved and queue.name != ROOT and above[-1:] != [ROOT]:
+        sentence = (
+            f"does not lead to root: nothing is scheduled here until the parent of {above[-1]} is put right"
+        )
+        yield Problem(_PARENT, shown(queue.new.parent), sentence)
+
+
+WARNINGS: Final[Mapping[str, Rule[QueueCase]]] = {
+    "queue-closed-parent": closed_parent,
+    "queue-weight-only-child": only_child,
+    "queue-guarantee-too-large": guarantee_too_large,
+    "queue-deserved": deserved,
+    "queue-default-parent": default_parent,
+    "queue-set-aside": set_aside,
+}

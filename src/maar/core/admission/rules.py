@@ -1,0 +1,65 @@
+"""All rules of admission: by resource, and by id with what each asks."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol
+
+from maar.core.admission import (
+    capability_rules,
+    command_rules,
+    deletion_rules,
+    job_rules,
+    pod_group_rules,
+    pod_rules,
+    queue_rules,
+    queue_warnings,
+    quota_rules,
+    sum_rules,
+    tree_rules,
+)
+from maar.core.admission.case import Case
+from maar.core.admission.defaults import DEFAULTS
+from maar.core.admission.queue_case import QueueCase, read_queue
+from maar.core.admission.request import Verdict
+from maar.core.admission.rulebook import Rule, Rulebook
+
+
+class Judge(Protocol):
+    """The rules of some resource."""
+
+    def judge(self, case: Case) -> Verdict:
+        """Say what speaks against a case, and what people should hear."""
+
+    def sentences(self) -> Iterator[tuple[str, str]]:
+        """Every rule by its id, with what it asks."""
+
+
+_QUEUE_RULES: Final[Mapping[str, Rule[QueueCase]]] = {
+    **queue_rules.RULES,
+    **tree_rules.RULES,
+    **sum_rules.RULES,
+    **capability_rules.RULES,
+}
+BOOKS: Final[Mapping[str, Judge]] = {
+    "queues": Rulebook(
+        word="queue",
+        read=read_queue,
+        readable=queue_rules.READABLE,
+        create=_QUEUE_RULES,
+        update=_QUEUE_RULES,
+        delete=deletion_rules.RULES,
+        warnings=queue_warnings.WARNINGS,
+    ),
+    "podgroups": pod_group_rules.BOOK,
+    "jobs": job_rules.BOOK,
+    "pods": pod_rules.BOOK,
+    "commands": command_rules.BOOK,
+    "resourcequotas": quota_rules.BOOK,
+}
+
+
+def all_rules() -> dict[str, str]:
+    """Every rule by its id, defaults first, with what it asks."""
+    found = {name: rule.__doc__ or "" for rules in DEFAULTS.values() for name, rule in rules.items()}
+    for book in BOOKS.values():
+        found.update(book.sentences())
+    return found

@@ -1,0 +1,51 @@
+"""What an update of a job may change: how many pods it has and waits for, and its priority."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from maar.core.admission.job_case import JobCase
+from maar.core.admission.plain import at, below, list_at, map_at, shown
+from maar.core.admission.request import Problem
+
+_FREE: Final = ("minAvailable", "priorityClassName", "tasks", "volumes")
+_FREE_IN_TASKS: Final = ("replicas", "minAvailable")
+_TODO: Final = (
+    "job updates may not change fields other than `minAvailable`, `priorityClassName`, `tasks[*].replicas` "
+    "and `tasks[*].minAvailable`; make a new job for what is different"
+)
+
+
+def job_update(job: JobCase) -> Iterator[Problem]:
+    """An update of a job changes how many pods it has or waits for, or its priority, and nothing else."""
+    old, new = at(job.case.old, "spec"), at(job.case.new, "spec")
+    before, after = list_at(old, "tasks"), list_at(new, "tasks")
+    yield from _changes("spec", old, new, _FREE)
+    if len(before) != len(after):
+        counts = f"has {len(after)} tasks and had {len(before)}"
+        sentence = f"{counts}: job updates may not add or remove tasks; make a new job"
+        yield Problem("spec.tasks", shown(after), sentence)
+        return
+    for number, (was, becomes) in enumerate(zip(before, after, strict=True)):
+        yield from _changes(f"spec.tasks[{number}]", was, becomes, _FREE_IN_TASKS)
+    if _claims(old) != _claims(new):
+        yield Problem("spec.volumes", shown(list_at(new, "volumes")), f"changes: {_TODO}")
+
+
+def _changes(path: str, old: object, new: object, free: tuple[str, ...]) -> Iterator[Problem]:
+    before, after = map_at(old), map_at(new)
+    for field in {**before, **after}:
+        if field not in free and before.get(field) != after.get(field):
+            value = shown(after.get(field))
+            yield Problem(below(path, field), value, f"changes: {_TODO}")
+
+
+def _claims(spec: object) -> list[dict[object, object]]:
+    """The volumes without the names that the job controller gives the claims it makes."""
+    return [
+        {
+            key: value
+            for key, value in map_at(volume).items()
+            if key != "volumeClaimName" or not at(volume, "volumeClaim")
+        }
+        for volume in list_at(spec, "volumes")
+    ]

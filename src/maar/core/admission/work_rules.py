@@ -1,0 +1,119 @@
+"""Where new work may go: into a queue that exists, is a leaf, is Open, and is for its namespace."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from maar.core.admission.cluster import KnownCluster
+from maar.core.admission.plain import cut, listed, shown
+from maar.core.admission.request import Problem
+from maar.core.model.queue import ROOT, Queue
+from maar.core.policy.selectors import match_selector
+
+
+@dataclass(frozen=True)
+class Destination:
+    """The queue that new work asks for, where it says so, and on whose behalf."""
+
+    queue: str
+    field: str
+    namespace: str
+    is_named: bool = True  # False: the field is empty, and this is where it leads
+
+
+class Work(Protocol):
+    """Something that goes into a queue; without a destination it was let in before, or stays where it is."""
+
+    @property
+    def destination(self) -> Destination | None:
+        """Where it goes, if that is to be judged."""
+
+    @property
+    def known(self) -> KnownCluster:
+        """The cluster that it goes into."""
+
+
+def queue_exists(work: Work) -> Iterator[Problem]:
+    """Work goes only into a queue that exists."""
+    place = work.destination
+    if place is not None and work.known.queue(place.queue) is None:
+        hint = (
+            f", which namespace {cut(place.namespace)} is annotated with"
+            if work.known.queue_of(place.namespace) == place.queue
+            else ""
+        )
+        sentence = (
+            f"{_leads_to(place)}{hint}: unable to find job queue, there is none of this name; "
+            "create it, or name another one (kubectl get queues lists them)"
+        )
+        yield Problem(place.field, shown(place.queue), sentence)
+
+
+def queue_leaf(work: Work) -> Iterator[Problem]:
+    """Work goes only into a leaf; the leaves below an inner queue are named."""
+    place, queue = _found(work)
+    if place is None or queue is None:
+        return
+    if place.queue == ROOT or work.known.children(place.queue):
+        leaves = work.known.leaves(place.queue, most=6)
+        below = f"name a leaf below it: {listed(leaves)}" if leaves else "name a leaf"
+        yield Problem(place.field, shown(place.queue), f"{_leads_to(place)}, which is no leaf; {below}")
+
+
+def queue_open(work: Work) -> Iterator[Problem]:
+    """Work goes only into an Open queue, below queues that are not asked to close either."""
+    place, queue = _found(work)
+    if place is None or queue is None:
+        return
+    asked = next((one for one in (queue, *work.known.above(queue)) if one.spec.state == "Closed"), None)
+    if asked is None and queue.status.state not in ("Closing", "Closed"):
+        return
+    state = queue.status.state if queue.status.state in ("Closing", "Closed") else "Closed"
+    if asked is None:
+        todo = "it is being opened: try again in a moment"
+    elif asked is queue:
+        todo = "open it (maar queue open), or name another queue"
+    else:
+        todo = f"{asked.metadata.name} above it is closed: open that, or name another queue"
+    sentence = (
+        f"{_leads_to(place)}: can only submit job to queue with state `Open`, "
+        f"queue `{cut(place.queue)}` status is `{state}`; {todo}"
+    )
+    yield Problem(place.field, shown(place.queue), sentence)
+
+
+def queue_namespace(work: Work) -> Iterator[Problem]:
+    """Work goes only into a queue whose namespace selector, if it has one, matches the namespace."""
+    place, queue = _found(work)
+    if place is None or queue is None or queue.spec.namespace_selector is None:
+        return
+    labels = work.known.labels(place.namespace)
+    if not match_selector(queue.spec.namespace_selector, labels):
+        has = listed([f"{key}={value}" for key, value in sorted(labels.items())])
+        sentence = (
+            f"{_leads_to(place)}, whose spec.namespaceSelector does not match namespace "
+            f"{cut(place.namespace)} ({has}); name another queue, or label the namespace as the selector asks"
+        )
+        yield Problem(place.field, shown(place.queue), sentence)
+
+
+def set_aside(work: Work) -> Iterator[Problem]:
+    """A queue whose parents do not lead to the root schedules nothing."""
+    place, queue = _found(work)
+    if place is not None and queue is not None and queue.metadata.name != ROOT:
+        way = [queue, *work.known.above(queue)]
+        if way[-1].metadata.name != ROOT:
+            sentence = (
+                f"{_leads_to(place)}, which is set aside: nothing is scheduled there until the parent of "
+                f"{way[-1].metadata.name} is put right"
+            )
+            yield Problem(place.field, shown(place.queue), sentence)
+
+
+def _found(work: Work) -> tuple[Destination | None, Queue | None]:
+    place = work.destination
+    return place, None if place is None else work.known.queue(place.queue)
+
+
+def _leads_to(place: Destination) -> str:
+    return f"is {shown(place.queue)}" if place.is_named else f"is not set and leads to {shown(place.queue)}"

@@ -1,0 +1,70 @@
+"""Heaps whose items change: an entry that is out of date is dropped when it comes up."""
+
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush, heapreplace
+from typing import Generic, TypeVar
+
+ItemT = TypeVar("ItemT")
+Key = tuple[object, ...]
+
+
+class LazyHeap(Generic[ItemT]):
+    """Items by key, which may change their key or leave at any time; keys never tie.
+
+    Those that are there from the beginning are sorted once; the heap is for those that come or change later.
+    The first of both is always good.
+    """
+
+    def __init__(self, items: Iterable[tuple[Key, ItemT]] = ()) -> None:
+        self._sorted = sorted(items, reverse=True)  # the first last
+        self._heap: list[tuple[Key, ItemT]] = []
+        self._keys: dict[ItemT, Key] = {item: key for key, item in self._sorted}
+
+    def put(self, item: ItemT, key: Key) -> None:
+        """Add an item, or give it another key."""
+        heap, known = self._heap, self._keys.get(item)
+        if known == key:
+            return
+        self._keys[item] = key
+        if heap and heap[0][0] is known:
+            heapreplace(heap, (key, item))
+        else:
+            heappush(heap, (key, item))
+        if known is not None:
+            self._tidy()
+
+    def drop(self, item: ItemT) -> None:
+        """Let an item leave."""
+        if self._keys.pop(item, None) is not None:
+            self._tidy()
+
+    def first(self) -> ItemT | None:
+        """The item with the smallest key."""
+        entry = self._first()
+        return entry[1] if entry is not None else None
+
+    def first_key(self) -> Key | None:
+        """The smallest key."""
+        entry = self._first()
+        return entry[0] if entry is not None else None
+
+    def _first(self) -> tuple[Key, ItemT] | None:
+        if not self._heap:
+            return self._sorted[-1] if self._sorted else None
+        return min(self._heap[0], self._sorted[-1]) if self._sorted else self._heap[0]
+
+    def _tidy(self) -> None:
+        first, heap, keys = self._sorted, self._heap, self._keys
+        while first and keys.get(first[-1][1]) is not first[-1][0]:
+            first.pop()
+        while heap and keys.get(heap[0][1]) is not heap[0][0]:
+            heappop(heap)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[ItemT]:
+        return iter(self._keys)
+
+    def __contains__(self, item: ItemT) -> bool:
+        return item in self._keys

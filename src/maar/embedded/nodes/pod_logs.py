@@ -1,0 +1,160 @@
+"""The log of a pod: what its processes said, or what a virtual node makes up for it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from maar.embedded.cluster import Cluster
+from maar.embedded.failures import bad_request
+from maar.embedded.nodes.log_files import POLL, read_log
+from maar.embedded.nodes.log_options import LogOptions, stamp
+from maar.embedded.nodes.pod import BoundPod, ContainerStatus, read_pod
+from maar.embedded.nodes.reports import PODS, pod_key
+from maar.embedded.nodes.script import RUN_FOR
+
+_STAMP: Final = 30  # the length of 2026-01-31T12:00:00.000000000Z
+_TEXT: Final = 33  # where the text of a line begins, behind its stamp and mark
+
+
+class _Run(NamedTuple):
+    """One run of one container of a pod."""
+
+    pod: BoundPod
+    container: str
+    number: int
+
+
+class PodLogs:
+    """Reads the logs of pods; `folder` is the data folder, in which the local node keeps its logs."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self._cluster, self._folder = cluster, folder / "logs"
+
+    async def read(self, namespace: str, name: str, query: Mapping[str, str]) -> AsyncIterator[bytes]:
+        """The log that a request asks for, as it comes; refused at once where there is none."""
+        options = LogOptions.of(query)
+        pod = read_pod(self._cluster.get(PODS, namespace, name))
+        container = _chosen(pod, options.container)
+        if not pod.spec.node_name:
+            return _nothing()
+        run = _Run(pod, container, _number(pod, container, previous=options.previous))
+        folder = self._folder / pod.folder_name / container
+        if folder.is_dir():
+            lines = read_log(
+                folder / f"{run.number}.log",
+                options.tail_lines,
+                lambda: not options.follow or self._is_over(run),
+            )
+        else:
+            lines = self._made_up(run, options)
+        return _shown(lines, options, options.since(self._cluster.clock()))
+
+    def _status(self, run: _Run) -> ContainerStatus | None:
+        """What is known of the container now; None where it has gone with its pod."""
+        body = self._cluster.store.get(pod_key(run.pod))
+        pod = None if body is None else read_pod(body)
+        if pod is None or pod.metadata.uid != run.pod.metadata.uid:
+            return None
+        return _find(pod, run.container)
+
+    def _is_over(self, run: _Run) -> bool:
+        status = self._status(run)
+        return status is None or status.restart_count != run.number or status.state.running is None
+
+    async def _made_up(self, run: _Run, options: LogOptions) -> AsyncIterator[bytes]:
+        """A line for the start of a run and one for its end, when that has come."""
+        said: list[bytes] = []
+        while True:
+            over = not options.follow or self._is_over(run)
+            status = self._status(run)
+            lines = [] if status is None else _imagined(run, status)
+            if not said and options.tail_lines is not None:
+                said = lines[: len(lines) - options.tail_lines]
+            for line in lines[len(said) :]:
+                yield line
+                said.append(line)
+            if over:
+                return
+            await asyncio.sleep(POLL)
+
+
+def _chosen(pod: BoundPod, wanted: str) -> str:
+    """The container that is meant."""
+    names = [one.name for one in pod.spec.containers]
+    early = [one.name for one in pod.spec.init_containers]
+    if wanted:
+        if wanted not in (*names, *early):
+            raise bad_request(f"container {wanted} is not valid for pod {pod.metadata.name}")
+        return wanted
+    if len(names) == 1:
+        return names[0]
+    choice = f"choose one of: [{' '.join(names)}]"
+    if early:
+        choice += f" or one of the init containers: [{' '.join(early)}]"
+    raise bad_request(f"a container name must be specified for pod {pod.metadata.name}, {choice}")
+
+
+def _number(pod: BoundPod, container: str, *, previous: bool) -> int:
+    """Which run of a container is meant, the current or the one before."""
+    status, told = _find(pod, container), f'container "{container}" in pod "{pod.metadata.name}"'
+    if status is None:
+        if pod.is_finished:
+            raise bad_request(f"{told} is not available")
+        raise bad_request(f"{told} is waiting to start: ContainerCreating")
+    if previous and status.last_state.terminated is None:
+        raise bad_request(f"previous terminated {told} not found")
+    if status.state.waiting is not None:
+        if status.last_state.terminated is None:
+            raise bad_request(f"{told} is waiting to start: {status.state.waiting.reason}")
+        return status.restart_count
+    return status.restart_count - 1 if previous else status.restart_count
+
+
+def _find(pod: BoundPod, container: str) -> ContainerStatus | None:
+    known = (*pod.status.container_statuses, *pod.status.init_container_statuses)
+    return next((one for one in known if one.name == container), None)
+
+
+def _imagined(run: _Run, status: ContainerStatus) -> list[bytes]:
+    """What a container on a virtual node would say of one of its runs."""
+    current = status.restart_count == run.number and status.state.waiting is None
+    ended = status.state.terminated if current else status.last_state.terminated
+    begun = ended.started_at if ended else status.state.running and status.state.running.started_at
+    run_for = run.pod.metadata.annotations.get(RUN_FOR)
+    length = f"for {run_for}" if run_for else f"until it is deleted: {RUN_FOR} does not say how long"
+    lines: list[bytes] = []
+    if begun:
+        text = f"started on virtual node {run.pod.spec.node_name}, runs {length}"
+        lines.append(b"%s F %s\n" % (stamp(begun.timestamp()), text.encode()))
+    if ended and ended.finished_at:
+        text = f"ended with exit code {ended.exit_code}"
+        lines.append(b"%s F %s\n" % (stamp(ended.finished_at.timestamp()), text.encode()))
+    return lines
+
+
+async def _shown(lines: AsyncIterator[bytes], options: LogOptions, since: bytes) -> AsyncIterator[bytes]:
+    """Lines of a log in the form that is asked for."""
+    left, begins = options.limit_bytes, True
+    async for chunk in lines:
+        parts: list[bytes] = []
+        for line in chunk.split(b"\n")[:-1]:
+            whole, wanted = line[_STAMP : _TEXT - 1] == b" F", line[:_STAMP] >= since
+            if wanted:
+                if options.timestamps and begins:
+                    parts.append(line[:_STAMP] + b" ")
+                parts.append(line[_TEXT:] + b"\n" if whole else line[_TEXT:])
+            begins = whole
+        data = b"".join(parts)
+        if left is not None:
+            data = data[:left]
+            left -= len(data)
+        if data:
+            yield data
+        if left == 0:
+            return
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""

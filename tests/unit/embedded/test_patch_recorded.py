@@ -1,0 +1,155 @@
+"""Patches and server-side apply give what a real API server gave."""
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from maar.embedded.failures import ApiError
+from maar.embedded.patch.apply import applied, tracked
+from maar.embedded.patch.json_patch import json_patch
+from maar.embedded.patch.merge_patch import merge_patch
+from maar.embedded.patch.strategic import strategic_patch
+from maar.embedded.schema.builtin import builtin
+from maar.embedded.schema.custom import custom, packaged
+from maar.embedded.schema.types import Schema
+
+Json = dict[str, Any]
+Outcome = dict[str, Any]  # what a step gives, or how it is refused
+
+CASES: Final = yaml.safe_load(Path(__file__).with_name("patch_cases.yaml").read_text(encoding="utf-8"))
+REWORDED: Final = {  # where Kubernetes names types of its programming language, and not the field
+    "expected a []interface {}, but received a string": (
+        "expected a list in $setElementOrder/finalizers, but received a string"
+    )
+}
+
+
+@cache
+def schema_of(api_version: str, kind: str) -> Schema:
+    for one in (*packaged(), custom(CASES["definition"])):
+        if (one.resource.api_version, one.resource.kind) == (api_version, kind):
+            return one.schema
+    return builtin(api_version, kind)
+
+
+def patched(live: Json, question: Json) -> Json:
+    if "strategic" in question:
+        schema = schema_of(live["apiVersion"], live["kind"])
+        return strategic_patch(live, question["strategic"], schema)
+    return json_patch(live, question["json"]) if "json" in question else merge_patch(live, question["merge"])
+
+
+def outcome(answer: Callable[[], Json]) -> Outcome:
+    try:
+        return {"gives": comparable(answer())}
+    except ApiError as error:
+        return refusal({"code": error.code, "message": error.message} | error.details)
+
+
+def recorded(before: Json, answer: Json) -> Outcome:
+    if "gives" in answer:
+        return {"gives": comparable(timed(changed(before, answer["gives"])))}
+    told = answer["refused"]
+    return refusal(told | {"message": REWORDED.get(told["message"], told["message"])})
+
+
+def refusal(told: Json) -> Outcome:
+    """What is told, with the causes of a conflict; Kubernetes has them in no order."""
+    kept = {"code": told["code"], "message": told["message"]}
+    if told["code"] == HTTPStatus.CONFLICT:
+        kept["causes"] = sorted(told["causes"], key=lambda cause: (cause["message"], cause["field"]))
+    return {"refused": kept}
+
+
+def changed(before: Json, difference: Json) -> Json:
+    """What the recorder's difference leads to."""
+    after = dict(before)
+    for name, value in difference.items():
+        if value is None:
+            after.pop(name, None)
+        elif isinstance(value, dict) and isinstance(after.get(name), dict):
+            after[name] = changed(after[name], value)
+        else:
+            after[name] = value
+    return after
+
+
+def timed(thing: Json) -> Json:
+    """The object with times in place of the numbers of steps."""
+    thing = deepcopy(thing)
+    for entry in thing["metadata"].get("managedFields", []):
+        if isinstance(entry.get("time"), int):
+            entry["time"] = at(entry["time"])
+    return thing
+
+
+def at(step: int) -> str:
+    return f"2026-01-01T00:00:{step:02}Z"
+
+
+def comparable(thing: Json) -> Json:
+    """The object without what a server with types drops or fills in: empty fields, and the usual protocol."""
+    if "." in thing["apiVersion"]:
+        return thing  # of a custom kind
+    owners = thing["metadata"].get("managedFields")
+    bare = _without_usual({**thing, "metadata": {**thing["metadata"], "managedFields": None}})
+    assert isinstance(bare, dict)
+    return {**bare, "owners": owners}
+
+
+def _without_usual(value: object) -> object:
+    if isinstance(value, list):
+        return [_without_usual(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    bare = {name: _without_usual(below) for name, below in value.items()}
+    return {
+        name: below
+        for name, below in bare.items()
+        if below not in (None, {}, []) and (name, below) != ("protocol", "TCP")
+    }
+
+
+@pytest.mark.parametrize("case", CASES["patches"], ids=lambda case: case["title"])
+def test_a_patch_gives_what_kubernetes_gave(case: Json) -> None:
+    live = CASES["objects"][case["live"]]
+    untouched = deepcopy((live, case))
+    assert outcome(lambda: patched(live, case)) == recorded(live, case)
+    assert (live, case) == untouched
+
+
+def steps() -> Iterator[Any]:
+    for case in CASES["histories"]:
+        before: Json = {}
+        for number, step in enumerate(case["steps"], start=1):
+            yield pytest.param(number, before, step, id=f"{case['title']}, step {number}")
+            before = changed(before, step.get("gives", {}))
+
+
+@pytest.mark.parametrize(("number", "before", "step"), list(steps()))
+def test_a_write_gives_the_owners_that_kubernetes_gave(number: int, before: Json, step: Json) -> None:
+    live = timed(before) if before else None
+    given = step.get("apply") or step.get("create") or step.get("update") or before
+    schema = schema_of(given["apiVersion"], given["kind"])
+    call = {
+        "manager": step["by"],
+        "now": at(number),
+        "api_version": given["apiVersion"],
+        "subresource": step.get("subresource", ""),
+    }
+
+    def answer() -> Json:
+        if "apply" in step:
+            return applied(live, step["apply"], schema, force=step.get("force", False), **call)
+        new = step.get("create") or step.get("update") or patched(live or {}, step)
+        return tracked(live, new, schema, **call)
+
+    untouched = deepcopy((live, step))
+    assert outcome(answer) == recorded(before, step)
+    assert (live, step) == untouched
