@@ -36,7 +36,7 @@ async def test_after_a_cut_in_the_middle_of_a_line_nothing_is_lost_or_told_twice
     for after in (1, 40, 700, 3_000):
         proxy.plan(Cut(after), part=WATCH)
     async with following(through, Pod, namespace=namespace) as follower:
-        await follower.watch.synced()
+        await follower.synced()
         versions = {}
         for number in range(12):
             made = await make(api, PODS, namespace, pod(f"p-{number}"))
@@ -130,7 +130,7 @@ async def test_a_list_that_is_interrupted_is_read_to_its_end(
     failing = Say(HTTPStatus.INTERNAL_SERVER_ERROR, json.dumps({"reason": "InternalError"}))
     proxy.plan(Drop(), failing, Cut(100), Cut(0), part="limit=")
     async with following(through, Pod, namespace=namespace) as follower:
-        await follower.watch.synced()
+        await follower.synced()
         assert follower.names() == ["p"]
         assert proxy.is_spent
 
@@ -156,7 +156,7 @@ async def test_where_pages_are_forgotten_between_them_all_come_in_one(
     assert sum(isinstance(outcome, Done) for outcome in outcomes) == count, outcomes[:3]
     proxy.plan(Say(HTTPStatus.GONE, json.dumps(EXPIRED)), part="continue=")
     async with following(through, PodGroup, namespace=namespace) as follower:
-        await follower.watch.synced()
+        await follower.synced()
         assert len(follower.objects) == count
         assert proxy.is_spent
         assert len(follower.events) == count, "each is told once"

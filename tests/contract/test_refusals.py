@@ -127,7 +127,7 @@ async def test_a_body_that_is_too_long(api: ApiServer, namespace: str) -> None:
 
 
 async def test_a_token_that_nobody_gave(kubeconfig: Path, tmp_path: Path) -> None:
-    document: Json = json.loads(kubeconfig.read_text(encoding="utf-8"))
+    document: Json = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
     document["users"][0]["user"]["token"] = "made-up"  # noqa: S105  # it is not one
     other = tmp_path / "kubeconfig"
     other.write_text(json.dumps(document), encoding="utf-8")

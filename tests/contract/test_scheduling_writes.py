@@ -10,7 +10,7 @@ from maar.core.model.writes import Bind, Evict, Nominate, SelectNode
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Protected, Refused
 from maar.kube.paths import CLAIMS, PODS, Place
-from maar.kube.write import bind, carry_out, evict, nominate, patch
+from maar.kube.write import bind, carry_out, evict, nominate, patch_status
 from support.faults import Proxy, Say
 from support.manifests import Json, make, make_node, pod, there
 from support.until import until_async
@@ -190,9 +190,7 @@ async def running(api: ApiServer, namespace: str, name: str, app: str = "") -> s
     document = pod(name, nodeName=await make_node(api))
     document["metadata"]["labels"] = {"app": app or name}
     made = await make(api, PODS, namespace, document)
-    assert isinstance(
-        await patch(api, PODS, f"{namespace}/{name}", {"status": READY}, subresource="status"), Done
-    )
+    assert isinstance(await patch_status(api, PODS, f"{namespace}/{name}", READY), Done)
     uid = made["metadata"]["uid"]
     assert isinstance(uid, str)
     return uid
@@ -213,7 +211,7 @@ async def budget(api: ApiServer, namespace: str, app: str, allowed: int, name: s
         # Where no controller counts, we do; where one does, it comes to the same.
         counts = {"currentHealthy": healthy, "desiredHealthy": 1, "expectedPods": healthy}
         status = {"observedGeneration": 1, "disruptionsAllowed": allowed, **counts}
-        await patch(api, BUDGETS, f"{namespace}/{name}", {"status": status}, subresource="status")
+        await patch_status(api, BUDGETS, f"{namespace}/{name}", status)
         found = (await there(api, BUDGETS, f"{namespace}/{name}"))["status"]
         return found.get("disruptionsAllowed") == allowed and found.get("observedGeneration") == 1
 

@@ -11,7 +11,7 @@ from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
 from maar.kube.paths import PODS
 from maar.kube.watch import BadObject
-from maar.kube.write import delete, patch
+from maar.kube.write import delete, patch, patch_status
 from support.following import following
 from support.manifests import NODES, Json, make, node, pod, there, unique
 from support.until import until
@@ -24,7 +24,7 @@ async def test_what_is_there_comes_first_and_then_every_change(api: ApiServer, n
     await make(api, PODS, namespace, pod("early"))
     async with following(api, Pod, namespace=namespace) as follower:
         assert follower.watch.lag_s > 0
-        await follower.watch.synced()
+        await follower.synced()
         assert follower.names() == ["early"]
         versions = [(await make(api, PODS, namespace, pod("late")))["metadata"]["resourceVersion"]]
         for number in range(3):
@@ -43,7 +43,7 @@ async def test_what_no_longer_matches_vanishes_and_comes_back(api: ApiServer, na
     key = f"{namespace}/p"
     await make(api, PODS, namespace, pod("p"))
     async with following(api, Pod, namespace=namespace, labels="tier=gold") as follower:
-        await follower.watch.synced()
+        await follower.synced()
         assert follower.names() == []
         await patch(api, PODS, key, {"metadata": {"labels": {"tier": "gold"}}})
         await until("it matches", lambda: follower.names() == ["p"])
@@ -55,7 +55,7 @@ async def test_what_no_longer_matches_vanishes_and_comes_back(api: ApiServer, na
 
 async def test_fields_select_what_is_followed(api: ApiServer, namespace: str) -> None:
     async with following(api, Pod, namespace=namespace, fields="spec.nodeName=") as follower:
-        await follower.watch.synced()
+        await follower.synced()
         await make(api, PODS, namespace, pod("waits"))
         await make(api, PODS, namespace, pod("placed", nodeName="n"))
         await make(api, PODS, namespace, pod("waits-too"))
@@ -66,7 +66,7 @@ async def test_a_pod_that_ends_is_followed_to_its_end(api: ApiServer, namespace:
     key = f"{namespace}/p"
     await make(api, PODS, namespace, pod("p", nodeName="n"))
     async with following(api, Pod, namespace=namespace) as follower:
-        await follower.watch.synced()
+        await follower.synced()
         await delete(api, PODS, key)
         await until("it is terminating", lambda: follower.objects[key].is_terminating)
         await api.request("DELETE", PODS.one(key), None, b'{"gracePeriodSeconds": 0}')
@@ -80,20 +80,20 @@ async def test_a_bad_object_harms_only_itself(api: ApiServer) -> None:
     await make(api, NODES, "", document)
     await make(api, NODES, "", node(good))
     async with following(api, Node) as follower:
-        await follower.watch.synced()
+        await follower.synced()
         assert good in follower.objects
         assert bad not in follower.objects
         (trouble,) = [one for one in follower.troubles if isinstance(one, BadObject) and one.key == bad]
         assert trouble.kind == "Node"
         assert trouble.problem.startswith("status.conditions[0].status: ")
 
-        await patch(api, NODES, good, {"status": document["status"]}, subresource="status")
+        await patch_status(api, NODES, good, document["status"])
         await until("its harm is noted", lambda: any(named(one, good) for one in follower.troubles))
         assert good in follower.objects, "as it was last"
         await delete(api, NODES, good)
         await until("the one that was good is gone", lambda: good not in follower.objects)
 
-        await patch(api, NODES, bad, {"status": node(bad)["status"]}, subresource="status")
+        await patch_status(api, NODES, bad, node(bad)["status"])
         await until("the bad one is good", lambda: bad in follower.objects)
         await delete(api, NODES, bad)
         await until("it is gone", lambda: bad not in follower.objects)

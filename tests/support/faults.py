@@ -13,7 +13,7 @@ import yaml
 from aiohttp import web
 
 LOOPBACK: Final = "127.0.0.1"
-PASSED_ON: Final = ("Authorization", "Content-Type", "Accept")
+PASSED_ON: Final = ("Authorization", "Content-Type", "Accept", "Accept-Encoding")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
 from maar.kube.api_server import ApiServer
 from maar.kube.watch import Trouble, Watch
+from support.until import PATIENCE_S
 
 
 @dataclass
@@ -28,6 +29,11 @@ class Follower:
                 self.objects[event.object.key] = event.object
             else:
                 del self.objects[event.key]
+
+    async def synced(self) -> None:
+        """Wait until all that was there has been told."""
+        async with asyncio.timeout(PATIENCE_S):
+            await self.watch.synced()
 
     def names(self) -> list[str]:
         """The names of all objects, in order."""

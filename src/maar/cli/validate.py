@@ -104,7 +104,12 @@ def _text(report: Report) -> str:
     ]
     refused = sum(bool(one.refusals) for one in report.judged)
     warned = sum(len(one.warnings) for one in report.judged)
-    return "\n".join([*lines, f"{len(report.judged)} objects: {refused} refused, {warned} warnings"])
+    summary = f"{_counted(len(report.judged), 'object')}: {refused} refused, {_counted(warned, 'warning')}"
+    return "\n".join([*lines, summary])
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _json(report: Report) -> str:

@@ -1,25 +1,23 @@
 """The embedded cluster put together: what it serves, and what is there from the start."""
 
-from typing import Final
-
 from maar.embedded.behaviour import ORDINARY
 from maar.embedded.calls import Admit, metadata, text
 from maar.embedded.cluster import Cluster, Served
 from maar.embedded.failures import Json
 from maar.embedded.kinds.catalogue import behaviours, prepare
+from maar.embedded.kinds.definitions import PLURAL as DEFINITIONS
+from maar.embedded.kinds.definitions import Definitions
 from maar.embedded.resources import BUILT_IN
 from maar.embedded.schema.builtin import builtin
 from maar.embedded.schema.custom import packaged
 from maar.embedded.store import Store
-
-_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 def assemble(store: Store, *, admit: Admit | None = None) -> Cluster:
     """A cluster over a store, with the built-in kinds and those of Maar's CRDs."""
     kinds = [(one, builtin(one.api_version, one.kind)) for one in BUILT_IN]
     kinds += [(one.resource, one.schema) for one in packaged()]
-    special = behaviours(resource for resource, _ in kinds)
+    special = {**behaviours(resource for resource, _ in kinds), DEFINITIONS: Definitions()}
     served = [
         Served(resource, schema, special.get(resource.qualified, ORDINARY)) for resource, schema in kinds
     ]
@@ -33,7 +31,7 @@ def assemble(store: Store, *, admit: Admit | None = None) -> Cluster:
 def _publish(cluster: Cluster, definition: Json) -> None:
     """Let clients see a definition that is served, as it is in this version of Maar."""
     name = text(metadata(definition), "name")
-    if cluster.read(_DEFINITIONS, "", name) is None:
-        cluster.create(_DEFINITIONS, "", definition)
+    if cluster.read(DEFINITIONS, "", name) is None:
+        cluster.create(DEFINITIONS, "", definition)
     else:
-        cluster.change(_DEFINITIONS, "", name, lambda value: {**value, "spec": definition["spec"]})
+        cluster.change(DEFINITIONS, "", name, lambda value: {**value, "spec": definition["spec"]})

@@ -77,7 +77,7 @@ BUILT_IN: Final = (
     Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", False, ("sc",)),
     Resource(
         "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False,
-        ("crd", "crds"), ("api-extensions",), verbs=("get", "list", "watch"),
+        ("crd", "crds"), ("api-extensions",), ("status",),
     ),
     Resource(
         "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", False, verbs=CREATE_ONLY

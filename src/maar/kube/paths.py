@@ -1,6 +1,6 @@
 """Where objects live on an API server: one table, and paths made from it."""
 
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 from urllib.parse import quote
 
 from maar.core.model.disruption_budget import PodDisruptionBudget
@@ -21,6 +21,7 @@ class Place(NamedTuple):
     api_version: str
     plural: str
     namespaced: bool
+    status: Literal["status", ""] = "status"  # the subresource that statuses are written through, if any
 
     def all(self, namespace: str = "") -> str:
         """The path of all objects, or of those in a namespace."""
@@ -44,10 +45,11 @@ class Place(NamedTuple):
 
 
 _PLACES: Final[dict[type[Object], Place]] = {
+    PodGroup: Place(PodGroup.api_version, "podgroups", namespaced=True, status=""),  # as in Volcano
+} | {
     kind: Place(kind.api_version, plural, kind.namespaced)
     for kind, plural in (
         (Queue, "queues"),
-        (PodGroup, "podgroups"),
         (Job, "jobs"),
         (Command, "commands"),
         (Pod, "pods"),

@@ -67,8 +67,7 @@ async def evict(server: ApiServer, pod: str, beneficiary: str | None = None, uid
 
 async def nominate(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome:
     """Promise a pod room on a node; an empty name takes the promise back."""
-    status = {"nominatedNodeName": node or None}
-    return await patch(server, PODS, pod, {**_only(uid), "status": status}, subresource="status")
+    return await patch_status(server, PODS, pod, {"nominatedNodeName": node or None}, uid)
 
 
 async def select_node(server: ApiServer, claim: str, node: str, uid: str = "") -> Outcome:
@@ -108,6 +107,11 @@ async def patch(
     """Change part of an object; with a resource version or a uid in it, only of that one."""
     content_type = f"application/{kind}-patch+json"
     return _outcome(await _ask(server, "PATCH", place.one(key, subresource), document, content_type))
+
+
+async def patch_status(server: ApiServer, place: Place, key: str, status: Document, uid: str = "") -> Outcome:
+    """Change part of what is said of an object; nulls take away."""
+    return await patch(server, place, key, {**_only(uid), "status": status}, subresource=place.status)
 
 
 async def delete(

@@ -128,7 +128,9 @@ def quiet(value: Any) -> Any:  # noqa: ANN401 - whatever JSON has
         return [quiet(item) for item in value]
     if not isinstance(value, dict):
         return value
-    kept = {name: quiet(below) for name, below in value.items() if not _is_noise(name.removeprefix("f:"), below)}
+    kept = {
+        name: quiet(below) for name, below in value.items() if not _is_noise(name.removeprefix("f:"), below)
+    }
     return {
         name: below
         for name, below in kept.items()
@@ -150,7 +152,9 @@ def main(address: str, token: str) -> None:
     cases, recorder = yaml.safe_load(text), Recorder(address, token)
     recorder.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     recorder.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", cases["definition"])
-    while "paths" not in recorder.call("GET", "/openapi/v3") or "items" not in recorder.call("GET", PLACES["Thing"]):
+    while "paths" not in recorder.call("GET", "/openapi/v3") or "items" not in recorder.call(
+        "GET", PLACES["Thing"]
+    ):
         time.sleep(1)
     for case in cases["patches"]:
         live = cases["objects"][case["live"]]

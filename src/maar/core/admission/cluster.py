@@ -93,12 +93,12 @@ class KnownCluster:
         self._queues[name] = queue
         if name != ROOT:
             self._children.setdefault(queue.parent, {})[name] = None
-        self.reservations.forget(self._names_above(name))
+        self.reservations.forget(self._way_up(name))
 
     def _remove_queue(self, name: str) -> None:
         if name not in self._queues:
             return
-        self.reservations.forget(self._names_above(name))
+        self.reservations.forget(self._way_up(name))
         queue = self._queues.pop(name)
         if name != ROOT:
             siblings = self._children[queue.parent]
@@ -198,9 +198,10 @@ class KnownCluster:
         known = self._namespaces.get(namespace)
         return known.metadata.annotations.get(QUEUE_ANNOTATION, "") if known else ""
 
-    def _names_above(self, name: str) -> Iterator[str]:
-        """The names on the way up, a missing parent's too: what hangs on it may be asked about."""
+    def _way_up(self, name: str) -> Iterator[str]:
+        """A queue's name and those above it, a missing parent's too: what hangs on it may be asked about."""
         queue = self._queues[name]
+        yield name
         for parent in self.above(queue):
             yield parent.metadata.name
             queue = parent

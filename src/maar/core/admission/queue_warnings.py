@@ -29,7 +29,8 @@ def only_child(queue: QueueCase) -> Iterator[Problem]:
     """A weight counts among siblings only."""
     weight = queue.spec.weight
     is_new = queue.old is None or queue.old.spec.weight != weight
-    alone = not [one for one in queue.known.children(queue.new.parent) if one != queue.name]
+    siblings = queue.known.children(queue.new.parent)
+    alone = len(siblings) - (queue.name in siblings) == 0
     if weight != 1 and is_new and alone and queue.name != ROOT:
         sentence = (
             f"is {weight}, and {queue.new.parent} has no other child: it has no effect among siblings yet"

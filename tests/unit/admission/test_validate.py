@@ -1,0 +1,112 @@
+"""`maar validate`: what a pipeline reads, and the exit codes it acts on."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from maar.cli.validate import validate
+
+HERE = Path(__file__).parent / "manifests"
+GOLDEN = Path(__file__).parents[2] / "golden"
+QUEUE = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: q},"
+
+app = typer.Typer()
+app.command()(validate)
+
+
+def run(*arguments: str, stdin: str = "", folder: Path = HERE) -> Result:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return CliRunner().invoke(app, arguments, input=stdin)
+
+
+def test_what_would_be_refused_is_listed_and_the_exit_code_is_1() -> None:
+    result = run("-f", "pipeline")
+    assert result.exit_code == 1
+    assert result.stdout == (GOLDEN / "validate-pipeline.txt").read_text(encoding="utf-8")
+    assert result.stderr == "note: ConfigMap (1): not read\n"
+
+
+def test_what_is_there_already_counts() -> None:
+    result = run("-f", "pipeline", "--against", "there")
+    assert result.exit_code == 1
+    assert result.stdout == (GOLDEN / "validate-against.txt").read_text(encoding="utf-8")
+    assert "there/cluster.yaml, document 4: Queue broken: spec.weight: expected `int`" in result.stderr
+
+
+def test_programs_read_json() -> None:
+    result = run("-f", "pipeline", "-o", "json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout) == json.loads(
+        (GOLDEN / "validate-pipeline.json").read_text(encoding="utf-8")
+    )
+
+
+def test_what_would_be_accepted_leaves_with_0() -> None:
+    result = run("-f", "-", stdin=f"{QUEUE} spec: {{weight: 2}}}}")
+    assert (result.exit_code, result.stdout) == (0, "1 object: 0 refused, 0 warnings\n")
+
+
+def test_the_options_of_admission_are_options_here() -> None:
+    status = "{allocatable: {cpu: 1}, conditions: [{type: Ready, status: 'True'}]}"
+    node = f"{{apiVersion: v1, kind: Node, metadata: {{name: n}}, status: {status}}}"
+    files = f"{node}\n---\n{QUEUE} spec: {{guarantee: {{resource: {{cpu: 9}}}}}}}}"
+    assert "[queue-guarantee-total]" in run("-f", "-", stdin=files).stdout
+    result = run("-f", "-", "--guarantee-over-total", "warn", stdin=files)
+    assert result.exit_code == 0
+    assert "warning: [queue-guarantee-too-large]" in result.stdout
+
+
+def test_a_tree_is_as_deep_as_it_may_be() -> None:
+    queues = "\n---\n".join(
+        f"{{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {{name: q{number}}}, "
+        f"spec: {{parent: {f'q{number - 1}' if number else 'root'}, capability: {{cpu: 1}}}}}}"
+        for number in range(6)
+    )
+    assert "[queue-depth]" in run("-f", "-", stdin=queues).stdout
+    assert run("-f", "-", "--max-queue-depth", "6", stdin=queues).exit_code == 0
+    assert run("-f", "-", "--max-queue-depth", "6", "--child-capability", "max", stdin=queues).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("stdin", "sentence"),
+    [
+        ("kind: [", "error: standard input: not YAML"),
+        ("- 1", "error: standard input, document 1: not an object of Kubernetes: it has no kind"),
+        ("{apiVersion: v1, kind: Pod}", "error: standard input, document 1: Pod: metadata.name is missing"),
+        (
+            "{apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {cpu: 2c}}}",
+            "error: standard input, document 1: Node n: status.allocatable.cpu: '2c' is not a quantity",
+        ),
+    ],
+)
+def test_what_cannot_be_read_leaves_with_2(stdin: str, sentence: str) -> None:
+    result = run("-f", "-", stdin=stdin)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_folder_that_is_not_there_leaves_with_2() -> None:
+    for arguments in (("-f", "nowhere"), ("-f", "pipeline", "--against", "nowhere")):
+        result = run(*arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "nowhere: there is no such file or folder" in result.stderr
+
+
+def test_a_queue_that_comes_too_early_is_tried_again(tmp_path: Path) -> None:
+    def tree(team: int, child: int) -> str:
+        return "\n---\n".join(
+            f"{{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {{name: {name}}}, "
+            f"spec: {{parent: {parent}, guarantee: {{resource: {{cpu: {cpu}}}}}}}}}"
+            for name, parent, cpu in (("team", "root", team), ("child", "team", child))
+        )
+
+    (tmp_path / "there.yaml").write_text(tree(8, 8), encoding="utf-8")
+    (tmp_path / "lower.yaml").write_text(tree(4, 4), encoding="utf-8")
+    (tmp_path / "higher.yaml").write_text(tree(9, 9), encoding="utf-8")
+    for change in ("lower", "higher"):
+        assert run("-f", f"{change}.yaml", "--against", "there.yaml", folder=tmp_path).exit_code == 0
