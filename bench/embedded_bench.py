@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from support.control_plane import ControlPlane, find_binaries
 
+SERVER = Path(__file__).parents[1] / "tests" / "support" / "embedded_server.py"
 PODS = 3_000
 CONNECTIONS = 32
 ROUNDS = 3
@@ -118,7 +119,7 @@ async def timed(session: aiohttp.ClientSession, requests: Iterator[tuple[str, by
 def embedded() -> Iterator[Path]:
     """The embedded server in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(Path(__file__).with_name("embedded_server.py")), folder]
+        command = [sys.executable, str(SERVER), folder, "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603  our own script
             cast(IO[bytes], process.stdout).readline()
             yield Path(folder) / "kubeconfig"

@@ -1,9 +1,11 @@
 """The servers that the contract holds for: a real kube-apiserver, and the one that Maar has inside."""
 
 import secrets
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +52,11 @@ def real(folder: Path) -> Iterator[Server]:
 
 @contextmanager
 def embedded(folder: Path) -> Iterator[Server]:
-    """`maar up`: the server that Maar has inside."""
-    with MaarUp(folder, "--nodes", "none") as up:
+    """The server that Maar has inside, without anybody who schedules."""
+    with MaarUp(folder, alone=True) as up:
 
         def restart() -> None:
-            up.stop()
+            up.stop(signal.SIGTERM)
             up.start()
 
         yield Server(up.kubeconfig, restart)
@@ -119,7 +121,7 @@ async def crds(api: ApiServer) -> None:
         definition: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
         name = definition["metadata"]["name"]
         assert isinstance(await create(api, DEFINITIONS, name, definition), Done | Conflict)
-        await until_async(f"{name} is served", lambda name=name: _is_established(api, name))
+        await until_async(f"{name} is served", partial(_is_established, api, name))
 
 
 async def _is_there(api: ApiServer, place: Place, key: str) -> bool:

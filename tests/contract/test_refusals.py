@@ -13,7 +13,8 @@ from maar.kube.errors import ApiError
 from maar.kube.outcome import Gone, Refused
 from maar.kube.paths import PODS
 from maar.kube.write import create, get, patch
-from support.manifests import CONFIG_MAPS, Json, config_map, make, pod
+from support.kubeconfigs import changed, with_token
+from support.manifests import CONFIG_MAPS, config_map, make, pod
 
 pytestmark = pytest.mark.anyio
 
@@ -127,10 +128,7 @@ async def test_a_body_that_is_too_long(api: ApiServer, namespace: str) -> None:
 
 
 async def test_a_token_that_nobody_gave(kubeconfig: Path, tmp_path: Path) -> None:
-    document: Json = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
-    document["users"][0]["user"]["token"] = "made-up"  # noqa: S105  # it is not one
-    other = tmp_path / "kubeconfig"
-    other.write_text(json.dumps(document), encoding="utf-8")
+    other = changed(kubeconfig, tmp_path / "kubeconfig", with_token("made-up"))
     async with ApiServer(await load(other)) as api:
         error = await refusal(api, "GET", PODS.all())
         assert (error.code, error.reason) == (401, "Unauthorized")

@@ -109,30 +109,34 @@ async def test_what_the_server_asks_us_to_wait_is_waited(
 
 
 async def test_patience_ends(kubeconfig: Path, tmp_path: Path) -> None:
-    async with proxy(kubeconfig, tmp_path) as (passing, through):
-        async with ApiServer(await load(through), patience_s=0) as impatient:
-            for fault in (BUSY, FAILING, STARTING, Drop()):
-                passing.plan(fault)
-                outcome = await nominate(impatient, "any/pod", "n")
-                assert isinstance(outcome, Unanswered), fault
-            passing.plan(Say(HTTPStatus.TOO_MANY_REQUESTS, "later", {"Retry-After": "100"}))
-            with pytest.raises(ApiError, match="later") as busy:
-                await impatient.request("GET", PODS.all())
-            assert busy.value.retry_after_s == 100
-            assert passing.count("PATCH") == 4
-            assert passing.is_spent
+    async with (
+        proxy(kubeconfig, tmp_path) as (passing, through),
+        ApiServer(await load(through), patience_s=0) as impatient,
+    ):
+        for fault in (BUSY, FAILING, STARTING, Drop()):
+            passing.plan(fault)
+            outcome = await nominate(impatient, "any/pod", "n")
+            assert isinstance(outcome, Unanswered), fault
+        passing.plan(Say(HTTPStatus.TOO_MANY_REQUESTS, "later", {"Retry-After": "100"}))
+        with pytest.raises(ApiError, match="later") as busy:
+            await impatient.request("GET", PODS.all())
+        assert busy.value.retry_after_s == 100
+        assert passing.count("PATCH") == 4
+        assert passing.is_spent
 
 
 async def test_no_answer_in_time_is_no_answer(kubeconfig: Path, tmp_path: Path) -> None:
-    async with proxy(kubeconfig, tmp_path) as (passing, through):
-        async with ApiServer(await load(through), patience_s=0) as impatient:
-            passing.plan(Hang(), Hang())
-            with pytest.raises(UnansweredError, match="check that it runs") as silence:
-                await impatient.request("PATCH", PODS.one("any/pod"), None, b"{}", timeout_s=0.2)
-            assert silence.value.may_be_done
-            with pytest.raises(UnansweredError) as silence:
-                async with impatient.stream(PODS.all(), {"watch": "true"}, 0.2):
-                    pytest.fail("nothing answers")
+    async with (
+        proxy(kubeconfig, tmp_path) as (passing, through),
+        ApiServer(await load(through), patience_s=0) as impatient,
+    ):
+        passing.plan(Hang(), Hang())
+        with pytest.raises(UnansweredError, match="check that it runs") as silence:
+            await impatient.request("PATCH", PODS.one("any/pod"), None, b"{}", timeout_s=0.2)
+        assert silence.value.may_be_done
+        with pytest.raises(UnansweredError) as silence:
+            async with impatient.stream(PODS.all(), {"watch": "true"}, 0.2):
+                pytest.fail("nothing answers")
 
 
 async def test_where_nobody_listens_nothing_was_sent(kubeconfig: Path, tmp_path: Path) -> None:
@@ -152,43 +156,47 @@ async def test_a_former_leader_reads_but_does_not_write(
     leads, key = True, f"{namespace}/p"
     node = await make_node(api)
     await make(api, PODS, namespace, pod("p"))
-    async with proxy(kubeconfig, tmp_path) as (passing, through):
-        async with ApiServer(await load(through), may_write=lambda: leads) as fenced:
-            assert isinstance(await nominate(fenced, key, node), Done)
-            passing.plan(*[STARTING] * 1_000, method="POST")
-            binding = asyncio.create_task(bind(fenced, key, node))
-            await until("it has tried", lambda: passing.count("POST") > 1)
-            leads = False
-            outcome = await binding
-            assert isinstance(outcome, Refused)
-            assert outcome.reason == FENCED
-            tried = passing.count("POST")
-            for one in (
-                await bind(fenced, key, node),
-                await evict(fenced, key, "team/train"),
-                await patch(fenced, PODS, key, {}),
-                await delete(fenced, PODS, key),
-                await create(fenced, PODS, key, pod("p")),
-            ):
-                assert isinstance(one, Refused)
-                assert one.reason == FENCED
-            assert passing.count("POST") == tried
-            assert passing.count("DELETE") == 0
-            assert passing.count("PATCH") == 1
-            assert isinstance(await get(fenced, PODS, key), Done)
+    async with (
+        proxy(kubeconfig, tmp_path) as (passing, through),
+        ApiServer(await load(through), may_write=lambda: leads) as fenced,
+    ):
+        assert isinstance(await nominate(fenced, key, node), Done)
+        passing.plan(*[STARTING] * 1_000, method="POST")
+        binding = asyncio.create_task(bind(fenced, key, node))
+        await until("it has tried", lambda: passing.count("POST") > 1)
+        leads = False
+        outcome = await binding
+        assert isinstance(outcome, Refused)
+        assert outcome.reason == FENCED
+        tried = passing.count("POST")
+        for one in (
+            await bind(fenced, key, node),
+            await evict(fenced, key, "team/train"),
+            await patch(fenced, PODS, key, {}),
+            await delete(fenced, PODS, key),
+            await create(fenced, PODS, key, pod("p")),
+        ):
+            assert isinstance(one, Refused)
+            assert one.reason == FENCED
+        assert passing.count("POST") == tried
+        assert passing.count("DELETE") == 0
+        assert passing.count("PATCH") == 1
+        assert isinstance(await get(fenced, PODS, key), Done)
 
 
 async def test_connections_are_bounded_and_streams_have_their_own(
     kubeconfig: Path, tmp_path: Path, namespace: str
 ) -> None:
-    async with proxy(kubeconfig, tmp_path) as (passing, through):
-        async with ApiServer(await load(through), connections=2) as narrow:
-            passing.plan(Hang(), Hang(), part="/pods")
-            stuck = [asyncio.create_task(narrow.request("GET", PODS.all(namespace))) for _ in range(2)]
-            await until("both connections are taken", lambda: passing.count("GET", "/pods") == 2)
-            waiting = asyncio.create_task(get(narrow, CONFIG_MAPS, f"{namespace}/c"))
-            async with narrow.stream(PODS.all(namespace), {"watch": "true", "timeoutSeconds": "5"}, 20):
-                assert passing.count("GET", "/configmaps") == 0
-            for one in stuck:
-                one.cancel()
-            assert isinstance(await waiting, Gone)
+    async with (
+        proxy(kubeconfig, tmp_path) as (passing, through),
+        ApiServer(await load(through), connections=2) as narrow,
+    ):
+        passing.plan(Hang(), Hang(), part="/pods")
+        stuck = [asyncio.create_task(narrow.request("GET", PODS.all(namespace))) for _ in range(2)]
+        await until("both connections are taken", lambda: passing.count("GET", "/pods") == 2)
+        waiting = asyncio.create_task(get(narrow, CONFIG_MAPS, f"{namespace}/c"))
+        async with narrow.stream(PODS.all(namespace), {"watch": "true", "timeoutSeconds": "5"}, 20):
+            assert passing.count("GET", "/configmaps") == 0
+        for one in stuck:
+            one.cancel()
+        assert isinstance(await waiting, Gone)

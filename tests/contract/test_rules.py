@@ -104,78 +104,79 @@ async def test_a_pod_comes_back_with_what_maar_reads(api: ApiServer, namespace: 
 
 
 @pytest.mark.usefixtures("crds")
-class TestOurKinds:
-    """Queues, pod groups and jobs, as the definitions in deploy/crds have them served."""
+async def test_a_queue_gets_its_defaults_and_counts_changes_of_its_spec(api: ApiServer) -> None:
+    name = unique("queue")
+    made = await make(api, QUEUES, "", queue(name, {"guarantee": {"resource": {"cpu": "2"}}}))
+    assert made["metadata"]["generation"] == 1
+    assert made["spec"]["weight"] == 1
+    changed = body(await patch(api, QUEUES, name, {"spec": {"weight": 4}}))
+    assert (changed["metadata"]["generation"], changed["spec"]["weight"]) == (2, 4)
+    status = {"state": "Open", "deserved": {"cpu": "2"}, "share": "0.50"}
+    written = body(await patch_status(api, QUEUES, name, status))
+    assert written["metadata"]["generation"] == 2, "a status is no new generation"
+    assert written["status"] == status
+    kept = body(await patch(api, QUEUES, name, {"status": {"share": "inf"}, "spec": {"weight": 5}}))
+    assert (kept["status"], kept["spec"]["weight"]) == (status, 5)
+    assert isinstance(await delete(api, QUEUES, name), Done)
 
-    async def test_a_queue_gets_its_defaults_and_counts_changes_of_its_spec(self, api: ApiServer) -> None:
-        name = unique("queue")
-        made = await make(api, QUEUES, "", queue(name, {"guarantee": {"resource": {"cpu": "2"}}}))
-        assert made["metadata"]["generation"] == 1
-        assert made["spec"]["weight"] == 1
-        changed = body(await patch(api, QUEUES, name, {"spec": {"weight": 4}}))
-        assert (changed["metadata"]["generation"], changed["spec"]["weight"]) == (2, 4)
-        status = {"state": "Open", "deserved": {"cpu": "2"}, "share": "0.50"}
-        written = body(await patch_status(api, QUEUES, name, status))
-        assert written["metadata"]["generation"] == 2, "a status is no new generation"
-        assert written["status"] == status
-        kept = body(await patch(api, QUEUES, name, {"status": {"share": "inf"}, "spec": {"weight": 5}}))
-        assert (kept["status"], kept["spec"]["weight"]) == (status, 5)
-        assert isinstance(await delete(api, QUEUES, name), Done)
 
-    async def test_an_invalid_queue_is_refused_with_the_field(self, api: ApiServer) -> None:
-        name = unique("queue")
-        for spec, field in (
-            ({"weight": 0}, "spec.weight"),
-            ({"weight": "heavy"}, "spec.weight"),
-            ({"capability": {"cpu": "2c"}}, "spec.capability.cpu"),
-            ({"dequeueStrategy": "random"}, "spec.dequeueStrategy"),
-        ):
-            outcome = await create(api, QUEUES, name, queue(name, spec))
-            assert isinstance(outcome, Refused), spec
-            assert (outcome.code, outcome.reason) == (422, "Invalid"), spec
-            assert any(cause.field.startswith(field.rpartition(".")[0]) for cause in outcome.causes), outcome
+@pytest.mark.usefixtures("crds")
+async def test_an_invalid_queue_is_refused_with_the_field(api: ApiServer) -> None:
+    name = unique("queue")
+    for spec, field in (
+        ({"weight": 0}, "spec.weight"),
+        ({"weight": "heavy"}, "spec.weight"),
+        ({"capability": {"cpu": "2c"}}, "spec.capability.cpu"),
+        ({"dequeueStrategy": "random"}, "spec.dequeueStrategy"),
+    ):
+        outcome = await create(api, QUEUES, name, queue(name, spec))
+        assert isinstance(outcome, Refused), spec
+        assert (outcome.code, outcome.reason) == (422, "Invalid"), spec
+        assert any(cause.field.startswith(field.rpartition(".")[0]) for cause in outcome.causes), outcome
 
-    async def test_a_pod_group_has_conditions_and_a_phase(self, api: ApiServer, namespace: str) -> None:
-        document: Json = {
-            "apiVersion": GROUPS.api_version,
-            "kind": "PodGroup",
-            "metadata": {"name": "g"},
-            "spec": {"minMember": 2, "minResources": {"cpu": "1500m"}},
-        }
-        await make(api, GROUPS, namespace, document)
-        condition = {
-            "type": "Unschedulable",
-            "status": "True",
-            "reason": "NotEnoughResources",
-            "transitionID": "7",
-        }
-        status = {"phase": "Inqueue", "conditions": [condition], "running": 1}
-        outcome = await patch_status(api, GROUPS, f"{namespace}/g", status)
-        assert isinstance(outcome, Done)
-        read = from_json(PodGroup, outcome.body)
-        assert (read.spec.queue, read.status.phase, read.status.running) == ("default", "Inqueue", 1)
-        assert [one.transition_id for one in read.status.conditions] == ["7"]
-        assert isinstance(await create(api, GROUPS, f"{namespace}/g", document), Conflict)
 
-    async def test_a_job_keeps_its_templates_as_they_were_written(
-        self, api: ApiServer, namespace: str
-    ) -> None:
-        template: dict[str, Any] = {
-            "metadata": {"labels": {"app": "train"}},
-            "spec": {
-                "restartPolicy": "Never",
-                "containers": [{"name": "main", "image": "train:7", "args": ["--lr", "0.1"]}],
-            },
-        }
-        task = {"name": "worker", "replicas": 2, "template": template}
-        document: Json = {
-            "apiVersion": JOBS.api_version,
-            "kind": "Job",
-            "metadata": {"name": "j"},
-            "spec": {"minAvailable": 2, "tasks": [task]},
-        }
-        made = await make(api, JOBS, namespace, document)
-        assert made["spec"]["tasks"][0]["template"] == template
+@pytest.mark.usefixtures("crds")
+async def test_a_pod_group_has_conditions_and_a_phase(api: ApiServer, namespace: str) -> None:
+    document: Json = {
+        "apiVersion": GROUPS.api_version,
+        "kind": "PodGroup",
+        "metadata": {"name": "g"},
+        "spec": {"minMember": 2, "minResources": {"cpu": "1500m"}},
+    }
+    await make(api, GROUPS, namespace, document)
+    condition = {
+        "type": "Unschedulable",
+        "status": "True",
+        "reason": "NotEnoughResources",
+        "transitionID": "7",
+    }
+    status = {"phase": "Inqueue", "conditions": [condition], "running": 1}
+    outcome = await patch_status(api, GROUPS, f"{namespace}/g", status)
+    assert isinstance(outcome, Done)
+    read = from_json(PodGroup, outcome.body)
+    assert (read.spec.queue, read.status.phase, read.status.running) == ("default", "Inqueue", 1)
+    assert [one.transition_id for one in read.status.conditions] == ["7"]
+    assert isinstance(await create(api, GROUPS, f"{namespace}/g", document), Conflict)
+
+
+@pytest.mark.usefixtures("crds")
+async def test_a_job_keeps_its_templates_as_they_were_written(api: ApiServer, namespace: str) -> None:
+    template: dict[str, Any] = {
+        "metadata": {"labels": {"app": "train"}},
+        "spec": {
+            "restartPolicy": "Never",
+            "containers": [{"name": "main", "image": "train:7", "args": ["--lr", "0.1"]}],
+        },
+    }
+    task = {"name": "worker", "replicas": 2, "template": template}
+    document: Json = {
+        "apiVersion": JOBS.api_version,
+        "kind": "Job",
+        "metadata": {"name": "j"},
+        "spec": {"minAvailable": 2, "tasks": [task]},
+    }
+    made = await make(api, JOBS, namespace, document)
+    assert made["spec"]["tasks"][0]["template"] == template
 
 
 def queue(name: str, spec: Json) -> Json:

@@ -85,17 +85,49 @@ THINGS: Final = st.builds(
     SPECS,
     LABELS,
 )
+FIELDS: Final = st.sampled_from([*THING.properties, *SPEC.properties, *PART.properties, "managedFields"])
+DIRECTIVES: Final = st.sampled_from(
+    [
+        "$patch",
+        "$retainKeys",
+        "$setElementOrder/parts",
+        "$setElementOrder/tags",
+        "$deleteFromPrimitiveList/tags",
+    ]
+)
+ELEMENTS: Final = st.sampled_from([".", "f:spec", "k:{}", 'k:{"name":"a"}', "v:1", "i:x"])
+KEYS: Final = st.text(max_size=3) | FIELDS | DIRECTIVES | ELEMENTS
+WORDS: Final = st.sampled_from(["delete", "replace", "merge", "name", "x"])
 JSON: Final = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | NAMES, inner, max_size=3)
-    ),
-    max_leaves=12,
+    | st.text(max_size=5)
+    | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=15,
 )
-OBJECTS: Final = st.dictionaries(
-    st.text(max_size=3) | st.sampled_from(["spec", "metadata"]), JSON, max_size=4
+OBJECTS: Final = st.dictionaries(KEYS, JSON, max_size=4)
+WILD_SPECS: Final = st.dictionaries(KEYS, st.lists(OBJECTS | JSON, max_size=3) | JSON, max_size=4)
+WILD_THINGS: Final = st.builds(
+    lambda spec, owners: {
+        "apiVersion": "example.io/v1",
+        "kind": "Thing",
+        "metadata": {
+            "name": "x",
+            "managedFields": [
+                {
+                    "manager": "ann",
+                    "operation": "Apply",
+                    "apiVersion": "example.io/v1",
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:spec": owners},
+                }
+            ],
+        },
+        "spec": spec,
+    },
+    WILD_SPECS,
+    OBJECTS,
 )

@@ -1,7 +1,7 @@
 """The laws of patches, and of server-side apply."""
 
 from copy import deepcopy
-from typing import Any, Final
+from typing import Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +17,7 @@ from maar.embedded.patch.merge_patch import merge_patch
 from maar.embedded.patch.owners import UNOWNED, applier, owners_of, updater
 from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.schema.types import Schema
-from properties.patch_things import JSON, NAMES, OBJECTS, THING, THINGS, Json
+from properties.patch_things import JSON, OBJECTS, THING, THINGS, WILD_SPECS, WILD_THINGS, Json
 
 VERSION: Final = "example.io/v1"
 MANAGERS: Final = st.sampled_from(["ann", "bob", "cy"])
@@ -218,22 +218,20 @@ def test_a_set_of_fields_is_read_as_it_is_written(thing: Json) -> None:
     assert read(written(fields)) == fields
 
 
-@settings(max_examples=300)
-@given(OBJECTS | THINGS, JSON | OBJECTS | THINGS, OPERATIONS | JSON, NAMES)
-def test_whatever_comes_is_carried_out_or_refused(
-    live: Json,
-    patch: Any,
-    operations: object,
-    manager: str,  # noqa: ANN401 - whatever JSON has
-) -> None:
+@settings(max_examples=500)
+@given(OBJECTS | THINGS | WILD_THINGS, JSON | OBJECTS | THINGS | WILD_SPECS, OPERATIONS | JSON)
+def test_whatever_comes_is_carried_out_or_refused(live: Json, patch: object, operations: object) -> None:
     given_before = deepcopy((live, patch, operations))
-    configuration = patch if isinstance(patch, dict) else {"metadata": patch}
+    configuration = {"spec": patch}
     for attempt in (
         lambda: merge_patch(live, patch),
         lambda: json_patch(live, operations),
         lambda: strategic_patch(live, patch, THING),
-        lambda: apply(live, configuration, manager, 1, force=False),
-        lambda: track(live, configuration, manager, 1),
+        lambda: strategic_patch(live, {"spec": patch}, THING),
+        lambda: apply(live, configuration, "ann", 1, force=False),
+        lambda: apply(live, live, "bob", 1),
+        lambda: track(live, configuration, "ann", 1),
+        lambda: track(configuration, live, "ann", 1),
     ):
         try:
             assert isinstance(attempt(), dict)

@@ -1,7 +1,6 @@
 """A real HTTP proxy in front of an API server that misbehaves on request, as networks do."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -9,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 import aiohttp
-import yaml
 from aiohttp import web
+
+from support.kubeconfigs import changed, server_of, with_server
 
 LOOPBACK: Final = "127.0.0.1"
 PASSED_ON: Final = ("Authorization", "Content-Type", "Accept", "Accept-Encoding")
@@ -151,12 +151,10 @@ async def _copy(source: aiohttp.StreamReader, answer: web.StreamResponse, most: 
 @asynccontextmanager
 async def proxy(kubeconfig: Path, folder: Path) -> AsyncIterator[tuple[Proxy, Path]]:
     """Run a proxy in front of the server of a kubeconfig; give it, and a kubeconfig that leads to it."""
-    document = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
-    cluster = document["clusters"][0]["cluster"]
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, ssl=False), auto_decompress=False
     ) as upstream:
-        passing = Proxy(cluster["server"], upstream)
+        passing = Proxy(server_of(kubeconfig), upstream)
         runner = web.ServerRunner(
             web.Server(passing.handle, handler_cancellation=True, access_log=None), shutdown_timeout=0.1
         )
@@ -164,11 +162,8 @@ async def proxy(kubeconfig: Path, folder: Path) -> AsyncIterator[tuple[Proxy, Pa
         try:
             site = web.TCPSite(runner, LOOPBACK, 0)
             await site.start()
-            port = runner.addresses[0][1]
-            document["clusters"][0]["cluster"] = {"server": f"http://{LOOPBACK}:{port}"}
-            through = folder / "kubeconfig-through-proxy"
-            through.write_text(json.dumps(document), encoding="utf-8")
-            yield passing, through
+            address = f"http://{LOOPBACK}:{runner.addresses[0][1]}"
+            yield passing, changed(kubeconfig, folder / "kubeconfig-through-proxy", with_server(address))
         finally:
             await runner.cleanup()
             await asyncio.sleep(0)  # sockets are closed on the loop's next turn

@@ -1,6 +1,7 @@
 """`maar up` as a user runs it: the real program in a process of its own."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,13 +14,16 @@ from support.programs import find_binaries
 
 _WITHIN_S: Final = 60.0
 _MAAR: Final = Path(sys.executable).with_name("maar")
+_SERVER: Final = Path(__file__).with_name("embedded_server.py")
+_ADDRESS: Final = re.compile(r"https://\S+:\d+")
 
 
 class MaarUp:
     """A cluster of Maar's own; it can be stopped, killed and started again at the same address."""
 
-    def __init__(self, folder: Path, *flags: str) -> None:
-        self.folder, self._flags = folder, flags
+    def __init__(self, folder: Path, *flags: str, alone: bool = False) -> None:
+        """With `alone` only the API server and its keepers run: nobody schedules."""
+        self.folder, self._flags, self._alone = folder, flags, alone
         self.kubeconfig = folder / "data" / "kubeconfig"
         self.log = folder / "maar.log"
         self._port = "0"
@@ -36,17 +40,20 @@ class MaarUp:
 
     def start(self) -> None:
         """Start it, and wait until it says that it is up."""
-        command = [str(_MAAR), "up", "--data", str(self.folder / "data"), "--port", self._port, *self._flags]
+        data = str(self.folder / "data")
+        command = [str(_MAAR), "up", "--data", data, "--port", self._port, *self._flags]
+        if self._alone:
+            command = [sys.executable, str(_SERVER), data, self._port]
         said = self.folder / "said.txt"
         with self.log.open("ab") as log, said.open("wb") as out:
             self._process = subprocess.Popen(command, stdout=out, stderr=log)
         deadline = time.monotonic() + _WITHIN_S
-        while "maar is up at " not in (text := said.read_text()):
+        while not (found := _ADDRESS.search(text := said.read_text())):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"maar up did not come up:\n{text}\n{self.log.read_text()}")
             time.sleep(0.05)
         self.said = text
-        self.url = text.split("maar is up at ", 1)[1].split()[0]
+        self.url = found[0]
         self._port = self.url.rsplit(":", 1)[1]
 
     def stop(self, by: signal.Signals = signal.SIGINT) -> int:

@@ -17,7 +17,9 @@ async def until_async(what: str, holds: Callable[[], Awaitable[bool]]) -> None:
     """Wait until it holds, where finding out takes a request."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            while not await holds():
+            while True:
+                if await holds():
+                    return
                 await asyncio.sleep(PAUSE_S)
     except TimeoutError:
         raise AssertionError(f"waited {PATIENCE_S:.0f} s in vain until {what}") from None

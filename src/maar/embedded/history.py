@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Final
 
 from maar.embedded.failures import ApiError
-from maar.embedded.store import Change, Store
+from maar.embedded.store import Change, Key, Store
 
 _REMEMBERED: Final = 10_000  # changes of one resource
 _BACKLOG: Final = 20_000  # changes that a slow watcher may be behind
@@ -59,17 +59,24 @@ class History:
         self._is_closed = False
         store.listen(self._hear)
 
+    def undone(self, resource: str, revision: int) -> dict[Key, bytes | None]:
+        """What objects that have changed since a revision were then, None where they were not there."""
+        self._check_known(resource, revision)
+        then: dict[Key, bytes | None] = {}
+        for change in reversed(self._changes.get(resource, ())):
+            if change.revision <= revision:
+                break
+            then[change.key] = change.before
+        return then
+
     @contextmanager
     def watch(
         self, resource: str, since: int, wanted: Callable[[Change], bool] = lambda _: True
     ) -> Iterator[Subscription]:
         """Subscribe to what happened after a revision; 410 Gone where that is no longer known."""
-        past = self._changes.get(resource, deque())
-        known_since = past[0].revision - 1 if len(past) == _REMEMBERED else self._start
-        if since < known_since:
-            raise ApiError(HTTPStatus.GONE, "Expired", f"too old resource version: {since} ({known_since})")
+        self._check_known(resource, since)
         subscription = Subscription(wanted, since)
-        for change in past:
+        for change in self._changes.get(resource, ()):
             subscription.hear(change)
         audience = self._subscriptions.setdefault(resource, set())
         audience.add(subscription)
@@ -79,6 +86,12 @@ class History:
             yield subscription
         finally:
             audience.discard(subscription)
+
+    def _check_known(self, resource: str, revision: int) -> None:
+        past = self._changes.get(resource)
+        known = past[0].revision - 1 if past is not None and len(past) == _REMEMBERED else self._start
+        if revision < known:
+            raise ApiError(HTTPStatus.GONE, "Expired", f"too old resource version: {revision} ({known})")
 
     def close(self) -> None:
         """End every watch, those to come included."""

@@ -2,19 +2,20 @@
 
 import base64
 import binascii
+import heapq
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Final, NamedTuple, cast
 
 import msgspec
 
-from maar.embedded.cluster import Cluster
+from maar.embedded.cluster import Cluster, Served
 from maar.embedded.failures import ApiError, Json, bad_request
 from maar.embedded.http import Request
 from maar.embedded.routes import Target
 from maar.embedded.selectors import Selects, by_fields, by_labels, everything
-from maar.embedded.store import Change
+from maar.embedded.store import Change, Key
 from maar.embedded.tables import Include, Tables
 
 _BOOKMARK_EVERY: Final = 30.0  # seconds
@@ -51,17 +52,18 @@ class Reader:
         """A list, or a page of one; pages tell the revision of the first, from which a watch can go on."""
         resource, limit = target.served.resource, request.number("limit") or 0
         revision, after = _begin(request.query.get("continue", ""), self._store.revision)
-        found = self._page(target, _selects(target, request), after, limit)
+        found = self._page(target, _selects(target, request), after, limit, revision)
         metadata: Json = {"resourceVersion": str(revision)}
         if found.after is not None:
             metadata["continue"] = _token(revision, found.after)
-            if not _selective(request):
+            if not _selective(request) and revision == self._store.revision:
                 rest = self._store.count(resource.qualified, target.namespace or None, found.after)
                 metadata["remainingItemCount"] = rest
         if request.accepts(_TABLE):
             return self._tables(target).table(map(_decoded, found.bodies), metadata, _include(request))
         head = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": metadata}
-        return b"".join((msgspec.json.encode(head)[:-1], b',"items":[', b",".join(found.bodies), b"]}"))
+        bodies = found.bodies if resource.custom else _without_kind(found.bodies, target.served)
+        return b"".join((msgspec.json.encode(head)[:-1], b',"items":[', b",".join(bodies), b"]}"))
 
     def matching(self, target: Target, request: Request) -> Sequence[Json]:
         """All objects that a request selects."""
@@ -124,20 +126,55 @@ class Reader:
         except ApiError as error:
             yield msgspec.json.encode({"type": "ERROR", "object": error.status()}) + b"\n"
 
-    def _page(self, target: Target, selects: Selects, after: tuple[str, str], limit: int) -> Found:
-        plural, namespace = target.served.resource.qualified, target.namespace or None
+    def _page(
+        self,
+        target: Target,
+        selects: Selects,
+        after: tuple[str, str],
+        limit: int,
+        revision: int | None = None,
+    ) -> Found:
         bodies: list[bytes] = []
+        for namespace, name, body in self._rows(target, after, limit, revision):
+            if limit and len(bodies) == limit:
+                return Found(bodies, after)
+            if selects is everything or selects(_decoded(body)):
+                bodies.append(body)
+            after = (namespace, name)
+        return Found(bodies, None)
+
+    def _rows(
+        self, target: Target, after: tuple[str, str], limit: int, revision: int | None
+    ) -> Iterator[tuple[str, str, bytes]]:
+        """Objects in order, as they were at a revision; the pages of one list are all of the same."""
+        plural, namespace = target.served.resource.qualified, target.namespace or None
+        if revision is None or revision == self._store.revision:
+            yield from self._stored(plural, namespace, after, limit + 1 if limit else 0)
+            return
+        then = self._cluster.history.undone(plural, revision)
+        changed = sorted(
+            (key.namespace, key.name, body)
+            for key, body in then.items()
+            if body is not None and key[1:] > after and namespace in (None, key.namespace)
+        )
+        same = (
+            row
+            for row in self._stored(plural, namespace, after, 0)
+            if Key(plural, row[0], row[1]) not in then
+        )
+        yield from heapq.merge(same, changed)
+
+    def _stored(
+        self, plural: str, namespace: str | None, after: tuple[str, str], first: int
+    ) -> Iterator[tuple[str, str, bytes]]:
+        """Objects as they are now, a few at a time; `first` is how many will probably do."""
         while True:
-            at_once = limit - len(bodies) + 1 if limit and selects is everything else _SCANNED_AT_ONCE
+            at_once = min(first, _SCANNED_AT_ONCE) or _SCANNED_AT_ONCE
             rows = self._store.page(plural, namespace, after, at_once)
-            for row in rows:
-                if limit and len(bodies) == limit:
-                    return Found(bodies, after)
-                if selects is everything or selects(_decoded(row[2])):
-                    bodies.append(row[2])
-                after = (row[0], row[1])
+            yield from rows
             if len(rows) < at_once:
-                return Found(bodies, None)
+                return
+            after = rows[-1][:2]
 
     def _tables(self, target: Target) -> Tables:
         return Tables(target.served.resource, self._cluster.clock)
@@ -186,6 +223,13 @@ class _Lines:
                 "metadata": metadata,
             }
         return msgspec.json.encode({"type": "BOOKMARK", "object": value}) + b"\n"
+
+
+def _without_kind(bodies: list[bytes], served: Served) -> Iterator[bytes]:
+    """In a list of a built-in kind only the list says what its items are."""
+    start = served.identity
+    for body in bodies:
+        yield b"{" + body[len(start) :] if body.startswith(start) else body
 
 
 def _selective(request: Request) -> bool:

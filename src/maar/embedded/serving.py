@@ -11,7 +11,7 @@ from maar.embedded.history import History
 from maar.embedded.server import Server
 
 _CONNECTIONS: Final = 2_000
-_FINISH_WITHIN: Final = 5  # seconds that running requests get at the end
+_FINISH_WITHIN: Final = 2  # seconds that running requests get at the end
 
 
 class PortTakenError(RuntimeError):
@@ -56,14 +56,16 @@ async def serve(
         )
     )
 
-    async def end() -> None:
-        await stop.wait()
+    serving, told = asyncio.create_task(running.serve(sockets=[place])), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((serving, told), return_when=asyncio.FIRST_COMPLETED)
         history.close()
         running.should_exit = True
-
-    ending = asyncio.create_task(end())
-    try:
-        await running.serve(sockets=[place])
+        # A client that does not answer our goodbye is not waited for.
+        await asyncio.wait((serving,), timeout=_FINISH_WITHIN + 1)
     finally:
-        stop.set()
-        await ending
+        for task in (serving, told):
+            task.cancel()
+        await asyncio.wait((serving, told))
+    if not serving.cancelled():
+        serving.result()

@@ -39,15 +39,17 @@ PATCHES: Final = {
     "apply": "application/apply-patch+yaml",
 }
 # What the server adds on its own, and what no case is about.
-NOISE: Final = frozenset(
-    "resourceVersion creationTimestamp generation namespace dnsPolicy restartPolicy schedulerName"
-    " terminationGracePeriodSeconds enableServiceLinks preemptionPolicy priority imagePullPolicy"
-    " terminationMessagePath terminationMessagePolicy defaultMode clusterIP clusterIPs ipFamilies"
-    " ipFamilyPolicy internalTrafficPolicy sessionAffinity dequeueStrategy phase qosClass observedGeneration"
-    " currentHealthy desiredHealthy disruptionsAllowed expectedPods".split()
-)
+ADDED: Final = """
+    clusterIP clusterIPs creationTimestamp currentHealthy defaultMode dequeueStrategy desiredHealthy
+    disruptionsAllowed dnsPolicy enableServiceLinks expectedPods generation imagePullPolicy
+    internalTrafficPolicy ipFamilies ipFamilyPolicy namespace observedGeneration phase preemptionPolicy
+    priority qosClass resourceVersion restartPolicy schedulerName sessionAffinity
+    terminationGracePeriodSeconds terminationMessagePath terminationMessagePolicy
+"""
+NOISE: Final = frozenset(ADDED.split())
 NOISE_IF_EMPTY: Final = frozenset(
-    "resources f:resources securityContext f:securityContext loadBalancer status metadata f:metadata".split()
+    {"f:metadata", "f:resources", "f:securityContext"}
+    | {"loadBalancer", "metadata", "resources", "securityContext", "status"}
 )
 UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 DEFAULT_TOLERATION: Final = "node.kubernetes.io/"
@@ -152,14 +154,12 @@ def main(address: str, token: str) -> None:
     cases, recorder = yaml.safe_load(text), Recorder(address, token)
     recorder.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     recorder.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", cases["definition"])
-    while "paths" not in recorder.call("GET", "/openapi/v3") or "items" not in recorder.call(
-        "GET", PLACES["Thing"]
-    ):
-        time.sleep(1)
+    while "items" not in recorder.call("GET", PLACES["Thing"]):
+        time.sleep(1)  # until the new kind is served
     for case in cases["patches"]:
         live = cases["objects"][case["live"]]
         question = {name: case[name] for name in ("title", "live", *PATCHES) if name in case}
-        before, answer = recorder.answers(live["kind"], [{"create": live}, question])
+        _, answer = recorder.answers(live["kind"], [{"create": live}, question])
         forget_owners(answer.get("gives", {}))
         case.clear()
         case.update(question | answer)

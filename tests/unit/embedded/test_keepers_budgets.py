@@ -1,11 +1,16 @@
 """Disruption budgets: how many pods there should be, how many are healthy, how many may go."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from maar.core.model.metadata import LabelSelector
 from maar.embedded.calls import Call, Deletion
+from maar.embedded.keepers.tally import Pod, Tally, pod_of
 from maar.embedded.kinds.budgets import PLURAL
 from maar.embedded.kinds.pods import evict
 from support.embedded import Document, Town, opened
@@ -206,3 +211,33 @@ def test_a_deleted_budget_is_forgotten(town: Town) -> None:
     pods(town, 1, ready=1)
     town.settle()
     assert town.names(PLURAL) == []
+
+
+@st.composite
+def states(draw: st.DrawFn) -> Pod | None:
+    """A pod in some state, or none."""
+    if draw(st.integers(0, 4)) == 0:
+        return None
+    meta: Document = {"labels": {"app": draw(st.sampled_from(["web", "another"]))}}
+    if draw(st.booleans()):
+        meta["deletionTimestamp"] = "2027-01-15T08:00:00Z"
+    if owner := draw(st.sampled_from(["", "a", "b"])):
+        meta["ownerReferences"] = [{"uid": owner, "controller": True}]
+    ready = [{"type": "Ready", "status": draw(st.sampled_from(["True", "False"]))}]
+    status = {"phase": draw(st.sampled_from(["Running", "Succeeded"])), "conditions": ready}
+    return pod_of(json.dumps({"metadata": meta, "status": status}).encode())
+
+
+@given(changes=st.lists(st.tuples(st.sampled_from("abcd"), states()), max_size=30))
+def test_a_tally_kept_change_by_change_is_that_of_a_recount(changes: list[tuple[str, Pod | None]]) -> None:
+    kept, anew = (Tally(LabelSelector(match_labels=WEB)) for _ in range(2))
+    for name, pod in changes:
+        kept.take(name, pod)
+    for name, pod in dict(changes).items():
+        anew.take(name, pod)
+    assert (kept.pods, kept.healthy) == (anew.pods, anew.healthy)
+    assert (dict(kept.of_controller), dict(kept.unfinished)) == (
+        dict(anew.of_controller),
+        dict(anew.unfinished),
+    )
+    assert kept.healthy == sum(pod.is_ready and not pod.is_going for pod in kept.pods.values())

@@ -69,6 +69,12 @@ def test_one_can_ask_who_one_is() -> None:
             422,
             "cannot be specified in combination with resourceAttributes",
         ),
+        (
+            "LocalSubjectAccessReview",
+            {"user": "bob", "nonResourceAttributes": {"path": "/"}},
+            422,
+            'Invalid value: {"path":"/"}: disallowed on this kind of request',
+        ),
         ("SubjectAccessReview", {"resourceAttributes": PODS}, 422, "at least one of user or group"),
         ("SelfSubjectRulesReview", {}, 400, "no namespace on request"),
     ],

@@ -3,92 +3,15 @@
 import asyncio
 import base64
 import os
-import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from maar.embedded.calls import Deletion
-from maar.embedded.cluster import Cluster
-from maar.embedded.nodes.local import LocalNode
-from maar.embedded.nodes.machine import this_machine
-from maar.embedded.nodes.pod_logs import PodLogs
-from maar.embedded.nodes.registration import register
-from support.node_cluster import Fields, embedded, place, seen
-
-HERE = "here"
-PATIENCE = 20.0  # seconds: the machine may be busy
-
-
-@asynccontextmanager
-async def local(folder: Path) -> AsyncIterator[Cluster]:
-    """A cluster whose only node is this machine."""
-    with embedded(folder) as cluster:
-        register(cluster, [this_machine(HERE)])
-        kubelet = asyncio.create_task(LocalNode(cluster, folder, HERE).run())
-        try:
-            yield cluster
-        finally:
-            kubelet.cancel()
-            with suppress(asyncio.CancelledError):
-                await kubelet
-
-
-def shell(name: str, script: str, container: Fields | None = None, **spec: object) -> Fields:
-    """A pod that runs a shell script."""
-    one = {"name": "main", "image": "none", "command": ["sh", "-c", script], **(container or {})}
-    return {"metadata": {"name": name}, "spec": {"restartPolicy": "Never", "containers": [one], **spec}}
-
-
-async def until(cluster: Cluster, name: str, holds: Callable[[Fields], bool]) -> Fields:
-    """Wait for the status of a pod."""
-    with cluster.history.watch("pods", cluster.store.revision) as news:
-        async with asyncio.timeout(PATIENCE):
-            while not holds(status := seen(cluster, name)):
-                await news.next(PATIENCE)
-    return status
-
-
-async def finished(cluster: Cluster, name: str) -> Fields:
-    return await until(cluster, name, lambda status: status["phase"] in ("Succeeded", "Failed"))
-
-
-async def running(cluster: Cluster, name: str) -> Fields:
-    return await until(cluster, name, lambda status: status["phase"] == "Running")
-
-
-async def gone(cluster: Cluster, name: str) -> None:
-    with cluster.history.watch("pods", cluster.store.revision) as news:
-        async with asyncio.timeout(PATIENCE):
-            while cluster.read("pods", "default", name) is not None:
-                await news.next(PATIENCE)
-
-
-async def log(cluster: Cluster, folder: Path, name: str, **query: str) -> str:
-    """What `kubectl logs` shows."""
-    chunks = await PodLogs(cluster, folder).read("default", name, query)
-    return b"".join([chunk async for chunk in chunks]).decode()
-
-
-def exit_of(status: Fields) -> Fields:
-    state: Fields = status["containerStatuses"][0]["state"]["terminated"]
-    return state
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-async def dead(pid: int) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while alive(pid):
-            await asyncio.sleep(0.01)  # nobody tells of the end of a process that is not ours
+from support.local_node import HERE, exit_of, finished, local, log, shell, status_with
+from support.node_cluster import Fields, place, seen
+from support.until import until
 
 
 def story(tell: Callable[[Path], Awaitable[None]], folder: Path) -> None:
@@ -181,7 +104,7 @@ def test_what_is_missing_is_waited_for(tmp_path: Path) -> None:
         async with local(folder) as cluster:
             source = {"name": "X", "valueFrom": {"configMapKeyRef": {"name": "late", "key": "x"}}}
             place(cluster, shell("a", "echo $X", {"env": [source]}), HERE)
-            status = await until(cluster, "a", lambda one: "CreateContainerConfigError" in str(one))
+            status = await status_with(cluster, "a", lambda one: "CreateContainerConfigError" in str(one))
             assert (
                 status["containerStatuses"][0]["state"]["waiting"]["message"] == 'configmap "late" not found'
             )
@@ -224,9 +147,7 @@ def test_init_containers_come_first_and_in_order_and_share_volumes(tmp_path: Pat
             told = [one["message"] for one in cluster.all("events") if one["reason"] == "VolumesOffered"]
             assert "/data is in $MAAR_VOLUME_MY_DATA" in str(told)
             cluster.delete("pods", "default", "a")
-            async with asyncio.timeout(PATIENCE):
-                while list(folder.glob("*/*_a_*")):
-                    await asyncio.sleep(0.01)  # files are removed by a thread
+            await until("its files are gone", lambda: not any(folder.glob("*/*_a_*")))
 
     story(tell, tmp_path)
 
@@ -240,78 +161,6 @@ def test_a_failing_init_container_fails_the_pod_and_nothing_else_runs(tmp_path: 
             assert status["phase"] == "Failed"
             assert "waiting" in status["containerStatuses"][0]["state"]
             assert not (folder / "ran").exists()
-
-    story(tell, tmp_path)
-
-
-@pytest.mark.parametrize("policy", ["OnFailure", "Always"])
-def test_a_container_that_fails_is_started_again_by_policy(tmp_path: Path, policy: str) -> None:
-    script = 'echo try; [ -e "$PWD/once" ] && exec sleep 60; touch once; exit 4'
-
-    async def tell(folder: Path) -> None:
-        async with local(folder) as cluster:
-            place(cluster, shell("a", script, restartPolicy=policy), HERE)
-            status = await until(
-                cluster,
-                "a",
-                lambda one: "running" in str(one) and one["containerStatuses"][0]["restartCount"] == 1,
-            )
-            assert status["phase"] == "Running"
-            assert status["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 4
-            assert await log(cluster, folder, "a", previous="true") == "try\n"
-
-    story(tell, tmp_path)
-
-
-def test_a_deleted_pod_gets_its_grace_and_no_more(tmp_path: Path) -> None:
-    deaf = "trap '' TERM; echo $$; while :; do sleep 0.1; done"
-    polite = "trap 'echo bye; exit 0' TERM; echo $$; while :; do sleep 0.1; done"
-
-    async def pid_of(cluster: Cluster, folder: Path, name: str) -> int:
-        await running(cluster, name)
-        async with asyncio.timeout(PATIENCE):
-            while not (said := await log(cluster, folder, name)):
-                await asyncio.sleep(0.01)  # a shell takes a moment to say something
-        return int(said)
-
-    async def tell(folder: Path) -> None:
-        async with local(folder) as cluster:
-            place(cluster, shell("polite", polite, terminationGracePeriodSeconds=60), HERE)
-            place(cluster, shell("deaf", deaf, terminationGracePeriodSeconds=1), HERE)
-            place(cluster, shell("forced", deaf, terminationGracePeriodSeconds=600), HERE)
-            pids = [await pid_of(cluster, folder, name) for name in ("polite", "deaf", "forced")]
-            for name in ("polite", "deaf"):
-                cluster.delete("pods", "default", name)
-            await gone(cluster, "polite")
-            await gone(cluster, "deaf")
-            cluster.delete("pods", "default", "forced")
-            assert alive(pids[2])
-            cluster.delete("pods", "default", "forced", Deletion(grace=0))
-            for pid in pids:
-                await dead(pid)
-
-    story(tell, tmp_path)
-
-
-def test_nothing_that_a_container_started_outlives_it(tmp_path: Path) -> None:
-    script = "(setsid sh -c 'echo $$; trap \"\" TERM HUP; while :; do sleep 1; done' &); sleep 0.3"
-
-    async def tell(folder: Path) -> None:
-        async with local(folder) as cluster:
-            place(cluster, shell("a", script), HERE)
-            assert (await finished(cluster, "a"))["phase"] == "Succeeded"
-            await dead(int(await log(cluster, folder, "a")))
-
-    story(tell, tmp_path)
-
-
-def test_a_pod_ends_when_its_deadline_is_over(tmp_path: Path) -> None:
-    async def tell(folder: Path) -> None:
-        async with local(folder) as cluster:
-            place(cluster, shell("a", "exec sleep 60", activeDeadlineSeconds=1), HERE)
-            status = await finished(cluster, "a")
-            assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
-            assert exit_of(status)["exitCode"] == 128 + signal.SIGTERM
 
     story(tell, tmp_path)
 

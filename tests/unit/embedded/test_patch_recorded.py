@@ -31,6 +31,15 @@ REWORDED: Final = {  # where Kubernetes speaks of types and addresses of its pro
     "got &{map[]}": "got {}",
     "got &{yes}": 'got "yes"',
 }
+# A port's protocol is one of its keys, and TCP if it is not given; the schema has to say so.
+PORT: Final = builtin("v1", "Service").properties["spec"].properties["ports"].items
+NEED_A_DEFAULT: Final = frozenset(
+    {
+        "ports have two keys, one with a default, step 1",
+        "ports have two keys, one with a default, step 3",
+        "the same port twice is refused, step 2",
+    }
+)
 
 
 @cache
@@ -113,7 +122,7 @@ def _comparable(value: object, api_version: str) -> object:
         return [_comparable(item, api_version) for item in value]
     if not isinstance(value, dict):
         return value
-    unwanted = (None,) if "." in api_version else (None, {}, [])
+    unwanted: tuple[object, ...] = (None,) if "." in api_version else (None, {}, [])
     bare = {name: _comparable(below, api_version) for name, below in value.items()}
     return {
         name: below
@@ -130,6 +139,14 @@ def test_a_patch_gives_what_kubernetes_gave(case: Json) -> None:
     assert (live, case) == untouched
 
 
+NO_DEFAULT: Final = pytest.mark.xfail(reason="the schema of ports has no default protocol", strict=True)
+
+
+def fits(name: str) -> bool:
+    assert PORT is not None
+    return name not in NEED_A_DEFAULT or PORT.properties["protocol"].default == "TCP"
+
+
 def steps(*, of_nulls: bool = False) -> Iterator[Any]:
     """All steps; or those at which Kubernetes trips over a null that it has made itself."""
     for case in CASES["histories"]:
@@ -137,7 +154,8 @@ def steps(*, of_nulls: bool = False) -> Iterator[Any]:
         for number, step in enumerate(case["steps"], start=1):
             trips = 'Invalid value: "null"' in step.get("refused", {}).get("message", "")
             if trips == of_nulls:
-                yield pytest.param(number, before, step, id=f"{case['title']}, step {number}")
+                name = f"{case['title']}, step {number}"
+                yield pytest.param(number, before, step, id=name, marks=() if fits(name) else NO_DEFAULT)
             before = changed(before, step.get("gives", {}))
 
 

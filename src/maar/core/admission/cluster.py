@@ -16,7 +16,7 @@ from maar.core.model.queue import DEFAULT, ROOT, Queue
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"  # which every namespace has
 
-_DONE: Final = ("Completed", "Terminated", "Failed")  # an aborted job may be resumed
+_DONE: Final = ("Aborted", "Completed", "Terminated", "Failed")
 
 
 class KnownJob(NamedTuple):

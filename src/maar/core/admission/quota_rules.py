@@ -39,11 +39,11 @@ def is_ours(case: Case) -> bool:
 def _is_the_clusters(case: Case) -> bool:
     request = case.request
     if request.subresource == "status":
-        return request.user in _COUNTERS
+        return request.user in (*_COUNTERS, *case.options.cluster_users)
     is_letting_go = request.operation == DELETE or (
         request.operation == UPDATE and at(case.old, "spec") == at(case.new, "spec")
     )
-    return is_letting_go and request.user in _REMOVERS
+    return is_letting_go and request.user in (*_REMOVERS, *case.options.cluster_users)
 
 
 def read_quota(case: Case) -> Case:

@@ -105,7 +105,9 @@ class Rounds:
                     yield _seen(Change(0, Key(plural, namespace, name), "ADDED", body, None))
 
     def _tell(self, seen: Seen | None) -> Iterator[float]:
-        for keeper in self._keepers if seen is not None else ():
+        if seen is None:
+            return
+        for keeper in self._keepers:
             try:
                 for visit in keeper.hear(seen):
                     self._plan(keeper, visit)

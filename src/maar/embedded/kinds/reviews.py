@@ -1,7 +1,9 @@
-"""Access reviews: who am I, and what may I do?"""
+"""Access reviews: who a caller is, and what it may do."""
 
 from collections.abc import Collection, Mapping
 from typing import Final
+
+import msgspec
 
 from maar.embedded.calls import Caller, metadata, text
 from maar.embedded.failures import Cause, Json, bad_request, invalid
@@ -40,19 +42,25 @@ def _status(resource: Resource, spec: Json, caller: Caller) -> Json:
         groups = words(spec, "groups")
         if not groups and not text(spec, "user"):
             raise _invalid(resource, "spec.user", '"": at least one of user or group must be specified')
-    if "resourceAttributes" not in spec and "nonResourceAttributes" not in spec:
+    _check_question(resource, spec)
+    return {"allowed": _ALL_POWERFUL in groups}
+
+
+def _check_question(resource: Resource, spec: Json) -> None:
+    if "nonResourceAttributes" in spec:
+        asked = msgspec.json.encode(spec["nonResourceAttributes"]).decode()
+        if "resourceAttributes" in spec:
+            problem = "cannot be specified in combination with resourceAttributes"
+            raise _invalid(resource, "spec.nonResourceAttributes", f"{asked}: {problem}")
+        if resource.kind == "LocalSubjectAccessReview":
+            problem = "disallowed on this kind of request"
+            raise _invalid(resource, "spec.nonResourceAttributes", f"{asked}: {problem}")
+    elif "resourceAttributes" not in spec:
         raise _invalid(
             resource,
             "spec.resourceAttributes",
             "null: exactly one of nonResourceAttributes or resourceAttributes must be specified",
         )
-    if "resourceAttributes" in spec and "nonResourceAttributes" in spec:
-        raise _invalid(
-            resource,
-            "spec.nonResourceAttributes",
-            "cannot be specified in combination with resourceAttributes",
-        )
-    return {"allowed": _ALL_POWERFUL in groups}
 
 
 def _invalid(resource: Resource, field: str, problem: str) -> Exception:

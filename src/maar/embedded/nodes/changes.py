@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 
 from maar.embedded.store import Change, Key, Store
 
@@ -35,10 +36,9 @@ class Changes:
         if self._unseen:
             return
         self._news.clear()
-        try:
-            await asyncio.wait_for(self._news.wait(), seconds)
-        except TimeoutError:
-            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):  # `wait_for` forgets, in Python 3.11, that it was cancelled
+                await self._news.wait()
 
     def _hear(self, change: Change) -> None:
         if change.revision in self._own:

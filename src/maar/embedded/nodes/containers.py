@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Final, cast
 
 from maar.core.model.resources import CPU, MEMORY, Resources
-from maar.embedded.calls import section, text
+from maar.embedded.calls import text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
+from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.environment import environment, expanded
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
 from maar.embedded.nodes.machine import Processors
@@ -44,8 +45,8 @@ class Ground:
 
     def forget(self, folder_name: str) -> None:
         """Remove what a pod has left behind."""
-        for part in ("logs", "pods"):
-            shutil.rmtree(self.folder / part / folder_name, ignore_errors=True)
+        for kind in ("logs", "pods"):
+            shutil.rmtree(self.folder / kind / folder_name, ignore_errors=True)
 
 
 class Container:
@@ -54,13 +55,13 @@ class Container:
     def __init__(self, spec: LocalContainer, status: Json, now: str) -> None:
         self.spec = spec
         self.restarts = cast(int, status.get("restartCount", 0))
-        self.state: Json = section(status, "state") or waiting("ContainerCreating")
-        self.last: Json = section(status, "lastState")
+        self.state: Json = part(status, "state") or waiting("ContainerCreating")
+        self.last: Json = part(status, "lastState")
         self.process: Process | None = None
         self.begun = asyncio.Event()  # set once it was started, or could not be
         self.ran = 0.0  # seconds
         if "running" in self.state:
-            since = text(section(self.state, "running"), "startedAt")
+            since = text(part(self.state, "running"), "startedAt")
             self.state = terminated(
                 KILLED, since, now, "ServerStopped", "the process ended with the server that ran it"
             )
@@ -75,7 +76,7 @@ class Container:
         """How its last run ended; None while it runs and before it has."""
         if "running" in self.state:
             return None
-        last = section(self.state, "terminated") or section(self.last, "terminated")
+        last = part(self.state, "terminated") or part(self.last, "terminated")
         return cast(int, last["exitCode"]) if last else None
 
     def status(self, pod: LocalPod) -> Json:
@@ -84,7 +85,7 @@ class Container:
 
     def end(self, ending: Ending, now: str) -> None:
         """Take note that its process has ended."""
-        since = text(section(self.state, "running"), "startedAt") or now
+        since = text(part(self.state, "running"), "startedAt") or now
         self.state = terminated(ending.exit_code, since, now, ending.reason, ending.message)
 
     def order(self, ground: Ground, pod: LocalPod, folders: Mapping[str, str]) -> Order:

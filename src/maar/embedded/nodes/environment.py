@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from maar.embedded.calls import section
 from maar.embedded.cluster import Cluster
+from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod, Source, Variables
 
 LOOPBACK: Final = "127.0.0.1"  # processes of this machine have its addresses; this one they always have
 
 _PASSED_ON: Final = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
-_REFERENCE: Final = re.compile(r"\$(\$|\(([^()]*)\))")
+_REFERENCE: Final = re.compile(r"\$(\$|\(([^)]*)\))")
 _MAPPED: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 
 
@@ -61,9 +61,9 @@ def keys_of(cluster: Cluster, kind: str, namespace: str, name: str, *, optional:
             return {}
         raise MissingError(f'{kind} "{name}" not found')
     coded, plain = ("data", "") if kind == "secret" else ("binaryData", "data")
-    keys = {key: base64.b64decode(str(value)) for key, value in section(found, coded).items()}
+    keys = {key: base64.b64decode(str(value)) for key, value in part(found, coded).items()}
     if plain:
-        keys |= {key: str(value).encode() for key, value in section(found, plain).items()}
+        keys |= {key: str(value).encode() for key, value in part(found, plain).items()}
     return keys
 
 

@@ -11,9 +11,9 @@ import msgspec
 
 from maar.core.model.kinds import BadObjectError, from_json
 from maar.core.model.node import Node
-from maar.embedded.calls import section
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
+from maar.embedded.kinds.parts import part
 from maar.embedded.nodes import volumes
 from maar.embedded.nodes.changes import Changes
 from maar.embedded.nodes.containers import Ground
@@ -71,8 +71,8 @@ class LocalNode:
         for pod in sorted(pods, key=lambda one: one.status.start_time is None):
             self._folders[pod_key(pod)] = pod.folder_name
             self._changes.add(pod_key(pod))
-        for part in ("logs", "pods"):
-            for folder in (self._ground.folder / part).glob("*"):
+        for kind in ("logs", "pods"):
+            for folder in (self._ground.folder / kind).glob("*"):
                 if folder.name not in self._folders.values():
                     self._ground.forget(folder.name)
 
@@ -109,7 +109,7 @@ class LocalNode:
             self._refuse(pod, "CannotRunLocally", problem)
         else:
             self._room.take(pod.metadata.uid, pod.request)
-            run = PodRun(self._ground, pod, section(value, "status"))
+            run = PodRun(self._ground, pod, part(value, "status"))
             self._runs[key] = pod.metadata.uid, run
             self._folders[key] = pod.folder_name
             self._spawn(self._live(key, pod, run))

@@ -4,8 +4,9 @@ import zlib
 from importlib.metadata import version
 from typing import Final, Literal, NamedTuple, cast
 
-from maar.embedded.calls import metadata, section, text
+from maar.embedded.calls import metadata, text
 from maar.embedded.failures import Json
+from maar.embedded.kinds.parts import part
 
 NODE_LABEL: Final = "maar.sh/node"
 MOST_PODS: Final = "110"
@@ -36,18 +37,18 @@ VIRTUAL: Final = Machine()
 def completed(node: Json, kind: NodeKind, machine: Machine = VIRTUAL) -> Json:
     """A Node manifest with what is missing for it to be ready; what it says itself stands."""
     name = text(metadata(node), "name")
-    meta, status = dict(metadata(node)), dict(section(node, "status"))
+    meta, status = dict(metadata(node)), dict(part(node, "status"))
     meta["labels"] = {
         "kubernetes.io/arch": machine.architecture,
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": machine.system,
         f"node-role.kubernetes.io/{kind}": "",
-        **section(meta, "labels"),
+        **part(meta, "labels"),
         NODE_LABEL: kind,
     }
-    capacity = section(status, "capacity") or section(status, "allocatable")
+    capacity = part(status, "capacity") or part(status, "allocatable")
     status["capacity"] = {"pods": MOST_PODS, **capacity}
-    status["allocatable"] = {**cast(Json, status["capacity"]), **section(status, "allocatable")}
+    status["allocatable"] = {**cast(Json, status["capacity"]), **part(status, "allocatable")}
     conditions = [*cast(list[Json], status.get("conditions") or [])]
     if not any(one.get("type") == "Ready" for one in conditions):
         ready = ("Ready", "True", "KubeletReady", f"this {kind} node takes pods")
@@ -62,13 +63,13 @@ def completed(node: Json, kind: NodeKind, machine: Machine = VIRTUAL) -> Json:
             {"type": "Hostname", "address": name},
         ],
     )
-    status["nodeInfo"] = {**_node_information(kind, machine), **section(status, "nodeInfo")}
+    status["nodeInfo"] = {**_node_information(kind, machine), **part(status, "nodeInfo")}
     return {"apiVersion": "v1", "kind": "Node", **node, "metadata": meta, "status": status}
 
 
 def stamped(node: Json, now: str) -> Json:
     """A Node whose conditions say when they began to hold, where they did not say so."""
-    status = dict(section(node, "status"))
+    status = dict(part(node, "status"))
     times = {"lastHeartbeatTime": now, "lastTransitionTime": now}
     status["conditions"] = [{**times, **one} for one in cast(list[Json], status.get("conditions") or [])]
     return {**node, "status": status}

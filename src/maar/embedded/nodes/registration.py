@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Final, cast
 
-from maar.embedded.calls import metadata, section, text
+from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
+from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.node import stamped
 
 DECLARED: Final = "maar.sh/declared-labels"  # on nodes that the command line made, and may take away
@@ -22,28 +23,28 @@ def register(cluster: Cluster, nodes: Sequence[Json]) -> None:
         for node in nodes:
             _put(cluster, there.get(text(metadata(node), "name")), _declared(node, cluster.now()))
         for name, node in there.items():
-            if name not in wanted and DECLARED in section(metadata(node), "annotations"):
+            if name not in wanted and DECLARED in part(metadata(node), "annotations"):
                 cluster.delete(_NODES, "", name)
 
 
 def _declared(node: Json, now: str) -> Json:
     meta = dict(metadata(node))
-    labels = ",".join(sorted(section(meta, "labels")))
-    meta["annotations"] = {**section(meta, "annotations"), DECLARED: labels}
+    labels = ",".join(sorted(part(meta, "labels")))
+    meta["annotations"] = {**part(meta, "annotations"), DECLARED: labels}
     return stamped({**node, "metadata": meta}, now)
 
 
 def _put(cluster: Cluster, old: Json | None, node: Json) -> None:
-    name, meta, status = text(metadata(node), "name"), metadata(node), section(node, "status")
+    name, meta, status = text(metadata(node), "name"), metadata(node), part(node, "status")
     if old is None:
         cluster.create(_NODES, "", node)
         return
-    before, was = metadata(old), section(old, "status")
-    withdrawn = text(section(before, "annotations"), DECLARED).split(",")
-    kept = {key: value for key, value in section(before, "labels").items() if key not in withdrawn}
+    before, was = metadata(old), part(old, "status")
+    withdrawn = text(part(before, "annotations"), DECLARED).split(",")
+    kept = {key: value for key, value in part(before, "labels").items() if key not in withdrawn}
     parts: Json = {
-        "labels": {**kept, **section(meta, "labels")},
-        "annotations": {**section(before, "annotations"), **section(meta, "annotations")},
+        "labels": {**kept, **part(meta, "labels")},
+        "annotations": {**part(before, "annotations"), **part(meta, "annotations")},
     }
     if any(before[part] != parts[part] for part in parts):
         cluster.change(_NODES, "", name, lambda value: {**value, "metadata": {**metadata(value), **parts}})

@@ -5,9 +5,10 @@ import uuid
 from contextlib import suppress
 from typing import Final
 
-from maar.embedded.calls import Deletion, metadata, section
+from maar.embedded.calls import Deletion, metadata
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json
+from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.pod import FINISHED, BoundPod
 from maar.embedded.nodes.status import Standing
 from maar.embedded.store import Key
@@ -26,7 +27,7 @@ def report(cluster: Cluster, key: Key, uid: str, standing: Standing, now: str) -
     """Write where a pod stands and give the revision; None where it is gone, finished or as it was."""
 
     def edited(pod: Json) -> Json:
-        was = section(pod, "status")
+        was = part(pod, "status")
         if metadata(pod).get("uid") != uid or was.get("phase") in FINISHED:
             return pod
         return {**pod, "status": standing.status(was, now)}

@@ -79,6 +79,8 @@ def _element(key: str) -> str:
         return keyed(keys)
     if kind == "v":
         return valued(_value(text))
+    if kind == "i" and not text.isdecimal():
+        raise IllegibleError(f"fieldsV1 has a position that is no number: {key!r}")
     return key if kind in "fi" else ""
 
 
@@ -107,18 +109,16 @@ def in_reading_order(paths: Iterable[Path]) -> list[Path]:
 
 def _rank(element: str) -> tuple[int, list[tuple[str, int, float, str]]]:
     kind, _, text = element.partition(":")
-    values: object = text
-    if kind != "f":
-        values = _value(text)
-    pairs = values.items() if isinstance(values, dict) else [("", values)]
-    return KINDS.index(kind), [_comparable(name, value) for name, value in pairs]
+    value = text if kind == "f" else _value(text)
+    pairs = value.items() if isinstance(value, dict) else [("", value)]
+    return KINDS.index(kind), [_comparable(name, one) for name, one in pairs]
 
 
 def _comparable(name: str, value: object) -> tuple[str, int, float, str]:
     """Numbers before texts, and all else by how it is written."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return name, 0, float(value), ""
-    return name, 1 + (not isinstance(value, str)), 0, value if isinstance(value, str) else _text(value)
+        return name, 0, value, ""
+    return (name, 1, 0, value) if isinstance(value, str) else (name, 2, 0, _text(value))
 
 
 def _text(value: object) -> str:

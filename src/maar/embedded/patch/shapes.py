@@ -36,13 +36,9 @@ def shape(schema: Schema, value: object) -> Shape:
         return Shape.LEAF
     if schema.type != "array" and isinstance(value, dict | None):
         return Shape.LEAF if schema.atomic else Shape.MAP
-    if (
-        schema.type != "object"
-        and isinstance(value, list | None)
-        and elements(schema, value or []) is not None
-    ):
-        return Shape.LIST
-    return Shape.LEAF
+    if schema.type == "object" or not isinstance(value, list | None) or elements(schema, value or []) is None:
+        return Shape.LEAF
+    return Shape.LIST
 
 
 def below(schema: Schema, name: str) -> Schema | None:
@@ -68,7 +64,7 @@ def element(schema: Schema, item: object) -> str:
     if schema.merge is Merge.SET:
         if isinstance(item, dict | list | None):
             kind = (
-                "an explicit null" if item is None else "a list" if isinstance(item, list) else "a map type"
+                "a list" if isinstance(item, list) else "an explicit null" if item is None else "a map type"
             )
             raise UnkeyedError(f"associative list without keys has an element that's {kind}")
         return valued(item)

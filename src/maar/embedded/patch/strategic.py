@@ -6,13 +6,13 @@ from typing import Final
 from maar.embedded.failures import ApiError, Json, bad_request
 from maar.embedded.patch.element_order import PLAIN, follows, identities, identity, in_order
 from maar.embedded.patch.refusals import as_go_prints, bounded_in_depth, named_type, unexpected
+from maar.embedded.patch.shapes import ANYTHING
 from maar.embedded.schema.types import Schema
 
 DIRECTIVE: Final = "$patch"
 RETAIN: Final = "$retainKeys"
 DELETE: Final = "$deleteFromPrimitiveList"
 ORDER: Final = "$setElementOrder"
-ANYTHING: Final = Schema()
 GONE: Final = object()
 
 

@@ -68,7 +68,7 @@ def _tried(schema: Schema, value: object, old: object, path: str) -> Iterator[Ca
         try:
             if program.execute(context) is not True:
                 yield _told(rule, value, field)
-        except (ArithmeticError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
             expression = rule.message.removeprefix("failed rule: ")
             yield invalid(path, _type_name(value), f"{error} evaluating rule: {expression}")
 

@@ -36,6 +36,8 @@ _PLAIN: Final = {
     "x-kubernetes-preserve-unknown-fields": "open",
 }
 
+_TEXT: Final = Schema("string")
+
 
 @dataclass(frozen=True)
 class CustomKind:
@@ -94,7 +96,7 @@ def _root(node: _Node, resource: Resource) -> Schema:
     metadata = replace(object_meta(), description=FIELDS["metadata"])
     return replace(
         found,
-        properties={**found.properties, "metadata": metadata},
+        properties={"apiVersion": _TEXT, "kind": _TEXT, **found.properties, "metadata": metadata},
         name=f"{group}.{resource.version}.{resource.kind}",
     )
 
