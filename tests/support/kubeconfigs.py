@@ -1,4 +1,4 @@
-"""Kubeconfigs that differ a little from another."""
+"""Kubeconfigs, new ones and some that differ a little from another."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +7,21 @@ from typing import Any
 import yaml
 
 Json = dict[str, Any]
+
+
+def written(file: Path, server: str, user: Json | None = None, **cluster: object) -> Path:
+    """Write a kubeconfig with one context, named as the file is."""
+    name = file.stem
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": server, **cluster}}],
+        "users": [{"name": name, "user": user or {"token": f"token-of-{name}"}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return file
 
 
 def changed(kubeconfig: Path, into: Path, change: Callable[[Json], None]) -> Path:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import cast
 
 import msgspec
@@ -33,6 +33,7 @@ from maar.embedded.resources import Resource
 from maar.embedded.schema import defaults, semantics
 from maar.embedded.schema.cel import broken
 from maar.embedded.schema.check import defaulted, mistyped, pruned, unknown, wrong
+from maar.embedded.schema.quantities import with_canonical_quantities
 from maar.embedded.schema.types import Schema
 from maar.embedded.store import Key, Store
 
@@ -98,7 +99,7 @@ class Cluster:
 
     def now(self) -> str:
         """The time as objects write it."""
-        return datetime.fromtimestamp(self.clock(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return _written(int(self.clock()))
 
     # Writing
 
@@ -173,6 +174,8 @@ class Cluster:
         """Apply what a manager wants of an object (server-side apply); True where that made it."""
         call, served = call or Call(), self.served[plural]
         wanted = self._understood(served, wanted, call)
+        if not served.resource.custom:  # compared with what is there, which is written so
+            wanted = cast(Json, with_canonical_quantities(served.schema, wanted))
         meta = metadata(wanted)
         meta.setdefault("name", name)
         if served.resource.namespaced:
@@ -374,3 +377,8 @@ class Cluster:
         self.store.remove(key, body, encoded)
         served.behaviour.stored(self, cast(Json, msgspec.json.decode(body)), None)
         return value
+
+
+@lru_cache(maxsize=8)
+def _written(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -22,6 +22,14 @@ class Document(NamedTuple):
     content_type: bytes = _JSON
 
 
+# Where kubectl finds a kind nowhere in OpenAPI v3, it looks here before it says so; v3 has all we know.
+_BINARY_OPENAPI: Final = "application/com.github.proto-openapi.spec.v2"
+_EMPTY_OPENAPI: Final = Document(
+    b"\x0a\x032.0" + b"\x12\x0a\x0a\x04Maar\x12\x02v1" + b"\x42\x00",  # swagger, info, paths
+    b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+)
+
+
 class Documents:
     """Pages that do not change while the server runs, made when first asked for."""
 
@@ -33,6 +41,8 @@ class Documents:
     def find(self, request: Request) -> Document | None:
         """The page of a path."""
         path = request.path.rstrip("/")
+        if path == "/openapi/v2" and request.accepts(_BINARY_OPENAPI):
+            return _EMPTY_OPENAPI
         if path.startswith("/openapi/"):
             return self._openapi(path)
         if path in ("/api", "/apis") and request.accepts(discovery.AGGREGATED):

@@ -24,6 +24,7 @@ class ApiError(Exception):
 
     def status(self) -> Json:
         """The Status object."""
+        reason = {"reason": self.reason} if self.reason else {}
         details = {"details": self.details} if self.details else {}
         return {
             "kind": "Status",
@@ -31,7 +32,7 @@ class ApiError(Exception):
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
+            **reason,
             **details,
             "code": self.code,
         }

@@ -47,7 +47,8 @@ class Server:
                 request.caller = self._who(request)
                 await self._serve(request, send)
         except ApiError as error:
-            headers = [(b"retry-after", b"1")] if error.code == HTTPStatus.TOO_MANY_REQUESTS else []
+            wait = error.details.get("retryAfterSeconds")
+            headers = [(b"retry-after", str(wait).encode())] if wait else []
             await answer(send, error.status(), error.code, request.warnings, headers)
         except Exception:  # noqa: BLE001  a bug harms one request, not the server
             _LOG.exception("%s %s failed", request.method, request.path)

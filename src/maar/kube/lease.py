@@ -81,6 +81,8 @@ async def lead(
             renewing.cancel()
             await asyncio.wait([renewing])
             await claim.release()
+            if not renewing.cancelled():
+                renewing.result()
 
 
 class _Spec(Record, frozen=True):
@@ -106,7 +108,8 @@ class _Claim:
 
     def __init__(self, server: ApiServer, key: str, identity: str, timing: Timing) -> None:
         self._server, self._key, self._identity, self._timing = server, key, identity, timing
-        self._version, self._since = "", 0.0  # of the lease as we saw it last, and since when it is the same
+        self._seen, self._since = "", 0.0  # the lease's resource version, and since when it is the same
+        self._ours = ""  # the version that we wrote last
         self.term = Term()
 
     async def press(self) -> bool:
@@ -126,14 +129,17 @@ class _Claim:
 
     async def renew(self) -> None:
         """Give signs of life until the term is over."""
-        while self.term.holding():
-            await asyncio.sleep(self._timing.retry_s)
-            await self.press()
+        try:
+            while self.term.holding():
+                await asyncio.sleep(self._timing.retry_s)
+                await self.press()
+        finally:
+            self.term.end()
 
     async def release(self) -> None:
         """Give the lease back, unless somebody else has it by now."""
         self.term.end()
-        metadata = {"resourceVersion": self._version}
+        metadata = {"resourceVersion": self._ours}
         free = {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timing.retry_s):
@@ -149,11 +155,11 @@ class _Claim:
         if not isinstance(found, Done):
             return False
         lease = _LEASE.decode(found.body)
-        if lease.metadata.resource_version != self._version:
-            self._version, self._since = lease.metadata.resource_version, asked_at
+        if lease.metadata.resource_version != self._seen:
+            self._seen, self._since = lease.metadata.resource_version, asked_at
         if not self._is_ours_to_take(lease.spec, asked_at):
             return False
-        metadata = {"resourceVersion": self._version}
+        metadata = {"resourceVersion": self._seen}
         change = {"metadata": metadata, "spec": self._signed(lease.spec)}
         return self._hold(asked_at, await patch(self._server, LEASES, self._key, change))
 
@@ -169,7 +175,7 @@ class _Claim:
     def _hold(self, asked_at: float, outcome: Outcome) -> bool:
         if not isinstance(outcome, Done):
             return False
-        self._version, self._since = _LEASE.decode(outcome.body).metadata.resource_version, asked_at
+        self._ours = _LEASE.decode(outcome.body).metadata.resource_version
         self.term.extend(asked_at + self._timing.hold_s)
         return self.term.holding()
 

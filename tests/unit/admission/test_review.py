@@ -63,6 +63,18 @@ def test_more_tasks_than_are_allowed_are_refused_and_not_filled_in() -> None:
     assert [one.rule for one in verdict.refusals] == ["job-size"]
 
 
+@pytest.mark.parametrize("resource", ["queues", "podgroups", "jobs", "pods", "commands"])
+def test_what_nobody_should_have_to_look_at_is_refused_at_once(resource: str) -> None:
+    huge = [[{"name": "c"}] * 1_000] * 1_000
+    spec = {"schedulerName": "volcano", "tasks": [{"template": {"spec": {"containers": huge}}}], "more": huge}
+    refusals = review(
+        Request(operation=CREATE, resource=resource, new={"spec": spec}), KnownCluster()
+    ).refusals
+    assert [one.sentence.split(";")[0] for one in refusals] == [
+        "cannot be read: it has more than 100000 values"
+    ]
+
+
 def test_a_verdict_reads_line_by_line() -> None:
     spec = {"weight": 0, "state": "Closing"}
     verdict = review(Request(operation=CREATE, resource="queues", new={"spec": spec}), KnownCluster())

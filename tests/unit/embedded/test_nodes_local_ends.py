@@ -1,6 +1,7 @@
 """How pods on this machine end: by grace, by deadline, by policy, with their pod and with the server."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from pathlib import Path
 from support.local_node import HERE, local, said, shell
 from support.node_cluster import place
 
-STUBBORN = "trap '' TERM HUP; (setsid sh -c 'trap \\"\\" TERM HUP; echo $$$$; while :; do sleep 1; done' &) ; while :; do sleep 1; done"
+DAEMON = "trap '' TERM HUP; echo $$$$; while :; do sleep 1; done"
+STUBBORN = f"trap '' TERM HUP; (setsid sh -c \\"{DAEMON}\\" &); while :; do sleep 1; done"
 
 async def serve(folder: Path) -> None:
     async with local(folder) as cluster:
@@ -176,7 +178,7 @@ def test_a_container_whose_warden_is_killed_is_killed_with_it(tmp_path: Path) ->
         async with local(folder) as cluster:
             place(cluster, shell("a", "echo $$$$ $PPID; exec sleep 60"), HERE)
             pid, warden = map(int, (await said(cluster, folder, "a")).split())
-            subprocess.run(["kill", "-KILL", str(warden)], check=True)
+            os.kill(warden, signal.SIGKILL)
             status = await finished(cluster, "a")
             assert (status["phase"], exit_of(status)["exitCode"]) == ("Failed", 137)
             await dead(pid)

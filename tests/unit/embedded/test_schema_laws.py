@@ -1,5 +1,6 @@
-"""Whatever JSON comes, it is read or refused; and the fast looks at it see nothing that the slow ones deny."""
+"""Whatever JSON comes, it is read or refused; the fast looks at it agree with the slow ones."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from random import Random
 from typing import Any, Final
@@ -20,15 +21,19 @@ from maar.embedded.schema.go_types import problems
 from maar.embedded.schema.shape import fits
 from maar.embedded.schema.types import Schema
 
+Json = dict[str, Any]
+
 KINDS: Final[list[tuple[Resource, Schema]]] = [
     *((one, builtin(one.api_version, one.kind)) for one in BUILT_IN),
     *((one.resource, one.schema) for one in packaged()),
 ]
 TEXTS: Final = (
-    "", "a", "A_", "a b", "a.b/c", "/", "-", "1", "500m", "4Gi", "-2", "1e3", "25%", "None", "Always", "Exists", "In",
-    "Never", "2026-01-02T03:04:05Z", "2026-02-30T03:04:05.000001Z", "eA==", "10.0.0.1", "\n", "é" * 70, "root",
+    "", "a", "A_", "a b", "a.b/c", "/", "-", "1", "500m", "4Gi", "-2", "1e3", "25%", "None", "Always",
+    "Never", "Exists", "In", "2026-01-02T03:04:05Z", "2026-02-30T03:04:05.000001Z", "eA==", "10.0.0.1", "\n",
+    "root", "é" * 70,
 )  # fmt: skip
 NUMBERS: Final = (0, 1, -1, 80, 70_000, 2**31, 2**63, -(2**63) - 1)
+LIKELY: Final = ("metadata", "spec", "containers", "name", "tasks")
 JSON: Final = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=5), below, max_size=3),
@@ -36,42 +41,49 @@ JSON: Final = st.recursive(
 )
 
 
-def some(schema: Schema, dice: Random, depth: int = 0) -> Any:
+def some(schema: Schema, dice: Random, depth: int = 0) -> object:
     """A value of the right types, or nearly so: what it says is arbitrary, and now and then it is a null."""
     if dice.random() < 0.02:
         return None
-    if schema.type == "object" and schema.properties:
-        names = list(schema.properties)
-        likely = [name for name in names if name in ("metadata", "spec", "containers", "name", "tasks")]
-        chosen = {*likely, *dice.sample(names, min(len(names), dice.randrange(4)))} if depth < 9 else ()
-        return {name: some(schema.properties[name], dice, depth + 1) for name in names if name in chosen}
     if schema.type == "object":
-        below = schema.values or Schema("string")
-        return {dice.choice(TEXTS): some(below, dice, depth + 1) for _ in range(dice.randrange(3))}
+        return some_fields(schema, dice, depth + 1)
     if schema.type == "array":
         return [some(schema.items or Schema(), dice, depth + 1) for _ in range(dice.randrange(3))]
-    if schema.enum and dice.random() < 0.7:
-        return dice.choice(schema.enum)
+    choices: dict[str, Sequence[object]] = {
+        "integer": NUMBERS[:-2],
+        "number": (0.5, 1, -3.0),
+        "boolean": (True, False),
+    }
     if schema.int_or_string:
         return dice.choice((*TEXTS, *NUMBERS))
-    return {
-        "integer": lambda: dice.choice(NUMBERS[:-2]),
-        "number": lambda: dice.choice((0.5, 1, -3.0)),
-        "boolean": lambda: dice.random() < 0.5,
-    }.get(schema.type, lambda: dice.choice(TEXTS))()
+    return dice.choice((*schema.enum, *choices.get(schema.type, TEXTS)))
 
 
-def spoilt(value: Any, dice: Random, by: object) -> None:
+def some_fields(schema: Schema, dice: Random, depth: int) -> Json:
+    if not schema.properties:
+        below = schema.values or Schema("string")
+        return {dice.choice(TEXTS): some(below, dice, depth) for _ in range(dice.randrange(3))}
+    names = list(schema.properties)
+    chosen = {*LIKELY, *dice.sample(names, min(len(names), dice.randrange(4)))} if depth < 10 else set()
+    return {name: some(schema.properties[name], dice, depth) for name in names if name in chosen}
+
+
+def some_object(schema: Schema, dice: Random) -> Json:
+    return some_fields(schema, dice, 0)
+
+
+def spoilt(value: Json, dice: Random, by: object) -> None:
     """Put something else into an arbitrary place."""
-    while isinstance(value, dict | list) and value:
-        place = dice.choice(list(value)) if isinstance(value, dict) else dice.randrange(len(value))
-        if dice.random() < 0.3 or not isinstance(value[place], dict | list):
-            value[place] = by
+    at: Any = value
+    while at:
+        place = dice.choice(list(at)) if isinstance(at, dict) else dice.randrange(len(at))
+        if dice.random() < 0.3 or not isinstance(at[place], dict | list):
+            at[place] = by
             return
-        value = value[place]
+        at = at[place]
 
 
-def taken(resource: Resource, schema: Schema, value: Any) -> Any:
+def taken(resource: Resource, schema: Schema, value: Json) -> Json | None:
     """Do with an object all that the server does until it is stored or refused."""
     reading = read(schema, value)
     if reading.problem is not None:
@@ -86,9 +98,9 @@ def taken(resource: Resource, schema: Schema, value: Any) -> Any:
 
 
 @pytest.mark.parametrize(("resource", "schema"), KINDS, ids=lambda one: getattr(one, "qualified", ""))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(value=st.dictionaries(st.sampled_from(["metadata", "spec", "status", "data", "x"]), JSON))
-def test_any_json_is_read_or_refused(resource: Resource, schema: Schema, value: dict[str, Any]) -> None:
+def test_any_json_is_read_or_refused(resource: Resource, schema: Schema, value: Json) -> None:
     unknown(schema, value)
     pruned(schema, value)
     wrong(schema, value)
@@ -96,14 +108,14 @@ def test_any_json_is_read_or_refused(resource: Resource, schema: Schema, value: 
 
 
 @pytest.mark.parametrize(("resource", "schema"), KINDS, ids=lambda one: getattr(one, "qualified", ""))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32), by=JSON)
 def test_objects_that_are_nearly_right_are_read_or_refused(
     resource: Resource, schema: Schema, seed: int, by: object
 ) -> None:
     dice = Random(seed)
-    old = taken(resource, schema, some(schema, dice) or {})
-    value = some(schema, dice) or {}
+    old = taken(resource, schema, some_object(schema, dice))
+    value = some_object(schema, dice)
     spoilt(value, dice, by)
     new = taken(resource, schema, deepcopy(value))
     if old is not None and new is not None:
@@ -113,45 +125,42 @@ def test_objects_that_are_nearly_right_are_read_or_refused(
 
 
 @pytest.mark.parametrize(("resource", "schema"), KINDS, ids=lambda one: getattr(one, "qualified", ""))
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**32), by=JSON, spoil=st.booleans())
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32), by=JSON)
 def test_the_fast_looks_see_nothing_that_the_slow_ones_deny(
-    resource: Resource, schema: Schema, seed: int, by: object, spoil: bool
+    resource: Resource, schema: Schema, seed: int, by: object
 ) -> None:
     del resource
     dice = Random(seed)
-    value = some(schema, dice) or {}
-    if spoil:
+    value = some_object(schema, dice)
+    if seed % 2:
         spoilt(value, dice, by)
     if fits(schema, value):
         assert not list(problems(schema, value))
-        assert not list(check_unknown(schema, value))
+        assert not strange(schema, value)
     if keeps(schema, value):
         assert not list(check._wrong(schema, value, ""))  # noqa: SLF001 - the slow twin of the fast look
 
 
-def check_unknown(schema: Schema, value: Any, path: str = "") -> list[str]:
-    """Unknown fields, from the definition."""
+def strange(schema: Schema, value: object) -> bool:
+    """Whether there is an unknown field, from the definition."""
     if isinstance(value, list):
-        return [one for below in value if schema.items for one in check_unknown(schema.items, below, path)]
-    found = []
-    if isinstance(value, dict) and schema.type == "object":
-        for name, below in value.items():
-            field = schema.properties.get(name) or schema.values
-            if field is not None:
-                found += check_unknown(field, below, f"{path}.{name}")
-            elif not schema.open:
-                found.append(f"{path}.{name}")
-    return found
+        return any(strange(schema.items, below) for below in value if schema.items)
+    if not isinstance(value, dict) or schema.type != "object":
+        return False
+    known = {**dict.fromkeys(value, schema.values), **schema.properties}
+    return any(
+        strange(field, below) if (field := known[name]) else not schema.open for name, below in value.items()
+    )
 
 
 @pytest.mark.parametrize(("resource", "schema"), KINDS, ids=lambda one: getattr(one, "qualified", ""))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_what_has_been_read_and_filled_in_stays_as_it_is(
     resource: Resource, schema: Schema, seed: int
 ) -> None:
-    value = some(schema, Random(seed)) or {}
+    value = some_object(schema, Random(seed))
     value["colour"] = "nobody knows"
     reading = read(schema, value)
     if reading.problem is not None:
@@ -159,4 +168,5 @@ def test_what_has_been_read_and_filled_in_stays_as_it_is(
     assert "colour" in reading.unknown
     assert (unknown(schema, reading.value), mistyped(schema, reading.value)) == ([], None)
     once = taken(resource, schema, deepcopy(reading.value))
+    assert once is not None
     assert taken(resource, schema, deepcopy(once)) == once

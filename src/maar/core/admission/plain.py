@@ -38,6 +38,19 @@ def list_at(value: object, *keys: str) -> list[object]:
     return found if isinstance(found, list) else []
 
 
+def has_more_values(value: object, most: int) -> bool:
+    """Whether an object has more values than anybody should have to look at; never looks at more itself."""
+    todo, seen = [value], 0
+    while todo and seen + len(todo) <= most:
+        one = todo.pop()
+        seen += 1
+        if isinstance(one, dict):
+            todo.extend(one.values())
+        elif isinstance(one, list):
+            todo.extend(one)
+    return bool(todo)
+
+
 def value_at(value: object, path: str) -> object:
     """What stands at a path such as spec.tasks[0].name; None where a key in it is no plain word."""
     for part in _PART.findall(path[:_LONGEST_PATH]):

@@ -36,6 +36,7 @@ class LocalNode:
         self, cluster: Cluster, folder: Path, name: str, clock: Callable[[], float] = time.time
     ) -> None:
         self._cluster, self._name, self._clock = cluster, name, clock
+        self._mark = f'"nodeName":"{name}"'.encode()
         allocatable = from_json(Node, cluster.get("nodes", "", name)).status.allocatable
         self._ground = Ground(cluster, folder.absolute(), allocatable, Processors(usable_cpus()), clock)
         self._room = Room(allocatable)
@@ -50,7 +51,10 @@ class LocalNode:
         try:
             while True:
                 while (key := self._changes.take()) is not None:
-                    self._look(key)
+                    try:
+                        self._look(key)
+                    except Exception:  # noqa: BLE001  a bug that one pod shows must not stop the others
+                        _LOG.exception("local node: pod %s/%s", key.namespace, key.name)
                 await self._changes.wait(_A_WHILE)
         finally:
             for task in self._tasks:
@@ -59,14 +63,14 @@ class LocalNode:
                 await asyncio.wait(self._tasks)
 
     def _matters(self, change: Change) -> bool:
-        return change.key.resource == PODS and f'"nodeName":"{self._name}"'.encode() in change.body
+        return change.key.resource == PODS and self._mark in change.body
 
     def _recall(self) -> None:
         """Look at the pods of before, first those that have their room; forget what others left behind."""
         pods = [
             pod
             for _, _, body in self._cluster.store.page(PODS, None)
-            if (pod := _read(body)) is not None and pod.spec.node_name == self._name
+            if self._mark in body and (pod := _read(body)) is not None and pod.spec.node_name == self._name
         ]
         for pod in sorted(pods, key=lambda one: one.status.start_time is None):
             self._folders[pod_key(pod)] = pod.folder_name

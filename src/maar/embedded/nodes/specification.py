@@ -55,12 +55,19 @@ def _nodes(text_: str) -> Iterator[Json]:
         labels, amounts = _described(text_, match[2])
         for _ in range(number):
             yield {"metadata": {"labels": dict(labels)}, "status": {"capacity": dict(amounts)}}
-    elif Path(text_).is_file():
+    elif _is_file(text_):
         yield from read_nodes(Path(text_))
     else:
         raise BadNodesError(
             f"--nodes {text_!r}: neither nodes of a size, nor a file that exists, nor none: write {_EXAMPLE}"
         )
+
+
+def _is_file(text_: str) -> bool:
+    try:
+        return Path(text_).is_file()
+    except OSError:  # too long for a path, or in a folder that is closed to us
+        return False
 
 
 def _described(whole: str, items: str) -> tuple[dict[str, str], dict[str, str]]:

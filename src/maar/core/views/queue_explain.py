@@ -1,0 +1,136 @@
+"""Why a queue deserves what it does: the budgets above it, its siblings, the water level and what binds."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+
+from maar.core.fairshare import FairShares, Share
+from maar.core.fairshare.share_out import UNLIMITED
+from maar.core.model.metadata import Record
+from maar.core.model.plan import Constraint
+from maar.core.model.queue import ROOT
+from maar.core.model.resources import PODS, Resources
+
+
+class Sibling(Record, frozen=True):
+    """What one of the children of a queue brings to the sharing of one resource, and what it gets."""
+
+    name: str
+    weight: int
+    guarantee: int  # in force
+    request: int
+    capability: int | None
+    ceiling: int
+    deserved: int
+    binding: Constraint
+
+
+class Step(Record, frozen=True):
+    """How one budget was shared out among siblings, one of whom leads to the queue in question."""
+
+    resource: str
+    parent: str
+    budget: int
+    siblings: tuple[Sibling, ...]
+    chosen: Sibling
+    is_leaf: bool
+    level: Fraction | None  # whole units for each of weight; None where everybody gets all they can
+
+    @property
+    def others(self) -> tuple[Sibling, ...]:
+        """All siblings but the chosen one."""
+        return tuple(one for one in self.siblings if one.name != self.chosen.name)
+
+
+class Explanation(Record, frozen=True):
+    """Why a queue deserves what it does: for each resource the steps from below the root down to it."""
+
+    queue: str
+    path: tuple[str, ...]  # from below the root down
+    deserved: Resources
+    used: Resources
+    share: float
+    is_reduced: bool
+    total: Resources
+    steps: dict[str, tuple[Step, ...]]
+
+
+def explain_queue(shares: FairShares, name: str) -> Explanation:
+    """Explain the kernel's answer for a queue that takes part."""
+    queue, path = shares[name], tuple(reversed(shares.tree.path(name)[:-1]))
+    resources = _worth_explaining(shares, path)
+    levels = [[shares[child] for child in shares.tree.children(shares[each].parent)] for each in path]
+    return Explanation(
+        queue=name,
+        path=path,
+        deserved=_only(queue.deserved, resources),
+        used=_only(queue.used, resources),
+        share=queue.share,
+        is_reduced=queue.reduced,
+        total=_only(shares[ROOT].deserved, resources),
+        steps={
+            resource: tuple(
+                _step(shares, each, siblings, resource) for each, siblings in zip(path, levels, strict=True)
+            )
+            for resource in resources
+        },
+    )
+
+
+def _worth_explaining(shares: FairShares, path: tuple[str, ...]) -> tuple[str, ...]:
+    """The resources that somebody wants or uses; pods only where they run short, or nothing else is wanted."""
+    root, queues = shares[ROOT], [shares[name] for name in path]
+    wanted = [name for name in shares.resources if root.request[name] or root.used[name]]
+    is_short = any(one.binding[PODS] != "request" for one in queues if PODS in one.binding)
+    return tuple(name for name in wanted if name != PODS or is_short) or (PODS,)
+
+
+def _only(amounts: Resources, resources: tuple[str, ...]) -> Resources:
+    return Resources({resource: amounts.get(resource, 0) for resource in resources})
+
+
+def _step(shares: FairShares, name: str, level: list[Share], resource: str) -> Step:
+    parent, budget = shares[name].parent, shares[shares[name].parent].deserved[resource]
+    siblings = tuple(_sibling(shares, one, resource) for one in level)
+    return Step(
+        resource=resource,
+        parent=parent,
+        budget=budget,
+        siblings=siblings,
+        chosen=next(one for one in siblings if one.name == name),
+        is_leaf=not shares.tree.children(name),
+        level=water_level(budget, siblings),
+    )
+
+
+def _sibling(shares: FairShares, one: Share, resource: str) -> Sibling:
+    row, column = shares.resources.index(resource), shares.tree.row[one.name]
+    capability = int(shares.claims.capability[row, column])
+    return Sibling(
+        name=one.name,
+        weight=one.weight,
+        guarantee=one.guarantee[resource],
+        request=one.request[resource],
+        capability=None if capability >= UNLIMITED else capability,
+        ceiling=one.ceiling[resource],
+        deserved=one.deserved[resource],
+        binding=one.binding[resource],
+    )
+
+
+def water_level(budget: int, siblings: Sequence[Sibling]) -> Fraction | None:
+    """Find the level at which siblings together take just the budget; None where they do not want all of it.
+
+    The kernel keeps its level to itself. At this one every sibling gets what the kernel gives it, to the unit:
+    level x weight, at least its guarantee and at most its ceiling.
+    """
+    if sum(one.ceiling for one in siblings) <= budget:
+        return None
+
+    def taken(level: Fraction) -> Fraction:
+        return sum((min(max(level * one.weight, one.guarantee), one.ceiling) for one in siblings), Fraction())
+
+    bends = sorted({Fraction(end, one.weight) for one in siblings for end in (one.guarantee, one.ceiling)})
+    last = bends[bisect_right(bends, budget, key=taken) - 1]  # guarantees are within the budget
+    rising = sum(one.weight for one in siblings if one.guarantee <= last * one.weight < one.ceiling)
+    return last + (budget - taken(last)) / rising if rising else last

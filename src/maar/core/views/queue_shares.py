@@ -1,0 +1,84 @@
+"""The queues of a cluster as the engine sees them now: shares, states and counts, without a decision."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+import msgspec
+import numpy as np
+
+from maar.core.cycle.books import Books
+from maar.core.cycle.decide import decide
+from maar.core.cycle.outcome import phase_at_rest
+from maar.core.fairshare import FairShares
+from maar.core.model.events import AnyObject, Appeared
+from maar.core.model.metadata import Object
+from maar.core.model.plan import NamespaceStanding, QueueStanding, Share
+from maar.core.model.queue import Queue
+from maar.core.policy.configuration import DEFAULT
+from maar.core.tables.tables import Tables
+
+
+@dataclass(frozen=True)
+class QueueShares:
+    """What the engine makes of a cluster's objects, queue by queue."""
+
+    queues: tuple[Queue, ...]  # each with the status that Maar would write
+    shares: FairShares  # the kernel's answer, certificate included
+    namespaces: Mapping[str, Mapping[str, NamespaceStanding]]  # of each leaf queue
+    set_aside: Mapping[str, str]  # queues that take no part, and why
+
+
+def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
+    """Share a cluster out as the scheduler does, and decide nothing."""
+    tables = Tables()
+    tables.feed([Appeared(object=cast("AnyObject", one)) for one in objects])
+    standings = decide(tables, replace(DEFAULT, actions=()), now).queues
+    books = Books(tables)
+    used = np.array([row.status_used for row in tables.rows], np.int64).T  # [R, Q]
+    counts = _counts(tables)
+    return QueueShares(
+        queues=tuple(
+            _with_status(row.queue, standings[name], counts.get(name, Counter()))
+            for name, row in tables.queues.items()
+        ),
+        shares=FairShares(books.tree, books.claims, books.shares, used),
+        namespaces={name: one.namespaces for name, one in standings.items() if one.namespaces},
+        set_aside=tables.set_aside,
+    )
+
+
+def _counts(tables: Tables) -> dict[str, Counter[str]]:
+    """The pod groups in each phase, of every queue and of all below it."""
+    counts: dict[str, Counter[str]] = {}
+    for row in tables.groups.values():
+        if row.leaf is not None:
+            for name in tables.tree.path(row.leaf.name):
+                counts.setdefault(name, Counter())[phase_at_rest(row)] += 1
+    return counts
+
+
+def _with_status(queue: Queue, standing: QueueStanding, counts: Counter[str]) -> Queue:
+    status = msgspec.structs.replace(
+        queue.status,
+        state=standing.state,
+        deserved=standing.deserved,
+        real_capability=standing.real_capability,
+        allocated=standing.allocated,
+        used=standing.used,
+        preempting=standing.preempting,
+        share=written(standing.share),
+        conditions=standing.conditions,
+        pending=counts["Pending"],
+        inqueue=counts["Inqueue"],
+        running=counts["Running"],
+        unknown=counts["Unknown"],
+        completed=counts["Completed"],
+    )
+    return msgspec.structs.replace(queue, status=status)
+
+
+def written(share: Share) -> str:
+    """A share as statuses have it: two decimals, or inf."""
+    return share if isinstance(share, str) else f"{share:.2f}"

@@ -1,0 +1,173 @@
+"""The queue tree as people look at it: for every queue what it claims, deserves and uses, and its work."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from maar.core.fairshare import Claim, QueueTree
+from maar.core.fairshare.claim import HUNDRED_PERCENT
+from maar.core.model.metadata import Metadata, Record
+from maar.core.model.plan import NamespaceStanding
+from maar.core.model.queue import ROOT, Queue
+from maar.core.model.resources import PODS, Resources, shown
+
+Json = dict[str, object]
+Namespaces = Mapping[str, Mapping[str, NamespaceStanding]]  # of each leaf queue
+
+_NOBODY: Final[Namespaces] = MappingProxyType({})
+
+
+class Measure(Record, frozen=True):
+    """How much of one resource a queue claims, deserves and uses; None where it claims nothing."""
+
+    guarantee: int | None
+    capability: int | None
+    deserved: int
+    used: int
+
+
+class TreeQueue(Record, frozen=True):
+    """One queue of the tree; the counts are of pod groups in it and below it."""
+
+    name: str
+    parent: str
+    weight: int
+    state: str
+    share: str
+    running: int
+    inqueue: int
+    pending: int
+    resources: dict[str, Measure]
+    remarks: tuple[str, ...]
+    namespaces: dict[str, NamespaceStanding]
+    children: tuple[str, ...]
+
+
+class TreeView(Record, frozen=True):
+    """The tree below a queue, parents before children, and the queues that hang on nothing, with reasons."""
+
+    top: str
+    queues: dict[str, TreeQueue]
+    set_aside: dict[str, str] = {}
+
+
+def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces = _NOBODY) -> TreeView | None:
+    """Arrange queues as a tree by what their specs and statuses say; None where there is no such queue."""
+    by_name = {queue.key: queue for queue in queues}
+    by_name.setdefault(ROOT, Queue(metadata=Metadata(name=ROOT)))
+    if top not in by_name:
+        return None
+    tree = QueueTree.of(
+        Claim(name=name, parent=ROOT if name == ROOT else queue.parent) for name, queue in by_name.items()
+    )
+    children: dict[str, list[str]] = {}
+    for name in sorted(by_name.keys() - {ROOT}):
+        children.setdefault(by_name[name].parent, []).append(name)
+    total, resources = by_name[ROOT].status.deserved, worth_a_line(by_name.values())
+    return TreeView(
+        top=top,
+        queues={
+            name: _tree_queue(
+                by_name[name],
+                {resource: _measure(by_name[name], resource, total) for resource in resources},
+                dict(namespaces.get(name, {})),
+                tuple(children.get(name, ())),
+            )
+            for name in _below(top, children)
+        },
+        set_aside=dict(tree.set_aside) if top == ROOT else {},
+    )
+
+
+def worth_a_line(queues: Iterable[Queue]) -> list[str]:
+    """The resources that somebody deserves, uses or claims; pods only where there is nothing else."""
+    found = set[str]()
+    for queue in queues:
+        spec, status = queue.spec, queue.status
+        claimed = (spec.capability, spec.guarantee.resource, spec.guarantee.percentage)
+        found.update(*claimed)
+        if queue.key != ROOT:  # the root deserves all that there is, wanted or not
+            found.update(name for name, amount in status.deserved.items() if amount)
+            found.update(name for name, amount in status.used.items() if amount)
+    return sorted(found - {PODS}) or [PODS]
+
+
+def _below(top: str, children: Mapping[str, list[str]]) -> Iterator[str]:
+    """A queue and all below it, each right after its parent or a sibling's offspring."""
+    waiting, seen = [top], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:  # queues that are their own ancestors
+            seen.add(name)
+            yield name
+            waiting += reversed(children.get(name, []))
+
+
+def _tree_queue(
+    queue: Queue,
+    resources: dict[str, Measure],
+    namespaces: dict[str, NamespaceStanding],
+    children: tuple[str, ...],
+) -> TreeQueue:
+    status = queue.status
+    return TreeQueue(
+        name=queue.key,
+        parent="" if queue.key == ROOT else queue.parent,
+        weight=queue.spec.weight,
+        state=status.state or queue.spec.state or "Open",
+        share=status.share or "0.00",
+        running=status.running,
+        inqueue=status.inqueue,
+        pending=status.pending,
+        resources=resources,
+        remarks=tuple(f"{one.type}: {one.message}" for one in status.conditions if one.status == "True"),
+        namespaces=namespaces,
+        children=children,
+    )
+
+
+def _measure(queue: Queue, resource: str, total: Resources) -> Measure:
+    guarantee, part = queue.spec.guarantee.resource.get(resource), None
+    if resource in queue.spec.guarantee.percentage:
+        part = queue.spec.guarantee.percentage[resource] * total.get(resource, 0) // HUNDRED_PERCENT
+    claimed = [amount for amount in (guarantee, part) if amount is not None]
+    return Measure(
+        guarantee=max(claimed, default=None),
+        capability=queue.spec.capability.get(resource),
+        deserved=queue.status.deserved.get(resource, 0),
+        used=queue.status.used.get(resource, 0),
+    )
+
+
+def shown_tree(view: TreeView) -> Json:
+    """The tree as plain data."""
+    return {
+        "queues": {name: _shown_queue(one) for name, one in view.queues.items()},
+        "setAside": view.set_aside,
+    }
+
+
+def _shown_queue(one: TreeQueue) -> Json:
+    return {
+        "parent": one.parent,
+        "weight": one.weight,
+        "state": one.state,
+        "share": one.share,
+        "running": one.running,
+        "inqueue": one.inqueue,
+        "pending": one.pending,
+        "resources": {
+            resource: {
+                "guarantee": None if each.guarantee is None else shown(resource, each.guarantee),
+                "capability": None if each.capability is None else shown(resource, each.capability),
+                "deserved": shown(resource, each.deserved),
+                "used": shown(resource, each.used),
+            }
+            for resource, each in one.resources.items()
+        },
+        "namespaces": {
+            name: {"weight": each.weight, "used": each.used.quantities(), "share": each.share}
+            for name, each in one.namespaces.items()
+        },
+        "remarks": list(one.remarks),
+    }

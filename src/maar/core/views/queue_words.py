@@ -1,0 +1,151 @@
+"""Explanations of shares in words and numbers: the one place that makes sentences of them."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import inf
+from typing import Final
+
+from maar.core.model.plan import Constraint
+from maar.core.model.queue import ROOT
+from maar.core.model.resources import is_bytes, roughly, shown, units_in_one
+from maar.core.views.queue_explain import Explanation, Sibling, Step
+
+Json = dict[str, object]
+
+_FEW: Final = 3  # names that a sentence bears
+
+
+def summary(one: Explanation) -> str:
+    """What the queue deserves and uses, in one sentence."""
+    uses = f"it uses {one.used}"
+    if one.queue == ROOT:
+        return (
+            f"queue root deserves {one.deserved}: what ready, schedulable nodes have, less what pods outside "
+            f"Maar's queues hold there; {uses}"
+        )
+    share = "inf" if one.share == inf else f"{one.share:.2f}"
+    return f"queue {'/'.join(one.path)} deserves {one.deserved}; {uses}: share {share}"
+
+
+def sentence(step: Step) -> str:
+    """What a queue gets of the budget above it, and why."""
+    got, budget = _amount(step, step.chosen.deserved), _amount(step, step.budget)
+    binding = step.chosen.binding
+    return f"{step.chosen.name} gets {got} of {step.parent}'s {budget}, bound by its {binding}: {reason(step)}"
+
+
+def reason(step: Step) -> str:
+    """Why the queue gets neither more nor less."""
+    return _REASONS[step.chosen.binding](step)
+
+
+def water(step: Step) -> str:
+    """Where the water stands among the siblings."""
+    if step.level is None:
+        left = step.budget - sum(one.deserved for one in step.siblings)
+        return f"nothing runs short under {step.parent}: {_amount(step, left)} is left over"
+    level = per_weight(step.resource, step.level)
+    return f"the water level under {step.parent} is {level} per weight"
+
+
+def per_weight(resource: str, level: Fraction) -> str:
+    """A water level as people write it, in Kubernetes' units."""
+    if is_bytes(resource):
+        return roughly(resource, int(level))
+    return f"{float(level / units_in_one(resource)):.4g}"
+
+
+def _request(step: Step) -> str:
+    return f"{_asks(step)}, and gets it" if step.chosen.request else "it asks for none"
+
+
+def _capability(step: Step) -> str:
+    return f"{_asks(step)}, and its capability is {_amount(step, step.chosen.capability or 0)}"
+
+
+def _guarantee(step: Step) -> str:
+    one, guarantee = step.chosen, _amount(step, step.chosen.guarantee)
+    if one.capability is not None and one.deserved > one.capability:
+        return f"its guarantee of {guarantee} holds beyond its capability"
+    if one.deserved > one.request:
+        return f"{_asks(step)}, and its guarantee of {guarantee} is held for it"
+    return f"{_asks(step)}; its guarantee of {guarantee} is no less than what {_weighed(step)}"
+
+
+def _fair_share(step: Step) -> str:
+    givers = [other.name for other in step.others if other.deserved > other.guarantee]
+    named = ", ".join(givers[:_FEW]) + (" and others" if len(givers) > _FEW else "")
+    change = f"it gets more with more weight, or when {named} want less"
+    return f"{_asks(step)}; {_weighed(step)}; {change}"
+
+
+def _parent(step: Step) -> str:
+    held = sum(other.deserved for other in step.others)
+    change = "the cluster has more" if step.parent == ROOT else f"{step.parent} does"
+    change = f"it gets more when {change}"
+    if not held:
+        return f"{_asks(step)}, and nobody else has a part; {change}"
+    return f"{_asks(step)}, and {_amount(step, held)} is guaranteed to others; {change}"
+
+
+def _asks(step: Step) -> str:
+    asked = _amount(step, step.chosen.request)
+    return f"it asks for {asked}" if step.is_leaf else f"the queues below it can take {asked}"
+
+
+def _weighed(step: Step) -> str:
+    """What the weight alone would give."""
+    one, level = step.chosen, step.level or Fraction()
+    part = per_weight(step.resource, level * one.weight)
+    return f"weight {one.weight} x water level {per_weight(step.resource, level)} gives {part}"
+
+
+def _amount(step: Step, units: int) -> str:
+    return roughly(step.resource, units)
+
+
+_REASONS: Final[Mapping[Constraint, Callable[[Step], str]]] = {
+    "request": _request,
+    "capability": _capability,
+    "guarantee": _guarantee,
+    "fair share": _fair_share,
+    "parent": _parent,
+}
+
+
+def shown_explanation(one: Explanation) -> Json:
+    """The explanation as plain data."""
+    return {
+        "queue": one.queue,
+        "path": list(one.path),
+        "deserved": one.deserved.quantities(),
+        "used": one.used.quantities(),
+        "share": "inf" if one.share == inf else one.share,
+        "isReduced": one.is_reduced,
+        "total": one.total.quantities(),
+        "resources": {name: [_shown_step(step) for step in steps] for name, steps in one.steps.items()},
+    }
+
+
+def _shown_step(step: Step) -> Json:
+    return {
+        "parent": step.parent,
+        "budget": shown(step.resource, step.budget),
+        "queue": step.chosen.name,
+        "waterLevel": None if step.level is None else per_weight(step.resource, step.level),
+        "because": sentence(step),
+        "siblings": [_shown_sibling(step.resource, one) for one in step.siblings],
+    }
+
+
+def _shown_sibling(resource: str, one: Sibling) -> Json:
+    return {
+        "name": one.name,
+        "weight": one.weight,
+        "guarantee": shown(resource, one.guarantee),
+        "request": shown(resource, one.request),
+        "capability": None if one.capability is None else shown(resource, one.capability),
+        "ceiling": shown(resource, one.ceiling),
+        "deserved": shown(resource, one.deserved),
+        "boundBy": one.binding,
+    }

@@ -1,0 +1,131 @@
+"""One leader at a time, by a lease: taken, renewed, handed over, and lost before another takes it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from maar.kube.api_server import ApiServer
+from maar.kube.credentials import Credentials, load
+from maar.kube.lease import STANDARD, Term, Timing, lead
+from maar.kube.outcome import Done
+from maar.kube.paths import LEASES
+from maar.kube.write import delete, patch
+from support.faults import Drop, Hang, Lose, proxy
+from support.manifests import there
+from support.until import until, until_async
+
+pytestmark = pytest.mark.anyio
+
+QUICK = Timing(duration_s=2, hold_s=1.2, retry_s=0.2)
+
+
+class Candidate:
+    """A process that would lead; it stays for as long as it is let."""
+
+    def __init__(
+        self, credentials: Credentials, key: str, identity: str, rival: "Candidate | None" = None
+    ) -> None:
+        self._credentials, self._key, self._identity, self._rival = credentials, key, identity, rival
+        self.term: Term | None = None
+        self.had_rival = False  # when it began to lead
+        self._leave = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        async with lead(self._credentials, self._key, self._identity, QUICK) as self.term:
+            self.had_rival = self._rival is not None and self._rival.leads
+            await self._leave.wait()
+
+    @property
+    def leads(self) -> bool:
+        """Whether it may write now."""
+        return self.term is not None and self.term.holding()
+
+    async def leave(self) -> None:
+        """End in good order."""
+        self._leave.set()
+        await self._task
+
+
+async def test_a_standby_leads_when_the_leader_leaves(
+    api: ApiServer, kubeconfig: Path, namespace: str
+) -> None:
+    key, credentials = f"{namespace}/maar", await load(kubeconfig)
+    first = Candidate(credentials, key, "first")
+    await until("it leads", lambda: first.leads)
+    second = Candidate(credentials, key, "second")
+    spec = (await there(api, LEASES, key))["spec"]
+    assert (spec["holderIdentity"], spec["leaseDurationSeconds"], spec["leaseTransitions"]) == ("first", 2, 1)
+
+    async def is_renewed() -> bool:
+        return bool((await there(api, LEASES, key))["spec"]["renewTime"] > spec["renewTime"])
+
+    await until_async("it is renewed", is_renewed)
+    assert first.leads
+    assert not second.leads
+    await first.leave()
+    assert not first.leads
+    await until("the other leads", lambda: second.leads)
+    spec = (await there(api, LEASES, key))["spec"]
+    assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("second", 2)
+    await second.leave()
+    assert (await there(api, LEASES, key))["spec"].get("holderIdentity", "") == ""
+
+
+async def test_a_leader_that_is_cut_off_stops_before_another_starts(
+    kubeconfig: Path, tmp_path: Path, namespace: str
+) -> None:
+    key = f"{namespace}/maar"
+    async with proxy(kubeconfig, tmp_path) as (passing, through):
+        first = Candidate(await load(through), key, "first")
+        await until("it leads", lambda: first.leads)
+        second = Candidate(await load(kubeconfig), key, "second", rival=first)
+        assert first.term is not None
+        passing.plan(*[Hang()] * 50)
+        await first.term.lost()
+        assert not second.leads, "it still waits"
+        await until("the other leads", lambda: second.leads)
+        assert not second.had_rival
+        await first.leave()
+        assert second.leads, "who is no longer the leader cannot give the lease away"
+        await second.leave()
+
+
+async def test_a_term_that_is_over_does_not_come_back(
+    api: ApiServer, kubeconfig: Path, namespace: str
+) -> None:
+    key = f"{namespace}/maar"
+    async with lead(await load(kubeconfig), key, "first", QUICK) as term:
+        assert term.holding()
+        taken = {"spec": {"holderIdentity": "thief", "leaseDurationSeconds": 2}}
+        assert isinstance(await patch(api, LEASES, key, taken), Done)
+        async with asyncio.timeout(10):
+            await term.lost()
+        assert not term.holding()
+        assert (await there(api, LEASES, key))["spec"]["holderIdentity"] == "thief"
+    assert (await there(api, LEASES, key))["spec"]["holderIdentity"] == "thief"
+
+
+async def test_answers_that_go_astray_do_not_end_a_term(
+    api: ApiServer, kubeconfig: Path, tmp_path: Path, namespace: str
+) -> None:
+    key = f"{namespace}/maar"
+    async with proxy(kubeconfig, tmp_path) as (passing, through):
+        passing.plan(Lose(), method="POST")
+        async with lead(await load(through), key, "first", QUICK) as term:
+            passing.plan(Lose(), Drop(), method="PATCH")
+            passing.plan(Drop(), method="GET")
+            await until("all of it has happened", lambda: passing.is_spent)
+            renewals = passing.count("PATCH")
+            await until("it is renewed", lambda: passing.count("PATCH") > renewals)
+            assert term.holding()
+            await delete(api, LEASES, key)
+            await until("it is made anew", lambda: passing.count("POST") > 1)
+            assert term.holding()
+
+
+def test_a_standby_leads_within_fifteen_seconds() -> None:
+    polling, asking = STANDARD.retry_s, STANDARD.retry_s
+    assert STANDARD.duration_s + polling + asking < 15
+    assert STANDARD.hold_s + STANDARD.retry_s < STANDARD.duration_s, "writes on their way arrive before"

@@ -1,0 +1,223 @@
+"""The real kubectl works on `maar up` without extra flags."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.maar_up import MaarUp
+from support.programs import find_binaries
+
+TEAM = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: %(name)s}
+spec: {weight: 2, guarantee: {resource: {cpu: 4}}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: %(name)s}
+spec: {minMember: 2, queue: %(name)s}
+"""
+POD = """
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: %(name)s-%(number)s
+  annotations: {scheduling.k8s.io/group-name: %(name)s, maar.sh/run-for: %(run_for)s}
+spec:
+  schedulerName: volcano
+  restartPolicy: Never
+  containers: [{name: main, image: busybox, resources: {requests: {cpu: 2, memory: 1Gi}}}]
+"""
+
+
+def work(name: str, pods: int = 2, run_for: str = "1h") -> str:
+    parts = [POD % {"name": name, "number": number, "run_for": run_for} for number in range(pods)]
+    return TEAM % {"name": name} + "".join(parts)
+
+
+def until(holds: Callable[[], bool], within_s: float = 20.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("flags", [(), ("--server-side",)], ids=["client-side", "server-side"])
+def test_what_is_applied_is_scheduled_runs_and_can_be_applied_again(
+    up: MaarUp, flags: tuple[str, ...]
+) -> None:
+    name = "applied" + "-server" * bool(flags)
+    document = work(name, run_for="2s")
+    first = up.kubectl("apply", *flags, "-f", "-", stdin=document)
+    assert first.stderr == ""
+    assert len(first.stdout.splitlines()) == 4
+    up.kubectl(
+        "wait", "--for=jsonpath={.status.phase}=Succeeded", f"pod/{name}-0", f"pod/{name}-1", "--timeout=30s"
+    )
+    up.kubectl("wait", "--for=jsonpath={.status.phase}=Completed", f"pg/{name}", "--timeout=10s")
+    again = up.kubectl("apply", *flags, "-f", "-", stdin=document)
+    assert again.stderr == ""
+    shown = up.kubectl("get", "queues,podgroups,pods").stdout
+    assert "DESERVED CPU" in shown
+    assert f"pod/{name}-0" in shown
+    gone = up.kubectl("delete", "-f", "-", stdin=document).stdout
+    assert gone.count("deleted") == 4
+    assert up.kubectl("get", "queue", name, check=False).stderr == (
+        f'Error from server (NotFound): queues.scheduling.volcano.sh "{name}" not found\n'
+    )
+
+
+def test_client_side_apply_can_be_taken_over_by_server_side_apply(up: MaarUp) -> None:
+    document = work("taken-over")
+    up.kubectl("apply", "-f", "-", stdin=document)
+    done = up.kubectl("apply", "--server-side", "-f", "-", stdin=document)
+    assert done.stdout.count("serverside-applied") == 4
+    up.kubectl("delete", "-f", "-", stdin=document)
+
+
+def test_describe_shows_what_happened_to_a_pod(up: MaarUp) -> None:
+    up.kubectl("apply", "-f", "-", stdin=work("described"))
+    up.kubectl("wait", "--for=condition=Ready", "pod/described-0", "--timeout=20s")
+    until(lambda: "Successfully assigned" in up.kubectl("describe", "pod", "described-0").stdout)
+    told = up.kubectl("describe", "queue", "described").stdout
+    assert "Weight:" in told
+    assert "Deserved" in told
+    up.kubectl("delete", "-f", "-", stdin=work("described"))
+
+
+def test_explain_tells_what_fields_mean(up: MaarUp) -> None:
+    assert "never given to other queues" in up.kubectl("explain", "queue.spec.guarantee").stdout
+    containers = up.kubectl("explain", "pods.spec.containers", "--recursive").stdout
+    assert "terminationMessagePolicy" in containers
+
+
+def test_edit_patch_label_and_annotate_change_objects(up: MaarUp, folder: Path) -> None:
+    up.kubectl("apply", "-f", "-", stdin=work("changed"))
+    editor = folder / "editor.sh"
+    editor.write_text("#!/bin/sh\nsed -i 's/weight: 2/weight: 5/' \"$1\"\n")
+    editor.chmod(0o700)
+    binaries = find_binaries()
+    assert binaries is not None
+    environment = {**os.environ, "KUBECONFIG": str(up.kubeconfig), "EDITOR": str(editor)}
+    subprocess.run([binaries / "kubectl", "edit", "queue", "changed"], env=environment, check=True)
+    up.kubectl("patch", "queue", "changed", "--type=merge", "-p", '{"spec":{"priority":3}}')
+    patch = '[{"op":"replace","path":"/spec/reclaimable","value":false}]'
+    up.kubectl("patch", "queue", "changed", "--type=json", "-p", patch)
+    up.kubectl("label", "pod", "changed-0", "team=red")
+    up.kubectl("annotate", "pod", "changed-0", "note=kept")
+    up.kubectl("patch", "pod", "changed-0", "-p", '{"metadata":{"labels":{"more":"yes"}}}')
+    spec = json.loads(up.kubectl("get", "queue", "changed", "-o", "json").stdout)["spec"]
+    assert (spec["weight"], spec["priority"], spec["reclaimable"]) == (5, 3, False)
+    found = up.kubectl("get", "pods", "-l", "team=red,more in (yes)", "-o", "name").stdout
+    assert found == "pod/changed-0\n"
+    up.kubectl("delete", "-f", "-", stdin=work("changed"))
+
+
+def test_a_watch_of_queues_follows_changes(up: MaarUp) -> None:
+    binaries = find_binaries()
+    assert binaries is not None
+    environment = {**os.environ, "KUBECONFIG": str(up.kubeconfig)}
+    with subprocess.Popen(
+        [binaries / "kubectl", "get", "queues", "-w"], env=environment, stdout=subprocess.PIPE, text=True
+    ) as watching:
+        assert watching.stdout is not None
+        assert watching.stdout.readline().startswith("NAME")
+        up.kubectl("apply", "-f", "-", stdin=TEAM % {"name": "watched"})
+        while not watching.stdout.readline().startswith("watched"):
+            pass
+        up.kubectl("patch", "queue", "watched", "--type=merge", "-p", '{"spec":{"weight":9}}')
+        while watching.stdout.readline().split()[:3] != ["watched", "<none>", "9"]:
+            pass
+        watching.kill()
+    up.kubectl("delete", "queue/watched", "pg/watched")
+
+
+@pytest.mark.parametrize(
+    ("document", "refusal"),
+    [
+        (
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containerz": []}},
+            'strict decoding error: unknown field "spec.containerz"',
+        ),
+        (
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": []}},
+            'The Pod "x" is invalid: spec.containers: Required value',
+        ),
+        (
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "X_"}, "spec": {"containers": []}},
+            "a lowercase RFC 1123 subdomain must consist of",
+        ),
+        (
+            {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "x"},
+             "spec": {"weight": 0}},
+            "spec.weight: Invalid value: 0: spec.weight in body should be greater than or equal to 1",
+        ),
+        (
+            {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "x"},
+             "spec": {"guarantee": {"resource": {"cpu": "2c"}}}},
+            "spec.guarantee.resource.cpu in body should match",
+        ),
+        ({"apiVersion": "v1", "kind": "Podd", "metadata": {"name": "x"}}, 'no matches for kind "Podd"'),
+    ],
+)  # fmt: skip
+def test_errors_read_like_those_of_kubernetes(up: MaarUp, document: object, refusal: str) -> None:
+    done = up.kubectl("apply", "-f", "-", stdin=json.dumps(document), check=False)
+    assert done.returncode == 1
+    assert refusal in done.stderr
+
+
+def test_what_kubectl_sends_in_binary_is_understood(up: MaarUp) -> None:
+    up.kubectl("create", "namespace", "binary")
+    up.kubectl("create", "configmap", "c", "--from-literal=a=b", "-n", "binary")
+    up.kubectl("create", "secret", "generic", "s", "--from-literal=a=b", "-n", "binary")
+    up.kubectl("create", "quota", "q", "--hard=pods=1,requests.cpu=500m", "-n", "binary")
+    up.kubectl("create", "priorityclass", "binary", "--value=-7")
+    up.kubectl("create", "service", "clusterip", "s", "--tcp=80:8080", "-n", "binary")
+    up.kubectl("create", "job", "j", "--image=busybox", "-n", "binary", "--", "sleep", "1")
+    up.kubectl("create", "poddisruptionbudget", "p", "--selector=a=b", "--min-available=50%", "-n", "binary")
+    assert up.kubectl("get", "secret", "s", "-n", "binary", "-o", "jsonpath={.data.a}").stdout == "Yg=="
+    assert up.kubectl("get", "pc", "binary", "-o", "jsonpath={.value}").stdout == "-7"
+    service = json.loads(up.kubectl("get", "svc", "s", "-n", "binary", "-o", "json").stdout)["spec"]
+    assert [(one["port"], one["targetPort"]) for one in service["ports"]] == [(80, 8080)]
+    job = json.loads(up.kubectl("get", "job", "j", "-n", "binary", "-o", "json").stdout)["spec"]
+    assert job["template"]["spec"]["containers"][0]["command"] == ["sleep", "1"]
+    budget = up.kubectl("get", "pdb", "p", "-n", "binary", "-o", "jsonpath={.spec.minAvailable}").stdout
+    assert budget == "50%"
+    over = up.kubectl("run", "big", "--image=busybox", "-n", "binary", check=False)
+    assert "must specify requests.cpu" in over.stderr
+    assert up.kubectl("auth", "can-i", "delete", "queues").stdout == "yes\n"
+    assert "maar-admin" in up.kubectl("auth", "whoami").stdout
+    up.kubectl("delete", "namespace", "binary", "--timeout=20s")
+    up.kubectl("delete", "priorityclass", "binary")
+
+
+def test_completion_knows_the_queues(up: MaarUp) -> None:
+    assert "default" in up.kubectl("__complete", "get", "queues", "").stdout.splitlines()
+
+
+def test_logs_tell_what_a_virtual_pod_did(up: MaarUp) -> None:
+    up.kubectl("apply", "-f", "-", stdin=work("logged", run_for="1s"))
+    up.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/logged-0", "--timeout=20s")
+    assert "ended with exit code 0" in up.kubectl("logs", "logged-0").stdout
+    up.kubectl("delete", "-f", "-", stdin=work("logged"))
+
+
+def test_the_next_start_goes_on_where_it_was(up: MaarUp) -> None:
+    up.kubectl("apply", "-f", "-", stdin=work("restarted"))
+    up.kubectl("wait", "--for=condition=Ready", "pod/restarted-1", "--timeout=20s")
+    before = json.loads(up.kubectl("get", "pod", "restarted-1", "-o", "json").stdout)
+    assert up.stop() == 0
+    up.start()
+    after = json.loads(up.kubectl("get", "pod", "restarted-1", "-o", "json").stdout)
+    assert before["metadata"]["uid"] == after["metadata"]["uid"]
+    assert (after["spec"]["nodeName"], after["status"]["phase"]) == (before["spec"]["nodeName"], "Running")
+    up.kubectl("apply", "-f", "-", stdin=work("restarted", pods=3))
+    up.kubectl("wait", "--for=condition=Ready", "pod/restarted-2", "--timeout=20s")
+    up.kubectl("delete", "-f", "-", stdin=work("restarted", pods=3))

@@ -1,0 +1,227 @@
+"""Credentials: found where people expect them, read again when they change, and errors that help."""
+
+import asyncio
+import gc
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from maar.kube import credentials
+from maar.kube.credentials import load
+from maar.kube.sources import CredentialsError
+from support.certificates import Signed
+from support.kubeconfigs import changed, written
+
+pytestmark = pytest.mark.anyio
+
+SERVER = "http://127.0.0.1:1"
+
+
+async def test_the_file_that_is_named_comes_before_all_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    users = Path.home() / ".kube"
+    users.mkdir()
+    written(users / "config", SERVER)
+    assert (await load()).proofs.authorization == "Bearer token-of-config"
+    account = service_account(tmp_path, "token-of-pod")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    assert (await load(service_account=account)).proofs.authorization == "Bearer token-of-pod"
+    monkeypatch.setenv("KUBECONFIG", str(written(tmp_path / "environment", SERVER)))
+    assert (await load(service_account=account)).proofs.authorization == "Bearer token-of-environment"
+    named = written(tmp_path / "named", SERVER)
+    assert (await load(named, service_account=account)).proofs.authorization == "Bearer token-of-named"
+
+
+async def test_where_nothing_is_configured_it_says_what_to_do() -> None:
+    with pytest.raises(CredentialsError, match="start a cluster with maar up, or name a kubeconfig"):
+        await load()
+
+
+async def test_a_context_is_chosen_by_name_and_brings_its_namespace(tmp_path: Path) -> None:
+    def add_context(document: dict[str, list[object]]) -> None:
+        context = {"cluster": "one", "user": "one", "namespace": "team"}
+        document["contexts"].append({"name": "other", "context": context})
+
+    file = changed(written(tmp_path / "one", SERVER), tmp_path / "two", add_context)
+    assert (await load(file)).proofs.namespace == "default"
+    assert (await load(file, "other")).proofs.namespace == "team"
+    with pytest.raises(CredentialsError, match="nowhere"):
+        await load(file, "nowhere")
+
+
+async def test_of_several_files_the_first_that_names_a_context_wins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    files = [written(tmp_path / name, SERVER) for name in ("one", "two")]
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'missing'}:{files[0]}:{files[1]}")
+    assert (await load()).proofs.authorization == "Bearer token-of-one"
+    assert (await load(context="two")).proofs.authorization == "Bearer token-of-two"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "just text",
+        "[1, 2]",
+        "a: [",
+        "\x00",
+        "current-context: a",
+        "{current-context: a, contexts: [{name: a}], clusters: [], users: []}",
+        "{current-context: a, contexts: [{name: a, context: {cluster: b}}], clusters: [], users: []}",
+        "{current-context: a, contexts: {a: b}, clusters: 7}",
+    ],
+)
+async def test_a_file_that_is_no_kubeconfig_is_named(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(CredentialsError, match=f"kubeconfig {file}: "):
+        await load(file)
+
+
+async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CredentialsError, match=f"{tmp_path / 'missing'}.*--context"):
+        await load(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        {"certificate-authority": "missing.crt"},
+        {"certificate-authority-data": "bm8gY2VydGlmaWNhdGU="},
+        {"certificate-authority-data": "!"},
+    ],
+)
+async def test_a_certificate_that_cannot_be_read_is_an_error(tmp_path: Path, cluster: dict[str, str]) -> None:
+    file = written(tmp_path / "one", "https://127.0.0.1:1", **cluster)
+    with pytest.raises(CredentialsError, match=f"kubeconfig {file}"):
+        await load(file)
+
+
+async def test_a_token_in_a_file_is_read_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("old")
+    found = await load(written(tmp_path / "one", SERVER, {"tokenFile": str(token)}))
+    token.write_text("new\n")
+    assert not found.is_stale
+    await found.refresh()
+    assert found.proofs.authorization == "Bearer old", "a minute is not over"
+    monkeypatch.setattr(credentials, "FRESH_FOR_S", 0.0)
+    assert found.is_stale
+    await found.refresh()
+    assert found.proofs.authorization == "Bearer new"
+    token.unlink()
+    await found.refresh()
+    assert found.proofs.authorization == "Bearer new", "better than nothing, until it is rejected"
+    with pytest.raises(CredentialsError):
+        await found.refresh(rejected="Bearer new")
+
+
+async def test_a_rotated_service_account_is_read_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    account = service_account(tmp_path, "old")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    found = await load(service_account=account)
+    assert (found.proofs.server, found.proofs.namespace) == ("https://[fd00::1]:443", "maar-system")
+    (account / "token").write_text("new")
+    await found.refresh(rejected="Bearer old")
+    assert found.proofs.authorization == "Bearer new"
+
+
+async def test_a_plugin_runs_when_its_answer_ends_or_is_rejected(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(credentials, "FRESH_FOR_S", 0.0)
+    for expiry, ends in (("2099-01-01T00:00:00Z", False), ("2001-01-01T00:00:00Z", True), (None, False)):
+        found = await load(with_plugin(tmp_path, counting(tmp_path, expiry)))
+        assert found.proofs.authorization == "Bearer 1"
+        await found.refresh()
+        assert found.proofs.authorization == ("Bearer 2" if ends else "Bearer 1"), expiry
+        await found.refresh(rejected=found.proofs.authorization)
+        assert found.proofs.authorization == ("Bearer 3" if ends else "Bearer 2"), expiry
+
+
+async def test_many_who_are_rejected_renew_once(tmp_path: Path) -> None:
+    found = await load(with_plugin(tmp_path, counting(tmp_path, None)))
+    await asyncio.gather(*[found.refresh(rejected="Bearer 1") for _ in range(5)])
+    assert found.proofs.authorization == "Bearer 2"
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["import sys; sys.exit('log in first')", "print('no json')", "print('{}')"],
+    ids=["fails", "talks", "says nothing"],
+)
+async def test_a_plugin_that_fails_is_an_error(tmp_path: Path, script: str) -> None:
+    with pytest.raises(CredentialsError, match="exec: "):
+        await load(with_plugin(tmp_path, script))
+
+
+async def test_a_plugin_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(tmp_path / "missing")}
+    with pytest.raises(CredentialsError, match="missing"):
+        await load(written(tmp_path / "one", SERVER, {"exec": plugin}))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it is killed as it is let go
+async def test_a_plugin_that_waits_for_ever_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(credentials, "PATIENCE_S", 0.5)
+    with pytest.raises(CredentialsError, match="gave no answer"):
+        await load(with_plugin(tmp_path, "import time; time.sleep(60)"))
+    gc.collect()
+
+
+async def test_a_proxy_is_the_clusters_or_the_environments(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    remote = "https://cluster.example.com"
+    assert (await load(written(tmp_path / "one", remote))).proxy is None
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:3128")
+    assert (await load(written(tmp_path / "one", remote))).proxy == "http://127.0.0.1:3128"
+    own = written(tmp_path / "two", remote, **{"proxy-url": "http://127.0.0.1:8080"})
+    assert (await load(own)).proxy == "http://127.0.0.1:8080"
+    monkeypatch.setenv("no_proxy", "example.com")
+    assert (await load(written(tmp_path / "one", remote))).proxy is None
+
+
+def service_account(folder: Path, token: str) -> Path:
+    """What Kubernetes puts into a pod."""
+    account = folder / "serviceaccount"
+    account.mkdir()
+    (account / "token").write_text(token)
+    (account / "namespace").write_text("maar-system")
+    Signed.authority().write(account)[0].rename(account / "ca.crt")
+    return account
+
+
+def counting(folder: Path, expiry: str | None) -> str:
+    """A plugin whose tokens are 1, 2, 3."""
+    counter = folder / "counter"
+    counter.write_text("0")
+    status = {"token": "TOKEN"} | ({"expirationTimestamp": expiry} if expiry else {})
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+    return (
+        f"from pathlib import Path; counter = Path({str(counter)!r}); "
+        f"number = str(int(counter.read_text()) + 1); counter.write_text(number); "
+        f"print({json.dumps(answer)!r}.replace('TOKEN', number))"
+    )
+
+
+def with_plugin(folder: Path, script: str) -> Path:
+    """A kubeconfig whose user asks a program."""
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": sys.executable,
+        "args": ["-c", script],
+        "env": [{"name": "PURPOSE", "value": "test"}],
+        "interactiveMode": "Never",
+    }
+    return written(folder / "one", SERVER, {"exec": plugin})

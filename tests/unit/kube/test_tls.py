@@ -1,0 +1,142 @@
+"""Proving who we are, and knowing who the server is: certificates, tokens and proxies on the wire."""
+
+import base64
+import ssl
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from maar.kube.api_server import ApiServer
+from maar.kube.credentials import load
+from maar.kube.errors import ApiError, UnansweredError
+from support.certificates import Signed
+from support.kubeconfigs import written
+
+pytestmark = pytest.mark.anyio
+
+Serve = Callable[..., Awaitable[str]]
+
+
+async def who(request: web.BaseRequest) -> web.Response:
+    """Answer with the name on the client's certificate."""
+    assert request.transport is not None
+    subject: Any = request.transport.get_extra_info("peercert") or {}
+    return web.Response(text=str(dict(pair for part in subject.get("subject", ()) for pair in part)))
+
+
+def server_side(authority: Signed, folder: Path, name: str = "server") -> ssl.SSLContext:
+    """A server that takes clients which the authority knows."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.sign(name).write(folder / "server"))
+    context.load_verify_locations(authority.write(folder / "authority")[0])
+    context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def encoded(file: Path) -> str:
+    """The content of a file as kubeconfigs carry it."""
+    return base64.b64encode(file.read_bytes()).decode()
+
+
+async def test_a_client_certificate_says_who_we_are(serve: Serve, tmp_path: Path) -> None:
+    authority = Signed.authority()
+    address = await serve(who, server_side(authority, tmp_path))
+    trusted = authority.write(tmp_path / "authority")[0]
+    certificate, key = authority.sign("maar").write(tmp_path / "client")
+    for cluster, user in (
+        (
+            {"certificate-authority": str(trusted)},
+            {"client-certificate": str(certificate), "client-key": str(key)},
+        ),
+        (
+            {"certificate-authority-data": encoded(trusted)},
+            {"client-certificate-data": encoded(certificate), "client-key-data": encoded(key)},
+        ),
+    ):
+        async with ApiServer(await load(written(tmp_path / "one", address, user, **cluster))) as server:
+            assert await server.request("GET", "/") == b"{'commonName': 'maar'}"
+
+
+async def test_a_new_certificate_is_shown_on_new_connections(serve: Serve, tmp_path: Path) -> None:
+    authority = Signed.authority()
+    address = await serve(who, server_side(authority, tmp_path))
+    trusted = authority.write(tmp_path / "authority")[0]
+    certificate, key = authority.sign("old").write(tmp_path / "client")
+    user = {"client-certificate": str(certificate), "client-key": str(key)}
+    found = await load(written(tmp_path / "one", address, user, **{"certificate-authority": str(trusted)}))
+    async with ApiServer(found) as server:
+        assert b"old" in await server.request("GET", "/")
+    authority.sign("new").write(tmp_path / "client")
+    await found.refresh(rejected="")
+    async with ApiServer(found) as server:
+        assert b"new" in await server.request("GET", "/")
+
+
+async def test_a_server_that_cannot_prove_who_it_is_gets_nothing(serve: Serve, tmp_path: Path) -> None:
+    authority, stranger = Signed.authority(), Signed.authority("stranger")
+    address = await serve(who, server_side(stranger, tmp_path))
+    trusted = authority.write(tmp_path / "trusted")[0]
+    async with ApiServer(
+        await load(written(tmp_path / "one", address, **{"certificate-authority": str(trusted)}))
+    ) as server:
+        with pytest.raises(
+            UnansweredError, match="is not trusted.*check the cluster's certificate-auth"
+        ) as no:
+            await server.request("POST", "/", None, b"{}")
+        assert not no.value.may_be_done
+        assert not no.value.is_passing
+
+
+async def test_a_server_may_have_another_name_than_its_address(serve: Serve, tmp_path: Path) -> None:
+    authority = Signed.authority()
+    address = await serve(who, server_side(authority, tmp_path, "kubernetes.example"))
+    certificate, key = authority.sign("maar").write(tmp_path / "client")
+    user = {"client-certificate": str(certificate), "client-key": str(key)}
+    trusted = str(authority.write(tmp_path / "authority")[0])
+    for name, expected in (("kubernetes.example", True), ("another.example", False)):
+        cluster = {"certificate-authority": trusted, "tls-server-name": name}
+        async with ApiServer(await load(written(tmp_path / "one", address, user, **cluster))) as server:
+            if expected:
+                assert b"maar" in await server.request("GET", "/")
+            else:
+                with pytest.raises(UnansweredError, match="not trusted"):
+                    await server.request("GET", "/")
+
+
+async def test_a_rejected_token_is_read_again_once(serve: Serve, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def check(request: web.BaseRequest) -> web.Response:
+        asked.append(request.headers["Authorization"])
+        good = asked[-1] == "Bearer new"
+        return web.Response(status=HTTPStatus.OK if good else HTTPStatus.UNAUTHORIZED, text="{}")
+
+    token = tmp_path / "token"
+    token.write_text("old")
+    found = await load(written(tmp_path / "one", await serve(check), {"tokenFile": str(token)}))
+    async with ApiServer(found) as server:
+        with pytest.raises(ApiError) as rejected:
+            await server.request("POST", "/", None, b"{}")
+        assert rejected.value.code == HTTPStatus.UNAUTHORIZED
+        assert asked == ["Bearer old", "Bearer old"]
+        token.write_text("new")
+        assert await server.request("POST", "/", None, b"{}") == b"{}"
+        assert asked[2:] == ["Bearer old", "Bearer new"]
+        token.unlink()
+        found.proofs = found.proofs.__class__(**{**vars(found.proofs), "authorization": "Bearer gone"})
+        with pytest.raises(ApiError, match="there are no others") as rejected:
+            await server.request("POST", "/", None, b"{}")
+
+
+async def test_requests_go_through_the_proxy_that_is_named(serve: Serve, tmp_path: Path) -> None:
+    async def relay(request: web.BaseRequest) -> web.Response:
+        return web.Response(text=f"{request.method} {request.url}")
+
+    proxy = await serve(relay)
+    file = written(tmp_path / "one", "http://cluster.example", **{"proxy-url": proxy})
+    async with ApiServer(await load(file)) as server:
+        assert await server.request("GET", "/version") == b"GET http://cluster.example/version"
