@@ -1,6 +1,6 @@
 """Kubeconfigs, new ones and some that differ a little from another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +9,19 @@ import yaml
 Json = dict[str, Any]
 
 
-def written(file: Path, server: str, user: Json | None = None, **cluster: object) -> Path:
+def written(
+    file: Path,
+    server: str,
+    user: Mapping[str, object] | None = None,
+    cluster: Mapping[str, object] | None = None,
+) -> Path:
     """Write a kubeconfig with one context, named as the file is."""
     name = file.stem
     document = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": name, "cluster": {"server": server, **cluster}}],
-        "users": [{"name": name, "user": user or {"token": f"token-of-{name}"}}],
+        "clusters": [{"name": name, "cluster": {"server": server, **(cluster or {})}}],
+        "users": [{"name": name, "user": dict(user) if user else {"token": f"token-of-{name}"}}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
         "current-context": name,
     }

@@ -8,7 +8,9 @@ from maar import __version__
 from maar.apps.manifests import manifests
 from maar.cli.failure import run
 from maar.cli.plan import plan
+from maar.cli.queue import queue_app
 from maar.cli.up import up
+from maar.cli.vcctl_queue import vcctl_queue_app
 
 maar_app: Final = typer.Typer(
     help="A queue-based batch scheduler for Kubernetes.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -39,6 +41,8 @@ def print_manifests() -> None:
 
 maar_app.command()(plan)
 maar_app.command()(up)
+maar_app.add_typer(queue_app, name="queue")
+vcctl_app.add_typer(vcctl_queue_app, name="queue")
 
 
 def maar() -> None:

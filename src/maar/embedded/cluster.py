@@ -31,8 +31,9 @@ from maar.embedded.lifecycle import (
 from maar.embedded.patch.apply import applied, tracked
 from maar.embedded.resources import Resource
 from maar.embedded.schema import defaults, semantics
-from maar.embedded.schema.cel import broken
-from maar.embedded.schema.check import defaulted, mistyped, pruned, unknown, wrong
+from maar.embedded.schema.check import refusals
+from maar.embedded.schema.decode import read
+from maar.embedded.schema.fill import defaulted
 from maar.embedded.schema.quantities import with_canonical_quantities
 from maar.embedded.schema.types import Schema
 from maar.embedded.store import Key, Store
@@ -250,20 +251,18 @@ class Cluster:
                 raise bad_request(
                     f"the {field} in the data ({found}) does not match the expected {field} ({expected})"
                 )
-        if not resource.custom and (problem := mistyped(served.schema, value)):
-            raise bad_request(problem)
-        strange = unknown(served.schema, value)
-        if not strange:
-            return value
-        told = [f'unknown field "{path}"' for path in strange]
-        if call.strictness == "Strict":
+        reading = read(served.schema, value)
+        if reading.problem:
+            raise bad_request(reading.problem)
+        told = [f'unknown field "{path}"' for path in reading.unknown]
+        if told and call.strictness == "Strict":
             raise bad_request(
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}:'
                 f" strict decoding error: {', '.join(told)}"
             )
         if call.strictness == "Warn":
             call.warnings.extend(told)
-        return cast(Json, pruned(served.schema, value))
+        return reading.value
 
     def _place(self, served: Served, meta: Json, namespace: str) -> None:
         """Put a new object into the namespace of the request, which must be there and stay."""
@@ -346,7 +345,7 @@ class Cluster:
         else:
             causes = semantics.updated(resource, old, value)
         if resource.custom:
-            causes = [*causes, *(wrong(served.schema, value) or broken(served.schema, value, old))]
+            causes = [*causes, *refusals(served.schema, value, old)]
         if causes:
             raise invalid(resource.kind, resource.group, text(metadata(value), "name"), causes)
 

@@ -44,6 +44,9 @@ class ApiError(Exception):
         # It failed half-way, or an earlier attempt did, and this may be the echo of what that has done.
         self.may_be_done = code >= HTTPStatus.INTERNAL_SERVER_ERROR
 
+    def __str__(self) -> str:
+        return self.message
+
     @classmethod
     def of(cls, body: bytes | msgspec.Raw, code: int = 0, retry_after: str = "") -> Self:
         """Read an answer: a Status, or the words of whatever stands between us and the API server."""

@@ -97,7 +97,7 @@ async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     ],
 )
 async def test_a_certificate_that_cannot_be_read_is_an_error(tmp_path: Path, cluster: dict[str, str]) -> None:
-    file = written(tmp_path / "one", "https://127.0.0.1:1", **cluster)
+    file = written(tmp_path / "one", "https://127.0.0.1:1", cluster=cluster)
     with pytest.raises(CredentialsError, match=f"kubeconfig {file}"):
         await load(file)
 
@@ -186,7 +186,7 @@ async def test_a_proxy_is_the_clusters_or_the_environments(
     assert (await load(written(tmp_path / "one", remote))).proxy is None
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:3128")
     assert (await load(written(tmp_path / "one", remote))).proxy == "http://127.0.0.1:3128"
-    own = written(tmp_path / "two", remote, **{"proxy-url": "http://127.0.0.1:8080"})
+    own = written(tmp_path / "two", remote, cluster={"proxy-url": "http://127.0.0.1:8080"})
     assert (await load(own)).proxy == "http://127.0.0.1:8080"
     monkeypatch.setenv("no_proxy", "example.com")
     assert (await load(written(tmp_path / "one", remote))).proxy is None

@@ -17,6 +17,7 @@ _MOST_VALUES: Final = 100_000  # a job of 256 tasks has half as many; they keep 
 _MOST_FINDINGS: Final = 20  # more than anybody reads
 _LONGEST_PROBLEM: Final = 200
 _LONGEST_FIELD: Final = 253
+_LONGEST_SENTENCE: Final = 1_000
 _WHOLE: Final = "object"
 
 
@@ -98,4 +99,5 @@ def _found(rules: Mapping[str, Rule[SubjectT]], subject: SubjectT) -> tuple[Find
 def _all(rules: Mapping[str, Rule[SubjectT]], subject: SubjectT) -> Iterator[Finding]:
     for name, rule in rules.items():
         for problem in rule(subject):
-            yield Finding(name, problem.field, problem.value, problem.sentence)
+            sentence = cut(problem.sentence, _LONGEST_SENTENCE)  # names of resources and keys are anybody's
+            yield Finding(name, cut(problem.field, _LONGEST_FIELD), cut(problem.value), sentence)

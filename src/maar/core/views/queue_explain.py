@@ -78,7 +78,7 @@ def explain_queue(shares: FairShares, name: str) -> Explanation:
 
 
 def _worth_explaining(shares: FairShares, path: tuple[str, ...]) -> tuple[str, ...]:
-    """The resources that somebody wants or uses; pods only where they run short, or nothing else is wanted."""
+    """The resources that somebody wants or uses; pods only where they run short or nothing else is wanted."""
     root, queues = shares[ROOT], [shares[name] for name in path]
     wanted = [name for name in shares.resources if root.request[name] or root.used[name]]
     is_short = any(one.binding[PODS] != "request" for one in queues if PODS in one.binding)
@@ -121,16 +121,20 @@ def _sibling(shares: FairShares, one: Share, resource: str) -> Sibling:
 def water_level(budget: int, siblings: Sequence[Sibling]) -> Fraction | None:
     """Find the level at which siblings together take just the budget; None where they do not want all of it.
 
-    The kernel keeps its level to itself. At this one every sibling gets what the kernel gives it, to the unit:
-    level x weight, at least its guarantee and at most its ceiling.
+    The kernel keeps its level to itself. At this one every sibling gets what the kernel gives it to the unit,
+    which is level x weight, at least its guarantee and at most its ceiling.
     """
     if sum(one.ceiling for one in siblings) <= budget:
         return None
 
     def taken(level: Fraction) -> Fraction:
-        return sum((min(max(level * one.weight, one.guarantee), one.ceiling) for one in siblings), Fraction())
+        return sum((_clamped(level * one.weight, one.guarantee, one.ceiling) for one in siblings), Fraction())
 
     bends = sorted({Fraction(end, one.weight) for one in siblings for end in (one.guarantee, one.ceiling)})
-    last = bends[bisect_right(bends, budget, key=taken) - 1]  # guarantees are within the budget
+    last = bends[bisect_right(bends, Fraction(budget), key=taken) - 1]  # guarantees are within the budget
     rising = sum(one.weight for one in siblings if one.guarantee <= last * one.weight < one.ceiling)
     return last + (budget - taken(last)) / rising if rising else last
+
+
+def _clamped(amount: Fraction, least: int, most: int) -> Fraction:
+    return min(max(amount, Fraction(least)), Fraction(most))

@@ -48,7 +48,7 @@ class TreeView(Record, frozen=True):
 
     top: str
     queues: dict[str, TreeQueue]
-    set_aside: dict[str, str] = {}
+    set_aside: dict[str, str]
 
 
 def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces = _NOBODY) -> TreeView | None:

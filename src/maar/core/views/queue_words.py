@@ -31,7 +31,9 @@ def sentence(step: Step) -> str:
     """What a queue gets of the budget above it, and why."""
     got, budget = _amount(step, step.chosen.deserved), _amount(step, step.budget)
     binding = step.chosen.binding
-    return f"{step.chosen.name} gets {got} of {step.parent}'s {budget}, bound by its {binding}: {reason(step)}"
+    return (
+        f"{step.chosen.name} gets {got} of {step.parent}'s {budget}, bound by its {binding}: {reason(step)}"
+    )
 
 
 def reason(step: Step) -> str:
@@ -56,41 +58,41 @@ def per_weight(resource: str, level: Fraction) -> str:
 
 
 def _request(step: Step) -> str:
-    return f"{_asks(step)}, and gets it" if step.chosen.request else "it asks for none"
+    if not step.chosen.request:
+        return "it asks for none"
+    return "it gets all it asks for" if step.is_leaf else "it gets all that the queues below it can take"
 
 
 def _capability(step: Step) -> str:
-    return f"{_asks(step)}, and its capability is {_amount(step, step.chosen.capability or 0)}"
+    return f"{_asks(step)}; its capability is {_amount(step, step.chosen.capability or 0)}"
 
 
 def _guarantee(step: Step) -> str:
     one, guarantee = step.chosen, _amount(step, step.chosen.guarantee)
-    if one.capability is not None and one.deserved > one.capability:
-        return f"its guarantee of {guarantee} holds beyond its capability"
     if one.deserved > one.request:
-        return f"{_asks(step)}, and its guarantee of {guarantee} is held for it"
-    return f"{_asks(step)}; its guarantee of {guarantee} is no less than what {_weighed(step)}"
+        return f"{_asks(step)}; its guarantee of {guarantee} is held for it all the same"
+    if one.capability is not None and one.deserved > one.capability:
+        return f"{_asks(step)}; its guarantee of {guarantee} holds, though its capability is less"
+    return f"{_asks(step)}; its guarantee of {guarantee} is no less than its fair part: {_weighed(step)}"
 
 
 def _fair_share(step: Step) -> str:
     givers = [other.name for other in step.others if other.deserved > other.guarantee]
     named = ", ".join(givers[:_FEW]) + (" and others" if len(givers) > _FEW else "")
-    change = f"it gets more with more weight, or when {named} want less"
+    change = f"it gets more with more weight, or when {named} {'want' if givers[1:] else 'wants'} less"
     return f"{_asks(step)}; {_weighed(step)}; {change}"
 
 
 def _parent(step: Step) -> str:
     held = sum(other.deserved for other in step.others)
+    rest = f"{_amount(step, held)} is guaranteed to others" if held else "it has all of it"
     change = "the cluster has more" if step.parent == ROOT else f"{step.parent} does"
-    change = f"it gets more when {change}"
-    if not held:
-        return f"{_asks(step)}, and nobody else has a part; {change}"
-    return f"{_asks(step)}, and {_amount(step, held)} is guaranteed to others; {change}"
+    return f"{_asks(step)}; {rest}; it gets more when {change}"
 
 
 def _asks(step: Step) -> str:
-    asked = _amount(step, step.chosen.request)
-    return f"it asks for {asked}" if step.is_leaf else f"the queues below it can take {asked}"
+    asked = f"it asks for {_amount(step, step.chosen.request)}"
+    return asked if step.is_leaf else f"{asked} for the queues below it"
 
 
 def _weighed(step: Step) -> str:

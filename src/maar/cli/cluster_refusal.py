@@ -1,0 +1,94 @@
+"""What a server has against a command, in a sentence that says what to do next."""
+
+import re
+from http import HTTPStatus
+from typing import Final, NamedTuple
+
+from maar.cli.failure import CommandError
+from maar.core.model.metadata import Object
+from maar.kube.errors import ApiError, UnansweredError
+from maar.kube.outcome import Conflict, Gone, Outcome, Refused
+from maar.kube.paths import place_of
+
+_WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
+_FORBIDDEN: Final = re.compile(r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]*)"')
+_DENIED: Final = re.compile(r"^admission webhook \S+ denied the request: ", re.IGNORECASE)
+
+
+class Errand(NamedTuple):
+    """What was asked of the server."""
+
+    verb: str
+    kind: type[Object]
+    key: str = ""
+
+    @property
+    def word(self) -> str:
+        """The kind as people say it: pod group."""
+        return _WORD.sub(" ", self.kind.__name__).lower()
+
+    @property
+    def name(self) -> str:
+        """The object as people say it: queue a."""
+        return f"{self.word} {self.key}"
+
+
+def refusal(outcome: Outcome, errand: Errand) -> CommandError:
+    """Say why it was not done."""
+    match outcome:
+        case Gone(message=message):
+            return CommandError(_gone(message, errand))
+        case Conflict() if errand.verb == "create":
+            again = f"change it with maar {errand.word} update {errand.key}, or choose another name"
+            return CommandError(f"{errand.name} exists already; {again}")
+        case Conflict():
+            look = f"maar {errand.word} get {errand.key}"
+            return CommandError(
+                f"{errand.name} has just been changed by somebody else; see {look}, and try again"
+            )
+        case Refused():
+            return CommandError(*_refused(outcome, errand))
+        case _:
+            return CommandError(str(getattr(outcome, "message", outcome)))
+
+
+def refusal_of_list(error: ApiError | UnansweredError, kind: type[Object]) -> CommandError:
+    """Say why a list could not be read."""
+    if isinstance(error, UnansweredError):
+        return CommandError(str(error))
+    errand = Errand("list", kind)
+    if error.code == HTTPStatus.NOT_FOUND:
+        return CommandError(_gone(error.message, errand))
+    refused = Refused(error.code, error.reason, error.message, error.details.causes)
+    return CommandError(*_refused(refused, errand))
+
+
+def _gone(message: str, errand: Errand) -> str:
+    name = errand.key.rpartition("/")[2]
+    if name and f'"{name}" not found' in message:
+        return f"{errand.name} does not exist; maar {errand.word} list shows those that do"
+    if "not found" in message and "namespaces" in message:
+        return f"{errand.name}: {message}; create the namespace first"
+    served = f"its API server does not serve {place_of(errand.kind).plural} of {errand.kind.api_version}"
+    return f"Maar is not installed on this cluster: {served}; run maar manifests | kubectl apply -f -"
+
+
+def _refused(outcome: Refused, errand: Errand) -> list[str]:
+    message = outcome.message
+    if outcome.code == HTTPStatus.UNAUTHORIZED:
+        return [
+            f"the cluster does not know who you are ({message}); log in again, or choose another --context"
+        ]
+    if forbidden := _FORBIDDEN.search(message):
+        what = f"{forbidden['user']} may not {forbidden['verb']} {forbidden['resource']} on this cluster"
+        return [f"{what}; ask its administrator for that right, or choose another --context"]
+    if outcome.code == HTTPStatus.UNPROCESSABLE_ENTITY and outcome.causes:
+        about = errand.name if errand.key else errand.word
+        return [
+            f"{about}: {cause.field}: {cause.message}; correct it and try again" for cause in outcome.causes
+        ]
+    if denied := _DENIED.match(message):
+        return [message[denied.end() :]]  # rules say what to do themselves
+    return [
+        message if errand.verb != "list" else f"{place_of(errand.kind).plural} cannot be listed: {message}"
+    ]

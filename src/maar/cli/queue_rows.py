@@ -1,0 +1,72 @@
+"""Queues as rows of a table, in kubectl's manner."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from maar.core.model.queue import ROOT, Queue
+from maar.core.model.resources import CPU, MEMORY, Percentages, roughly
+from maar.embedded.rows import age
+
+_NONE: Final = "<none>"
+_GAP: Final = "   "
+HEADINGS: Final = ("NAME", "PARENT", "WEIGHT", "STATE", "DESERVED", "USED", "SHARE", "AGE")
+WIDE: Final = (
+    "RUNNING", "INQUEUE", "PENDING", "GUARANTEE", "CAPABILITY", "REQUEST", "PRIORITY", "RECLAIMABLE",
+)  # fmt: skip
+STATE: Final = HEADINGS.index("STATE")
+
+
+def headings(*, wide: bool) -> list[str]:
+    """The names of the columns."""
+    return [*HEADINGS, *WIDE] if wide else list(HEADINGS)
+
+
+def cells(queue: Queue, now: float, *, wide: bool) -> list[str]:
+    """One queue, a text for each column."""
+    spec, status, made = queue.spec, queue.status, queue.metadata.creation_timestamp
+    row = [
+        queue.key,
+        _NONE if queue.key == ROOT else queue.parent,
+        str(spec.weight),
+        status.state or "<unknown>",
+        _usual(status.deserved),
+        _usual(status.used),
+        status.share or _NONE,
+        age(made.isoformat() if made else "", now),
+    ]
+    if wide:
+        counts = (status.running, status.inqueue, status.pending)
+        claims = (_guarantee(queue), _amounts(spec.capability), _amounts(spec.request or {}))
+        row += [*map(str, counts), *claims, str(spec.priority), str(spec.reclaimable).lower()]
+    return row
+
+
+class Columns:
+    """Rows below one another; later rows keep the widths of the first."""
+
+    def __init__(self, rows: Sequence[Sequence[str]]) -> None:
+        self._widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def line(self, row: Sequence[str]) -> str:
+        """One row."""
+        padded = (cell.ljust(width) for cell, width in zip(row, self._widths, strict=True))
+        return _GAP.join(padded).rstrip()
+
+
+def _usual(amounts: Mapping[str, int]) -> str:
+    """What people look at first: CPU, memory and devices."""
+    return _amounts({name: units for name, units in amounts.items() if name in (CPU, MEMORY) or "/" in name})
+
+
+def _amounts(amounts: Mapping[str, int]) -> str:
+    return ",".join(f"{name}={roughly(name, units)}" for name, units in sorted(amounts.items())) or _NONE
+
+
+def _guarantee(queue: Queue) -> str:
+    resource, parts = queue.spec.guarantee.resource, queue.spec.guarantee.percentage
+    written = [_amounts(resource) if resource else "", _percentages(parts)]
+    return ",".join(filter(None, written)) or _NONE
+
+
+def _percentages(parts: Percentages) -> str:
+    return ",".join(f"{name}={text}%" for name, text in sorted(parts.quantities().items()))

@@ -1,0 +1,112 @@
+"""Many writes at a time: bounded, in order for each object, and none waits for another's object."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import pytest
+
+from maar.kube.outcome import Done, Outcome
+from maar.kube.writers import Writers
+
+pytestmark = pytest.mark.anyio
+
+
+class Wire:
+    """Carries out writes one step at a time, as the test lets it."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+        self._gates: dict[str, asyncio.Event] = {}
+
+    def write(self, name: str) -> Callable[[], Awaitable[Outcome]]:
+        """A write that ends when it is let."""
+        self._gates[name] = asyncio.Event()
+        return partial(self._write, name)
+
+    async def finish(self, name: str) -> None:
+        """Let a write end, and what comes after it start."""
+        self._gates[name].set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    async def _write(self, name: str) -> Outcome:
+        self.started.append(name)
+        await self._gates[name].wait()
+        return Done(name.encode())
+
+
+async def test_writes_to_one_object_come_in_order_and_others_do_not_wait() -> None:
+    wire, outcomes = Wire(), list[Outcome]()
+    async with Writers(8) as writers:
+        for key, name in (("a", "a1"), ("a", "a2"), ("b", "b1"), ("a", "a3")):
+            writers.submit(key, wire.write(name), outcomes.append)
+        await asyncio.sleep(0)
+        assert wire.started == ["a1", "b1"]
+        assert writers.waiting == 4
+        await wire.finish("b1")
+        await wire.finish("a1")
+        assert wire.started == ["a1", "b1", "a2"]
+        await wire.finish("a2")
+        await wire.finish("a3")
+        await writers.idle()
+        assert outcomes == [Done(name) for name in (b"b1", b"a1", b"a2", b"a3")]
+        assert writers.waiting == 0
+
+
+async def test_no_more_are_under_way_than_may_be() -> None:
+    wire, outcomes = Wire(), list[Outcome]()
+    async with Writers(2) as writers:
+        for name in "abcd":
+            writers.submit(name, wire.write(name), outcomes.append)
+        await asyncio.sleep(0)
+        assert wire.started == ["a", "b"]
+        await wire.finish("b")
+        assert wire.started == ["a", "b", "c"]
+        for name in "acd":
+            await wire.finish(name)
+        await writers.idle()
+        assert len(outcomes) == 4
+
+
+async def test_an_outcome_may_ask_for_more() -> None:
+    said: list[bytes] = []
+
+    async def write(text: bytes) -> Outcome:
+        return Done(text)
+
+    async with Writers(1) as writers:
+
+        def again(outcome: Outcome) -> None:
+            assert isinstance(outcome, Done)
+            said.append(outcome.body)
+            if len(said) < 3:
+                writers.submit("a", partial(write, outcome.body + b"!"), again)
+
+        writers.submit("a", partial(write, b"x"), again)
+        await writers.idle()
+    assert said == [b"x", b"x!", b"x!!"]
+
+
+async def test_a_bug_in_a_write_ends_them_all() -> None:
+    async def broken() -> Outcome:
+        raise ZeroDivisionError
+
+    async def write() -> None:
+        async with Writers(2) as writers:
+            writers.submit("a", broken, list[Outcome]().append)
+            await writers.idle()
+
+    with pytest.raises(ExceptionGroup) as failure:
+        await write()
+    assert failure.group_contains(ZeroDivisionError)
+
+
+async def test_leaving_early_leaves_the_rest_undone() -> None:
+    wire, outcomes = Wire(), list[Outcome]()
+    async with Writers(1) as writers:
+        for name in "ab":
+            writers.submit(name, wire.write(name), outcomes.append)
+        await asyncio.sleep(0)
+    assert wire.started == ["a"]
+    assert outcomes == []
