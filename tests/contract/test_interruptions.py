@@ -15,7 +15,7 @@ from maar.kube.api_server import ApiServer
 from maar.kube.errors import ApiError
 from maar.kube.outcome import Done, Outcome
 from maar.kube.paths import PODS, place_of
-from maar.kube.watch import Interruption
+from maar.kube.watch import BadObject, Interruption
 from maar.kube.write import create, delete
 from maar.kube.writers import Writers
 from support.faults import Cut, Drop, Fault, Proxy, Say
@@ -120,6 +120,22 @@ async def test_after_a_bookmark_the_stream_goes_on_from_there(
     async with following(through, Pod, namespace=namespace, labels="app=nothing") as follower:
         await until("it goes on", lambda: proxy.count("GET", f"resourceVersion={version}&") > 0)
         assert follower.events == []
+
+
+async def test_what_has_no_name_is_reported_and_passed_over(
+    api: ApiServer, faults: tuple[Proxy, ApiServer], namespace: str
+) -> None:
+    proxy, through = faults
+    made = await make(api, PODS, namespace, pod("p"))
+    version = made["metadata"]["resourceVersion"]
+    listed = {"metadata": {"resourceVersion": version}, "items": [{"metadata": 3}, made, 7]}
+    proxy.plan(Say(HTTPStatus.OK, json.dumps(listed)), part="limit=")
+    proxy.plan(Say(HTTPStatus.OK, change("ADDED", 4) + change("DELETED", {"metadata": []})), part=WATCH)
+    async with following(through, Pod, namespace=namespace) as follower:
+        await make(api, PODS, namespace, pod("q"))
+        await until("the good ones are there", lambda: follower.names() == ["p", "q"])
+        assert [type(one) for one in follower.troubles] == [BadObject] * 3
+        assert proxy.count("GET", "limit=") == 1
 
 
 async def test_a_list_that_is_interrupted_is_read_to_its_end(

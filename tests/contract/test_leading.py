@@ -1,23 +1,27 @@
 """One leader at a time, by a lease: taken, renewed, handed over, and lost before another takes it."""
 
 import asyncio
+import signal
+import sys
 from pathlib import Path
 
 import pytest
 
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import Credentials, load
-from maar.kube.lease import STANDARD, Term, Timing, lead
+from maar.kube.lease import STANDARD, Term, lead
 from maar.kube.outcome import Done
 from maar.kube.paths import LEASES
-from maar.kube.write import delete, patch
+from maar.kube.write import FENCED, delete, patch
+from support import leader
 from support.faults import Drop, Hang, Lose, proxy
-from support.manifests import there
+from support.manifests import CONFIG_MAPS, config_map, make, there
 from support.until import until, until_async
 
 pytestmark = pytest.mark.anyio
 
-QUICK = Timing(duration_s=2, hold_s=1.2, retry_s=0.2)
+LEADER = Path(leader.__file__)
+QUICK = leader.TIMING
 
 
 class Candidate:
@@ -123,6 +127,29 @@ async def test_answers_that_go_astray_do_not_end_a_term(
             await delete(api, LEASES, key)
             await until("it is made anew", lambda: passing.count("POST") > 1)
             assert term.holding()
+
+
+async def test_a_leader_that_was_stopped_writes_nothing_when_it_goes_on(
+    api: ApiServer, kubeconfig: Path, namespace: str
+) -> None:
+    lease, key = f"{namespace}/maar", f"{namespace}/c"
+    await make(api, CONFIG_MAPS, namespace, config_map("c", n="0"))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, LEADER, kubeconfig, lease, key, stdout=asyncio.subprocess.PIPE
+    )
+
+    async def is_writing() -> bool:
+        return int((await there(api, CONFIG_MAPS, key))["data"]["n"]) > 10
+
+    await until_async("it writes", is_writing)
+    process.send_signal(signal.SIGSTOP)
+    async with asyncio.timeout(30), lead(await load(kubeconfig), lease, "standby", QUICK) as term:
+        last = await there(api, CONFIG_MAPS, key)
+        process.send_signal(signal.SIGCONT)
+        said, _ = await process.communicate()
+        assert (process.returncode, said.decode().strip()) == (0, FENCED)
+        assert await there(api, CONFIG_MAPS, key) == last
+        assert term.holding()
 
 
 def test_a_standby_leads_within_fifteen_seconds() -> None:

@@ -15,6 +15,7 @@ from maar.apps.scheduler import Scheduler
 from maar.core.engine import Engine
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.embedded.access import ADMINISTRATOR, certificate, token, write_kubeconfig
+from maar.embedded.admission import InProcessAdmission
 from maar.embedded.assembly import assemble
 from maar.embedded.calls import Caller
 from maar.embedded.cluster import Cluster
@@ -61,7 +62,7 @@ async def up(settings: Settings, say: Say) -> None:
     """Run a whole cluster until SIGINT or SIGTERM; `say` hears when it is ready."""
     folder = settings.folder
     with closing(Store(folder)) as store:
-        cluster = assemble(store)
+        cluster = assemble(store, admit=InProcessAdmission(store))
         machine = [this_machine()] if settings.is_local else []
         nodes = [*parse(*settings.nodes, taken=[host_name()] if machine else []), *machine]
         register(cluster, nodes)

@@ -310,10 +310,9 @@ class Cluster:
             else:
                 defaults.default(served.resource, value)
             served.behaviour.before_update(self, old, value, subresource, call)
-            if not (call.caller is SYSTEM and subresource == "status"):
-                self._admitted(
-                    Admission("UPDATE", served.resource, subresource, key.namespace, name, old, value, call)
-                )
+            self._admitted(
+                Admission("UPDATE", served.resource, subresource, key.namespace, name, old, value, call)
+            )
             count_generation(old, value)
             if track and metadata(old).get("managedFields"):
                 value = tracked(
@@ -334,7 +333,7 @@ class Cluster:
             return value
 
     def _admitted(self, admission: Admission) -> None:
-        if self._admit is not None:
+        if self._admit is not None and admission.call.caller is not SYSTEM:
             self._admit(admission)
 
     def _check(self, served: Served, old: Json | None, value: Json) -> None:

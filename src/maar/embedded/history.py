@@ -42,8 +42,9 @@ class Subscription:
         """Wait for changes and take them all; none where the time is up or the watch has ended."""
         if not self._waiting and not self.closed:
             self._news.clear()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), timeout)
+            with suppress(TimeoutError):  # not wait_for: it can swallow a cancellation
+                async with asyncio.timeout(timeout):
+                    await self._news.wait()
         taken = list(self._waiting)
         self._waiting.clear()
         return taken

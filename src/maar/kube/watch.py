@@ -115,7 +115,7 @@ class Watch:
             seen.clear()  # it has forgotten what the first pages were of: all have to come in one
             version = await read_pages(self._server, self._path, self._selection, take, limit=0)
         batch: list[Event] = []
-        for key in self._known.keys() - seen:
+        for key in [key for key in self._known if key not in seen]:
             self._vanish(key, batch)
         self._hand_over(batch)
         self._version = version
@@ -145,7 +145,7 @@ class Watch:
         try:
             for line in lines:
                 self._change(_CHANGE.decode(line), batch)
-        except (ApiError, UnansweredError):
+        except ApiError:
             self._version = ""  # from there the same would come again
             raise
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -186,8 +186,11 @@ class Watch:
             batch.append(Vanished(kind=self._name, key=key))
 
     def _header(self, raw: msgspec.Raw) -> tuple[str, str]:
-        """The key and the resource version of an object that need not be readable otherwise."""
-        name = _HEADER.decode(raw).metadata
+        """The key and the resource version of an object that need not be readable; empty if it has none."""
+        try:
+            name = _HEADER.decode(raw).metadata
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return "", ""
         placed = self._kind(metadata=Metadata(name=name.name, namespace=name.namespace))
         return placed.key, name.resource_version
 

@@ -147,20 +147,19 @@ def _taken_fields(fields: Json) -> Json:
 
 
 def _is_directive(field: str) -> bool:
-    return field == RETAIN or field.startswith((ORDER, DELETE))
+    return field[:1] == "$" and (field == RETAIN or field.startswith((ORDER, DELETE)))
 
 
 def _lists(patch: Json, prefix: str, complaint: str) -> dict[str, list[object]]:
     """The lists that a directive gives, by the field that it is about."""
     found: dict[str, list[object]] = {}
-    for field, value in patch.items():
-        if field.startswith(prefix):
-            head, slash, about = field.partition("/")
-            if head != prefix or not slash:
-                raise bad_request(complaint)
-            if not isinstance(value, list):
-                raise unexpected(f"expected a list in {field}, but received a {named_type(value)}")
-            found[about] = value
+    for field in (field for field in patch if field[:1] == "$" and field.startswith(prefix)):
+        value, (head, slash, about) = patch[field], field.partition("/")
+        if head != prefix or not slash:
+            raise bad_request(complaint)
+        if not isinstance(value, list):
+            raise unexpected(f"expected a list in {field}, but received a {named_type(value)}")
+        found[about] = value
     return found
 
 

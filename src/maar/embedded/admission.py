@@ -1,0 +1,99 @@
+"""Maar's admission inside the embedded server: the rules that webhooks hold on a cluster."""
+
+from http import HTTPStatus
+from typing import Final
+
+from maar.core.admission.cluster import KnownCluster
+from maar.core.admission.patch import patched
+from maar.core.admission.request import Options, Request
+from maar.core.admission.review import review
+from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.job import Job
+from maar.core.model.kinds import BadObjectError, from_json
+from maar.core.model.namespace import Namespace
+from maar.core.model.node import Node
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import Queue
+from maar.embedded.calls import Admission, section, text
+from maar.embedded.failures import ApiError
+from maar.embedded.store import Change, Key, Store
+
+_JUDGED: Final = {
+    "queues.scheduling.volcano.sh": "queues",
+    "podgroups.scheduling.volcano.sh": "podgroups",
+    "jobs.batch.volcano.sh": "jobs",
+    "commands.bus.volcano.sh": "commands",
+    "pods": "pods",
+    "resourcequotas": "resourcequotas",
+}
+_KNOWN: Final[dict[str, type[AnyObject]]] = {
+    "queues.scheduling.volcano.sh": Queue,
+    "podgroups.scheduling.volcano.sh": PodGroup,
+    "jobs.batch.volcano.sh": Job,
+    "namespaces": Namespace,
+    "nodes": Node,
+    "pods": Pod,
+}
+
+
+class InProcessAdmission:
+    """Fills in, warns and refuses as `maar webhooks` does; it knows what the store has."""
+
+    def __init__(self, store: Store, options: Options | None = None) -> None:
+        self._options = options or Options()
+        self._known = KnownCluster()
+        for resource in _KNOWN:
+            for namespace, name, body in store.page(resource, None):
+                self._learn(Key(resource, namespace, name), body)
+        store.listen(self._hear)
+
+    def __call__(self, admission: Admission) -> None:
+        """Judge a write; what is to be filled in is filled in."""
+        resource = _JUDGED.get(admission.resource.qualified)
+        if resource is None or admission.subresource or not self._is_ours(resource, admission):
+            return
+        call = admission.call
+        request = Request(
+            operation=admission.operation,
+            resource=resource,
+            namespace=admission.namespace,
+            name=admission.name,
+            old=admission.old,
+            new=admission.new,
+            user=call.caller.name,
+            groups=call.caller.groups,
+            dry_run=call.dry_run,
+        )
+        verdict = review(request, self._known, self._options)
+        call.warnings.extend(str(one) for one in verdict.warnings)
+        if not verdict.allowed:
+            raise ApiError(
+                HTTPStatus.FORBIDDEN, "Forbidden", f"admission by Maar denied the request: {verdict.message}"
+            )
+        if verdict.patch and admission.new is not None:
+            filled = patched(admission.new, verdict.patch)
+            admission.new.clear()
+            admission.new.update(filled)
+
+    def _is_ours(self, resource: str, admission: Admission) -> bool:
+        """Pods of other schedulers never wait for us."""
+        if resource != "pods" or admission.new is None:
+            return True
+        return text(section(admission.new, "spec"), "schedulerName") in self._options.scheduler_names
+
+    def _hear(self, change: Change) -> None:
+        if change.key.resource in _KNOWN:
+            self._learn(change.key, None if change.type == "DELETED" else change.body)
+
+    def _learn(self, key: Key, body: bytes | None) -> None:
+        kind = _KNOWN[key.resource]
+        try:
+            event: Event = (
+                Vanished(kind=kind.__name__, key=f"{key.namespace}/{key.name}" if key.namespace else key.name)
+                if body is None
+                else Appeared(object=from_json(kind, body))
+            )
+        except BadObjectError:
+            return  # it was let in, and nothing follows from it
+        self._known.feed((event,))
