@@ -17,6 +17,7 @@ DOCUMENT: Json = {"a": {"b": [1, {"c": 2}]}, "m~n": {"x/y": True}, "": 0}
     [
         ({"op": "add", "path": "/a/b/1/d", "value": 3}, {**DOCUMENT, "a": {"b": [1, {"c": 2, "d": 3}]}}),
         ({"op": "replace", "path": "/m~0n/x~1y", "value": 1}, {**DOCUMENT, "m~n": {"x/y": 1}}),
+        ({"op": "replace", "path": "/a/b/0", "value": 5}, {**DOCUMENT, "a": {"b": [5, {"c": 2}]}}),
         ({"op": "replace", "path": "/", "value": 1}, {**DOCUMENT, "": 1}),
         ({"op": "replace", "path": "", "value": {"z": 1}}, {"z": 1}),
         ({"op": "add", "path": "", "value": {"z": 1}}, {"z": 1}),
