@@ -37,9 +37,11 @@ async def connected(access: Access) -> AsyncIterator["Cluster"]:
     try:
         credentials = await load(access.kubeconfig, access.context)
     except CredentialsError as error:
-        raise CommandError(str(error)) from None
+        advice = "" if "; " in str(error) else "; choose another with --kubeconfig or --context"
+        raise CommandError(f"{error}{advice}") from None
     if access.server:
-        credentials.proofs = replace(credentials.proofs, server=access.server.rstrip("/"))
+        address = access.server if "://" in access.server else f"https://{access.server}"
+        credentials.proofs = replace(credentials.proofs, server=address.rstrip("/"))
     async with ApiServer(credentials, patience_s=PATIENCE_S) as server:
         yield Cluster(server)
 

@@ -59,6 +59,8 @@ def refusal_of_list(error: ApiError | UnansweredError, kind: type[Object]) -> Co
     errand = Errand("list", kind)
     if error.code == HTTPStatus.NOT_FOUND:
         return CommandError(_gone(error.message, errand))
+    if error.code == HTTPStatus.BAD_REQUEST:
+        return CommandError(f"{errand.word}s cannot be listed: {error.message}; write -l team=a,tier!=dev")
     refused = Refused(error.code, error.reason, error.message, error.details.causes)
     return CommandError(*_refused(refused, errand))
 
@@ -85,10 +87,13 @@ def _refused(outcome: Refused, errand: Errand) -> list[str]:
     if outcome.code == HTTPStatus.UNPROCESSABLE_ENTITY and outcome.causes:
         about = errand.name if errand.key else errand.word
         return [
-            f"{about}: {cause.field}: {cause.message}; correct it and try again" for cause in outcome.causes
+            f"{about}: {cause.field}: {cause.message}{_advice(cause.message)}" for cause in outcome.causes
         ]
     if denied := _DENIED.match(message):
         return [message[denied.end() :]]  # rules say what to do themselves
-    return [
-        message if errand.verb != "list" else f"{place_of(errand.kind).plural} cannot be listed: {message}"
-    ]
+    return [message]
+
+
+def _advice(message: str) -> str:
+    """What to do, unless the message says it."""
+    return "" if "; " in message else "; correct it and try again"

@@ -6,11 +6,14 @@ import typer
 
 from maar import __version__
 from maar.apps.manifests import manifests
+from maar.cli.daemons import controllers, scheduler
 from maar.cli.failure import run
 from maar.cli.plan import plan
 from maar.cli.queue import queue_app
 from maar.cli.up import up
+from maar.cli.validate import validate
 from maar.cli.vcctl_queue import vcctl_queue_app
+from maar.cli.webhooks import webhooks
 
 maar_app: Final = typer.Typer(
     help="A queue-based batch scheduler for Kubernetes.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -41,6 +44,10 @@ def print_manifests() -> None:
 
 maar_app.command()(plan)
 maar_app.command()(up)
+maar_app.command()(scheduler)
+maar_app.command()(controllers)
+maar_app.command()(validate)
+maar_app.command()(webhooks)
 maar_app.add_typer(queue_app, name="queue")
 vcctl_app.add_typer(vcctl_queue_app, name="queue")
 

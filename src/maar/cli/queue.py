@@ -35,9 +35,6 @@ if TYPE_CHECKING:  # a client takes longer to import than most commands take to 
 
 queue_app: Final = typer.Typer(help="Queues: make, change, look at and explain them.", no_args_is_help=True)
 
-queue_app.command()(tree)
-queue_app.command()(explain)
-
 
 @queue_app.command()
 def create(  # noqa: PLR0913  # a command has its flags one by one
@@ -131,6 +128,10 @@ def list_all(
             typer.echo(f"No queues found{' with these labels' if labels else ''}", err=True)
 
     on_cluster(Access(kubeconfig, context), work)
+
+
+queue_app.command()(tree)
+queue_app.command()(explain)
 
 
 @queue_app.command()

@@ -14,6 +14,7 @@ WIDTH: Final = 100
 _HEADINGS: Final = ("WEIGHT", "GUARANTEE", "REQUEST", "CAPABILITY", "DESERVED")
 _MOST_SIBLINGS: Final = 30
 _WIDEST_NAME: Final = 30
+_GAP: Final = "  "
 
 
 def print_explanation(one: Explanation, console: Console) -> None:
@@ -27,7 +28,7 @@ def print_explanation(one: Explanation, console: Console) -> None:
     for resource, steps in one.steps.items():
         if steps:
             console.print()
-            console.print(Text(resource, "bold"))
+            _print(console, resource, "bold")
             for step in steps:
                 _say(console, sentence(step), "  ")
             _say(console, water(steps[-1]), "  ")
@@ -37,30 +38,34 @@ def print_explanation(one: Explanation, console: Console) -> None:
 def _say(console: Console, text: str, indent: str, style: str = "") -> None:
     lines = wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
     for line in lines:
-        console.print(Text(line, style), soft_wrap=True)
+        _print(console, line, style)
 
 
 def _siblings(console: Console, step: Step) -> None:
     """Those who ask for something or get it, and the queue itself."""
-    part = [one for one in step.siblings if one.request or one.deserved or one == step.chosen]
-    shown = (
-        part[:_MOST_SIBLINGS]
-        if step.chosen in part[:_MOST_SIBLINGS]
-        else [*part[:_MOST_SIBLINGS], step.chosen]
-    )
-    width = min(_WIDEST_NAME, max(len(one.name) for one in shown) + 2)
+    claiming = [one for one in step.siblings if one.request or one.deserved or one == step.chosen]
+    shown = claiming[:_MOST_SIBLINGS]
+    shown += [step.chosen] if step.chosen not in shown else []
+    width = min(_WIDEST_NAME, max(len(one.name) for one in shown))
     console.print()
-    console.print(Text("    " + "".ljust(width) + "  ".join(_HEADINGS) + "  BOUND BY", "dim"), soft_wrap=True)
+    _print(console, f"    {'':{width}}{_GAP}{_GAP.join(_HEADINGS)}{_GAP}BOUND BY", "dim")
     for one in shown:
-        mark, style = ("> ", "bold") if one == step.chosen else ("  ", "")
-        cells = "  ".join(_cells(step.resource, one))
-        console.print(Text(f"  {mark}{one.name.ljust(width)}{cells}  {one.binding}", style), soft_wrap=True)
-    rest = len(part) - len(shown), len(step.siblings) - len(part)
-    for count, what in zip(
-        rest, ("more (-o json has them all)", "that ask for none and get none"), strict=True
-    ):
-        if count > 0:
-            console.print(f"    and {count} {what}")
+        label, style = ("  > ", "bold") if one == step.chosen else ("    ", "")
+        if len(one.name) > width:
+            _print(console, label + one.name, style)
+            label = " " * (len(label) + width)
+        else:
+            label += one.name.ljust(width)
+        cells = [*_cells(step.resource, one), str(one.binding)]
+        _print(console, _GAP.join([label, *cells]), style)
+    if len(claiming) > len(shown):
+        _print(console, f"    and {len(claiming) - len(shown)} more (-o json has them all)")
+    if len(step.siblings) > len(claiming):
+        _print(console, f"    and {len(step.siblings) - len(claiming)} without a claim")
+
+
+def _print(console: Console, line: str, style: str = "") -> None:
+    console.print(Text(line, style), soft_wrap=True)
 
 
 def _cells(resource: str, one: Sibling) -> list[str]:
@@ -68,6 +73,5 @@ def _cells(resource: str, one: Sibling) -> list[str]:
         "-" if amount is None else roughly(resource, amount)
         for amount in (one.guarantee, one.request, one.capability, one.deserved)
     ]
-    return [
-        cell.rjust(len(heading)) for cell, heading in zip([str(one.weight), *amounts], _HEADINGS, strict=True)
-    ]
+    texts = [str(one.weight), *amounts]
+    return [text.rjust(len(heading)) for text, heading in zip(texts, _HEADINGS, strict=True)]

@@ -28,7 +28,7 @@ def cells(queue: Queue, now: float, *, wide: bool) -> list[str]:
         queue.key,
         _NONE if queue.key == ROOT else queue.parent,
         str(spec.weight),
-        status.state or "<unknown>",
+        status.state or "Unknown",
         _usual(status.deserved),
         _usual(status.used),
         status.share or _NONE,
@@ -46,6 +46,7 @@ class Columns:
 
     def __init__(self, rows: Sequence[Sequence[str]]) -> None:
         self._widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        self._widths[STATE] = max(self._widths[STATE], len("Closing"))  # others come and go
 
     def line(self, row: Sequence[str]) -> str:
         """One row."""

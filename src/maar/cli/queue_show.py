@@ -56,9 +56,8 @@ async def follow(
         for event in events:
             match event:
                 case Appeared(object=Queue() as queue) if not names or queue.key in names:
-                    before = known.get(queue.key)
-                    known[queue.key] = queue
-                    if before is None or before.metadata.resource_version != queue.metadata.resource_version:
+                    before, known[queue.key] = known.get(queue.key), queue
+                    if before is None or rows.differ(before, queue):
                         rows.show(queue)
                 case Appeared():
                     pass
@@ -82,6 +81,10 @@ class Rows:
         else:
             for queue in queues:
                 self.show(queue)
+
+    def differ(self, before: Queue, after: Queue) -> bool:
+        """Whether a change can be seen here."""
+        return cells(before, 0, wide=self._wide) != cells(after, 0, wide=self._wide)
 
     def show(self, queue: Queue, state: str = "") -> None:
         """Print one more row."""

@@ -3,22 +3,33 @@
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
+from maar.cli.cluster import Access, ContextOption, KubeconfigOption, on_cluster
 from maar.cli.documents import read_documents
 from maar.cli.failure import FAILED, CommandError
 from maar.core.admission.offline import Judged, Report, Sent, check
 from maar.core.admission.plain import text_at
 from maar.core.admission.request import Finding, Options
+from maar.core.model.job import Job
 from maar.core.model.kinds import kind_of
+from maar.core.model.metadata import Object
+from maar.core.model.namespace import Namespace
+from maar.core.model.node import Node
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import Queue
+
+if TYPE_CHECKING:  # see maar.cli.cluster
+    from maar.cli.cluster_client import Cluster
 
 UNREADABLE: Final = 2
 _CLUSTER: Final = "cluster"
+_LOOKED_AT: Final[tuple[type[Object], ...]] = (Queue, PodGroup, Job, Namespace, Node)
 
 
-def validate(
+def validate(  # noqa: PLR0913, PLR0917  each is an option of the command
     files: Annotated[
         list[Path],
         typer.Option("--filename", "-f", help="A file or folder of manifests; - is standard input."),
@@ -35,6 +46,8 @@ def validate(
         typer.Option(help="Whether children's capabilities are added up or compared one by one."),
     ] = "sum",
     max_queue_depth: Annotated[int, typer.Option(min=1, help="How deep the tree may be below root.")] = 5,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
     output: Annotated[
         Literal["text", "json"], typer.Option("--output", "-o", help="How to print the verdicts.")
     ] = "text",
@@ -49,7 +62,7 @@ def validate(
         max_queue_depth=max_queue_depth,
     )
     try:
-        report = check(_read(files), _stored(against), options)
+        report = check(_read(files), _stored(against, Access(kubeconfig, context)), options)
     except CommandError as error:
         report = Report(unreadable=list(error.sentences))
     for sentence in report.left_out:
@@ -63,14 +76,17 @@ def validate(
         raise typer.Exit(FAILED)
 
 
-def _stored(against: str) -> list[Sent]:
+def _stored(against: str, access: Access) -> list[Sent]:
     """The objects that are there already."""
     if against == _CLUSTER:
-        raise CommandError(
-            "--against cluster: not possible yet; write what is there to a file and name that: "
-            "kubectl get queues,podgroups,jobs.batch.volcano.sh,namespaces,nodes -A -o yaml > cluster.yaml"
-        )
+        return on_cluster(access, _in_cluster)
     return _read([Path(against)]) if against else []
+
+
+async def _in_cluster(cluster: "Cluster") -> list[Sent]:
+    return [
+        Sent("the cluster", kind, document) for kind in _LOOKED_AT for document in await cluster.all(kind)
+    ]
 
 
 def _read(paths: list[Path]) -> list[Sent]:

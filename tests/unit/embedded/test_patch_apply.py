@@ -6,6 +6,7 @@ import pytest
 
 from maar.embedded.failures import ApiError
 from maar.embedded.patch.apply import applied, tracked
+from maar.embedded.patch.comparison import fields_of
 from maar.embedded.patch.last_applied import ANNOTATION
 from maar.embedded.schema.types import Merge, Schema
 
@@ -26,6 +27,8 @@ SCHEMA = Schema(
             merge=Merge.MAP,
             keys=("name",),
         ),
+        "group": Schema("object", properties={"x": NUMBER, "y": NUMBER, "z": NUMBER}),
+        "status": Schema("object", open=True),
         "when": Schema("string", format="date-time"),
     },
 )
@@ -68,10 +71,18 @@ def test_null_for_what_others_have_elements_in_leaves_them() -> None:
     assert live["tags"] == ["t"]
 
 
+def test_what_the_server_filled_in_is_owned_by_nobody_and_stays_while_somebody_owns_its_object() -> None:
+    live = apply(apply(None, thing(group={"x": 1})), thing(group={"z": 3}), "bob")
+    live["group"]["y"] = 2
+    assert apply(live, thing())["group"] == {"y": 2, "z": 3}
+    assert "group" not in apply(apply(live, thing(), "bob"), thing(), now="2")
+
+
 def test_elements_that_say_they_are_the_same_are_left_alone_or_replaced_together() -> None:
     parts = [{"name": "p", "count": 1}, {"name": "p", "count": 2}]
     live = track(None, thing(parts=parts))
     assert owned(live) == {"bob": {"f:parts": {".": {}, 'k:{"name":"p"}': {}}}}
+    assert fields_of(parts, SCHEMA.properties["parts"]) == {('k:{"name":"p"}',)}
     assert apply(live, thing(count=1))["parts"] == parts
     assert apply(live, thing(parts=[{"name": "p", "count": 3}]), force=True)["parts"] == [
         {"name": "p", "count": 3}
@@ -148,6 +159,37 @@ def test_a_client_that_leaves_the_owners_out_does_not_remove_them() -> None:
 
 def test_who_has_no_name_is_unknown() -> None:
     assert owned(track(apply(None, thing(count=1)), thing(count=2), "")) == {"unknown": {"f:count": {}}}
+
+
+def test_what_client_side_apply_has_set_is_its_own_before_the_first_apply() -> None:
+    last = '{"apiVersion":"v1","kind":"Thing","metadata":{"name":"x"},"count":1,"group":{"x":1,"y":1}}'
+    live = thing(count=2, group={"x": 1, "y": 1, "z": 1}, status={"seen": 1})
+    live["metadata"] |= {"labels": {"keep": "me"}, "annotations": {ANNOTATION: last}}
+    after = apply(live, thing(tags=["t"]), "kubectl")
+    assert owned(after) == {
+        "kubectl": {"f:tags": {'v:"t"': {}}},
+        "kubectl-client-side-apply": {
+            "f:group": {".": {}, "f:x": {}, "f:y": {}},
+            "f:metadata": {"f:annotations": {f"f:{ANNOTATION}": {}}},
+        },
+        "before-first-apply": {
+            "f:count": {},  # changed since
+            "f:group": {"f:z": {}},
+            "f:metadata": {"f:annotations": {}, "f:labels": {".": {}, "f:keep": {}}},
+        },
+    }
+
+
+def test_the_status_is_owned_through_its_subresource_only() -> None:
+    live = thing(count=1, status={"seen": 1})
+    wanted = thing(status={"ready": True})
+    after = applied(
+        live, wanted, SCHEMA, manager="ann", force=False, now="1", api_version="v1", subresource="status"
+    )
+    assert owned(after) == {
+        "ann": {"f:status": {"f:ready": {}}},
+        "before-first-apply": {"f:status": {".": {}, "f:seen": {}}},
+    }
 
 
 @pytest.mark.parametrize("annotation", ["{", "[]", '{"apiVersion":"v2","count":1}', '{"apiVersion":"v1"}'])

@@ -7,8 +7,7 @@ from maar.core.admission.case import Case
 from maar.core.admission.plain import at, map_at, shown, text_at
 from maar.core.admission.request import DELETE, UPDATE, Problem
 from maar.core.admission.rulebook import Rulebook
-
-QUOTA_LABEL: Final = "maar.sh/quota-of"  # whatever its value: a name of a queue may be longer than a label's
+from maar.core.model.namespace import QUOTA_LABEL
 
 _CONTROLLERS: Final = "system:serviceaccount:kube-system"
 _MANAGER: Final = "system:kube-controller-manager"  # where controllers have no accounts of their own

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from maar.core.model.events import Appeared, Event, Vanished
-from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.namespace import QUOTA_LABEL, Namespace, ResourceQuota
 from maar.core.model.pod import QUEUE_ANNOTATION
 from maar.core.model.queue import Queue
 from maar.core.model.resources import BadAmountError, Resources
 from maar.core.model.writes import Change, Create, Remove, Upkeep
 
-QUOTA_LABEL: Final = "maar.sh/quota-of"  # on the quotas that are ours, with the queue's name
 QUOTA_NAME: Final = "maar-queue"
 
 _AS_THEY_ARE: Final = ("pods",)
 _PREFIX: Final = "requests."
+_LONGEST_LABEL: Final = 63
 
 
 @dataclass(eq=False)
@@ -60,11 +60,11 @@ class NamespaceQuotas:
                 growing.append(Create(kind="ResourceQuota", key=key, document=_document(key, queue, hard)))
                 continue
             before = {name: str(amount) for name, amount in there.spec.hard.items()}
-            if before == hard and there.metadata.labels.get(QUOTA_LABEL) == queue:
+            if before == hard and there.metadata.labels.get(QUOTA_LABEL) == _label(queue):
                 continue
             gone = dict.fromkeys(before.keys() - hard.keys())
             patch: dict[str, object] = {
-                "metadata": {"labels": {QUOTA_LABEL: queue}},
+                "metadata": {"labels": {QUOTA_LABEL: _label(queue)}},
                 "spec": {"hard": {**gone, **hard}},
             }
             change = Change(kind="ResourceQuota", key=key, patch=patch)
@@ -118,6 +118,11 @@ def _divided(amounts: Mapping[str, int], weights: Mapping[str, int]) -> dict[str
     return parts
 
 
+def _label(queue: str) -> str:
+    """A queue's name as the value of a label, which is shorter than a name can be."""
+    return queue[:_LONGEST_LABEL].rstrip("-.")
+
+
 def _limit(resource: str) -> str:
     """The name that a quota limits a resource by."""
     return resource if resource in _AS_THEY_ARE else _PREFIX + resource
@@ -140,6 +145,6 @@ def _document(key: str, queue: str, hard: dict[str, str]) -> dict[str, object]:
     return {
         "apiVersion": ResourceQuota.api_version,
         "kind": "ResourceQuota",
-        "metadata": {"name": name, "namespace": namespace, "labels": {QUOTA_LABEL: queue}},
+        "metadata": {"name": name, "namespace": namespace, "labels": {QUOTA_LABEL: _label(queue)}},
         "spec": {"hard": hard},
     }

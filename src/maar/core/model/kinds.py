@@ -81,6 +81,8 @@ def from_document(kind: type[ObjectT], document: object) -> ObjectT:
         raise _explained(error, document) from None
     except RecursionError:
         raise BadObjectError("", "nested too deeply to be an object of Kubernetes") from None
+    except UnicodeEncodeError:
+        raise BadObjectError("", "a text in it is no Unicode: it has half of a pair") from None
 
 
 def plain(data: bytes | msgspec.Raw) -> object:

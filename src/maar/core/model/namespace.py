@@ -6,6 +6,7 @@ from maar.core.model.metadata import Object, Record
 from maar.core.model.resources import BadAmountError, amount
 
 WEIGHT_RESOURCE: Final = "volcano.sh/namespace.weight"
+QUOTA_LABEL: Final = "maar.sh/quota-of"  # on the quotas that are Maar's own, with the queue's name
 
 
 class Namespace(Object, frozen=True, tag="Namespace"):

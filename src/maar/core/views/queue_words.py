@@ -31,14 +31,8 @@ def sentence(step: Step) -> str:
     """What a queue gets of the budget above it, and why."""
     got, budget = _amount(step, step.chosen.deserved), _amount(step, step.budget)
     binding = step.chosen.binding
-    return (
-        f"{step.chosen.name} gets {got} of {step.parent}'s {budget}, bound by its {binding}: {reason(step)}"
-    )
-
-
-def reason(step: Step) -> str:
-    """Why the queue gets neither more nor less."""
-    return _REASONS[step.chosen.binding](step)
+    part = f"{step.chosen.name} gets {got} of the {budget} that {step.parent} has"
+    return f"{part}, bound by its {binding}: {_REASONS[binding](step)}"
 
 
 def water(step: Step) -> str:
@@ -46,6 +40,8 @@ def water(step: Step) -> str:
     if step.level is None:
         left = step.budget - sum(one.deserved for one in step.siblings)
         return f"nothing runs short under {step.parent}: {_amount(step, left)} is left over"
+    if not step.level:
+        return f"guarantees take all that {step.parent} has"
     level = per_weight(step.resource, step.level)
     return f"the water level under {step.parent} is {level} per weight"
 

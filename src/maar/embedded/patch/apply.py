@@ -8,8 +8,14 @@ from maar.embedded.patch.comparison import compared, fields_of
 from maar.embedded.patch.conflicts import refuse_conflicts
 from maar.embedded.patch.conformity import check
 from maar.embedded.patch.equality import same, without_nulls
-from maar.embedded.patch.fields import NOTHING, IllegibleError
-from maar.embedded.patch.last_applied import KUBECTL, last_applied_fields, with_last_applied
+from maar.embedded.patch.fields import NOTHING, IllegibleError, field
+from maar.embedded.patch.last_applied import (
+    CLIENT_SIDE,
+    KUBECTL,
+    client_side_fields,
+    last_applied_fields,
+    with_last_applied,
+)
 from maar.embedded.patch.owners import (
     SERVERS_OWN,
     UNOWNED,
@@ -30,6 +36,7 @@ from maar.embedded.patch.refusals import bounded_in_depth
 from maar.embedded.schema.types import Schema
 
 BEFORE: Final = "before-first-apply"
+STATUS: Final = field("status")
 PARTS: Final = frozenset({"metadata", "spec", "status", "template"})
 
 
@@ -52,7 +59,7 @@ def applied(  # noqa: PLR0913 - a request has as many parts
     wanted = _without_null_metadata(configuration)
     known, owners = with_owners(live or {}, {}), _owners(live)
     if live and not owners:
-        owners = _updated({}, _blank(schema), known, schema, updater(BEFORE, api_version, subresource), now)
+        owners = _first_owners(known, schema, api_version, subresource, now)
 
     me = applier(manager, subresource)
     last = owners.pop(me, Claim(NOTHING, api_version))
@@ -92,6 +99,21 @@ def tracked(
     before = with_owners(old, {}) if old is not None else _blank(schema)
     writer = updater(manager, api_version, subresource)
     return with_owners(new, capped(_updated(owners, before, with_owners(new, {}), schema, writer, now)))
+
+
+def _first_owners(known: Json, schema: Schema, api_version: str, subresource: str, now: str) -> Owners:
+    """The owners of an object from before its first apply: client-side apply, if used, and the rest."""
+    # Kubernetes has one owner for all of it, and hardly any such object. Here every object is one, and
+    # kubectl takes over what the owner of its annotation owns: it would remove labels that others have set.
+    whole = compared(_blank(schema), known, schema).given - UNOWNED
+    there = {path for path in whole if (path[0] == STATUS) == (subresource == "status")}
+    client_side = client_side_fields(known, schema, api_version) & there
+    claims = {CLIENT_SIDE: client_side, BEFORE: frozenset(there - client_side)}
+    return {
+        updater(manager, api_version, subresource): Claim(fields, api_version, now)
+        for manager, fields in claims.items()
+        if fields
+    }
 
 
 def _updated(owners: Owners, old: Json, new: Json, schema: Schema, writer: Owner, now: str) -> Owners:

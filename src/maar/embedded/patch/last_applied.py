@@ -6,24 +6,42 @@ import msgspec
 
 from maar.embedded.failures import Json
 from maar.embedded.patch.comparison import compared, fields_of
-from maar.embedded.patch.fields import NOTHING, Fields
+from maar.embedded.patch.fields import NOTHING, Fields, Path, field
 from maar.embedded.patch.owners import metadata_of
 from maar.embedded.schema.types import Schema
 
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 KUBECTL: Final = "kubectl"  # others who apply have no annotation to care for
+CLIENT_SIDE: Final = "kubectl-client-side-apply"
+PLACE: Final[Path] = (field("metadata"), field("annotations"), field(ANNOTATION))
 
 
 def last_applied_fields(live: Json, schema: Schema, api_version: str) -> Fields:
     """The fields that client-side apply has set and that are still as it set them."""
+    configuration = _last_applied(live, api_version)
+    return fields_of(configuration, schema) - _changed_since(configuration, live, schema)
+
+
+def client_side_fields(live: Json, schema: Schema, api_version: str) -> Fields:
+    """What client-side apply would own of an object whose owners have not been written down yet."""
+    configuration = _last_applied(live, api_version)
+    if not configuration:
+        return NOTHING
+    return (compared({}, configuration, schema).given - _changed_since(configuration, live, schema)) | {PLACE}
+
+
+def _last_applied(live: Json, api_version: str) -> Json:
     try:
         configuration = msgspec.json.decode(_annotation(live))
     except msgspec.DecodeError:
-        return NOTHING
-    if not isinstance(configuration, dict) or configuration.get("apiVersion") != api_version:
-        return NOTHING
+        return {}
+    same_version = isinstance(configuration, dict) and configuration.get("apiVersion") == api_version
+    return configuration if same_version else {}
+
+
+def _changed_since(configuration: Json, live: Json, schema: Schema) -> Fields:
     change = compared(configuration, live, schema)
-    return fields_of(configuration, schema) - change.given - change.removed
+    return change.given | change.removed
 
 
 def with_last_applied(thing: Json, configuration: Json) -> Json:

@@ -1,0 +1,127 @@
+"""`maar webhooks`: admission for a cluster's API server."""
+
+import re
+from datetime import timedelta
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
+
+import typer
+import uvloop
+
+from maar.cli.cluster import ContextOption, KubeconfigOption
+from maar.cli.failure import CommandError
+
+_PORT: Final = 8443
+_ANY: Final = "0.0.0.0"  # noqa: S104  # API servers call from other machines
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+
+
+def webhooks(  # noqa: PLR0913  # each is a flag
+    *,
+    url: Annotated[
+        str,
+        typer.Option(
+            help="Where API servers reach this process without a Service, such as https://127.0.0.1:8443."
+        ),
+    ] = "",
+    host: Annotated[
+        str,
+        typer.Option(help="The address to listen on; without it, that of a --url on loopback, or 0.0.0.0."),
+    ] = "",
+    port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, help="Where to listen; without it, the port of --url, or 8443."),
+    ] = None,
+    guarantee_over_total: Annotated[
+        Literal["refuse", "warn"],
+        typer.Option(help="What to do about guarantees beyond the cluster's total."),
+    ] = "refuse",
+    child_capability: Annotated[
+        Literal["sum", "max"],
+        typer.Option(help="Whether children's capabilities are added up or compared one by one."),
+    ] = "sum",
+    max_queue_depth: Annotated[int, typer.Option(min=1, help="How deep the tree may be below root.")] = 5,
+    scheduler_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The name that pods ask for Maar by; volcano where none is named; may be repeated."
+        ),
+    ] = None,
+    cluster_user: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Who else counts quotas and empties namespaces: the controller manager's user, where it"
+            " has an unusual name; may be repeated."
+        ),
+    ] = None,
+    certificate_validity: Annotated[
+        str, typer.Option(help="How long a certificate holds; it is renewed when a third is left.")
+    ] = "2160h",
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+) -> None:
+    """Judge what is written to a cluster: queues, pod groups, jobs, commands, and pods of our scheduler."""
+    # Imported here: a server takes longer to import than most commands take to run.
+    from maar.apps import webhooks as app  # noqa: PLC0415
+    from maar.core.admission.request import Options  # noqa: PLC0415
+    from maar.embedded.serving import PortTakenError  # noqa: PLC0415
+    from maar.kube.certificates import CertificatesError  # noqa: PLC0415
+    from maar.kube.sources import CredentialsError  # noqa: PLC0415
+
+    url_host, url_port = _place(url)
+    settings = app.Settings(
+        host=host or url_host or _ANY,
+        port=port or url_port or _PORT,
+        url=url,
+        kubeconfig=kubeconfig,
+        context=context,
+        valid_for=_duration(certificate_validity),
+        options=Options(
+            guarantee_over_total=guarantee_over_total,
+            child_capability=child_capability,
+            max_queue_depth=max_queue_depth,
+            scheduler_names=_names(scheduler_name or ["volcano"]),
+            cluster_users=tuple(cluster_user or ()),
+        ),
+    )
+    try:
+        uvloop.run(app.webhooks(settings, _say))
+    except (PortTakenError, CertificatesError, CredentialsError) as error:
+        raise CommandError(str(error)) from None
+
+
+def _place(url: str) -> tuple[str, int | None]:
+    """Where to listen for what is sent to an address: on loopback or everywhere."""
+    if not url:
+        return "", None
+    try:
+        parts = urlsplit(url)
+        found = parts.hostname, parts.port or 443
+    except ValueError:
+        found = None, 0
+    if found[0] is None or parts.scheme != "https" or parts.path.strip("/") or parts.query:
+        raise CommandError(f"--url {url}: write https://HOST:PORT, without a path; API servers take no other")
+    return ("127.0.0.1" if found[0] in ("localhost", "127.0.0.1") else ""), found[1]
+
+
+def _names(names: list[str]) -> tuple[str, ...]:
+    for name in names:
+        if _NAME.fullmatch(name) is None:  # it becomes part of an expression in the webhook configuration
+            raise CommandError(f"--scheduler-name {name}: write small letters, digits, - and . only")
+    return tuple(names)
+
+
+def _duration(text: str) -> timedelta:
+    from maar.embedded.nodes.durations import BadDurationError, seconds  # noqa: PLC0415
+
+    try:
+        found = timedelta(seconds=seconds(text))
+    except BadDurationError as error:
+        raise CommandError(f"--certificate-validity: {error}") from None
+    if not timedelta(seconds=1) <= found <= timedelta(days=397):
+        raise CommandError(f"--certificate-validity {text}: write at least 1s and at most 9528h")
+    return found
+
+
+def _say(url: str) -> None:
+    typer.echo(f"maar webhooks judges at {url}")
