@@ -9,7 +9,7 @@ from maar.core.fairshare.share_out import UNLIMITED
 from maar.core.model.metadata import Record
 from maar.core.model.plan import Constraint
 from maar.core.model.queue import ROOT
-from maar.core.model.resources import PODS, Resources
+from maar.core.model.resources import CPU, MEMORY, PODS, Resources
 
 
 class Sibling(Record, frozen=True):
@@ -78,11 +78,12 @@ def explain_queue(shares: FairShares, name: str) -> Explanation:
 
 
 def _worth_explaining(shares: FairShares, path: tuple[str, ...]) -> tuple[str, ...]:
-    """The resources that somebody wants or uses; pods only where they run short or nothing else is wanted."""
+    """The resources that somebody wants or uses, pods only where they run short; or else the usual ones."""
     root, queues = shares[ROOT], [shares[name] for name in path]
     wanted = [name for name in shares.resources if root.request[name] or root.used[name]]
     is_short = any(one.binding[PODS] != "request" for one in queues if PODS in one.binding)
-    return tuple(name for name in wanted if name != PODS or is_short) or (PODS,)
+    found = tuple(name for name in wanted if name != PODS or is_short)
+    return found or tuple(name for name in shares.resources if name in (CPU, MEMORY)) or shares.resources
 
 
 def _only(amounts: Resources, resources: tuple[str, ...]) -> Resources:

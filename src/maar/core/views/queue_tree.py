@@ -9,7 +9,7 @@ from maar.core.fairshare.claim import HUNDRED_PERCENT
 from maar.core.model.metadata import Metadata, Record
 from maar.core.model.plan import NamespaceStanding
 from maar.core.model.queue import ROOT, Queue
-from maar.core.model.resources import PODS, Resources, shown
+from maar.core.model.resources import CPU, MEMORY, PODS, Resources, shown
 
 Json = dict[str, object]
 Namespaces = Mapping[str, Mapping[str, NamespaceStanding]]  # of each leaf queue
@@ -63,7 +63,7 @@ def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces 
     children: dict[str, list[str]] = {}
     for name in sorted(by_name.keys() - {ROOT}):
         children.setdefault(by_name[name].parent, []).append(name)
-    total, resources = by_name[ROOT].status.deserved, worth_a_line(by_name.values())
+    total, resources = by_name[ROOT].status.deserved, _worth_a_line(by_name.values())
     return TreeView(
         top=top,
         queues={
@@ -79,8 +79,8 @@ def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces 
     )
 
 
-def worth_a_line(queues: Iterable[Queue]) -> list[str]:
-    """The resources that somebody deserves, uses or claims; pods only where there is nothing else."""
+def _worth_a_line(queues: Iterable[Queue]) -> list[str]:
+    """The resources that somebody deserves, uses or claims, all but pods; or else the usual ones."""
     found = set[str]()
     for queue in queues:
         spec, status = queue.spec, queue.status
@@ -89,7 +89,7 @@ def worth_a_line(queues: Iterable[Queue]) -> list[str]:
         if queue.key != ROOT:  # the root deserves all that there is, wanted or not
             found.update(name for name, amount in status.deserved.items() if amount)
             found.update(name for name, amount in status.used.items() if amount)
-    return sorted(found - {PODS}) or [PODS]
+    return sorted(found - {PODS}) or [CPU, MEMORY]
 
 
 def _below(top: str, children: Mapping[str, list[str]]) -> Iterator[str]:

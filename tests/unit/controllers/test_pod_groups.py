@@ -1,0 +1,83 @@
+"""Pods that came without a group get one."""
+
+from maar.core.controllers.pod_groups import MissingGroups, group_name
+from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.metadata import Metadata, OwnerReference
+from maar.core.model.pod import Container, Pod, PodSpec, PodStatus, ResourceRequirements
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.resources import Resources
+from maar.core.model.writes import Change, Create
+
+OWNER = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="rs", uid="uid-rs", controller=True)
+
+
+def pod(
+    name: str, *owners: OwnerReference, scheduler: str = "volcano", annotations: dict[str, str] | None = None
+) -> Pod:
+    need = ResourceRequirements(requests=Resources.parse({"cpu": "500m"}))
+    return Pod(
+        metadata=Metadata(
+            name=name,
+            namespace="ns",
+            uid=f"uid-{name}",
+            owner_references=owners,
+            annotations=annotations or {},
+        ),
+        spec=PodSpec(scheduler_name=scheduler, containers=(Container(name="c", resources=need),)),
+        status=PodStatus(),
+    )
+
+
+def writes(*events: Event) -> list[object]:
+    controller = MissingGroups()
+    controller.feed(events)
+    return list(controller.reconcile())
+
+
+def test_a_bare_pod_gets_a_group_of_its_own_in_the_queue_it_names() -> None:
+    bare = pod("p", annotations={"scheduling.volcano.sh/queue-name": "q", "volcano.sh/preemptable": "true"})
+    create, change = writes(Appeared(object=bare))
+    assert isinstance(create, Create)
+    assert create.key == "ns/podgroup-uid-p"
+    assert create.document["spec"] == {"minMember": 1, "queue": "q", "minResources": {"cpu": "500m"}}
+    metadata = create.document["metadata"]
+    assert isinstance(metadata, dict)
+    assert metadata["annotations"] == {"volcano.sh/preemptable": "true"}
+    assert metadata["ownerReferences"][0]["uid"] == "uid-p"
+    patch: dict[str, object] = {
+        "metadata": {"annotations": {"scheduling.k8s.io/group-name": "podgroup-uid-p"}}
+    }
+    assert change == Change(kind="Pod", key="ns/p", patch=patch)
+
+
+def test_pods_of_one_owner_share_a_group_of_as_many_as_the_annotation_says() -> None:
+    least = {"scheduling.volcano.sh/group-min-member": "2"}
+    found = writes(*(Appeared(object=pod(name, OWNER, annotations=least)) for name in ("a", "b")))
+    made = [one for one in found if isinstance(one, Create)]
+    assert [one.key for one in made] == ["ns/podgroup-uid-rs"]
+    assert made[0].document["spec"] == {"minMember": 2, "minResources": {"cpu": "1"}}
+    assert sum(isinstance(one, Change) for one in found) == 2
+
+
+def test_a_group_that_is_there_is_not_made_again() -> None:
+    known = Appeared(object=PodGroup(metadata=Metadata(name=group_name(pod("p")), namespace="ns")))
+    (only,) = writes(known, Appeared(object=pod("p")))
+    assert isinstance(only, Change)
+
+
+def test_pods_that_need_no_group_are_left_alone() -> None:
+    grouped = pod("g", annotations={"scheduling.k8s.io/group-name": "x"})
+    assert (
+        writes(Appeared(object=pod("other", scheduler="default-scheduler")), Appeared(object=grouped)) == []
+    )
+    assert writes(Appeared(object=pod("p")), Vanished(kind="Pod", key="ns/p")) == []
+
+
+def test_a_senseless_number_of_members_counts_as_one() -> None:
+    for text in ("0", "-3", "many", "²"):
+        annotations = {"scheduling.volcano.sh/group-min-member": text}
+        create, _ = writes(Appeared(object=pod("p", annotations=annotations)))
+        assert isinstance(create, Create)
+        spec = create.document["spec"]
+        assert isinstance(spec, dict)
+        assert spec["minMember"] == 1
