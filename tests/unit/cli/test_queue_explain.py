@@ -84,7 +84,7 @@ def test_a_guarantee_beyond_the_fair_part() -> None:
 
 
 def test_a_fair_share_among_many() -> None:
-    others = {name: {"request": 9} for name in "abcd"}
+    others: dict[str, dict[str, object]] = {name: {"request": 9} for name in "abcd"}
     assert sentence(step(10, it={"request": 9, "weight": 4}, **others)) == (
         "it gets 5 of the 10 that root has, bound by its fair share: it asks for 9; weight 4 x water level "
         "1.25 gives 5; it gets more with more weight, or when a, b, c and others want less"
