@@ -55,7 +55,7 @@ async def webhooks(settings: Settings, say: Say) -> None:
             judge, stop = Judge(settings.options), asyncio.Event()
             certificates = _Certificates(api, settings)
             await certificates.look()
-            server = _server(WebhookServer(judge), certificates.tls)
+            server = https_server(WebhookServer(judge), certificates.tls)
             async with asyncio.TaskGroup() as tasks:
                 serving = tasks.create_task(server.serve(sockets=[place]))
                 await asyncio.sleep(0)  # the server has put its own handlers in place, and ours come after
@@ -104,7 +104,7 @@ class _Certificates:
         if self._served is not None and self._served.authority != keys.authority:
             await asyncio.sleep(HEARD_WITHIN_S)
         if self._served != keys:
-            _load(self.tls, keys)
+            serve_with(self.tls, keys)
             self._served = keys
 
     def _report(self, problems: list[str]) -> None:
@@ -114,7 +114,7 @@ class _Certificates:
         self._problems = problems
 
 
-def _load(tls: ssl.SSLContext, keys: Keys) -> None:
+def serve_with(tls: ssl.SSLContext, keys: Keys) -> None:
     """Give a certificate to the connections that come from now on; Python reads it from files only."""
     with tempfile.TemporaryDirectory() as folder:
         certificate, key = Path(folder, "tls.crt"), Path(folder, "tls.key")
@@ -123,7 +123,8 @@ def _load(tls: ssl.SSLContext, keys: Keys) -> None:
         tls.load_cert_chain(certificate, key)
 
 
-def _server(application: WebhookServer, tls: ssl.SSLContext) -> uvicorn.Server:
+def https_server(application: WebhookServer, tls: ssl.SSLContext) -> uvicorn.Server:
+    """The application over HTTPS."""
     return uvicorn.Server(
         uvicorn.Config(
             application,

@@ -16,12 +16,11 @@ from maar.apps.webhook_configurations import Registration, Wanted, registrations
 from maar.apps.webhook_judge import PASSING, Judge
 from maar.apps.webhook_reviews import PATHS
 from maar.apps.webhook_server import WebhookServer
-from maar.core.admission.quota_rules import QUOTA_LABEL
 from maar.core.admission.request import Options
 from maar.core.admission.rules import all_rules
 from maar.core.model.events import Appeared, Vanished
 from maar.core.model.metadata import Metadata
-from maar.core.model.namespace import Namespace
+from maar.core.model.namespace import QUOTA_LABEL, Namespace
 from maar.core.model.queue import Queue
 from maar.kube.certificates import OVERLAP, Keys, renewed
 
