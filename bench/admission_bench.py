@@ -1,4 +1,4 @@
-"""How long a review takes: 50 a second with 1,000 queues, beside a request to the same server that does nothing."""
+"""How long a review takes: 50 a second with 1,000 queues, beside a request that does nothing."""
 
 import asyncio
 import json

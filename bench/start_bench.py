@@ -23,7 +23,7 @@ from maar.kube.credentials import load
 from maar.kube.listing import read_pages
 from maar.kube.outcome import Conflict, Done, Outcome
 from maar.kube.paths import place_of
-from maar.kube.write import create
+from maar.kube.write import create, patch
 from maar.kube.writers import Writers
 from support.control_plane import ControlPlane, find_binaries
 
@@ -79,6 +79,8 @@ def objects(server: ApiServer) -> Iterator[tuple[str, Made]]:
     for number in range(NODES):
         name = f"node-{number}"
         yield name, partial(create, server, place_of(Node), name, named(Node, name, status=status))
+        # Admission taints a new node, and nobody here takes the taint away.
+        yield name, partial(patch, server, place_of(Node), name, {"spec": {"taints": None}})
     for number in range(PODS // GANG):
         name, place = f"train-{number}", place_of(PodGroup)
         group = named(PodGroup, name, spec={"minMember": GANG})
@@ -86,7 +88,7 @@ def objects(server: ApiServer) -> Iterator[tuple[str, Made]]:
     for number in range(PODS):
         group_name = f"train-{number // GANG}"
         name, key = f"{group_name}-{number % GANG}", f"default/{group_name}-{number % GANG}"
-        requests = {"cpu": f"{number // GANG % SHAPES + 1}00m", "memory": "1Gi"}
+        requests = {"cpu": f"{(number // GANG % SHAPES + 1) * 20}m", "memory": "1Gi"}
         spec: dict[str, object] = {
             "schedulerName": "volcano",
             "containers": [{"name": "main", "image": "none", "resources": {"requests": requests}}],

@@ -208,3 +208,25 @@ spec: {hard: {volcano.sh/namespace.weight: 3}}
     )
     plane.kubectl("delete", "ns", "light", "heavy", "--timeout=30s")
     plane.kubectl("delete", "queue", "declared")
+
+
+def test_a_pod_that_waits_says_whether_another_node_would_help(plane: ControlPlane) -> None:
+    capped = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: capped}
+spec: {weight: 1, capability: {cpu: 1}}
+"""
+    plane.kubectl("apply", "-f", "-", stdin=capped + "---" + GANG % {"name": "held", "queue": "capped"})
+    huge = (GANG % {"name": "huge", "queue": "default"}).replace("cpu: 1}", "cpu: 500}")
+    plane.kubectl("apply", "-f", "-", stdin=huge)
+
+    def reason(pod: str) -> str:
+        path = 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].reason}'
+        return plane.kubectl("get", "pod", pod, "-o", path).stdout
+
+    until(lambda: reason("huge-0") == "Unschedulable")
+    until(lambda: reason("held-0") == "QueueAtCapability")
+    plane.kubectl("delete", "pods", "--all", "--force")
+    plane.kubectl("delete", "pg", "--all")
+    plane.kubectl("delete", "queue", "capped")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+from maar.apps.pod_conditions import PodConditions
 from maar.apps.statuses import Difference, Statuses
 from maar.core.controllers.group_status import group_write, is_news
 from maar.core.controllers.queue_status import queue_write
@@ -70,6 +71,7 @@ class Scheduler:
             Writers(16) as event_writers,
         ):
             self._statuses = Statuses(self._server, status_writers, self._see)
+            self._conditions = PodConditions(self._server, status_writers)
             self._recorder = Recorder(self._server, event_writers, "maar-scheduler", "maar-scheduler")
             for watch in watches:
                 tasks.create_task(watch.run())
@@ -106,6 +108,7 @@ class Scheduler:
         writes: list[Write] = [*plan.evictions, *self._promises(plan), *plan.selections, *plan.binds]
         for write in writes:
             self._carry_out(write)
+        self._conditions.forget(one.pod for one in plan.binds)
         self._write_statuses(plan, now)
 
     # Writes that a plan asks for
@@ -157,6 +160,9 @@ class Scheduler:
         changed, self._changed_groups = self._changed_groups, set()
         for key in dict.fromkeys((*plan.pod_groups, *changed)):
             self._statuses.want("PodGroup", key, self._of_group(key, plan.pod_groups.get(key), now))
+        for key, outcome in plan.pod_groups.items():
+            if (row := self._engine.tables.groups.get(key)) is not None:
+                self._conditions.say(row, outcome, now)
         for name, standing in plan.queues.items():
             self._statuses.want("Queue", name, self._of_queue(name, standing, now))
 
@@ -194,6 +200,7 @@ class Scheduler:
                 case Vanished(kind="PodGroup", key=key):
                     self._groups.pop(key, None)
                 case Vanished(kind="Pod", key=key):
+                    self._conditions.forget((key,))
                     row = self._engine.tables.pods.get(key)
                     if row is not None and row.group_key:
                         self._changed_groups.add(row.group_key)

@@ -1,0 +1,62 @@
+"""What a waiting pod says of itself: its PodScheduled condition, which people and autoscalers read."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+
+from maar.core.model.plan import GroupOutcome
+from maar.core.tables.counting import is_waiting
+from maar.core.tables.rows import GroupRow, PodRow
+from maar.kube.api_server import ApiServer
+from maar.kube.outcome import Done, Outcome
+from maar.kube.paths import PODS
+from maar.kube.write import patch
+from maar.kube.writers import Writers
+
+UNSCHEDULABLE = "Unschedulable"  # what cluster autoscalers buy nodes for
+
+
+@dataclass(eq=False)
+class PodConditions:
+    """Writes the condition of a pod when it waits for another reason than before; numbers alone are no news."""
+
+    server: ApiServer
+    writers: Writers
+    _said: dict[str, str] = field(default_factory=dict)  # the reason by pod
+
+    def say(self, group: GroupRow, outcome: GroupOutcome, now: datetime) -> None:
+        """Let the waiting pods of a group say what holds them."""
+        if outcome.held is None:
+            return
+        # Only what another node would help is called unschedulable, so that nobody buys nodes for the rest.
+        reason = UNSCHEDULABLE if outcome.held.reason.wants_nodes else str(outcome.held.reason)
+        for pod in _waiting(group):
+            if self._said.get(pod.key) != reason:
+                self._said[pod.key] = reason
+                write = partial(self._write, pod.key, reason, outcome.message, now)
+                self.writers.submit(("PodScheduled", pod.key), write, partial(self._done, pod.key))
+
+    def forget(self, pods: Iterable[str]) -> None:
+        """Pods that wait no longer; a bind writes the condition by itself."""
+        for pod in pods:
+            self._said.pop(pod, None)
+
+    async def _write(self, pod: str, reason: str, message: str, now: datetime) -> Outcome:
+        condition = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+        document = {"status": {"conditions": [condition]}}
+        return await patch(self.server, PODS, pod, document, "strategic-merge", "status")
+
+    def _done(self, pod: str, outcome: Outcome) -> None:
+        if not isinstance(outcome, Done):
+            self._said.pop(pod, None)  # said again with the next cycle
+
+
+def _waiting(group: GroupRow) -> list[PodRow]:
+    return [pod for pod in group.pods.values() if is_waiting(pod)]
