@@ -32,7 +32,7 @@ from maar.kube.certificates import renewed
 
 PER_SECOND: Final = 50
 SECONDS: Final = 9
-PARENTS, CHILDREN = 10, 99  # 1,000 queues with those above and root and default
+PARENTS, CHILDREN = 10, 99  # 1,000 queues, beside root and default
 GROUPS: Final = 5_000
 TARGET_MS: Final = 10
 SERVE: Final = "serve"
@@ -59,7 +59,7 @@ def known() -> Judge:
     """A judge of a cluster with a thousand queues and some work."""
     judge = Judge(Options())
     parents = [f"team-{number}" for number in range(PARENTS)]
-    leaves = [(f"{parent}-{number}", parent) for parent in parents for number in range(CHILDREN - 1)]
+    leaves = [(f"{parent}-{number}", parent) for parent in parents for number in range(CHILDREN)]
     size = {"cpu": "10000", "memory": "40000Gi", "pods": "100000"}
     ready = {"allocatable": size, "conditions": [{"type": "Ready", "status": "True"}]}
     judge.feed(
@@ -207,8 +207,7 @@ def main() -> None:
     for name, times in took.items():
         p99 = quantiles(times, n=100)[98]
         print(f"  {name:<10}p50 {median(times):6.2f} ms   p99 {p99:6.2f} ms   of {len(times)}")
-    worst = quantiles(took["review"], n=100)[98]
-    print(f"  reviews at {PER_SECOND}/s with 1,000 queues: p99 {worst:.2f} ms (target below {TARGET_MS} ms)")
+    print(f"  {PER_SECOND} of each a second, with 1,000 queues; target: reviews p99 below {TARGET_MS} ms")
 
 
 if __name__ == "__main__":

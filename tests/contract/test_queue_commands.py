@@ -156,9 +156,8 @@ def test_several_queues_are_shown_as_a_list(commands: Commands, name: str) -> No
 def test_what_a_server_refuses_is_told_in_a_sentence(commands: Commands, name: str) -> None:
     commands.maar("create", name)
     taken = commands.maar("create", name, fails=True)
-    assert taken.err == (
-        f"error: queue {name} exists already; change it with maar queue update {name}, or choose another name\n"
-    )
+    advice = f"change it with maar queue update {name}, or choose another name"
+    assert taken.err == f"error: queue {name} exists already; {advice}\n"
     light = commands.vcctl("create", "-n", unique("q"), "-w", "0", fails=True)
     assert "should be greater than or equal to 1; correct it and try again" in light.err
     bad = commands.maar("create", "Bad_Name", fails=True)
@@ -173,6 +172,7 @@ def test_a_queue_that_is_not_there_keeps_no_other_from_anything(
     missing = "error: queue nobody-there does not exist; maar queue list shows those that do\n"
     ended = commands.maar(verb, "nobody-there", name, fails=True)
     assert ended.err == missing
+    assert name in ended.out
     if verb == "delete":
         assert ended.out == f"{TITLE}/{name} deleted\n"
         commands.maar("create", name)

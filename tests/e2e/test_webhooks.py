@@ -1,5 +1,6 @@
 """`maar webhooks` on a real API server: what people read, who never waits, and certificates that change."""
 
+import asyncio
 import base64
 import json
 import signal
@@ -15,6 +16,10 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
+from maar.apps.webhook_configurations import Wanted, register
+from maar.kube.api_server import ApiServer
+from maar.kube.certificates import KeptKeys, Keys
+from maar.kube.credentials import load
 from support.control_plane import ControlPlane
 from support.needs_kubernetes import needs_kubernetes
 from support.processes import Group
@@ -27,6 +32,13 @@ CONFIGURATION: Final = (
     "/volcano-admission-service-queues-validate"
 )
 KEPT_IN: Final = "/api/v1/namespaces/maar-system/secrets/maar-webhooks"
+SHARED: Final = ("maar-system/secrets/maar-webhooks", "default/secrets/shared")
+SERVICE: Final = {
+    "name": "maar-webhooks",
+    "namespace": "maar-system",
+    "path": "/queues/validate",
+    "port": 443,
+}
 ALICE: Final = ("--as=alice", "--as-group=system:masters")
 CONTROLLERS: Final = ("--as=system:serviceaccount:maar-system:maar-controllers", "--as-group=system:masters")
 
@@ -236,6 +248,46 @@ def test_nothing_fails_while_all_keys_are_made_anew(webhooks: Webhooks) -> None:
     until_served(webhooks, before)
     assert trusted(webhooks) > authority  # the one before is still good, for a while
     assert webhooks.plane.found(KEPT_IN)
+
+
+def test_replicas_that_start_at_the_same_moment_share_their_keys(webhooks: Webhooks) -> None:
+    async def look() -> list[Keys]:
+        async with ApiServer(await load(webhooks.plane.kubeconfig)) as api:
+            replicas = [KeptKeys(api, "default/shared", ("a",)) for _ in range(4)]
+            made = await asyncio.gather(*(one.look() for one in replicas))
+            rubbish = {"data": {"tls.crt": "cnViYmlzaA=="}}
+            assert webhooks.plane.request("PATCH", KEPT_IN.replace(*SHARED), rubbish).status == 200
+            return [*made, await replicas[0].look()]
+
+    first, *others, healed = asyncio.run(look())
+    assert others == [first] * 3
+    assert healed.certificate not in (first.certificate, b"rubbish")
+
+
+def test_a_service_and_an_address_take_each_others_place(webhooks: Webhooks) -> None:
+    async def put(url: str) -> list[str]:
+        async with ApiServer(await load(webhooks.plane.kubeconfig)) as api:
+            return await register(api, Wanted(("volcano", "maar"), url), authority)
+
+    def client_config() -> dict[str, Any]:
+        found = json.loads(webhooks.plane.request("GET", CONFIGURATION).body)
+        return dict(found["webhooks"][0]["clientConfig"])
+
+    before = client_config()
+    authority = base64.b64decode(before["caBundle"])
+    webhooks.stop()
+    try:
+        assert asyncio.run(put("")) == []
+        assert client_config() == {"caBundle": before["caBundle"], "service": SERVICE}
+        assert asyncio.run(put(before["url"].removesuffix("/queues/validate"))) == []
+        assert client_config() == before
+        pods = CONFIGURATION.replace("queues-validate", "pods-validate")
+        (hook,) = json.loads(webhooks.plane.request("GET", pods).body)["webhooks"]
+        assert hook["matchConditions"] == [
+            {"name": "scheduler-name", "expression": "object.spec.schedulerName in ['volcano', 'maar']"}
+        ]
+    finally:
+        webhooks.start("--cluster-user", "admin")
 
 
 def test_what_somebody_takes_out_of_a_configuration_comes_back(webhooks: Webhooks) -> None:

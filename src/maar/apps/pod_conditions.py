@@ -19,7 +19,7 @@ UNSCHEDULABLE = "Unschedulable"  # what cluster autoscalers buy nodes for
 
 @dataclass(eq=False)
 class PodConditions:
-    """Writes the condition of a pod when it waits for another reason than before; numbers alone are no news."""
+    """Writes the condition of a pod when the reason it waits for changes; numbers alone are no news."""
 
     server: ApiServer
     writers: Writers

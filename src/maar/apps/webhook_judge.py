@@ -31,7 +31,7 @@ _ABOUT_OTHERS: Final = (Queue, PodGroup, Job, Namespace)
 PASSING: Final = frozenset(
     {
         "queue-parent-exists", "queue-parent-jobs", "queue-parent-descendant", "queue-depth",
-        "queue-request-leaf", "queue-guarantee-total", "queue-guarantee-parent",
+        "queue-request-leaf", "queue-guarantee-parent",
         "queue-guarantee-parent-capability", "queue-capability-parent", "queue-delete-children",
         "podgroup-queue-exists", "podgroup-queue-leaf", "podgroup-queue-open", "podgroup-queue-namespace",
         "job-queue-exists", "job-queue-leaf", "job-queue-open", "job-queue-namespace",

@@ -25,7 +25,7 @@ from maar.cli.queue_flags import (
     WeightOption,
 )
 from maar.cli.queue_sharing import explain, tree
-from maar.cli.queue_show import Output, follow, show
+from maar.cli.queue_show import Document, Output, follow, show
 from maar.cli.queue_spec import State, spec_of
 from maar.cli.queue_work import create_queue, delete_queue, for_each, set_state, update_queue
 from maar.core.model.queue import Queue
@@ -98,11 +98,18 @@ def get(
     _check_watch(output, watch=watch)
 
     async def work(cluster: "Cluster") -> None:
-        found = [await cluster.get(Queue, name) for name in names]
+        found: list[Document] = []
+
+        async def read(name: str) -> None:
+            found.append(await cluster.get(Queue, name))
+
+        try:
+            await for_each(names, read)
+        finally:
+            if found and not watch:
+                show(found, output, as_list=len(names) > 1)
         if watch:
             await follow(cluster, names, "", output, found)
-        else:
-            show(found, output, as_list=len(names) > 1)
 
     on_cluster(Access(kubeconfig, context), work)
 

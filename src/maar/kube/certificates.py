@@ -4,7 +4,7 @@ import base64
 import binascii
 import ipaddress
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -47,9 +47,9 @@ class Keys:
     """An authority and the certificate that it has signed for a server, with their keys, all in PEM."""
 
     authority: bytes
-    authority_key: bytes
+    authority_key: bytes = field(repr=False)  # keys never stand in a log
     certificate: bytes
-    key: bytes
+    key: bytes = field(repr=False)
     previous: bytes = b""  # the authority before this one: another replica may still serve by it
 
     def trusted(self, now: datetime) -> bytes:
@@ -145,13 +145,13 @@ _FIELDS: Final = {
 
 
 def _packed(keys: Keys) -> dict[str, str]:
-    return {name: base64.b64encode(getattr(keys, field)).decode() for name, field in _FIELDS.items()}
+    return {name: base64.b64encode(getattr(keys, part)).decode() for name, part in _FIELDS.items()}
 
 
 def _unpacked(secret: _Secret) -> Keys | None:
     data = secret.data or {}
     try:
-        return Keys(**{field: base64.b64decode(data.get(name, "")) for name, field in _FIELDS.items()})
+        return Keys(**{part: base64.b64decode(data.get(name, "")) for name, part in _FIELDS.items()})
     except binascii.Error:
         return None
 

@@ -3,8 +3,11 @@
 import asyncio
 import base64
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -25,6 +28,7 @@ from maar.core.model.queue import Queue
 from maar.kube.certificates import OVERLAP, Keys, renewed
 
 NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
+MAAR: Final = Path(sys.executable).with_name("maar")
 DAY: Final = timedelta(days=1)
 Json = dict[str, Any]
 
@@ -228,6 +232,32 @@ async def test_a_namespace_that_is_on_its_way_gives_its_job_its_queue(judge: Jud
 
 def test_every_rule_that_may_pass_is_a_rule() -> None:
     assert all_rules().keys() >= PASSING
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (
+            ["--url", "http://127.0.0.1:1"],
+            "--url http://127.0.0.1:1: write https://HOST:PORT, without a path",
+        ),
+        (
+            ["--url", "https://h:1/queues"],
+            "--url https://h:1/queues: write https://HOST:PORT, without a path",
+        ),
+        (["--url", "https://h:x"], "--url https://h:x: write https://HOST:PORT, without a path"),
+        (["--scheduler-name", "a'b"], "--scheduler-name a'b: write small letters, digits, - and . only"),
+        (["--certificate-validity", "1"], "--certificate-validity: '1' is not a duration"),
+        (["--certificate-validity", "9999h"], "--certificate-validity 9999h: write at least 1s and at most"),
+        (["--host", "127.0.0.1", "--port", "1", "--kubeconfig", "missing"], "error: "),
+    ],
+)
+def test_a_wrong_flag_is_named(flags: list[str], sentence: str) -> None:
+    done = subprocess.run([MAAR, "webhooks", *flags], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "a bug" not in done.stderr
 
 
 # --- the configurations
