@@ -19,7 +19,7 @@ import uvloop
 
 from maar.apps.webhook_judge import Judge
 from maar.apps.webhook_server import WebhookServer
-from maar.apps.webhooks import https_server, serve_with
+from maar.apps.webhooks import https_server, serve_with, spare_what_is_known
 from maar.core.admission.request import Options
 from maar.core.model.events import Appeared
 from maar.core.model.kinds import from_document
@@ -155,6 +155,7 @@ async def serve() -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     serve_with(tls, renewed(None, ("127.0.0.1",), datetime.now(UTC)))
     server = https_server(WebhookServer(known()), tls)
+    spare_what_is_known()
     print(place.getsockname()[1], flush=True)
     serving = asyncio.create_task(server.serve(sockets=[place]))
     await asyncio.to_thread(sys.stdin.read)

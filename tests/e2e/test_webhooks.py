@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes
 
 from maar.apps.webhook_configurations import Wanted, register
 from maar.kube.api_server import ApiServer
-from maar.kube.certificates import KeptKeys, Keys
+from maar.kube.certificates import CertificatesError, KeptKeys, Keys
 from maar.kube.credentials import load
 from support.control_plane import ControlPlane
 from support.needs_kubernetes import needs_kubernetes
@@ -257,6 +257,8 @@ def test_replicas_that_start_at_the_same_moment_share_their_keys(webhooks: Webho
             made = await asyncio.gather(*(one.look() for one in replicas))
             rubbish = {"data": {"tls.crt": "cnViYmlzaA=="}}
             assert webhooks.plane.request("PATCH", KEPT_IN.replace(*SHARED), rubbish).status == 200
+            with pytest.raises(CertificatesError, match=r"^there is no namespace nowhere; kubectl create"):
+                await KeptKeys(api, "nowhere/keys", ("a",)).look()
             return [*made, await replicas[0].look()]
 
     first, *others, healed = asyncio.run(look())

@@ -82,6 +82,7 @@ def service_hosts() -> tuple[str, ...]:
 async def register(server: ApiServer, wanted: Wanted, trusted: bytes) -> list[str]:
     """Put right what is different in the cluster's configurations; what cannot be comes back in sentences."""
     problems: list[str] = []
+    missing: list[str] = []
     for one in registrations():
         found = await get(server, one.place, one.name)
         if isinstance(found, Done):
@@ -93,9 +94,12 @@ async def register(server: ApiServer, wanted: Wanted, trusted: bytes) -> list[st
             change = {"metadata": {"resourceVersion": version}, "webhooks": parts}
             found = await patch(server, one.place, one.name, change, "strategic-merge")
         if isinstance(found, Gone):
-            problems.append(f"there is no webhook configuration {one.name}; {_INSTALL}")
+            missing.append(one.name)
         elif not isinstance(found, Done | Conflict):  # another replica was faster, or the next look does it
             problems.append(f"webhook configuration {one.name}: {found.message}")
+    if missing:
+        what = f"nothing is judged by {', '.join(missing)}: the cluster has no such webhook configuration"
+        problems.append(f"{what}; {_INSTALL}")
     return problems
 
 

@@ -30,7 +30,7 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     ] = "",
     port: Annotated[
         int | None,
-        typer.Option(min=1, max=65535, help="Where to listen; without it, the port of --url, or 8443."),
+        typer.Option(min=0, max=65535, help="Where to listen; without it, the port of --url, or 8443."),
     ] = None,
     guarantee_over_total: Annotated[
         Literal["refuse", "warn"],
@@ -71,7 +71,7 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     url_host, url_port = _place(url)
     settings = app.Settings(
         host=host or url_host or _ANY,
-        port=port or url_port or _PORT,
+        port=(url_port or _PORT) if port is None else port,
         url=url,
         kubeconfig=kubeconfig,
         context=context,
