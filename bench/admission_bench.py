@@ -167,7 +167,11 @@ async def drive(port: int) -> dict[str, list[float]]:
     """Ask for both by turns, at a steady pace whatever the answers take; milliseconds by what was asked."""
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    took: dict[str, list[float]] = {"review": [], "nothing": []}
+    took: dict[str, list[float]] = {
+        "review": [],
+        "nothing": [],
+        "woken": [],
+    }  # how late the driver itself gets its turn
     connector = aiohttp.TCPConnector(ssl=trusting)
     async with aiohttp.ClientSession(f"https://127.0.0.1:{port}", connector=connector) as session:
 
@@ -185,6 +189,7 @@ async def drive(port: int) -> dict[str, list[float]]:
                 for place, (name, where) in enumerate((("review", f"/{path}"), ("nothing", "/healthz"))):
                     due = begin + (number + place / 2) / PER_SECOND
                     await asyncio.sleep(max(0.0, due - time.perf_counter()))
+                    took["woken"].append((time.perf_counter() - due) * 1_000)
                     tasks.create_task(ask(name, where, body, due))
     warm_up = PER_SECOND  # a second of connecting
     return {name: times[warm_up:] for name, times in took.items()}

@@ -12,7 +12,7 @@ from maar.kube.paths import place_of
 
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
 _FORBIDDEN: Final = re.compile(r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]*)"')
-_DENIED: Final = re.compile(r"^admission webhook \S+ denied the request: ", re.IGNORECASE)
+_DENIED: Final = re.compile(r"^admission [^:]* denied the request: ")
 
 
 class Errand(NamedTuple):
@@ -90,7 +90,7 @@ def _refused(outcome: Refused, errand: Errand) -> list[str]:
             f"{about}: {cause.field}: {cause.message}{_advice(cause.message)}" for cause in outcome.causes
         ]
     if denied := _DENIED.match(message):
-        return [message[denied.end() :]]  # rules say what to do themselves
+        return message[denied.end() :].splitlines()  # rules say what to do themselves
     return [message]
 
 

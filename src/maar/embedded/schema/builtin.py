@@ -90,7 +90,7 @@ def _scalar(kind: str, field: str) -> Schema:
     if field in facts.QUANTITIES or field in facts.QUANTITY_MAPS:
         return Schema("string", format="quantity", name=facts.QUANTITY)
     form = "byte" if field in facts.BYTES else "double" if kind == "float" else ""
-    return Schema(_TYPES[kind], format=form, open=kind == "object")
+    return Schema(_TYPES[kind], format=form, open=kind == "object", default=facts.KEY_DEFAULTS.get(field))
 
 
 def _array(items: Schema, field: str) -> Schema:
