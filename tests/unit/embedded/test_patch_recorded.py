@@ -32,14 +32,6 @@ REWORDED: Final = {  # where Kubernetes speaks of types and addresses of its pro
     "got &{yes}": 'got "yes"',
 }
 # A port's protocol is one of its keys, and TCP if it is not given; the schema has to say so.
-PORT: Final = builtin("v1", "Service").properties["spec"].properties["ports"].items
-NEED_A_DEFAULT: Final = frozenset(
-    {
-        "ports have two keys, one with a default, step 1",
-        "ports have two keys, one with a default, step 3",
-        "the same port twice is refused, step 2",
-    }
-)
 
 
 @cache
@@ -139,14 +131,6 @@ def test_a_patch_gives_what_kubernetes_gave(case: Json) -> None:
     assert (live, case) == untouched
 
 
-NO_DEFAULT: Final = pytest.mark.xfail(reason="the schema of ports has no default protocol", strict=True)
-
-
-def fits(name: str) -> bool:
-    assert PORT is not None
-    return name not in NEED_A_DEFAULT or PORT.properties["protocol"].default == "TCP"
-
-
 def steps(*, of_nulls: bool = False) -> Iterator[Any]:
     """All steps; or those at which Kubernetes trips over a null that it has made itself."""
     for case in CASES["histories"]:
@@ -155,7 +139,7 @@ def steps(*, of_nulls: bool = False) -> Iterator[Any]:
             trips = 'Invalid value: "null"' in step.get("refused", {}).get("message", "")
             if trips == of_nulls:
                 name = f"{case['title']}, step {number}"
-                yield pytest.param(number, before, step, id=name, marks=() if fits(name) else NO_DEFAULT)
+                yield pytest.param(number, before, step, id=name)
             before = changed(before, step.get("gives", {}))
 
 
