@@ -42,7 +42,7 @@ class InProcessAdmission:
 
     def __init__(self, store: Store, options: Options | None = None) -> None:
         self._options = options or Options()
-        self._known = KnownCluster()
+        self._known = KnownCluster(self._options.scheduler_names)
         for resource in _KNOWN:
             for namespace, name, body in store.page(resource, None):
                 self._learn(Key(resource, namespace, name), body)
