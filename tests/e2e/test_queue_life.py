@@ -230,3 +230,49 @@ spec: {weight: 1, capability: {cpu: 1}}
     plane.kubectl("delete", "pods", "--all", "--force")
     plane.kubectl("delete", "pg", "--all")
     plane.kubectl("delete", "queue", "capped")
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "Job"])
+def test_pods_of_a_set_share_a_group_that_goes_with_them(plane: ControlPlane, kind: str) -> None:
+    name = f"of-{kind.lower()}"
+    template = """
+    metadata: {{labels: {{app: {}}}}}
+    spec:
+      schedulerName: volcano
+      restartPolicy: {}
+      terminationGracePeriodSeconds: 0
+      containers: [{{name: main, image: busybox, resources: {{requests: {{cpu: 1}}}}}}]
+""".format(name, "Never" if kind == "Job" else "Always")
+    counts = (
+        "parallelism: 2\n  completions: 2"
+        if kind == "Job"
+        else f"replicas: 2\n  selector: {{matchLabels: {{app: {name}}}}}"
+    )
+    more = "\n  serviceName: x\n  podManagementPolicy: Parallel" if kind == "StatefulSet" else ""
+    plane.kubectl(
+        "apply", "-f", "-",
+        stdin=f"""
+apiVersion: {"batch/v1" if kind == "Job" else "apps/v1"}
+kind: {kind}
+metadata: {{name: {name}, annotations: {{scheduling.volcano.sh/group-min-member: "2"}}}}
+spec:
+  {counts}{more}
+  template:{template}""",
+    )  # fmt: skip
+
+    def bound() -> int:
+        label = f"app={name}"
+        return len(
+            plane.kubectl(
+                "get", "pods", "-l", label, "-o", "jsonpath={.items[*].spec.nodeName}"
+            ).stdout.split()
+        )
+
+    def groups() -> list[str]:
+        return plane.kubectl("get", "pg", "-o", "jsonpath={.items[*].spec.minMember}").stdout.split()
+
+    until(lambda: bound() == 2)
+    assert groups() == ["2"]
+    plane.kubectl("delete", kind, name, "--timeout=30s")
+    plane.kubectl("delete", "pods", "-l", f"app={name}", "--force")
+    until(lambda: groups() == [])

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final, Protocol, assert_never
 
-from maar.core.controllers.pod_groups import MissingGroups
+import msgspec
+
+from maar.core.controllers.pod_groups import MissingGroups, as_owner_says
 from maar.core.controllers.queue_state import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.model.events import AnyObject, Appeared, Event
 from maar.core.model.job import Command, Job
 from maar.core.model.kinds import KINDS, from_json
-from maar.core.model.metadata import Object
+from maar.core.model.metadata import Metadata, Object, OwnerReference
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
@@ -20,10 +22,10 @@ from maar.core.model.queue import Queue
 from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Upkeep
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Outcome
-from maar.kube.paths import place_of
+from maar.kube.paths import Place, place_of
 from maar.kube.record import Recorder, Reference
 from maar.kube.watch import Trouble, Watch
-from maar.kube.write import create, delete, patch
+from maar.kube.write import create, delete, get, patch
 from maar.kube.writers import Writers
 
 _LOG: Final = logging.getLogger(__name__)
@@ -35,6 +37,15 @@ _GATHER_S: Final = 0.1
 _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
 _TYPES: Final = {kind.__name__: kind for kind in KINDS}
+
+
+class _Owner(msgspec.Struct):
+    """All that is read of an object that owns pods."""
+
+    metadata: Metadata = Metadata()
+
+
+_OWNER: Final = msgspec.json.Decoder(_Owner)
 
 
 class Controller(Protocol):
@@ -118,15 +129,24 @@ class ControllerRunner:
         place = place_of(_TYPES[write.kind])
         match write:
             case SetStatus():
-                document = {"status": write.status}
-                return await patch(self._server, place, write.key, document, subresource="status")
+                status = {"status": write.status}
+                return await patch(self._server, place, write.key, status, subresource="status")
             case Create():
-                return await create(self._server, place, write.key, write.document)
+                document = write.document
+                if write.owner is not None:
+                    document = as_owner_says(document, await self._annotations(write.key, write.owner))
+                return await create(self._server, place, write.key, document)
             case Change():
                 return await patch(self._server, place, write.key, write.patch)
             case Remove():
                 return await delete(self._server, place, write.key, uid=write.uid)
         assert_never(write)
+
+    async def _annotations(self, key: str, owner: OwnerReference) -> dict[str, str]:
+        """What the owner of a pod says in annotations; nothing where it is gone already."""
+        place = Place(owner.api_version, f"{owner.kind.lower()}s", namespaced=True)
+        found = await get(self._server, place, f"{key.partition('/')[0]}/{owner.name}")
+        return _OWNER.decode(found.body).metadata.annotations if isinstance(found, Done) else {}
 
     def _answered(self, write: SetStatus | Create | Change | Remove, outcome: Outcome) -> None:
         self._busy.discard((write.kind, write.key))

@@ -14,7 +14,7 @@ from yarl import URL
 
 from maar.kube.connections import Connections
 from maar.kube.credentials import Credentials
-from maar.kube.errors import ApiError, UnansweredError
+from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.retry import persist
 from maar.kube.sources import CredentialsError
 
@@ -111,6 +111,8 @@ class ApiServer:
         limits: aiohttp.ClientTimeout,
     ) -> bytes:
         for is_second in (False, True):
+            if method != "GET" and not self._may_write():
+                raise FencedError  # the connection asks again when it is about to be sent; this is cheaper
             try:
                 async with self._requests.request(
                     method,

@@ -1,12 +1,12 @@
 """Pods that came without a group get one."""
 
-from maar.core.controllers.pod_groups import MissingGroups, group_name
+from maar.core.controllers.pod_groups import MissingGroups, as_owner_says, group_name
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.metadata import Metadata, OwnerReference
 from maar.core.model.pod import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.resources import Resources
-from maar.core.model.writes import Change, Create
+from maar.core.model.writes import Change, Create, Remove
 
 OWNER = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="rs", uid="uid-rs", controller=True)
 
@@ -42,7 +42,7 @@ def test_a_bare_pod_gets_a_group_of_its_own_in_the_queue_it_names() -> None:
     assert create.document["spec"] == {"minMember": 1, "queue": "q", "minResources": {"cpu": "500m"}}
     metadata = create.document["metadata"]
     assert isinstance(metadata, dict)
-    assert metadata["annotations"] == {"volcano.sh/preemptable": "true"}
+    assert metadata["annotations"] == {"volcano.sh/preemptable": "true", "maar.sh/made-for-pods": "true"}
     assert metadata["ownerReferences"][0]["uid"] == "uid-p"
     patch: dict[str, object] = {
         "metadata": {"annotations": {"scheduling.k8s.io/group-name": "podgroup-uid-p"}}
@@ -81,3 +81,42 @@ def test_a_senseless_number_of_members_counts_as_one() -> None:
         spec = create.document["spec"]
         assert isinstance(spec, dict)
         assert spec["minMember"] == 1
+
+
+def made_group(uid: str = "uid-rs", *, by_us: bool = True) -> Event:
+    notes = {"maar.sh/made-for-pods": "true"} if by_us else {}
+    return Appeared(
+        object=PodGroup(metadata=Metadata(name=f"podgroup-{uid}", namespace="ns", uid="g", annotations=notes))
+    )
+
+
+def test_a_group_that_was_made_goes_when_its_last_pod_has_gone() -> None:
+    controller = MissingGroups()
+    named = {"scheduling.k8s.io/group-name": "podgroup-uid-rs"}
+    controller.feed([made_group(), *(Appeared(object=pod(name, OWNER, annotations=named)) for name in "ab")])
+    assert controller.reconcile() == []
+    controller.feed([Vanished(kind="Pod", key="ns/a")])
+    assert controller.reconcile() == []
+    controller.feed([Vanished(kind="Pod", key="ns/b")])
+    assert controller.reconcile() == [Remove(kind="PodGroup", key="ns/podgroup-uid-rs", uid="g")]
+
+
+def test_a_group_that_somebody_asked_for_stays_without_pods() -> None:
+    assert writes(made_group(by_us=False)) == []
+
+
+def test_what_the_owner_says_counts_where_the_pods_say_nothing() -> None:
+    create, _ = writes(Appeared(object=pod("p", OWNER)))
+    assert isinstance(create, Create)
+    assert create.owner == OWNER
+    said = {
+        "scheduling.volcano.sh/group-min-member": "3",
+        "scheduling.volcano.sh/queue-name": "q",
+        "volcano.sh/preemptable": "false",
+        "other": "x",
+    }
+    document = as_owner_says(create.document, said)
+    assert document["spec"] == {"minMember": 3, "queue": "q", "minResources": {"cpu": "1500m"}}
+    metadata = document["metadata"]
+    assert isinstance(metadata, dict)
+    assert metadata["annotations"] == {"volcano.sh/preemptable": "false", "maar.sh/made-for-pods": "true"}

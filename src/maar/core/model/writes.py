@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from maar.core.model.metadata import Record
+from maar.core.model.metadata import OwnerReference, Record
 
 EvictingAction = Literal["reclaim", "preempt", "cleanup"]
 
@@ -50,6 +50,7 @@ class Create(Record, frozen=True, tag=True, tag_field="write"):
     kind: str
     key: str
     document: dict[str, object]
+    owner: OwnerReference | None = None  # whose annotations have a say
 
 
 class Change(Record, frozen=True, tag=True, tag_field="write"):
