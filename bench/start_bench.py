@@ -127,7 +127,7 @@ def ignore(items: Iterable[object]) -> None:
 async def decide_once(kubeconfig: Path, started: float) -> None:
     """Run the scheduler until it has decided for the first time; say how long that took from the start."""
     engine = Engine()
-    async with ApiServer(await load(kubeconfig), may_write=lambda: False) as server:
+    async with ApiServer(await load(kubeconfig)) as server:
         scheduler = Scheduler(server, engine)
         running = asyncio.create_task(scheduler.run())
         await scheduler.first_decision.wait()
