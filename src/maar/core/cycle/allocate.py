@@ -6,7 +6,7 @@ group ready, or one more pod of a ready group, or nothing. What is reserved is n
 
 from collections.abc import Callable, Sequence
 
-from maar.core.cycle.limits import Limit, Limits
+from maar.core.cycle.limits import Limits
 from maar.core.cycle.order import Phase, Turns
 from maar.core.cycle.refusals import more_telling
 from maar.core.cycle.room import NOWHERE
@@ -24,19 +24,19 @@ def allocate(state: State) -> None:
     _take_turns(state, "fair", Limits(state, "fair"), for_allocate)
     _take_turns(state, "lent", Limits(state, "lent"), for_allocate)
     for group in state.waiting():
-        group.was_unschedulable = state.is_admitted(group) and bool(group.pending) and not group.is_ready
+        group.was_unschedulable = bool(group.pending) and state.is_admitted(group) and not group.is_ready
 
 
 def backfill(state: State) -> None:
     """Place pods that ask for nothing, in allocate's order; gangs hold."""
     is_gang = state.configuration.asks("gang", "enableJobReady")
-    _take_turns(state, "fair", lambda _leaf, _needs: None, for_backfill, is_gang=is_gang)
+    _take_turns(state, "fair", Limits(state, None), for_backfill, is_gang=is_gang)
 
 
 def keep_promises(state: State) -> None:
     """Bind the pods that were promised a node, a group's together, once their room is free."""
     by_group: dict[str, list[PodRow]] = {}
-    for pod, _ in state.promised.values():
+    for pod in map(state.tables.pods.__getitem__, state.promised):
         by_group.setdefault(pod.group_key, []).append(pod)
     for key in sorted(by_group):
         pods = sorted(by_group[key], key=lambda pod: pod.order)
@@ -66,15 +66,14 @@ def _release(state: State, pods: Sequence[PodRow]) -> None:
             group.pending = sorted([*group.pending, pod], key=lambda one: one.order)
 
 
-def _take_turns(state: State, phase: Phase, limit: Limit, wanted: Wanted, *, is_gang: bool = True) -> None:
+def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, is_gang: bool = True) -> None:
     """Give turns until nobody is left who can use one; a group without a turn steps back."""
-    placing = Placing(state, limit, is_gang=is_gang)
+    placing = Placing(state, limits, is_gang=is_gang)
     waiting = [group for group in state.waiting() if group.pending and state.is_admitted(group)]
     turns = Turns(state, phase, [group for group in waiting if wanted(group)])
     while group := turns.next():
         if placing.succeeds(group, wanted(group)):
-            bound, promised = state.bound, state.promised
-            group.pending = [pod for pod in group.pending if pod.key not in bound and pod.key not in promised]
+            group.pending = state.without_place(group.pending)
             group.held = None
             if group.pending and wanted(group):
                 turns.again(group)
@@ -92,6 +91,11 @@ def _take_turns(state: State, phase: Phase, limit: Limit, wanted: Wanted, *, is_
 
 def for_allocate(group: GroupState) -> list[PodRow]:
     """The pods that allocate places: those that ask for something, and all of a gang that mixes both."""
+    for pod in group.pending:
+        if pod.shape.asks_for_nothing:
+            break
+    else:
+        return group.pending
     asking = [pod for pod in group.pending if not pod.shape.asks_for_nothing]
     return group.pending if asking and len(asking) < len(group.pending) and not group.is_ready else asking
 

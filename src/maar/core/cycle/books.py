@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ulp
-from operator import truediv
 from typing import Final
 
 import numpy as np
@@ -19,6 +18,8 @@ from maar.core.tables.tables import Tables
 
 _PODS: Final = 2  # the row of the resource axis
 _ALMOST_NOTHING: Final = ulp(0.0)  # dividing any amount by it gives infinity, and 0 still 0
+
+Whole = Sequence[tuple[int, float]]  # resources and amounts to divide by
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Books:
         self.weight = [row.queue.spec.weight for row in self.rows]
         # Where nobody has a guarantee of a resource, what is held is what is used, all the way up.
         self._reserved = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
-        self._wholes: dict[int, list[float]] = {}
+        self._wholes: dict[int, Whole] = {}
 
     def line(self, leaf: int) -> list[Column]:
         """What a leaf and all above it use, each as a column to count in."""
@@ -139,31 +140,36 @@ class Books:
 
     def share(self, queue: int, used: Column | None = None, resources: Sequence[int] | None = None) -> float:
         """Used of deserved on the resource where that is largest."""
-        column, whole = self.used[queue] if used is None else used, divisors(self.deserved[queue])
-        if resources is None:
-            return largest_part(column, whole)
-        return max((column[resource] / whole[resource] for resource in resources), default=0.0)
+        whole = whole_of(self.deserved[queue])
+        if resources is not None:
+            whole = [whole[resource] for resource in resources]
+        return largest_part(self.used[queue] if used is None else used, whole)
 
     def dominant(self, used: Column, weight: int = 1) -> float:
         """Used of the cluster's total on the resource where that is largest, per weight."""
         return largest_part(used, self.whole(weight))
 
-    def whole(self, weight: int = 1) -> list[float]:
-        """The cluster's total, as many times as a weight, for `largest_part`."""
+    def whole(self, weight: int = 1) -> Whole:
+        """The cluster's total, as many times as a weight."""
         whole = self._wholes.get(weight)
         if whole is None:
-            whole = self._wholes[weight] = divisors(self.total, weight)
+            whole = self._wholes[weight] = whole_of(self.total, weight)
         return whole
 
 
-def divisors(whole: Column, weight: int = 1) -> list[float]:
-    """A whole to take parts of: of nothing no use is no part, and any use is infinitely much."""
-    return [amount * weight or _ALMOST_NOTHING for amount in whole]
+def whole_of(column: Column, weight: int = 1) -> Whole:
+    """A column, as many times as a weight, to take parts of: of nothing, any use is infinitely much."""
+    return [(row, amount * weight or _ALMOST_NOTHING) for row, amount in enumerate(column)]
 
 
-def largest_part(used: Column, whole: Sequence[float]) -> float:
+def largest_part(used: Column, whole: Whole) -> float:
     """Used of the whole, on the resource where that is largest."""
-    return max(map(truediv, used, whole))
+    largest = 0.0
+    for row, amount in whole:
+        part = used[row] / amount
+        if part > largest:  # noqa: PLR1730  max() costs a call, in every turn
+            largest = part
+    return largest
 
 
 def _total(tables: Tables) -> Column:

@@ -12,7 +12,7 @@ def cleanup(state: State) -> None:
             for used, deserved in zip(books.used[row.index], books.deserved[row.index], strict=True)
         ):
             continue
-        promised = {pod.group_key for pod, _ in state.promised.values()}
+        promised = {state.tables.pods[key].group_key for key in state.promised}
         for group_row in sorted(row.groups.values(), key=lambda one: (one.created, one.key)):
             since = group_row.unschedulable_since
             if (

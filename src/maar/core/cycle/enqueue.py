@@ -8,7 +8,7 @@ from maar.core.cycle.refusals import at_real_capability
 from maar.core.cycle.state import GroupState, State
 from maar.core.model.reasons import Held, Reason
 from maar.core.tables.axis import Needs
-from maar.core.tables.counting import add_needs, is_finished
+from maar.core.tables.counting import admitted_with, is_finished
 from maar.core.tables.rows import Column
 
 
@@ -58,7 +58,7 @@ class Door:
 
     def let_in(self, group: GroupState) -> None:
         """Count a group as admitted, unless its running pods have it counted already."""
-        before, now = group.row.admitted, self._amounts(group)
+        before, now = group.row.admitted, admitted_with(group.row, self.state.tables.axis)
         for queue in (*self.state.books.paths[group.leaf], 0):
             column = self.admitted[queue]
             for resource, amount in enumerate(now):
@@ -105,19 +105,6 @@ class Door:
                 if amount > left:
                     return Short(queue, resource, amount, max(0, left))
         return None
-
-    def _amounts(self, group: GroupState) -> Column:
-        """The larger of minResources and what its pods hold without the surplus."""
-        held = self.state.tables.axis.zeros()
-        holders = sorted(
-            (pod for pod in group.row.pods.values() if pod.counted is not None and pod.counted.is_used),
-            key=lambda pod: pod.order,
-        )
-        for pod in holders[: group.row.min_member]:
-            add_needs(held, pod.shape.needs, 1)
-        for resource, amount in group.row.min_resources or ():
-            held[resource] = max(held[resource], amount)
-        return held
 
     def _held(self, short: Short) -> Held:
         if short.queue:

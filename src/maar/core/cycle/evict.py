@@ -37,7 +37,7 @@ class Hunt:
 
     def run(self, attempt: "type[Attempt]") -> None:
         """Let every group in allocate's order try until it succeeds no more."""
-        waiting = [group for group in self.state.waiting() if self.state.is_admitted(group) and group.pending]
+        waiting = [group for group in self.state.waiting() if group.pending and self.state.is_admitted(group)]
         turns = Turns(self.state, "fair", waiting)
         while group := turns.next():
             victims = attempt(self, group).succeeds()

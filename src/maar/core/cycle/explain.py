@@ -14,10 +14,10 @@ _FEW: Final = 3  # names that a sentence bears
 
 def reason_of(state: State, group: GroupState) -> Held | None:
     """What holds a group whose pods wait, or that waits to be let in; None where nothing does."""
-    waits = bool(group.pending or group.gated)
+    waits = bool(group.pending or group.row.gated)
     if group.leaf < 0:
         return _no_queue(state, group) if waits else None
-    if any(pod.key in state.promised for pod in group.row.pods.values()):
+    if state.promised and any(pod.key in state.promised for pod in group.row.pods.values()):
         victims = sorted(state.victims.get(group.row.key, ()))
         claims = [key for pod in group.row.pods.values() for key in state.places.claims.unbound(pod.shape)]
         reason, others = Reason.WAITING_FOR_VICTIMS, victims
@@ -50,8 +50,10 @@ def _too_few_pods(group: GroupState, leaving: int) -> Held | None:
     """A gang that cannot start because its pods are not there, or must not be placed yet."""
     row, there = group.row, group.placed + len(group.pending) + leaving
     name = row.queue_name
-    if group.gated and (there < row.min_member or not group.pending):
-        return Held(reason=Reason.SCHEDULING_GATED, queue=name, wanted=row.min_member, available=group.gated)
+    if group.row.gated and (there < row.min_member or not group.pending):
+        return Held(
+            reason=Reason.SCHEDULING_GATED, queue=name, wanted=row.min_member, available=group.row.gated
+        )
     if there < row.min_member:
         return Held(reason=Reason.NOT_ENOUGH_TASKS, queue=name, wanted=row.min_member, available=there)
     for task, least in row.min_task_member.items():

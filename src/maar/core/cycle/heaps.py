@@ -18,24 +18,24 @@ class LazyHeap(Generic[ItemT]):
     def __init__(self, items: Iterable[tuple[Key, ItemT]] = ()) -> None:
         self._sorted = sorted(items, reverse=True)  # the first last
         self._heap: list[tuple[Key, ItemT]] = []
-        self._keys: dict[ItemT, Key] = {item: key for key, item in self._sorted}
+        self._entries = {entry[1]: entry for entry in self._sorted}
 
     def put(self, item: ItemT, key: Key) -> None:
         """Add an item, or give it another key."""
-        heap, known = self._heap, self._keys.get(item)
-        if known == key:
+        heap, known = self._heap, self._entries.get(item)
+        if known is not None and known[0] == key:
             return
-        self._keys[item] = key
-        if heap and heap[0][0] is known:
-            heapreplace(heap, (key, item))
+        self._entries[item] = entry = (key, item)
+        if heap and heap[0] is known:
+            heapreplace(heap, entry)
         else:
-            heappush(heap, (key, item))
+            heappush(heap, entry)
         if known is not None:
             self._tidy()
 
     def drop(self, item: ItemT) -> None:
         """Let an item leave."""
-        if self._keys.pop(item, None) is not None:
+        if self._entries.pop(item, None) is not None:
             self._tidy()
 
     def first(self) -> ItemT | None:
@@ -54,17 +54,17 @@ class LazyHeap(Generic[ItemT]):
         return min(self._heap[0], self._sorted[-1]) if self._sorted else self._heap[0]
 
     def _tidy(self) -> None:
-        first, heap, keys = self._sorted, self._heap, self._keys
-        while first and keys.get(first[-1][1]) is not first[-1][0]:
+        first, heap, entries = self._sorted, self._heap, self._entries
+        while first and entries.get(first[-1][1]) is not first[-1]:
             first.pop()
-        while heap and keys.get(heap[0][1]) is not heap[0][0]:
+        while heap and entries.get(heap[0][1]) is not heap[0]:
             heappop(heap)
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._entries)
 
     def __iter__(self) -> Iterator[ItemT]:
-        return iter(self._keys)
+        return iter(self._entries)
 
     def __contains__(self, item: ItemT) -> bool:
-        return item in self._keys
+        return item in self._entries

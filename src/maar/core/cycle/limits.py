@@ -1,52 +1,51 @@
 """What a queue may use while turns are taken, as refusals with their numbers."""
 
-from collections.abc import Callable
-
 from maar.core.cycle.order import Phase
 from maar.core.cycle.refusals import at_fair_share, at_real_capability, reserved
-from maar.core.cycle.state import State
+from maar.core.cycle.state import GroupState, Line, State
+from maar.core.fairshare.share_out import UNLIMITED
 from maar.core.model.reasons import Held
-from maar.core.tables.axis import Needs
+from maar.core.tables.axis import Needs, times
 from maar.core.tables.rows import Column
-
-Limit = Callable[[int, Needs], Held | None]  # what keeps a leaf from using this much more
 
 
 class Limits:
-    """The limits of a phase: what queues deserve, or what they can borrow."""
+    """The limits of a phase: what queues deserve, or what they can borrow; without a phase there are none."""
 
-    def __init__(self, state: State, phase: Phase) -> None:
-        self.state, self.books = state, state.books
+    def __init__(self, state: State, phase: Phase | None) -> None:
+        self.state, self.books, self.phase = state, state.books, phase
         self._asks_deserved = phase == "fair" and state.configuration.asks("proportion", "enabledAllocatable")
-        self._lines: dict[
-            int, list[tuple[Column, Column]]
-        ] = {}  # used and the most, from a leaf up to the root
+        self._pairs: dict[Line, list[tuple[Column, Column]]] = {}  # what is used, and the most that may be
 
-    def __call__(self, leaf: int, needs: Needs) -> Held | None:
-        """Say what keeps a leaf from using this much more; nothing does where everybody above has room."""
-        line = self._lines.get(leaf)
-        if line is None:
-            line = self._lines[leaf] = self._line(leaf)
-        for used, most in line:
+    def charge(self, group: GroupState, needs: Needs) -> bool:
+        """Let a group use this much more if nothing keeps its queue, or one above, from it."""
+        if self.books.reserves(needs):
+            if self.refusal(group.leaf, needs) is not None:
+                return False
+            self.state.use(group.line, needs)
+            return True
+        is_over = False
+        for used, most in self._pairs.get(group.line) or self._pair(group.line):
             for resource, amount in needs:
-                if used[resource] + amount > most[resource]:
-                    return self._refusal(leaf, needs)
-        return self._refusal(leaf, needs) if self.books.reserves(needs) else None
+                used[resource] = now = used[resource] + amount
+                if now > most[resource]:
+                    is_over = True
+        if is_over:
+            self.give_back(group, needs)
+        return not is_over
 
-    def _line(self, leaf: int) -> list[tuple[Column, Column]]:
-        """What is used and the most that may be, for every queue from a leaf up to the root."""
-        books = self.books
-        line = [(books.used[0], books.real[0])]
-        for queue in books.paths[leaf]:
-            most = books.real[queue]
-            if self._asks_deserved:
-                most = [min(pair) for pair in zip(books.deserved[queue], most, strict=True)]
-            line.append((books.used[queue], most))
-        return line
+    def give_back(self, group: GroupState, needs: Needs) -> None:
+        """Take a charge back."""
+        self.state.use(group.line, times(needs, -1))
 
-    def _refusal(self, leaf: int, needs: Needs) -> Held | None:
-        """A queue and all above it stay within their limits, and nothing reserved is given away."""
+    def refusal(self, leaf: int, needs: Needs) -> Held | None:
+        """Say what keeps a leaf from using this much more.
+
+        A queue and all above it stay within their limits, and nothing reserved is given away.
+        """
         books = self.books
+        if self.phase is None:
+            return None
         short = books.beyond(leaf, needs, books.deserved) if self._asks_deserved else None
         if short is not None:
             return at_fair_share(self.state, short)
@@ -55,3 +54,19 @@ class Limits:
             return at_real_capability(self.state, short)
         short = books.gives_away(leaf, needs)
         return None if short is None else reserved(self.state, short)
+
+    def _pair(self, line: Line) -> list[tuple[Column, Column]]:
+        """Set what is used beside the most that may be: in the namespace, in its queue and all above."""
+        books = self.books
+        unlimited = [UNLIMITED] * len(books.total)
+        limits = [unlimited] * len(line.columns)
+        if self.phase is not None:
+            limits = [unlimited, *(self._most(queue) for queue in books.paths[line.leaf]), books.real[0]]
+        pairs = self._pairs[line] = list(zip(line.columns, limits, strict=True))
+        return pairs
+
+    def _most(self, queue: int) -> Column:
+        real = self.books.real[queue]
+        if not self._asks_deserved:
+            return real
+        return [min(pair) for pair in zip(self.books.deserved[queue], real, strict=True)]

@@ -9,68 +9,69 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush, heapreplace
 from typing import Literal
 
-from maar.core.cycle.books import divisors, largest_part
+from maar.core.cycle.books import Whole, largest_part, whole_of
 from maar.core.cycle.heaps import Key, LazyHeap
 from maar.core.cycle.state import GroupState, State
+from maar.core.model.queue import ROOT
 from maar.core.policy.opinions import GroupView
+from maar.core.tables.rows import Column
 
 Job = tuple[Key, GroupState]
 Phase = Literal["fair", "lent"]
-Entry = tuple[Key, "_Branch"]
+Entry = tuple[int, float, float, str, "_Branch"]  # the smallest goes first
 
 
 class _Branch:
-    """A queue or a namespace that has had work: where it stands among its siblings, and who waits below it."""
+    """A queue or a namespace: where it stands among its siblings while it has work, and who waits below."""
 
-    __slots__ = ("above", "children", "entry", "key")
+    __slots__ = ("above", "age", "children", "entry", "has_work", "name", "priority", "used", "whole")
 
-    def __init__(self, above: "_Branch | None", key: Callable[[], Key]) -> None:
-        self.above, self.key = above, key
-        self.entry: Entry | None = None  # among its siblings, while it has work
+    def __init__(self, above: "_Branch | None", used: Column, whole: Whole, age: float, name: str) -> None:
+        self.above, self.used, self.whole, self.age, self.name = above, used, whole, age, name
+        self.priority = 0  # the smaller goes first
+        self.entry: Entry | None = None
         self.children: list[Entry] = []  # a heap, the first of which is always good
-
-    @property
-    def has_work(self) -> bool:
-        """Whether anybody waits below it."""
-        return bool(self.children)
+        self.has_work = False
 
     def settle(self) -> None:
         """Stand where it belongs among its siblings, and let those above do so."""
         branch, above = self, self.above
         while above is not None:
             siblings, known = above.children, branch.entry
-            branch.entry = entry = (branch.key(), branch) if branch.has_work else None
-            if entry is not None and known is not None and siblings[0] is known:
-                heapreplace(siblings, entry)
-            elif entry is not None:
-                heappush(siblings, entry)
-            while siblings and siblings[0][1].entry is not siblings[0]:
+            branch.entry = None
+            if branch.has_work:
+                share = largest_part(branch.used, branch.whole)
+                branch.entry = entry = (branch.priority, share, branch.age, branch.name, branch)
+                if siblings and siblings[0] is known:
+                    heapreplace(siblings, entry)
+                else:
+                    heappush(siblings, entry)
+            while siblings and siblings[0][-1].entry is not siblings[0]:
                 heappop(siblings)
+            above.has_work = bool(siblings)
             branch, above = above, above.above
 
 
 class _Namespace(_Branch):
-    """A namespace of a leaf: its jobs, and when those that wait were made."""
+    """A namespace of a leaf, as old as the oldest of its jobs that wait."""
 
-    __slots__ = ("_times", "_waiting", "jobs")
+    __slots__ = ("_ages", "_waiting", "jobs")
 
-    def __init__(self, above: _Branch, share: Callable[[], float], name: str, jobs: Sequence[Job]) -> None:
-        super().__init__(above, lambda: (share(), self._times[-1], name))
+    def __init__(self, above: _Branch, used: Column, whole: Whole, name: str, jobs: Sequence[Job]) -> None:
         self.jobs = LazyHeap(jobs)
         self._waiting = dict(Counter([group.row.created for _, group in jobs]))
-        self._times = sorted(self._waiting, reverse=True)  # the oldest last
-
-    @property
-    def has_work(self) -> bool:
-        """Whether a job waits."""
-        return len(self.jobs) > 0
+        self._ages = sorted(self._waiting, reverse=True)  # the oldest last
+        super().__init__(above, used, whole, self._ages[-1], name)
+        self.has_work = True
 
     def drop(self, group: GroupState) -> None:
         """Let a job leave."""
         self.jobs.drop(group)
         self._waiting[group.row.created] -= 1
-        while self._times and not self._waiting[self._times[-1]]:
-            self._times.pop()
+        while self.has_work and not self._waiting[self.age]:
+            self._ages.pop()
+            self.has_work = bool(self._ages)
+            self.age = self._ages[-1] if self._ages else 0.0
 
 
 class Turns:
@@ -79,9 +80,10 @@ class Turns:
     def __init__(self, state: State, phase: Phase, groups: Iterable[GroupState]) -> None:
         self.state = state
         self._job_key = job_key(state)
-        self._queue_key = _queue_key(state, phase)
+        self._phase = phase
+        self._by_need = state.configuration.asks("proportion", "enableQueueOrder")
         self._by_share = state.configuration.asks("drf", "enableJobOrder")
-        self._root = _Branch(None, tuple)
+        self._root = _Branch(None, [], (), 0.0, ROOT)
         self._queues: dict[int, _Branch] = {0: self._root}
         jobs: dict[tuple[int, str], list[Job]] = {}
         for group in groups:
@@ -94,7 +96,7 @@ class Turns:
         """The group whose turn it is; None when nobody is left."""
         branch = self._root
         while branch.children:
-            branch = branch.children[0][1]
+            branch = branch.children[0][-1]
         return branch.jobs.first() if isinstance(branch, _Namespace) else None
 
     def again(self, group: GroupState) -> None:
@@ -129,21 +131,29 @@ class Turns:
             namespace.settle()
 
     def _namespace(self, leaf: int, name: str, jobs: Sequence[Job]) -> _Namespace:
-        state, by_share = self.state, self._by_share
-        used, whole = state.namespace_used(leaf, name), state.namespace_whole(name)
-
-        def share() -> float:
-            return largest_part(used, whole) if by_share else 0.0
-
-        namespace = _Namespace(self._queue(leaf), share, name, jobs)
+        """The order of namespaces: the smallest share per weight, then age."""
+        whole = self.state.namespace_whole(name) if self._by_share else ()
+        namespace = _Namespace(self._queue(leaf), self.state.namespace_used(leaf, name), whole, name, jobs)
         namespace.settle()
         return namespace
 
     def _queue(self, queue: int) -> _Branch:
+        """The order of siblings: priority, then the smallest share (to borrow: use per weight), then age."""
         branch = self._queues.get(queue)
         if branch is None:
-            above = self._queue(self.state.books.parent[queue])
-            branch = self._queues[queue] = _Branch(above, self._queue_key(queue))
+            books = self.state.books
+            above, row, age = (
+                self._queue(books.parent[queue]),
+                books.rows[queue],
+                books.tree.claims[queue].created,
+            )
+            branch = self._queues[queue] = _Branch(above, books.used[queue], (), age, row.name)
+            if self._by_need:
+                branch.priority = -row.queue.spec.priority
+                is_fair = self._phase == "fair"
+                branch.whole = (
+                    whole_of(books.deserved[queue]) if is_fair else books.whole(books.weight[queue])
+                )
         return branch
 
 
@@ -160,7 +170,7 @@ def job_key(state: State) -> Callable[[GroupState], Key]:
         own = (
             -row.priority if by_priority else 0,
             group.is_ready if by_readiness else False,
-            largest_part(group.used, total) if by_share else 0.0,
+            largest_part(group.used, total) if by_share and not group.is_idle else 0.0,
             row.created,
             row.key,
         )
@@ -170,18 +180,3 @@ def job_key(state: State) -> Callable[[GroupState], Key]:
         return (*(order(view) for order in others), *own)
 
     return key
-
-
-def _queue_key(state: State, phase: Phase) -> Callable[[int], Callable[[], Key]]:
-    """The order of siblings: priority, then the smallest share (or use per weight, to borrow), then age."""
-    books, asked = state.books, state.configuration.asks("proportion", "enableQueueOrder")
-
-    def key_of(queue: int) -> Callable[[], Key]:
-        row, age, used = books.rows[queue], books.tree.claims[queue].created, books.used[queue]
-        if not asked:
-            return lambda: (0, 0.0, age, row.name)
-        priority, name = -row.queue.spec.priority, row.name
-        whole = divisors(books.deserved[queue]) if phase == "fair" else books.whole(books.weight[queue])
-        return lambda: (priority, largest_part(used, whole), age, name)
-
-    return key_of

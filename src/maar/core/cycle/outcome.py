@@ -2,6 +2,7 @@
 
 from functools import partial
 from math import inf
+from typing import Final, get_args
 
 import numpy as np
 
@@ -18,13 +19,15 @@ from maar.core.model.writes import Bind, Evict, Nominate, SelectNode
 from maar.core.tables.counting import is_finished
 from maar.core.tables.rows import Column, GroupRow, QueueRow
 
+_WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupPhase)}
+
 
 def plan_of(state: State) -> Plan:
     """Write down what a cycle has decided."""
     nodes = state.room.nodes
     return Plan(
         queues=_standings(state),
-        binds=tuple([Bind(pod=key, node=nodes[node].name) for key, (_, node) in state.bound.items()]),
+        binds=tuple([Bind(pod=key, node=nodes[node].name) for key, node in state.bound.items()]),
         evictions=tuple(
             Evict(
                 pod=one.pod.key,
@@ -33,9 +36,7 @@ def plan_of(state: State) -> Plan:
             )
             for one in state.evictions
         ),
-        nominations=tuple(
-            Nominate(pod=key, node=nodes[node].name) for key, (_, node) in state.promised.items()
-        ),
+        nominations=tuple(Nominate(pod=key, node=nodes[node].name) for key, node in state.promised.items()),
         selections=tuple(
             SelectNode(claim=key, node=nodes[node].name) for key, node in state.selections.items()
         ),
@@ -45,16 +46,16 @@ def plan_of(state: State) -> Plan:
 
 def _outcomes(state: State) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
-    groups = {group.row.key: group for group in state.touched()}
-    for row in state.tables.waiting.values():
-        groups.setdefault(row.key, state.group(row))
     outcomes = {}
-    for key, group in groups.items():
-        held = reason_of(state, group)
-        message = sentence(state, held) if held is not None else ""
-        outcomes[key] = GroupOutcome(
-            phase=_phase(state, group), held=held, message=message, is_unschedulable=group.was_unschedulable
-        )
+    for key, group in state.touched().items():
+        phase, held = _phase(state, group), reason_of(state, group)
+        if held is None and not group.was_unschedulable:
+            outcomes[key] = _WELL[phase]
+        else:
+            message = sentence(state, held) if held is not None else ""
+            outcomes[key] = GroupOutcome(
+                phase=phase, held=held, message=message, is_unschedulable=group.was_unschedulable
+            )
     for pod in state.tables.orphans.values():
         key = pod.group_key or pod.key
         held = Held(reason=Reason.POD_GROUP_MISSING, others=(key,))
@@ -64,17 +65,16 @@ def _outcomes(state: State) -> dict[str, GroupOutcome]:
 
 def _phase(state: State, group: GroupState) -> PodGroupPhase:
     """The phase that the pods on nodes give, those bound in this cycle included."""
-    row = group.row
+    row, there, is_running = group.row, 0, False
     if is_finished(row):
         return "Completed"
-    there = [
-        pod
-        for pod in row.pods.values()
-        if (pod.node_name and pod.key not in state.gone) or pod.key in state.bound
-    ]
-    if group.was_unschedulable and any(pod.is_running for pod in there):
+    for pod in row.pods.values():
+        if (pod.node_name and pod.key not in state.gone) or pod.key in state.bound:
+            there += 1
+            is_running |= pod.is_running
+    if group.was_unschedulable and is_running:
         return "Unknown"
-    if there and len(there) >= row.min_member:
+    if there and there >= row.min_member:
         return "Running"
     return "Inqueue" if group.phase == "Inqueue" else "Pending"
 

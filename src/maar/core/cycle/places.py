@@ -65,15 +65,22 @@ class Places:
         """The nodes that pods may be placed on. [N]"""
         return self._columns.usable
 
+    @property
+    def minds_anybody(self) -> bool:
+        """Whether any pod minds its neighbours, so that everybody's moves count."""
+        return self._neighbours is not None
+
     def minds(self, pod: PodRow) -> bool:
         """Whether more than room decides where the pod can go; another of its shape may fare better."""
         return self._mind_neighbours(pod) is not None
 
     def never(self, shape: Shape) -> Held | None:
         """Say so where claims hold a pod, or no node could hold it even if it were empty."""
-        if shape not in self._never:
-            self._never[shape] = self.claims.hold(shape) or self._cannot_ever(shape)
-        return self._never[shape]
+        try:
+            return self._never[shape]
+        except KeyError:
+            held = self._never[shape] = self.claims.hold(shape) or self._cannot_ever(shape)
+            return held
 
     def _cannot_ever(self, shape: Shape) -> Held | None:
         mask, (allocatable, _, _) = self.mask(shape), self.room.columns()

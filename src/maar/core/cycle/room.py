@@ -16,7 +16,7 @@ class Room:
     """Nodes by their index; columns are copied when first changed, so that the tables stay as they are.
 
     Room *now* leaves place for the terminating and for promises alike; room *later* is what there will be
-    once the terminating are gone.
+    once the terminating are gone. While both are the same on a node that changes, they are one list.
     """
 
     def __init__(self, nodes: list[NodeRow], resources: int) -> None:
@@ -31,14 +31,23 @@ class Room:
 
     def change(self, node: int, needs: Needs, now: int, later: int) -> None:
         """Take room on a node (+1) or give it back (-1), now and later."""
-        self.changes += 1
-        if self._changed.pop(node, 0) == 0:
-            self.now[node], self.later[node] = list(self.now[node]), list(self.later[node])
-        self._changed[node] = self.changes
+        self.changes = change = self.changes + 1
+        if self._changed.pop(node, None) is None:
+            self._copy(node)
+        self._changed[node] = change
         held_now, held_later = self.now[node], self.later[node]
+        if now != later and held_now is held_later:
+            held_now = self.now[node] = list(held_later)
         for resource, amount in needs:
-            held_now[resource] += now * amount
             held_later[resource] += later * amount
+        if held_now is not held_later:
+            for resource, amount in needs:
+                held_now[resource] += now * amount
+
+    def _copy(self, node: int) -> None:
+        now, later = self.now[node], self.later[node]
+        self.later[node] = list(later)
+        self.now[node] = self.later[node] if now == later else list(now)
 
     def changed_since(self, seen: int) -> list[int]:
         """The nodes whose room has changed after so many changes, each once."""
@@ -52,8 +61,12 @@ class Room:
     def columns(self) -> tuple[Ints, Ints, Ints]:
         """All nodes at once: allocatable, held now and held later. [R, N] each"""
         if self._columns is None:
-            held = (self.allocatable, self.now, self.later)
-            self._columns = tuple(_matrix(columns, self._resources) for columns in held)
+            size = self._resources
+            self._columns = (
+                _matrix(self.allocatable, size),
+                _matrix(self.now, size),
+                _matrix(self.later, size),
+            )
         elif changed := self.changed_since(self._columns_seen):
             self._columns[1][:, changed] = _matrix([self.now[node] for node in changed], self._resources)
             self._columns[2][:, changed] = _matrix([self.later[node] for node in changed], self._resources)

@@ -9,20 +9,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from maar.core.cycle.books import Books, largest_part
+from maar.core.cycle.books import Books, Whole, largest_part
 from maar.core.cycle.places import Places
 from maar.core.cycle.protection import Budgets
-from maar.core.cycle.room import Room
+from maar.core.cycle.room import NOWHERE, Room
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Held
 from maar.core.model.writes import EvictingAction
 from maar.core.policy.configuration import Configuration
-from maar.core.tables.axis import Needs
-from maar.core.tables.counting import ADMITTED_PHASES, add_needs, is_waiting
-from maar.core.tables.rows import Column, GroupRow, PodRow
+from maar.core.tables.axis import Needs, times
+from maar.core.tables.counting import ADMITTED_PHASES, add_needs
+from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.tables import Tables
 
 Step = Literal["bind", "promise", "evict"]
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """Where the use of a group counts: in its namespace, its queue and all above."""
+
+    leaf: int
+    columns: Sequence[Column]
 
 
 @dataclass(slots=True, eq=False)
@@ -31,15 +39,30 @@ class GroupState:
 
     row: GroupRow
     leaf: int
+    line: Line
     phase: PodGroupPhase
-    used: Column
-    line: Sequence[Column]  # what its namespace, its queue and all above use
     pending: list[PodRow]  # without a place, in the order in which they are placed
-    gated: int  # pods that must not be placed yet
     placed: int  # pods that count towards minMember
     tasks: dict[str, int]  # of each task that has a minimum
     held: Held | None = None
     was_unschedulable: bool = False
+    more: Needs = ()  # what it uses more than when the cycle began, unless it is summed up
+    _used: Column | None = None
+
+    @property
+    def used(self) -> Column:
+        """What it uses; few ask for it, so that it is summed up for those who do."""
+        if self._used is None:
+            self._used = list(self.row.used) or [0] * len(self.line.columns[0])
+        for resource, amount in self.more:
+            self._used[resource] += amount
+        self.more = ()
+        return self._used
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it certainly uses nothing."""
+        return not (self.row.used or self.more or self._used)
 
     @property
     def is_ready(self) -> bool:
@@ -50,12 +73,13 @@ class GroupState:
 
     def missing(self) -> tuple[int, dict[str, int]]:
         """How many pods, and how many of each task, it lacks to be ready."""
-        if not self.row.min_task_member:
-            return max(0, self.row.min_member - self.placed), {}
-        tasks = {task: least - self.tasks[task] for task, least in self.row.min_task_member.items()}
-        return max(0, self.row.min_member - self.placed), {
-            task: lack for task, lack in tasks.items() if lack > 0
-        }
+        lacking = self.row.min_member - self.placed
+        if lacking < 0:  # noqa: PLR1730  max() costs a call, in every turn
+            lacking = 0
+        if not self.tasks:
+            return lacking, {}
+        least = self.row.min_task_member
+        return lacking, {task: least[task] - have for task, have in self.tasks.items() if least[task] > have}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +112,20 @@ class State:
         self.room = Room(tables.node_list, len(tables.axis.names))
         self.places = Places(tables, self.room, configuration)
         self.budgets = Budgets(tables)
-        self.bound: dict[str, tuple[PodRow, int]] = {}
-        self.promised: dict[str, tuple[PodRow, int]] = {}
+        self.bound: dict[str, int] = {}  # nodes by the key of the pod
+        self.promised: dict[str, int] = {}
         self.gone: set[str] = set()
         self.selections: dict[str, int] = {}  # nodes chosen for claims
         self.evictions: list[Eviction] = []
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
         self._groups: dict[str, GroupState] = {}
         self._waiting: list[GroupState] | None = None
-        self._lines: dict[tuple[int, str], Sequence[Column]] = {}
+        self._lines: dict[tuple[int, str], Line] = {}
         self._steps: list[tuple[Step, PodRow, int]] = []
         for group in tables.waiting.values():
             for pod in group.pods.values():
                 if pod.counted is not None and not pod.counted.is_now:
-                    self.promised[pod.key] = pod, pod.counted.node.index
+                    self.promised[pod.key] = pod.counted.node.index
 
     # --- reading
 
@@ -119,28 +143,19 @@ class State:
             self._waiting = [self.group(row) for row in rows if row.leaf is not None]
         return self._waiting
 
-    def touched(self) -> list[GroupState]:
-        """All groups that the cycle has looked at."""
-        return list(self._groups.values())
+    def touched(self) -> dict[str, GroupState]:
+        """All groups that the cycle has looked at, and all that wait, by key."""
+        self.waiting()
+        for row in self.tables.waiting.values():
+            if row.leaf is None:
+                self.group(row)
+        return self._groups
 
     def _read(self, row: GroupRow) -> GroupState:
-        leaf = row.leaf.index if row.leaf is not None else -1
-        tasks = dict.fromkeys(row.min_task_member, 0)
-        line = self._line(leaf, row.namespace) if leaf >= 0 else ()
-        state = GroupState(row, leaf, row.phase, self.tables.axis.zeros(), line, [], 0, 0, tasks)
-        for pod in row.pods.values():
-            counted = pod.counted
-            if counted is not None and counted.is_used:
-                add_needs(state.used, pod.shape.needs, 1)
-            stays = pod.is_live and not pod.is_terminating
-            if pod.has_succeeded or (stays and (pod.node_name or counted is not None)):
-                self._place(state, pod, 1)
-            elif is_waiting(pod):
-                state.gated += pod.is_gated
-                if not pod.is_gated:
-                    state.pending.append(pod)
-        state.pending.sort(key=lambda pod: pod.order)
-        return state
+        leaf = row.leaf.index if row.leaf is not None else NOWHERE
+        line = self._lines.get((leaf, row.namespace)) or self._line(leaf, row.namespace)
+        tasks = dict(row.tasks) if row.tasks else NO_TASKS
+        return GroupState(row, leaf, line, row.phase, row.pending, row.placed, tasks)
 
     def is_admitted(self, group: GroupState) -> bool:
         """Whether the group has been let in; where enqueue is not configured, every group has."""
@@ -154,29 +169,41 @@ class State:
             if pod.node_name and pod.is_live and not pod.is_terminating and pod.key not in self.gone
         ]
 
+    def without_place(self, pods: Sequence[PodRow]) -> list[PodRow]:
+        """Those of the pods that are neither bound nor promised a node."""
+        bound, promised = self.bound, self.promised
+        return [pod for pod in pods if pod.key not in bound and pod.key not in promised]
+
     def newly_bound(self, group: GroupState) -> list[PodRow]:
         """The pods of a group that this cycle has put on nodes."""
         return [pod for pod in group.row.pods.values() if pod.key in self.bound]
 
     def namespace_used(self, leaf: int, namespace: str) -> Column:
         """What a namespace uses in a leaf."""
-        return self._line(leaf, namespace)[0]
+        return (self._lines.get((leaf, namespace)) or self._line(leaf, namespace)).columns[0]
 
-    def _line(self, leaf: int, namespace: str) -> Sequence[Column]:
-        """What a namespace of a leaf, the leaf and all above it use."""
-        line = self._lines.get((leaf, namespace))
-        if line is None:
-            used = self.books.rows[leaf].namespaces.get(namespace) or self.tables.axis.zeros()
-            line = self._lines[leaf, namespace] = [list(used), *self.books.line(leaf)]
+    def _line(self, leaf: int, namespace: str) -> Line:
+        used, above = self.tables.axis.zeros(), list[Column]()
+        if leaf != NOWHERE:
+            used = list(self.books.rows[leaf].namespaces.get(namespace) or used)
+            above = self.books.line(leaf)
+        line = self._lines[leaf, namespace] = Line(leaf, [used, *above])
         return line
 
     def namespace_share(self, leaf: int, namespace: str) -> float:
         """The dominant share of the cluster that a namespace uses in this leaf, per weight."""
         return largest_part(self.namespace_used(leaf, namespace), self.namespace_whole(namespace))
 
-    def namespace_whole(self, namespace: str) -> Sequence[float]:
+    def namespace_whole(self, namespace: str) -> Whole:
         """What the use of a namespace is a part of: the cluster's total, as many times as its weight."""
         return self.books.whole(self.tables.namespace_weights.get(namespace, 1))
+
+    def use(self, line: Line, needs: Needs) -> None:
+        """Let a namespace, its queue and all above use more, or less where amounts are negative."""
+        for column in line.columns:
+            for resource, amount in needs:
+                column[resource] += amount
+        self.books.hold(line.leaf, needs)
 
     # --- deciding
 
@@ -185,17 +212,20 @@ class State:
         self._do("bind", pod, node)
 
     def bind_together(
-        self, group: GroupState, pods: Sequence[PodRow], nodes: Sequence[int], needs: Needs
+        self, group: GroupState, pods: Sequence[PodRow], nodes: dict[str, int], needs: Needs
     ) -> None:
-        """Put pods of one group, with what they need together, on nodes whose room has been taken for them.
+        """Put pods of one group on nodes; their room is taken already, and what they need together charged.
 
         This is for good: it is no step of a trial.
         """
-        for pod, node in zip(pods, nodes, strict=True):
-            self.bound[pod.key] = pod, node
-            self.places.moved(pod, node, 1)
-            self._place(group, pod, 1)
-        self._use(group, needs, 1)
+        self.bound.update(nodes)
+        group.placed += len(pods)
+        if group.tasks or self.places.minds_anybody:
+            for pod in pods:
+                self.places.moved(pod, nodes[pod.key], 1)
+                if pod.task in group.tasks:
+                    group.tasks[pod.task] += 1
+        group.more += needs
 
     def promise(self, pod: PodRow, node: int) -> None:
         """Promise a pod the room that is being freed on a node."""
@@ -203,13 +233,13 @@ class State:
 
     def unbind(self, pod: PodRow) -> int:
         """Take a bind back, and say which node it was."""
-        node = self.bound[pod.key][1]
+        node = self.bound[pod.key]
         self._turn("bind", pod, node, -1)
         return node
 
     def break_promise(self, pod: PodRow) -> int:
         """Take a promise back, and say which node it was."""
-        node = self.promised[pod.key][1]
+        node = self.promised[pod.key]
         self._turn("promise", pod, node, -1)
         return node
 
@@ -255,7 +285,7 @@ class State:
             return
         decided = self.bound if step == "bind" else self.promised
         if sign > 0:
-            decided[pod.key] = pod, node
+            decided[pod.key] = node
         else:
             del decided[pod.key]
         self.room.change(node, needs, sign if step == "bind" else 0, sign)
@@ -279,15 +309,9 @@ class State:
 
     def _count(self, pod: PodRow, needs: Needs, sign: int) -> None:
         if pod.group is not None and pod.group.leaf is not None:
-            self._use(self.group(pod.group), needs, sign)
-
-    def _use(self, group: GroupState, needs: Needs, sign: int) -> None:
-        """Let a group, its namespace and its queue use more, or less."""
-        add_needs(group.used, needs, sign)
-        for column in group.line:
-            for resource, amount in needs:
-                column[resource] += sign * amount
-        self.books.hold(group.leaf, needs)
+            group = self.group(pod.group)
+            add_needs(group.used, needs, sign)
+            self.use(group.line, times(needs, sign))
 
     @staticmethod
     def _place(group: GroupState, pod: PodRow, sign: int) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from maar.core.cycle.limits import Limit
+from maar.core.cycle.limits import Limits
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import GroupState, State
 from maar.core.model.reasons import Held, Reason
@@ -12,10 +12,10 @@ from maar.core.tables.shapes import Shape
 
 
 class Placing:
-    """How turns are played in one phase, in which room is only taken: what has found no node will find none."""
+    """How turns are played in a phase in which room is only taken: what has found no node will find none."""
 
-    def __init__(self, state: State, limit: Limit, *, is_gang: bool) -> None:
-        self.state, self.limit, self.is_gang = state, limit, is_gang
+    def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
+        self.state, self.limits, self.is_gang = state, limits, is_gang
         self.hopeless: set[Shape] = set()  # shapes that found no node
         self.held: Held | None = None  # what was in the way of the last turn
 
@@ -23,7 +23,7 @@ class Placing:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
         self.held = None
         lacking, tasks = group.missing() if self.is_gang else (0, {})
-        first = pods[: max(lacking, 1)]
+        first = pods[: lacking or 1]
         if not tasks and len(pods) >= lacking and self._are_equal(first):
             if self._succeeds_together(group, first):
                 return True
@@ -36,31 +36,38 @@ class Placing:
         shape = pods[0].shape
         if shape.claims or self.state.places.minds(pods[0]):
             return False
-        return len(pods) == 1 or all([pod.shape is shape for pod in pods])
+        for pod in pods:  # noqa: SIM110  a generator costs more than the few pods of a gang
+            if pod.shape is not shape:
+                return False
+        return True
 
     def _succeeds_together(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place equal pods: what their queue may use is asked and counted once."""
         state, shape = self.state, pods[0].shape
-        needs = shape.needs
+        needs, places, room = shape.needs, state.places, state.room
         together = times(needs, len(pods))
-        self.held = state.places.never(shape) or self.limit(group.leaf, together)
+        self.held = places.never(shape)
         if self.held is not None:
             return False
-        nodes: list[int] = []
+        if not self.limits.charge(group, together):
+            self.held = self.limits.refusal(group.leaf, together)
+            return False
+        nodes: dict[str, int] = {}
         for pod in pods if shape not in self.hopeless else ():
-            node = state.places.best(pod, "now")
+            node = places.best(pod, "now")
             if node == NOWHERE:
                 break
-            state.room.change(node, needs, 1, 1)
-            nodes.append(node)
+            room.change(node, needs, 1, 1)
+            nodes[pod.key] = node
         if len(nodes) == len(pods):
             state.bind_together(group, pods, nodes, together)
             return True
-        for node in nodes:
-            state.room.change(node, needs, -1, -1)
+        self.limits.give_back(group, together)
+        for node in nodes.values():
+            room.change(node, needs, -1, -1)
         if not nodes:
             self.hopeless.add(shape)
-        self.held = state.places.why_not(pods[0])
+        self.held = places.why_not(pods[0])
         return False
 
 
@@ -108,7 +115,7 @@ class OneByOne:
         shape, placing = pod.shape, self.placing
         if shape in self.failed:
             return False
-        held = self.state.places.never(shape) or placing.limit(self.group.leaf, shape.needs)
+        held = self.state.places.never(shape) or placing.limits.refusal(self.group.leaf, shape.needs)
         held = held or self._cannot_be_placed(pod)
         if held is None:
             self.chosen[pod.key] = pod

@@ -36,6 +36,7 @@ class UsageScore:
         leans = bool(least or most)
         packing = {row: weight for row, weight in self.binpack_of if binpack and request.get(row)}
         of_cpu, of_memory = packing.pop(_CPU, 0.0), packing.pop(_MEMORY, 0.0)
+        of_both = of_cpu + of_memory
         others = [(row, weight, request[row]) for row, weight in packing.items()]
 
         def score(held: Sequence[int], allocatable: Sequence[int]) -> float:
@@ -47,7 +48,7 @@ class UsageScore:
             if leans:
                 both = 50.0 * (cpu + memory)
                 total += least * (100.0 - both) + most * both
-            packed, weights = of_cpu * cpu + of_memory * memory, of_cpu + of_memory
+            packed, weights = of_cpu * cpu + of_memory * memory, of_both
             for row, weight, amount in others:
                 if allocatable[row]:
                     packed += weight * ((held[row] + amount) / allocatable[row])
@@ -58,8 +59,8 @@ class UsageScore:
 
     def _alone(self, held: Sequence[int], allocatable: Sequence[int], request: Mapping[int, int]) -> float:
         """Score a node that has no CPU or no memory as a column of one."""
-        columns = (np.array([amounts], np.int64).T for amounts in (held, allocatable))
-        return self.of_columns(*columns, request).item()
+        column, size = (np.array([amounts], np.int64).T for amounts in (held, allocatable))
+        return float(self.of_columns(column, size, request)[0])
 
     def of_columns(self, held: Ints, allocatable: Ints, request: Mapping[int, int]) -> Floats:
         """Score many nodes. [R, M] -> [M]"""

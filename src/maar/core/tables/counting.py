@@ -1,9 +1,10 @@
 """Where pods and groups count: on their node, in their leaf and namespace, and in the cluster's budget."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
 
 from maar.core.tables.axis import Needs, ResourceAxis
-from maar.core.tables.rows import Column, Counted, GroupRow, NodeRow, PodRow
+from maar.core.tables.rows import NOTHING, Column, Counted, GroupRow, NodeRow, PodRow
 
 ADMITTED_PHASES = ("Inqueue", "Running", "Unknown")
 
@@ -11,7 +12,8 @@ ADMITTED_PHASES = ("Inqueue", "Running", "Unknown")
 def add(column: Column, other: Column, sign: int) -> None:
     """Add a column to another, or take it away."""
     for row, amount in enumerate(other):
-        column[row] += sign * amount
+        if amount:
+            column[row] += sign * amount
 
 
 def add_needs(column: Column, needs: Needs, sign: int) -> None:
@@ -41,33 +43,75 @@ def is_waiting(pod: PodRow) -> bool:
 
 def is_finished(group: GroupRow) -> bool:
     """Whether a group has done its work: it is completed, or has pods and none of them lives."""
-    return group.phase == "Completed" or (
-        bool(group.pods) and not any(pod.is_live for pod in group.pods.values())
-    )
+    if group.phase == "Completed":
+        return True
+    for pod in group.pods.values():
+        if pod.is_live:
+            return False
+    return bool(group.pods)
 
 
-def group_amounts(group: GroupRow, axis: ResourceAxis) -> tuple[Column, Column]:
-    """What a group asks of its leaf, and what it counts as admitted with.
-
-    It asks for the larger of minResources and its live pods; it is admitted with the larger of minResources
-    and what its pods hold without the surplus above minMember.
-    """
-    asked, admitted, holders, is_running = axis.zeros(), axis.zeros(), [], False
+def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
+    """Work out anew what a group's pods ask for, hold and wait for; of nothing there is no column."""
+    asked, pending, placed, gated = axis.zeros(), [], [], 0
     for pod in group.pods.values():
         if pod.is_live and not pod.is_terminating:
-            add_needs(asked, pod.shape.needs, 1)
-            counted = pod.counted
-            is_running |= bool(pod.node_name)
-            if counted is not None and counted.is_used:
-                holders.append(pod)
-    for pod in sorted(holders, key=lambda one: one.order)[: group.min_member]:
-        add_needs(admitted, pod.shape.needs, 1)
-    for row, amount in group.min_resources or ():
-        asked[row], admitted[row] = max(asked[row], amount), max(admitted[row], amount)
-    if is_finished(group):
-        return axis.zeros(), axis.zeros()
-    is_admitted = group.phase in ADMITTED_PHASES or is_running
-    return asked, admitted if is_admitted else axis.zeros()
+            for row, amount in pod.shape.needs:
+                asked[row] += amount
+            if pod.node_name or pod.counted is not None:
+                placed.append(pod)
+            elif pod.is_gated:
+                gated += 1
+            else:
+                pending.append(pod)
+        elif pod.has_succeeded:
+            placed.append(pod)
+    if len(pending) > 1:
+        pending.sort(key=attrgetter("order"))
+    group.pending, group.gated, group.placed = pending, gated, len(placed)
+    if group.min_task_member:
+        group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
+    group.used = _together(holders_of(placed), axis) if placed else NOTHING
+    _claim(group, asked, placed, axis)
+
+
+def _claim(group: GroupRow, asked: Column, placed: list[PodRow], axis: ResourceAxis) -> None:
+    """What a group asks its queue for, and what it was let in with; nothing once it has finished."""
+    group.asked = group.admitted = NOTHING
+    if not is_finished(group):
+        _raise(asked, group.min_resources)
+        group.asked = asked
+        if group.phase in ADMITTED_PHASES or any(map(_is_on_node, placed)):
+            group.admitted = admitted_with(group, axis) if placed or group.min_resources else NOTHING
+
+
+def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
+    """The pods that count as using what they ask for."""
+    return [pod for pod in pods if pod.counted is not None and pod.counted.is_used]
+
+
+def admitted_with(group: GroupRow, axis: ResourceAxis) -> Column:
+    """The larger of minResources and what a group's pods hold without the surplus above minMember."""
+    holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
+    column = _together(holders[: group.min_member], axis)
+    _raise(column, group.min_resources)
+    return column
+
+
+def _is_on_node(pod: PodRow) -> bool:
+    return bool(pod.node_name) and pod.is_live and not pod.is_terminating
+
+
+def _together(pods: list[PodRow], axis: ResourceAxis) -> Column:
+    column = axis.zeros()
+    for pod in pods:
+        add_needs(column, pod.shape.needs, 1)
+    return column
+
+
+def _raise(column: Column, least: Needs | None) -> None:
+    for row, amount in least or ():
+        column[row] = max(column[row], amount)
 
 
 def _place(pod: PodRow, nodes: Mapping[str, NodeRow]) -> Counted | None:

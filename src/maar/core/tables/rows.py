@@ -5,6 +5,7 @@ Nodes, queues and groups carry one number per resource of the axis; pods ask thr
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Final
 
 from maar.core.model.node import Taint
 from maar.core.model.pod_group import PodGroupPhase
@@ -13,6 +14,8 @@ from maar.core.tables.axis import Needs
 from maar.core.tables.shapes import Labels, Shape
 
 Column = list[int]  # [R]
+NOTHING: Final[Column] = []  # stands for a column of zeros; not to be changed
+NO_TASKS: Final[dict[str, int]] = {}  # of the many groups in which no task has a minimum; not to be changed
 
 
 @dataclass(slots=True, eq=False)
@@ -100,8 +103,13 @@ class GroupRow:
     priority: int = 0
     pods: dict[str, PodRow] = field(default_factory=dict)
     leaf: "QueueRow | None" = None
-    asked: Column = field(default_factory=list)  # of its leaf: the larger of minResources and live pods
-    admitted: Column = field(default_factory=list)  # of its leaf, while it is admitted
+    pending: list[PodRow] = field(default_factory=list)  # without a place, in the order in which they get one
+    gated: int = 0  # pods that must not be placed yet
+    placed: int = 0  # pods that count towards minMember
+    tasks: dict[str, int] = field(default_factory=lambda: NO_TASKS)  # those of each task that has a minimum
+    used: Column = field(default_factory=lambda: NOTHING)
+    asked: Column = field(default_factory=lambda: NOTHING)  # the larger of minResources and live pods
+    admitted: Column = field(default_factory=lambda: NOTHING)  # of its leaf, while it is admitted
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
 
 

@@ -17,7 +17,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue
 from maar.core.tables.axis import ResourceAxis
-from maar.core.tables.counting import add, count, group_amounts, is_waiting, uncount
+from maar.core.tables.counting import add, count, is_waiting, sum_up, uncount
 from maar.core.tables.plain_objects import PlainObjects
 from maar.core.tables.queues import NewTree, plant
 from maar.core.tables.reading import read_group, read_node, read_pod
@@ -39,9 +39,7 @@ class Tables(PlainObjects):
     leaving: dict[str, PodRow] = field(default_factory=dict)  # victims that have not gone yet
     budget: Column = field(default_factory=list)  # [R] what pods add to and take from the nodes' allocatable
     node_list: list[NodeRow] = field(default_factory=list)  # by name
-    changed_nodes: list[NodeRow] = field(default_factory=list)  # what is on them has changed, in order
     capacity: Column = field(default_factory=list)  # [R] what usable nodes have together
-    layout: int = 0  # counts changes to the nodes themselves
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
     outside: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait to be let in
     orphans: dict[str, PodRow] = field(
@@ -54,7 +52,7 @@ class Tables(PlainObjects):
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)
         self.budget = self.axis.zeros()
-        self._by_group: dict[str, dict[str, PodRow]] = {}
+        self._without_group: dict[str, dict[str, PodRow]] = {}  # pods, by the key of the group they name
         self._stale_groups: dict[str, GroupRow] = {}
         self._has_new_queues = self._has_new_nodes = True
         self._has_new_priorities = False
@@ -112,7 +110,6 @@ class Tables(PlainObjects):
     def _add_pod(self, pod: PodRow) -> None:
         self.pods[pod.key] = pod
         if pod.group_key:
-            self._by_group.setdefault(pod.group_key, {})[pod.key] = pod
             self._join(pod, self.groups.get(pod.group_key))
         self._prioritise(pod)
         if is_waiting(pod) and pod.group is None and (pod.names_us or (pod.is_ours and pod.group_key)):
@@ -130,27 +127,33 @@ class Tables(PlainObjects):
         if pod is None:
             return
         self._uncount(pod)
-        self._join(pod, None)
+        self._leave(pod)
         self.leaving.pop(key, None)
         self.minding.pop(key, None)
         self.orphans.pop(key, None)
         if pod.node_name in self.nodes:
             self.nodes[pod.node_name].pods.pop(key, None)
-        if pod.group_key:
-            companions = self._by_group[pod.group_key]
-            del companions[key]
-            if not companions:
-                del self._by_group[pod.group_key]
 
     def _join(self, pod: PodRow, group: GroupRow | None) -> None:
-        """Let a pod belong to a group, or to none; only pods that are ours to place do."""
-        if pod.group is not None:
-            pod.group.pods.pop(pod.key, None)
-            self._stale_groups[pod.group.key] = pod.group
+        """Let a pod belong to its group, or wait for it; only pods that are ours to place do."""
         pod.group = group if pod.is_ours else None
         if pod.group is not None:
             pod.group.pods[pod.key] = pod
             self._stale_groups[pod.group.key] = pod.group
+        else:
+            self._without_group.setdefault(pod.group_key, {})[pod.key] = pod
+
+    def _leave(self, pod: PodRow) -> None:
+        """Take a pod out of its group, or from among those that wait for it."""
+        if pod.group is not None:
+            pod.group.pods.pop(pod.key, None)
+            self._stale_groups[pod.group.key] = pod.group
+            pod.group = None
+        elif pod.group_key:
+            companions = self._without_group[pod.group_key]
+            del companions[pod.key]
+            if not companions:
+                del self._without_group[pod.group_key]
 
     def _prioritise(self, pod: PodRow) -> None:
         default = pod.group.priority if pod.group else 0
@@ -162,13 +165,12 @@ class Tables(PlainObjects):
         count(pod, self.nodes, self.budget)
         if pod.group is not None:
             self._stale_groups[pod.group.key] = pod.group
-        if pod.counted is not None:
-            self.changed_nodes.append(pod.counted.node)
 
     def _uncount(self, pod: PodRow) -> None:
         if pod.counted is not None:
-            self.changed_nodes.append(pod.counted.node)
             uncount(pod, self.budget)
+            if pod.group is not None:
+                self._stale_groups[pod.group.key] = pod.group
 
     # --- groups
 
@@ -179,7 +181,7 @@ class Tables(PlainObjects):
         if group.phase == "Pending":
             self.outside[group.key] = group
         self._attach(group)
-        for pod in self._by_group.get(group.key, {}).values():
+        for pod in self._without_group.pop(group.key, {}).values():
             self._uncount(pod)
             self._join(pod, group)
             self._prioritise(pod)
@@ -193,6 +195,7 @@ class Tables(PlainObjects):
             return
         for pod in list(group.pods.values()):
             self._uncount(pod)
+            self._leave(pod)
             self._join(pod, None)
             self._count(pod)
             if is_waiting(pod):
@@ -221,13 +224,14 @@ class Tables(PlainObjects):
 
     def _refresh(self, group: GroupRow) -> None:
         """Count a group anew whose pods have changed."""
-        self._withdraw(group)
-        group.asked, group.admitted = group_amounts(group, self.axis)
+        if group.counted_in is not None:
+            self._withdraw(group)
+        sum_up(group, self.axis)
         if group.leaf is not None:
             add(group.leaf.asked, group.asked, 1)
             add(group.leaf.admitted, group.admitted, 1)
             group.counted_in = group.leaf
-        if any(is_waiting(pod) for pod in group.pods.values()):
+        if group.pending or any(map(is_waiting, group.pods.values())):
             self.waiting[group.key] = group
         else:
             self.waiting.pop(group.key, None)
@@ -294,7 +298,6 @@ class Tables(PlainObjects):
                 node.index = index
             usable = [node.allocatable for node in self.node_list if node.is_usable]
             self.capacity = [sum(amounts) for amounts in zip(*usable, strict=True)] or self.axis.zeros()
-            self.layout += 1
             self._has_new_nodes = False
         for group in self._stale_groups.values():
             self._refresh(group)
@@ -305,6 +308,7 @@ class Tables(PlainObjects):
             group.priority = self.priority_of(group.priority_class, 0)
         for pod in self.pods.values():
             self._prioritise(pod)
+        self._stale_groups.update(self.groups)
         self._has_new_priorities = False
 
     def _settle_queues(self) -> None:
@@ -320,7 +324,8 @@ class Tables(PlainObjects):
 
     def _recount(self) -> None:
         """Hang every group on its leaf anew; leaves have come or gone."""
-        for pod in self.pods.values():
+        placed = [pod for pod in self.pods.values() if pod.node_name or pod.nominated]
+        for pod in placed:
             self._uncount(pod)
         for group in self.groups.values():
             self._withdraw(group)
@@ -329,7 +334,7 @@ class Tables(PlainObjects):
         for group in self.groups.values():
             self._attach(group)
             self._stale_groups[group.key] = group
-        for pod in self.pods.values():
+        for pod in placed:
             self._count(pod)
 
     def _grow(self) -> None:
@@ -341,7 +346,7 @@ class Tables(PlainObjects):
         for node in self.nodes.values():
             columns += [node.allocatable, node.now, node.later]
         for group in self.groups.values():
-            columns += [group.asked, group.admitted]
+            columns += [group.used, group.asked, group.admitted]
         for queue in self.queues.values():
             columns += [
                 queue.used,
@@ -350,9 +355,8 @@ class Tables(PlainObjects):
                 queue.admitted,
                 *queue.namespaces.values(),
             ]
-        for column in columns:
+        for column in filter(None, columns):
             column.extend(more)
-        self.layout += 1
 
 
 def _claims(queue: Queue) -> tuple[object, ...]:
