@@ -6,7 +6,7 @@ from typing import Final
 from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.patch import patched
 from maar.core.admission.request import Options, Request
-from maar.core.admission.review import review
+from maar.core.admission.review import mutate, validate
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, from_json
@@ -15,7 +15,7 @@ from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.embedded.calls import Admission, section, text
+from maar.embedded.calls import Admission, Stage, section, text
 from maar.embedded.failures import ApiError
 from maar.embedded.store import Change, Key, Store
 
@@ -48,8 +48,8 @@ class InProcessAdmission:
                 self._learn(Key(resource, namespace, name), body)
         store.listen(self._hear)
 
-    def __call__(self, admission: Admission) -> None:
-        """Judge a write; what is to be filled in is filled in."""
+    def __call__(self, stage: Stage, admission: Admission) -> None:
+        """Fill in what a write leaves out, or judge it."""
         resource = _JUDGED.get(admission.resource.qualified)
         if resource is None or admission.subresource or not self._is_ours(resource, admission):
             return
@@ -65,16 +65,19 @@ class InProcessAdmission:
             groups=call.caller.groups,
             dry_run=call.dry_run,
         )
-        verdict = review(request, self._known, self._options)
+        if stage == "fill in":
+            patch = mutate(request, self._known, self._options)
+            if patch and admission.new is not None:
+                filled = patched(admission.new, patch)
+                admission.new.clear()
+                admission.new.update(filled)
+            return
+        verdict = validate(request, self._known, self._options)
         call.warnings.extend(str(one) for one in verdict.warnings)
         if not verdict.allowed:
             raise ApiError(
                 HTTPStatus.FORBIDDEN, "Forbidden", f"admission by Maar denied the request: {verdict.message}"
             )
-        if verdict.patch and admission.new is not None:
-            filled = patched(admission.new, verdict.patch)
-            admission.new.clear()
-            admission.new.update(filled)
 
     def _is_ours(self, resource: str, admission: Admission) -> bool:
         """Pods of other schedulers never wait for us."""

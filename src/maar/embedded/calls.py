@@ -9,6 +9,7 @@ from maar.embedded.failures import ApiError, Json
 from maar.embedded.resources import Resource
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
+Stage = Literal["fill in", "judge"]  # before and after the object is checked against its schema
 Strictness = Literal["Ignore", "Warn", "Strict"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
@@ -55,11 +56,11 @@ class Admission:
     namespace: str
     name: str
     old: Json | None
-    new: Json | None  # may be changed in place by those who come before validation
+    new: Json | None  # may be changed in place while things are filled in
     call: Call
 
 
-Admit = Callable[[Admission], None]  # refuses by raising ApiError; adds warnings to the call
+Admit = Callable[[Stage, Admission], None]  # refuses by raising ApiError; adds warnings to the call
 
 
 def section(value: Json, name: str) -> Json:

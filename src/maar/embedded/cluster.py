@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import cast
@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 
 from maar.embedded.behaviour import ORDINARY, Behaviour
-from maar.embedded.calls import SYSTEM, Admission, Admit, Call, Deletion, metadata, text
+from maar.embedded.calls import SYSTEM, Admission, Admit, Call, Deletion, Stage, metadata, text
 from maar.embedded.failures import (
     Cause,
     Json,
@@ -122,8 +122,10 @@ class Cluster:
             if self.store.get(key := Key(plural, text(meta, "namespace"), name)) is not None:
                 raise already_exists(plural, name)
             served.behaviour.before_create(self, value, call)
-            self._admitted(Admission("CREATE", resource, "", key.namespace, name, None, value, call))
+            admission = Admission("CREATE", resource, "", key.namespace, name, None, value, call)
+            self._admitted("fill in", admission)
             self._check(served, None, value)
+            self._admitted("judge", admission)
             self._write(served, key, None, None, value)
         return value
 
@@ -214,7 +216,8 @@ class Cluster:
             meta = metadata(value)
             check_preconditions(plural, name, meta, how)
             served.behaviour.before_delete(self, value, call)
-            self._admitted(Admission("DELETE", served.resource, "", key.namespace, name, value, None, call))
+            admission = Admission("DELETE", served.resource, "", key.namespace, name, value, None, call)
+            self._admitted("judge", admission)
             begin_deletion(meta, how, served.behaviour.grace(value, how), self.clock())
             if self._may_go(served, value):
                 return self._remove(served, key, body, value), True
@@ -310,9 +313,10 @@ class Cluster:
             else:
                 defaults.default(served.resource, value)
             served.behaviour.before_update(self, old, value, subresource, call)
-            self._admitted(
-                Admission("UPDATE", served.resource, subresource, key.namespace, name, old, value, call)
+            admission = Admission(
+                "UPDATE", served.resource, subresource, key.namespace, name, old, value, call
             )
+            self._admitted("fill in", admission)
             count_generation(old, value)
             if track and metadata(old).get("managedFields"):
                 value = tracked(
@@ -327,14 +331,15 @@ class Cluster:
             if value == old:
                 return old  # nothing changed: no new revision, nobody is told
             self._check(served, old, value)
+            self._admitted("judge", replace(admission, new=value))
             if "deletionTimestamp" in metadata(value) and self._may_go(served, value):
                 return self._remove(served, key, body, value)
             self._write(served, key, body, old, value)
             return value
 
-    def _admitted(self, admission: Admission) -> None:
+    def _admitted(self, stage: Stage, admission: Admission) -> None:
         if self._admit is not None and admission.call.caller is not SYSTEM:
-            self._admit(admission)
+            self._admit(stage, admission)
 
     def _check(self, served: Served, old: Json | None, value: Json) -> None:
         resource = served.resource
