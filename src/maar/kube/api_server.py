@@ -28,12 +28,20 @@ LONGEST_LINE: Final = 64 * 2**20  # bytes; etcd takes objects of a few megabytes
 
 _HEADERS: Final = {
     "Accept": JSON,
+    "Content-Type": JSON,
     "Accept-Encoding": "identity",  # packing costs both sides more than the wire does
     "User-Agent": "maar",
 }
 _BROKEN: Final = (aiohttp.ClientError, TimeoutError)
 _NOT_SENT: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 _NOT_TRUSTED: Final = (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)
+
+
+def _within(seconds: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT_S)
+
+
+_LIMITS: Final = _within(REQUEST_TIMEOUT_S)
 
 
 class ApiServer:
@@ -53,6 +61,7 @@ class ApiServer:
     async def __aenter__(self) -> Self:
         self._requests = self._session(self._connections)
         self._streams = self._session(0)  # they last: each has a connection beside the bounded ones
+        self._authorization = ""
         return self
 
     async def __aexit__(
@@ -72,8 +81,9 @@ class ApiServer:
         timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> bytes:
         """Ask until there is an answer; what fails is tried again while that may help and patience lasts."""
-        headers = {} if body is None else {"Content-Type": content_type}
-        limits = aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_TIMEOUT_S)
+        # What most requests have in common is said once, to the session: that is measurably faster.
+        headers = None if content_type == JSON else {"Content-Type": content_type}
+        limits = _LIMITS if timeout_s == REQUEST_TIMEOUT_S else _within(timeout_s)
         return await persist(
             partial(self._ask, method, self._url(path, query), body, headers, limits), self._patience_s
         )
@@ -83,18 +93,14 @@ class ApiServer:
         self, path: str, query: Mapping[str, str], longest_silence_s: float
     ) -> AsyncIterator[AsyncIterator[list[bytes]]]:
         """Open a stream of lines, which come as many together as have arrived; nothing is tried again."""
-        url, headers = self._url(path, query), await self._authorized({})
+        url, authorization = self._url(path, query), await self._authorize()
         timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT_S, sock_read=longest_silence_s)
         try:
             async with self._streams.get(
-                url,
-                headers=headers,
-                timeout=timeout,
-                allow_redirects=False,
-                server_hostname=self._server_name,
+                url, timeout=timeout, allow_redirects=False, server_hostname=self._server_name
             ) as response:
                 if response.status != HTTPStatus.OK:
-                    raise await self._refusal(response, await response.read(), headers)
+                    raise await self._refusal(response, await response.read(), authorization)
                 try:
                     yield _lines(response.content)
                 finally:
@@ -107,10 +113,11 @@ class ApiServer:
         method: str,
         url: URL,
         body: bytes | None,
-        headers: dict[str, str],
+        headers: Mapping[str, str] | None,
         limits: aiohttp.ClientTimeout,
     ) -> bytes:
         for is_second in (False, True):
+            authorization = await self._authorize()
             if method != "GET" and not self._may_write():
                 raise FencedError  # the connection asks again when it is about to be sent; this is cheaper
             try:
@@ -118,7 +125,7 @@ class ApiServer:
                     method,
                     url,
                     data=body,
-                    headers=await self._authorized(headers),
+                    headers=headers,
                     timeout=limits,
                     allow_redirects=False,
                     server_hostname=self._server_name,
@@ -128,26 +135,28 @@ class ApiServer:
                 raise _unanswered(error, url) from error
             if response.status < HTTPStatus.MULTIPLE_CHOICES:
                 return answer
-            refusal = await self._refusal(response, answer, headers)
+            refusal = await self._refusal(response, answer, authorization)
             if is_second or refusal.code != HTTPStatus.UNAUTHORIZED:
                 break  # with new credentials a second attempt may do
         raise refusal
 
-    async def _authorized(self, headers: dict[str, str]) -> dict[str, str]:
+    async def _authorize(self) -> str:
+        """Let requests carry credentials that are fresh; give what they carry."""
         if self.credentials.is_stale:
             await self.credentials.refresh()
-        if self.credentials.proofs.authorization:
-            headers["Authorization"] = self.credentials.proofs.authorization
-        return headers
+        authorization = self.credentials.proofs.authorization
+        if authorization != self._authorization:
+            self._authorization = authorization
+            for session in (self._requests, self._streams):
+                session.headers["Authorization"] = authorization
+        return authorization
 
-    async def _refusal(
-        self, response: aiohttp.ClientResponse, answer: bytes, headers: Mapping[str, str]
-    ) -> ApiError:
+    async def _refusal(self, response: aiohttp.ClientResponse, answer: bytes, authorization: str) -> ApiError:
         """Read what the server has against it; where that is our credentials, have them renewed."""
         refusal = ApiError.of(answer, response.status, response.headers.get("Retry-After", ""))
         if refusal.code == HTTPStatus.UNAUTHORIZED:
             try:
-                await self.credentials.refresh(rejected=headers.get("Authorization", ""))
+                await self.credentials.refresh(rejected=authorization)
             except CredentialsError as error:
                 refusal.message = f"{refusal.message}; and there are no others: {error}"
         return refusal
