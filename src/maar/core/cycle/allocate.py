@@ -6,11 +6,12 @@ group ready, or one more pod of a ready group, or nothing. What is reserved is n
 
 from collections.abc import Callable, Sequence
 
+from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.order import Phase, Turns
 from maar.core.cycle.refusals import more_telling
 from maar.core.cycle.room import NOWHERE
-from maar.core.cycle.state import GroupState, State
+from maar.core.cycle.state import State
 from maar.core.cycle.turn import Placing
 from maar.core.model.reasons import Held, Reason
 from maar.core.tables.rows import PodRow

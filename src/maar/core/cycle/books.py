@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ulp
+from math import inf, ulp
 from typing import Final
 
 import numpy as np
@@ -42,7 +42,7 @@ class Books:
         self.claims = _claims(tables, self.total)
         self.shares: ShareColumns = share_columns(self.tree, self.claims)
         self.parent: list[int] = self.tree.parent.tolist()
-        self.paths = _paths(self.parent)  # from a queue up to below the root
+        self.paths: list[tuple[int, ...]] = tables.paths
         self.deserved: list[Column] = self.shares.deserved.T.tolist()
         self.real: list[Column] = self.shares.real_capability.T.tolist()
         self.guarantee: list[Column] = self.shares.guarantee.T.tolist()
@@ -140,10 +140,13 @@ class Books:
 
     def share(self, queue: int, used: Column | None = None, resources: Sequence[int] | None = None) -> float:
         """Used of deserved on the resource where that is largest."""
-        whole = whole_of(self.deserved[queue])
-        if resources is not None:
-            whole = [whole[resource] for resource in resources]
-        return largest_part(self.used[queue] if used is None else used, whole)
+        largest, deserved = 0.0, self.deserved[queue]
+        column = self.used[queue] if used is None else used
+        for resource in range(len(column)) if resources is None else resources:
+            if column[resource]:
+                part = column[resource] / deserved[resource] if deserved[resource] else inf
+                largest = max(largest, part)
+        return largest
 
     def dominant(self, used: Column, weight: int = 1) -> float:
         """Used of the cluster's total on the resource where that is largest, per weight."""
@@ -167,7 +170,7 @@ def largest_part(used: Column, whole: Whole) -> float:
     largest = 0.0
     for row, amount in whole:
         part = used[row] / amount
-        if part > largest:  # noqa: PLR1730  max() costs a call, in every turn
+        if part > largest:  # noqa: PLR1730 (the call would take longer than all the rest)
             largest = part
     return largest
 
@@ -179,23 +182,15 @@ def _total(tables: Tables) -> Column:
 
 def _claims(tables: Tables, total: Column) -> ClaimColumns:
     """What the queues claim now: the declared request of a leaf, or what its groups ask for."""
-    names = tables.axis.names
-    fixed = ClaimColumns.of(tables.tree, dict(zip(names, total, strict=True)), order=names)
-    request = fixed.request.copy()
-    for row in tables.rows:
+    fixed, rows = tables.fixed_claims(total), tables.rows
+    asked = np.array([row.asked for row in rows], np.int64).T  # [R, Q]
+    is_asked = [row.is_leaf and row.queue.spec.request is None for row in rows]
+    request = np.where(is_asked, asked, fixed.request)
+    for row in rows:
         declared = row.queue.spec.request
-        if row.is_leaf and declared is None:
-            request[:, row.index] = row.asked
-        elif row.is_leaf and declared is not None and PODS not in declared:
+        if row.is_leaf and declared is not None and PODS not in declared:
             request[_PODS, row.index] = row.asked[_PODS]  # nobody declares how many pods they will have
     return ClaimColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
-
-
-def _paths(parent: list[int]) -> list[tuple[int, ...]]:
-    paths: list[tuple[int, ...]] = [()]
-    for queue in range(1, len(parent)):
-        paths.append((queue, *paths[parent[queue]]))
-    return paths
 
 
 def _sums_below(tree: QueueTree, held: "np.typing.NDArray[np.int64]") -> "np.typing.NDArray[np.int64]":

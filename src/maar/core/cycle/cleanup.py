@@ -1,5 +1,7 @@
 """Cleanup: in an overused queue, jobs that have been starving too long give up what they hold."""
 
+from operator import gt
+
 from maar.core.cycle.state import Eviction, State
 
 
@@ -7,10 +9,7 @@ def cleanup(state: State) -> None:
     """Evict the pods of starving groups for which nothing is being freed: they can do no work."""
     books = state.books
     for row in books.rows:
-        if not row.is_leaf or all(
-            used <= deserved
-            for used, deserved in zip(books.used[row.index], books.deserved[row.index], strict=True)
-        ):
+        if not row.is_leaf or not any(map(gt, books.used[row.index], books.deserved[row.index])):
             continue
         promised = {state.tables.pods[key].group_key for key in state.promised}
         for group_row in sorted(row.groups.values(), key=lambda one: (one.created, one.key)):

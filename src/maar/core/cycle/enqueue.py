@@ -3,12 +3,13 @@
 from fractions import Fraction
 
 from maar.core.cycle.books import Short
+from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.order import Turns
 from maar.core.cycle.refusals import at_real_capability
-from maar.core.cycle.state import GroupState, State
+from maar.core.cycle.state import State
 from maar.core.model.reasons import Held, Reason
 from maar.core.tables.axis import Needs
-from maar.core.tables.counting import admitted_with, is_finished
+from maar.core.tables.counting import add, admitted_with, is_finished
 from maar.core.tables.rows import Column
 
 
@@ -44,8 +45,7 @@ class Door:
         for row in books.rows:
             if row.is_leaf:
                 for queue in (*books.paths[row.index], 0):
-                    for resource, amount in enumerate(row.admitted):
-                        self.admitted[queue][resource] += amount
+                    add(self.admitted[queue], tuple(row.admitted), 1)
         factor: Fraction = state.configuration.overcommit_factor
         self._cluster = [int(amount * factor) for amount in books.total]
         self._asks_overcommit = state.configuration.asks("overcommit", "enableJobEnqueued")
@@ -61,8 +61,8 @@ class Door:
         before, now = group.row.admitted, admitted_with(group.row, self.state.tables.axis)
         for queue in (*self.state.books.paths[group.leaf], 0):
             column = self.admitted[queue]
-            for resource, amount in enumerate(now):
-                column[resource] += amount - (before[resource] if before else 0)
+            add(column, now, 1)
+            add(column, before, -1)
 
     def refuses(self, group: GroupState) -> Held | None:
         """What keeps a group out: neither ceilings nor deserved nor its guarantee leave room for it."""

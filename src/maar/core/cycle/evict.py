@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal
 
 from maar.core.cycle.allocate import for_eviction
+from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.order import Turns
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.room import NOWHERE
-from maar.core.cycle.state import Eviction, GroupState, State
+from maar.core.cycle.state import Eviction, State
 from maar.core.cycle.units import Pool, Unit, is_gang, next_unit
 from maar.core.tables.axis import Needs
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from maar.core.cycle.state import GroupState, State
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.state import State
 from maar.core.model.reasons import Held, Reason
 from maar.core.model.resources import roughly
 from maar.core.tables.rows import Column

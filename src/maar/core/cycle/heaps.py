@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 ItemT = TypeVar("ItemT")
 Key = tuple[object, ...]
+Entry = tuple[*tuple[object, ...], ItemT]  # a key, then what it belongs to
 
 
 class LazyHeap(Generic[ItemT]):
@@ -15,17 +16,17 @@ class LazyHeap(Generic[ItemT]):
     The first of both is always good.
     """
 
-    def __init__(self, items: Iterable[tuple[Key, ItemT]] = ()) -> None:
-        self._sorted = sorted(items, reverse=True)  # the first last
-        self._heap: list[tuple[Key, ItemT]] = []
-        self._entries = {entry[1]: entry for entry in self._sorted}
+    def __init__(self, entries: Iterable[Entry[ItemT]] = ()) -> None:
+        self._sorted = sorted(entries, reverse=True)  # the first last
+        self._heap: list[Entry[ItemT]] = []
+        self._entries = {entry[-1]: entry for entry in self._sorted}
 
-    def put(self, item: ItemT, key: Key) -> None:
+    def put(self, entry: Entry[ItemT]) -> None:
         """Add an item, or give it another key."""
-        heap, known = self._heap, self._entries.get(item)
-        if known is not None and known[0] == key:
+        heap, known = self._heap, self._entries.get(entry[-1])
+        if known == entry:
             return
-        self._entries[item] = entry = (key, item)
+        self._entries[entry[-1]] = entry
         if heap and heap[0] is known:
             heapreplace(heap, entry)
         else:
@@ -38,26 +39,17 @@ class LazyHeap(Generic[ItemT]):
         if self._entries.pop(item, None) is not None:
             self._tidy()
 
-    def first(self) -> ItemT | None:
-        """The item with the smallest key."""
-        entry = self._first()
-        return entry[1] if entry is not None else None
-
-    def first_key(self) -> Key | None:
-        """The smallest key."""
-        entry = self._first()
-        return entry[0] if entry is not None else None
-
-    def _first(self) -> tuple[Key, ItemT] | None:
+    def first(self) -> Entry[ItemT] | None:
+        """The item with the smallest key, after its key."""
         if not self._heap:
             return self._sorted[-1] if self._sorted else None
         return min(self._heap[0], self._sorted[-1]) if self._sorted else self._heap[0]
 
     def _tidy(self) -> None:
         first, heap, entries = self._sorted, self._heap, self._entries
-        while first and entries.get(first[-1][1]) is not first[-1]:
+        while first and entries.get(first[-1][-1]) is not first[-1]:
             first.pop()
-        while heap and entries.get(heap[0][1]) is not heap[0]:
+        while heap and entries.get(heap[0][-1]) is not heap[0]:
             heappop(heap)
 
     def __len__(self) -> int:

@@ -1,8 +1,9 @@
 """What a queue may use while turns are taken, as refusals with their numbers."""
 
+from maar.core.cycle.group_state import GroupState, Line
 from maar.core.cycle.order import Phase
 from maar.core.cycle.refusals import at_fair_share, at_real_capability, reserved
-from maar.core.cycle.state import GroupState, Line, State
+from maar.core.cycle.state import State
 from maar.core.fairshare.share_out import UNLIMITED
 from maar.core.model.reasons import Held
 from maar.core.tables.axis import Needs, times

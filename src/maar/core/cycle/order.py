@@ -10,36 +10,36 @@ from heapq import heappop, heappush, heapreplace
 from typing import Literal
 
 from maar.core.cycle.books import Whole, largest_part, whole_of
-from maar.core.cycle.heaps import Key, LazyHeap
-from maar.core.cycle.state import GroupState, State
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.heaps import Entry, Key, LazyHeap
+from maar.core.cycle.state import State
 from maar.core.model.queue import ROOT
 from maar.core.policy.opinions import GroupView
 from maar.core.tables.rows import Column
 
-Job = tuple[Key, GroupState]
+Job = Entry[GroupState]
 Phase = Literal["fair", "lent"]
-Entry = tuple[int, float, float, str, "_Branch"]  # the smallest goes first
+Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
 
 
 class _Branch:
     """A queue or a namespace: where it stands among its siblings while it has work, and who waits below."""
 
-    __slots__ = ("above", "age", "children", "entry", "has_work", "name", "priority", "used", "whole")
+    __slots__ = ("above", "age", "children", "entry", "name", "priority", "used", "waiting", "whole")
 
     def __init__(self, above: "_Branch | None", used: Column, whole: Whole, age: float, name: str) -> None:
         self.above, self.used, self.whole, self.age, self.name = above, used, whole, age, name
         self.priority = 0  # the smaller goes first
-        self.entry: Entry | None = None
-        self.children: list[Entry] = []  # a heap, the first of which is always good
-        self.has_work = False
+        self.entry: Standing | None = None
+        self.children: list[Standing] = []  # a heap, the first of which is always good
+        self.waiting = 0  # jobs, of a namespace
 
     def settle(self) -> None:
         """Stand where it belongs among its siblings, and let those above do so."""
         branch, above = self, self.above
         while above is not None:
-            siblings, known = above.children, branch.entry
-            branch.entry = None
-            if branch.has_work:
+            siblings, known, branch.entry = above.children, branch.entry, None
+            if branch.waiting or branch.children:
                 share = largest_part(branch.used, branch.whole)
                 branch.entry = entry = (branch.priority, share, branch.age, branch.name, branch)
                 if siblings and siblings[0] is known:
@@ -48,30 +48,29 @@ class _Branch:
                     heappush(siblings, entry)
             while siblings and siblings[0][-1].entry is not siblings[0]:
                 heappop(siblings)
-            above.has_work = bool(siblings)
             branch, above = above, above.above
 
 
 class _Namespace(_Branch):
     """A namespace of a leaf, as old as the oldest of its jobs that wait."""
 
-    __slots__ = ("_ages", "_waiting", "jobs")
+    __slots__ = ("_ages", "_by_age", "jobs")
 
     def __init__(self, above: _Branch, used: Column, whole: Whole, name: str, jobs: Sequence[Job]) -> None:
         self.jobs = LazyHeap(jobs)
-        self._waiting = dict(Counter([group.row.created for _, group in jobs]))
-        self._ages = sorted(self._waiting, reverse=True)  # the oldest last
+        self._by_age = dict(Counter([job[-1].row.created for job in jobs]))
+        self._ages = sorted(self._by_age, reverse=True)  # the oldest last
         super().__init__(above, used, whole, self._ages[-1], name)
-        self.has_work = True
+        self.waiting = len(jobs)
 
     def drop(self, group: GroupState) -> None:
         """Let a job leave."""
         self.jobs.drop(group)
-        self._waiting[group.row.created] -= 1
-        while self.has_work and not self._waiting[self.age]:
+        self.waiting -= 1
+        self._by_age[group.row.created] -= 1
+        while self.waiting and not self._by_age[self.age]:
             self._ages.pop()
-            self.has_work = bool(self._ages)
-            self.age = self._ages[-1] if self._ages else 0.0
+            self.age = self._ages[-1]
 
 
 class Turns:
@@ -79,7 +78,7 @@ class Turns:
 
     def __init__(self, state: State, phase: Phase, groups: Iterable[GroupState]) -> None:
         self.state = state
-        self._job_key = job_key(state)
+        self._job = job_entry(state)
         self._phase = phase
         self._by_need = state.configuration.asks("proportion", "enableQueueOrder")
         self._by_share = state.configuration.asks("drf", "enableJobOrder")
@@ -87,7 +86,7 @@ class Turns:
         self._queues: dict[int, _Branch] = {0: self._root}
         jobs: dict[tuple[int, str], list[Job]] = {}
         for group in groups:
-            jobs.setdefault((group.leaf, group.row.namespace), []).append((self._job_key(group), group))
+            jobs.setdefault((group.leaf, group.row.namespace), []).append(self._job(group))
         self._namespaces = {
             (leaf, name): self._namespace(leaf, name, waiting) for (leaf, name), waiting in jobs.items()
         }
@@ -97,12 +96,13 @@ class Turns:
         branch = self._root
         while branch.children:
             branch = branch.children[0][-1]
-        return branch.jobs.first() if isinstance(branch, _Namespace) else None
+        first = branch.jobs.first() if isinstance(branch, _Namespace) else None
+        return first[-1] if first is not None else None
 
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
-        namespace.jobs.put(group, self._job_key(group))
+        namespace.jobs.put(self._job(group))
         namespace.settle()
 
     def done(self, group: GroupState) -> None:
@@ -138,26 +138,25 @@ class Turns:
         return namespace
 
     def _queue(self, queue: int) -> _Branch:
-        """The order of siblings: priority, then the smallest share (to borrow: use per weight), then age."""
-        branch = self._queues.get(queue)
-        if branch is None:
-            books = self.state.books
-            above, row, age = (
-                self._queue(books.parent[queue]),
-                books.rows[queue],
-                books.tree.claims[queue].created,
-            )
-            branch = self._queues[queue] = _Branch(above, books.used[queue], (), age, row.name)
-            if self._by_need:
-                branch.priority = -row.queue.spec.priority
-                is_fair = self._phase == "fair"
-                branch.whole = (
-                    whole_of(books.deserved[queue]) if is_fair else books.whole(books.weight[queue])
-                )
+        """The order of queues: priority, then the smallest share (or use per weight, to borrow), then age."""
+        known = self._queues.get(queue)
+        if known is not None:
+            return known
+        books = self.state.books
+        above, row, age = (
+            self._queue(books.parent[queue]),
+            books.rows[queue],
+            books.tree.claims[queue].created,
+        )
+        branch = self._queues[queue] = _Branch(above, books.used[queue], (), age, row.name)
+        if self._by_need:
+            fair, lent = whole_of(books.deserved[queue]), books.whole(books.weight[queue])
+            branch.priority = -row.queue.spec.priority
+            branch.whole = fair if self._phase == "fair" else lent
         return branch
 
 
-def job_key(state: State) -> Callable[[GroupState], Key]:
+def job_entry(state: State) -> Callable[[GroupState], Job]:
     """The order of jobs: third parties' keys, priority, not ready first, smallest share, age."""
     configuration, total = state.configuration, state.books.whole()
     by_priority = configuration.asks("priority", "enableJobOrder")
@@ -165,18 +164,20 @@ def job_key(state: State) -> Callable[[GroupState], Key]:
     by_share = configuration.asks("drf", "enableJobOrder")
     others = configuration.job_orders()
 
-    def key(group: GroupState) -> Key:
+    def entry(group: GroupState) -> Job:
         row = group.row
-        own = (
+        first: Key = ()
+        if others:
+            view = GroupView(row.key, row.namespace, row.queue_name, row.priority, row.created)
+            first = tuple(order(view) for order in others)
+        return (
+            first,
             -row.priority if by_priority else 0,
             group.is_ready if by_readiness else False,
             largest_part(group.used, total) if by_share and not group.is_idle else 0.0,
             row.created,
             row.key,
+            group,
         )
-        if not others:
-            return own
-        view = GroupView(row.key, row.namespace, row.queue_name, row.priority, row.created)
-        return (*(order(view) for order in others), *own)
 
-    return key
+    return entry

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from maar.core.cycle.evict import Attempt, Hunt
-from maar.core.cycle.state import GroupState, State
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.state import State
 from maar.core.cycle.units import Unit
 
 

@@ -1,6 +1,7 @@
-"""The best node for a shape, kept as nodes change: sorted once, then scored again where something changed."""
+"""The best node for a shape, kept as nodes change: ranked once, then scored again where something changed."""
 
-from heapq import heappop, heappush
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator
 from math import inf
 from typing import Final
 
@@ -11,48 +12,48 @@ from maar.core.fairshare.water_fill import Flags, Floats, Ints
 from maar.core.policy.scoring import UsageScore
 from maar.core.tables.shapes import Shape
 
-Entry = tuple[float, int]  # minus the score, and the node: the smallest is the best
+Entry = tuple[float, int]  # the score, and minus the node: the largest is the best
 
 _OUT: Final = -inf
-_FEW: Final = 64  # nodes that are scored faster one by one than as columns
-_NOBODY: Final[Entry] = (inf, NOWHERE)  # comes after every node
+_NOBODY: Final[Entry] = (_OUT, -NOWHERE)  # comes after every node
+_MANY: Final = 500  # nodes that are ranked anew faster together than one by one
 
 
 class Ranking:
     """Nodes for one shape, best first; of equal scores the first by name.
 
-    Nodes stand in the order of the first scoring until they change. Those that have changed are in a heap;
-    entries that are out of date are dropped as they come up.
+    Nodes stand in the order of the first scoring until they change. Those that have changed and have room are
+    in a sorted list, which is short where pods are packed.
     """
 
     def __init__(
         self, shape: Shape, room: Room, when: When, usage: UsageScore, mask: Flags, preference: Floats
     ) -> None:
         self.room, self.when, self.usage = room, when, usage
-        self._mask, self._allowed = mask, mask.tobytes()
-        self._preference, self._bonus = preference, preference.data
+        self._mask, self._preference = mask, preference
         self._needs, self._request = shape.needs, dict(shape.needs)
-        self._usage_of = usage.scorer(self._request)
-        self._has, self._later = room.allocatable, room.later
-        self._held = room.now if when == "now" else room.later
+        self._score = self._scorer()
         self._column: Floats | None = None  # [N] for those who ask for all scores
-        self._seen = self._column_seen = room.changes
-        scores = self.scores(np.arange(len(mask)))  # [N]
+        self._column_seen = 0
+        self._rank()
+
+    def _rank(self) -> None:
+        """Rank all nodes as they are."""
+        scores = self.scores(slice(None))  # [N]
         fitting = np.flatnonzero(scores > _OUT)
         order = fitting[np.argsort(-scores[fitting], kind="stable")]
-        self._unchanged = zip((-scores[order]).data, order.data, strict=True)  # entries, read one by one
-        self._first_unchanged: Entry = next(self._unchanged, _NOBODY)
-        self._changed: dict[int, Entry | None] = {NOWHERE: _NOBODY}  # the entries of nodes that have changed
-        self._heap = [_NOBODY]
+        self._unchanged: Iterator[Entry] = zip(scores[order].data, (-order).data, strict=True)
+        self._first_unchanged = next(self._unchanged, _NOBODY)
+        self._changed: dict[int, Entry | None] = {}  # the entries of nodes that have changed
+        self._sorted = [_NOBODY]  # those that have room, the best last
+        self._seen = self.room.changes
 
     def best(self) -> int:
         """The best node that has room, or NOWHERE."""
         if self._seen < self.room.changes:
             self._catch_up()
-        changed, heap, unchanged = self._changed, self._heap, self._first_unchanged
-        while changed[heap[0][1]] is not heap[0]:
-            heappop(heap)
-        return unchanged[1] if unchanged < heap[0] else heap[0][1]
+        first, unchanged = self._sorted[-1], self._first_unchanged
+        return -first[1] if first > unchanged else -unchanged[1]
 
     def has_room(self, node: int) -> bool:
         """Whether the pod may go to a node and fits there."""
@@ -61,14 +62,14 @@ class Ranking:
     def every_score(self) -> Floats:
         """The scores of all nodes as they are; not to be changed. [N]"""
         if self._column is None:
-            self._column = self.scores(np.arange(len(self._mask)))
+            self._column = self.scores(slice(None))
         elif self._column_seen < self.room.changes:
-            for node, score in self._scored(self.room.changed_since(self._column_seen)).items():
-                self._column[node] = score
+            for node in self.room.changed_since(self._column_seen):
+                self._column[node] = self._score(node)
         self._column_seen = self.room.changes
         return self._column
 
-    def scores(self, nodes: Ints) -> Floats:
+    def scores(self, nodes: Ints | slice) -> Floats:
         """Score nodes as they are; one without room scores minus infinity."""
         allocatable, now, later = (column[:, nodes] for column in self.room.columns())  # [R, M]
         held = np.maximum(now, later) if self.when == "now" else later
@@ -80,28 +81,41 @@ class Ranking:
 
     def _catch_up(self) -> None:
         """Enter the nodes that have changed since the last time."""
-        changed, heap = self._changed, self._heap
-        for node, score in self._scored(self.room.changed_since(self._seen)).items():
+        seen, self._seen = self._seen, self.room.changes
+        if self._seen - seen > _MANY and len(self.room.changed_since(seen)) > _MANY:
+            self._rank()
+            return
+        changed, entries, score_of = self._changed, self._sorted, self._score
+        for node, change in reversed(self.room.changed.items()):
+            if change <= seen:
+                break
+            known = changed.get(node)
+            if known is not None:
+                del entries[bisect_left(entries, known)]
             changed[node] = None
+            score = score_of(node)
             if score > _OUT:
-                changed[node] = entry = (-score, node)
-                heappush(heap, entry)
-        self._seen = self.room.changes
-        while self._first_unchanged[1] in changed and self._first_unchanged is not _NOBODY:
+                changed[node] = entry = (score, -node)
+                insort(entries, entry)
+        while -self._first_unchanged[1] in changed:
             self._first_unchanged = next(self._unchanged, _NOBODY)
 
-    def _scored(self, nodes: list[int]) -> dict[int, float]:
-        if len(nodes) <= _FEW:
-            return {node: self._score(node) for node in nodes}
-        return dict(zip(nodes, self.scores(np.array(nodes)).tolist(), strict=True))
+    def _scorer(self) -> Callable[[int], float]:
+        """Give the score of one node as it is, in the same steps as for many."""
+        room, needs, allowed, bonus = self.room, self._needs, self._mask.tobytes(), self._preference.data
+        allocatable, laters = room.allocatable, room.later
+        helds = room.now if self.when == "now" else laters
+        usage_of = self.usage.scorer(self._request)
 
-    def _score(self, node: int) -> float:
-        if not self._allowed[node]:
-            return _OUT
-        has, later, held = self._has[node], self._later[node], self._held[node]
-        if held is not later:
-            held = list(map(max, held, later))
-        for resource, amount in self._needs:
-            if held[resource] + amount > has[resource]:
+        def score(node: int) -> float:
+            if not allowed[node]:
                 return _OUT
-        return self._bonus[node] + self._usage_of(later, has)
+            has, later, held = allocatable[node], laters[node], helds[node]
+            if held is not later:
+                held = list(map(max, held, later))
+            for resource, amount in needs:
+                if held[resource] + amount > has[resource]:
+                    return _OUT
+            return bonus[node] + usage_of(later, has)
+
+        return score

@@ -5,7 +5,8 @@ from functools import cached_property
 from typing import ClassVar, Final, Literal
 
 from maar.core.cycle.evict import Attempt, Hunt
-from maar.core.cycle.state import GroupState, State
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.state import State
 from maar.core.cycle.units import Unit
 from maar.core.model.reasons import Held, Reason
 
@@ -49,11 +50,11 @@ class Reclaim(Attempt):
         """Resources that it needs and cannot get; room that a reservation holds for others is not there."""
         usable = self.state.places.usable
         allocatable, _, later = self.state.room.columns()
-        idle = (allocatable - later)[:, usable]  # [R, N]
         short = set(self._reserved)
         for resource, amount in self.request:
-            largest = int(idle[resource].max(initial=0))
-            if amount > int(idle[resource].sum()) or any(
+            idle = (allocatable[resource] - later[resource])[usable]  # [N]
+            largest = int(idle.max(initial=0))
+            if amount > int(idle.sum()) or any(
                 need > largest for pod in self.pods for row, need in pod.shape.needs if row == resource
             ):
                 short.add(resource)

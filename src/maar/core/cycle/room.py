@@ -25,16 +25,16 @@ class Room:
         self.now = [node.now for node in nodes]
         self.later = [node.later for node in nodes]
         self.changes = 0  # how often the room of a node has changed
-        self._changed: dict[int, int] = {}  # the last change of each node, the latest last
+        self.changed: dict[int, int] = {}  # the last change of each node, the latest last
         self._columns: tuple[Ints, Ints, Ints] | None = None
         self._columns_seen = 0
 
     def change(self, node: int, needs: Needs, now: int, later: int) -> None:
         """Take room on a node (+1) or give it back (-1), now and later."""
         self.changes = change = self.changes + 1
-        if self._changed.pop(node, None) is None:
+        if self.changed.pop(node, None) is None:
             self._copy(node)
-        self._changed[node] = change
+        self.changed[node] = change
         held_now, held_later = self.now[node], self.later[node]
         if now != later and held_now is held_later:
             held_now = self.now[node] = list(held_later)
@@ -52,7 +52,7 @@ class Room:
     def changed_since(self, seen: int) -> list[int]:
         """The nodes whose room has changed after so many changes, each once."""
         nodes = []
-        for node, change in reversed(self._changed.items()):
+        for node, change in reversed(self.changed.items()):
             if change <= seen:
                 break
             nodes.append(node)
@@ -61,11 +61,10 @@ class Room:
     def columns(self) -> tuple[Ints, Ints, Ints]:
         """All nodes at once: allocatable, held now and held later. [R, N] each"""
         if self._columns is None:
-            size = self._resources
             self._columns = (
-                _matrix(self.allocatable, size),
-                _matrix(self.now, size),
-                _matrix(self.later, size),
+                _matrix(self.allocatable, self._resources),
+                _matrix(self.now, self._resources),
+                _matrix(self.later, self._resources),
             )
         elif changed := self.changed_since(self._columns_seen):
             self._columns[1][:, changed] = _matrix([self.now[node] for node in changed], self._resources)

@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 
+from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.room import NOWHERE
-from maar.core.cycle.state import GroupState, State
+from maar.core.cycle.state import State
 from maar.core.model.reasons import Held, Reason
 from maar.core.tables.axis import times
-from maar.core.tables.rows import PodRow
+from maar.core.tables.rows import NO_TASKS, PodRow
 from maar.core.tables.shapes import Shape
 
 
 class Placing:
-    """How turns are played in a phase in which room is only taken: what has found no node will find none."""
+    """How turns go in one phase, in which room is only taken: what has found no node will find none."""
 
     def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
         self.state, self.limits, self.is_gang = state, limits, is_gang
@@ -22,7 +23,7 @@ class Placing:
     def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
         self.held = None
-        lacking, tasks = group.missing() if self.is_gang else (0, {})
+        lacking, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
         first = pods[: lacking or 1]
         if not tasks and len(pods) >= lacking and self._are_equal(first):
             if self._succeeds_together(group, first):
@@ -36,10 +37,7 @@ class Placing:
         shape = pods[0].shape
         if shape.claims or self.state.places.minds(pods[0]):
             return False
-        for pod in pods:  # noqa: SIM110  a generator costs more than the few pods of a gang
-            if pod.shape is not shape:
-                return False
-        return True
+        return len(pods) == 1 or len({pod.shape for pod in pods}) == 1
 
     def _succeeds_together(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place equal pods: what their queue may use is asked and counted once."""

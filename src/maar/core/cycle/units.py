@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.heaps import LazyHeap
 from maar.core.cycle.protection import Protection
-from maar.core.cycle.state import GroupState, State
+from maar.core.cycle.state import State
 from maar.core.tables.rows import GroupRow, PodRow
 
 Class = tuple[bool, int, bool]  # not starving, priority, not surplus: the smaller pays first
@@ -90,15 +91,16 @@ class Pool:
     def _of_class(self, rank: Class) -> Iterator[Unit]:
         given: list[str] = []
         try:
-            while (namespace := self._classes[rank].first()) is not None:
+            while (first := self._classes[rank].first()) is not None:
+                namespace = first[-1]
                 jobs = self._groups[rank, namespace]
-                key = jobs.first()
-                if key is not None:
-                    jobs.drop(key)
-                    given.append(key)
+                job = jobs.first()
+                if job is not None:
+                    jobs.drop(job[-1])
+                    given.append(job[-1])
                 self._put_namespace(rank, namespace)
-                if key is not None:
-                    yield self._units[key]
+                if job is not None:
+                    yield self._units[job[-1]]
         finally:
             for key in given:
                 unit = self._units.get(key)
@@ -109,14 +111,14 @@ class Pool:
     def _put_job(self, unit: Unit) -> None:
         row = unit.group.row
         job = (-self.state.books.dominant(unit.group.used), -row.created, row.key)
-        self._groups.setdefault((unit.rank, row.namespace), LazyHeap()).put(row.key, job)
+        self._groups.setdefault((unit.rank, row.namespace), LazyHeap()).put(job)
 
     def _put_namespace(self, rank: Class, namespace: str) -> None:
         """Namespaces by what they use per weight; of equals the one whose job pays first."""
         jobs = self._groups.get((rank, namespace))
-        first = jobs.first_key() if jobs is not None else None
+        first = jobs.first() if jobs is not None else None
         if first is None:
             self._classes[rank].drop(namespace)
         else:
             share = self.state.namespace_share(self.leaf, namespace)
-            self._classes[rank].put(namespace, (-share, *first))
+            self._classes[rank].put((-share, *first, namespace))

@@ -59,8 +59,8 @@ class UsageScore:
 
     def _alone(self, held: Sequence[int], allocatable: Sequence[int], request: Mapping[int, int]) -> float:
         """Score a node that has no CPU or no memory as a column of one."""
-        column, size = (np.array([amounts], np.int64).T for amounts in (held, allocatable))
-        return float(self.of_columns(column, size, request)[0])
+        columns = np.array([held, allocatable], np.int64)[:, :, None]  # [2, R, 1]
+        return self.of_columns(columns[0], columns[1], request).item()
 
     def of_columns(self, held: Ints, allocatable: Ints, request: Mapping[int, int]) -> Floats:
         """Score many nodes. [R, M] -> [M]"""

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
 from maar.core.tables.axis import Needs, ResourceAxis
-from maar.core.tables.rows import NOTHING, Column, Counted, GroupRow, NodeRow, PodRow
+from maar.core.tables.rows import Amounts, Column, Counted, GroupRow, NodeRow, PodRow
 
 ADMITTED_PHASES = ("Inqueue", "Running", "Unknown")
 
 
-def add(column: Column, other: Column, sign: int) -> None:
-    """Add a column to another, or take it away."""
+def add(column: Column, other: Amounts, sign: int) -> None:
+    """Add amounts to a column, or take them away."""
     for row, amount in enumerate(other):
         if amount:
             column[row] += sign * amount
@@ -52,7 +52,7 @@ def is_finished(group: GroupRow) -> bool:
 
 
 def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
-    """Work out anew what a group's pods ask for, hold and wait for; of nothing there is no column."""
+    """Work out anew what a group's pods ask for, hold and wait for."""
     asked, pending, placed, gated = axis.zeros(), [], [], 0
     for pod in group.pods.values():
         if pod.is_live and not pod.is_terminating:
@@ -71,18 +71,12 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     group.pending, group.gated, group.placed = pending, gated, len(placed)
     if group.min_task_member:
         group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
-    group.used = _together(holders_of(placed), axis) if placed else NOTHING
-    _claim(group, asked, placed, axis)
-
-
-def _claim(group: GroupRow, asked: Column, placed: list[PodRow], axis: ResourceAxis) -> None:
-    """What a group asks its queue for, and what it was let in with; nothing once it has finished."""
-    group.asked = group.admitted = NOTHING
+    group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
+    group.asked = group.admitted = ()
     if not is_finished(group):
         _raise(asked, group.min_resources)
-        group.asked = asked
-        if group.phase in ADMITTED_PHASES or any(map(_is_on_node, placed)):
-            group.admitted = admitted_with(group, axis) if placed or group.min_resources else NOTHING
+        group.asked = tuple(asked)
+        group.admitted = admitted_with(group, axis) if _is_admitted(group, placed) else ()
 
 
 def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
@@ -90,16 +84,19 @@ def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
     return [pod for pod in pods if pod.counted is not None and pod.counted.is_used]
 
 
-def admitted_with(group: GroupRow, axis: ResourceAxis) -> Column:
+def admitted_with(group: GroupRow, axis: ResourceAxis) -> Amounts:
     """The larger of minResources and what a group's pods hold without the surplus above minMember."""
     holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
     column = _together(holders[: group.min_member], axis)
     _raise(column, group.min_resources)
-    return column
+    return tuple(column)
 
 
-def _is_on_node(pod: PodRow) -> bool:
-    return bool(pod.node_name) and pod.is_live and not pod.is_terminating
+def _is_admitted(group: GroupRow, placed: list[PodRow]) -> bool:
+    """Whether a group counts as let in, with anything at all: by its phase, or because a pod is on a node."""
+    if group.phase in ADMITTED_PHASES:
+        return bool(placed or group.min_resources)
+    return any(pod.node_name and pod.is_live and not pod.is_terminating for pod in placed)
 
 
 def _together(pods: list[PodRow], axis: ResourceAxis) -> Column:
@@ -142,6 +139,7 @@ def _apply(pod: PodRow, where: Counted, budget: Column, sign: int) -> None:
     if where.is_later:
         add_needs(where.node.later, needs, sign)
     if where.leaf is not None:
+        where.leaf.changes += 1
         if where.is_used:
             add_needs(where.leaf.used, needs, sign)
             namespace = where.leaf.namespaces.get(pod.namespace)

@@ -14,6 +14,7 @@ class NewTree:
 
     tree: QueueTree
     rows: list[QueueRow]  # [Q] in the tree's order
+    paths: list[tuple[int, ...]]  # [Q] from a queue up to below the root
     set_aside: dict[str, str]
     has_new_leaves: bool
 
@@ -36,7 +37,10 @@ def plant(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:
     for index, row in enumerate(rows):
         row.index, row.is_leaf = index, bool(tree.is_leaf[index])
     after = {row.name for row in rows if row.is_leaf}
-    return NewTree(tree, rows, {**bad, **tree.set_aside}, before != after)
+    paths: list[tuple[int, ...]] = [()]
+    for queue, parent in enumerate(tree.parent.tolist()[1:], start=1):
+        paths.append((queue, *paths[parent]))
+    return NewTree(tree, rows, paths, {**bad, **tree.set_aside}, before != after)
 
 
 def _claim(row: QueueRow) -> Claim:

@@ -14,7 +14,7 @@ from maar.core.tables.axis import Needs
 from maar.core.tables.shapes import Labels, Shape
 
 Column = list[int]  # [R]
-NOTHING: Final[Column] = []  # stands for a column of zeros; not to be changed
+Amounts = tuple[int, ...]  # a column that is not changed any more; where it ends, zeros follow
 NO_TASKS: Final[dict[str, int]] = {}  # of the many groups in which no task has a minimum; not to be changed
 
 
@@ -107,9 +107,9 @@ class GroupRow:
     gated: int = 0  # pods that must not be placed yet
     placed: int = 0  # pods that count towards minMember
     tasks: dict[str, int] = field(default_factory=lambda: NO_TASKS)  # those of each task that has a minimum
-    used: Column = field(default_factory=lambda: NOTHING)
-    asked: Column = field(default_factory=lambda: NOTHING)  # the larger of minResources and live pods
-    admitted: Column = field(default_factory=lambda: NOTHING)  # of its leaf, while it is admitted
+    used: Amounts = ()
+    asked: Amounts = ()  # of its leaf: the larger of minResources and live pods
+    admitted: Amounts = ()  # of its leaf, while it is admitted
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
 
 
@@ -127,6 +127,7 @@ class QueueRow:
     groups: dict[str, GroupRow] = field(default_factory=dict)
     namespaces: dict[str, Column] = field(default_factory=dict)  # what each namespace uses here
     members: Counter[str] = field(default_factory=Counter)  # groups by namespace
+    changes: int = 0  # counts changes to what its pods hold and to its members
 
     @property
     def name(self) -> str:

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from maar.core.fairshare import QueueTree
+from maar.core.fairshare.share_out import ClaimColumns
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.metadata import Metadata, Object
 from maar.core.model.node import Node
+from maar.core.model.plan import QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
@@ -48,6 +50,11 @@ class Tables(PlainObjects):
     minding: dict[str, PodRow] = field(default_factory=dict)  # pods that mind their neighbours
     set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
     rows: list[QueueRow] = field(default_factory=list)  # [Q] the queues of the tree in its order
+    paths: list[tuple[int, ...]] = field(default_factory=list)  # [Q] from a queue up to below the root
+    shown: dict[str, tuple[object, QueueStanding]] = field(
+        default_factory=dict
+    )  # what queues stood on, and how
+    shown_on: object = None  # what all of them stood on
 
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)
@@ -56,6 +63,7 @@ class Tables(PlainObjects):
         self._stale_groups: dict[str, GroupRow] = {}
         self._has_new_queues = self._has_new_nodes = True
         self._has_new_priorities = False
+        self._claimed: ClaimColumns | None = None  # good until the tree, the axis or the total changes
 
     # --- events
 
@@ -206,6 +214,7 @@ class Tables(PlainObjects):
         self._stale_groups.pop(key, None)
         if group.leaf is not None and group.leaf.groups.pop(key, None) is not None:
             group.leaf.members[group.namespace] -= 1
+            group.leaf.changes += 1
 
     def _attach(self, group: GroupRow) -> None:
         """Hang a group on its leaf queue, if it names one."""
@@ -214,6 +223,7 @@ class Tables(PlainObjects):
         if group.leaf is not None:
             group.leaf.groups[group.key] = group
             group.leaf.members[group.namespace] += 1
+            group.leaf.changes += 1
 
     def _withdraw(self, group: GroupRow) -> None:
         """Take what a group asks for and was let in with out of its leaf."""
@@ -286,6 +296,14 @@ class Tables(PlainObjects):
 
     # --- before a decision
 
+    def fixed_claims(self, total: Column) -> ClaimColumns:
+        """What the queues claim of a total, whatever their groups ask for."""
+        names = self.axis.names
+        if self._claimed is None or self._claimed.total.tolist() != total:
+            named = dict(zip(names, total, strict=True))
+            self._claimed = ClaimColumns.of(self.tree, named, order=names)
+        return self._claimed
+
     def settle(self) -> None:
         """Bring everything up to date that hangs on the tree, on priorities, or on whole groups."""
         if self._has_new_priorities:
@@ -317,7 +335,8 @@ class Tables(PlainObjects):
                 self._put_queue(Queue(metadata=Metadata(name=name)))
         planted: NewTree = plant(self.queues, self.axis)
         self._grow()
-        self.tree, self.rows, self.set_aside = planted.tree, planted.rows, planted.set_aside
+        self.tree, self.rows, self.paths = planted.tree, planted.rows, planted.paths
+        self.set_aside, self._claimed, self.shown = planted.set_aside, None, {}
         if planted.has_new_leaves:
             self._recount()
         self._has_new_queues = False
@@ -331,6 +350,7 @@ class Tables(PlainObjects):
             self._withdraw(group)
         for queue in self.queues.values():
             queue.groups, queue.namespaces, queue.members = {}, {}, Counter()
+            queue.changes += 1
         for group in self.groups.values():
             self._attach(group)
             self._stale_groups[group.key] = group
@@ -345,8 +365,6 @@ class Tables(PlainObjects):
         columns = [self.budget, self.capacity]
         for node in self.nodes.values():
             columns += [node.allocatable, node.now, node.later]
-        for group in self.groups.values():
-            columns += [group.used, group.asked, group.admitted]
         for queue in self.queues.values():
             columns += [
                 queue.used,
@@ -355,8 +373,9 @@ class Tables(PlainObjects):
                 queue.admitted,
                 *queue.namespaces.values(),
             ]
-        for column in filter(None, columns):
+        for column in columns:
             column.extend(more)
+        self._claimed = None
 
 
 def _claims(queue: Queue) -> tuple[object, ...]:

@@ -1,0 +1,64 @@
+"""A pod group while a cycle decides: what of it waits, and what it uses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from maar.core.model.pod_group import PodGroupPhase
+from maar.core.model.reasons import Held
+from maar.core.tables.axis import Needs
+from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """Where the use of a group counts: in its namespace, its queue and all above."""
+
+    leaf: int
+    columns: Sequence[Column]
+
+
+@dataclass(slots=True, eq=False)
+class GroupState:
+    """A pod group while the cycle decides."""
+
+    row: GroupRow
+    leaf: int
+    line: Line
+    phase: PodGroupPhase
+    pending: list[PodRow]  # without a place, in the order in which they are placed
+    placed: int  # pods that count towards minMember
+    tasks: dict[str, int]  # of each task that has a minimum
+    held: Held | None = None
+    was_unschedulable: bool = False
+    more: Needs = ()  # what it uses more than when the cycle began, unless it is summed up
+    _used: Column | None = None
+
+    @property
+    def used(self) -> Column:
+        """What it uses; few ask for it, so that it is summed up for those who do."""
+        if self._used is None:
+            counted = self.row.used
+            self._used = [*counted, *([0] * (len(self.line.columns[0]) - len(counted)))]
+        for resource, amount in self.more:
+            self._used[resource] += amount
+        self.more = ()
+        return self._used
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it certainly uses nothing."""
+        return not (self.row.used or self.more or self._used)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether enough pods of the group and of each task have a place."""
+        return self.placed >= self.row.min_member and all(
+            self.tasks[task] >= least for task, least in self.row.min_task_member.items()
+        )
+
+    def missing(self) -> tuple[int, dict[str, int]]:
+        """How many pods, and how many of each task, it lacks to be ready."""
+        lacking, least = max(0, self.row.min_member - self.placed), self.row.min_task_member
+        if not least:
+            return lacking, NO_TASKS
+        return lacking, {task: least[task] - have for task, have in self.tasks.items() if least[task] > have}
