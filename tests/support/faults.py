@@ -10,6 +10,7 @@ from typing import Final
 import aiohttp
 from aiohttp import web
 
+from maar.kube.connections import LastingConnector
 from support.kubeconfigs import changed, server_of, with_server
 
 LOOPBACK: Final = "127.0.0.1"
@@ -152,7 +153,7 @@ async def _copy(source: aiohttp.StreamReader, answer: web.StreamResponse, most: 
 async def proxy(kubeconfig: Path, folder: Path) -> AsyncIterator[tuple[Proxy, Path]]:
     """Run a proxy in front of the server of a kubeconfig; give it, and a kubeconfig that leads to it."""
     async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, ssl=False), auto_decompress=False
+        connector=LastingConnector(limit=0, tls=False), auto_decompress=False
     ) as upstream:
         passing = Proxy(server_of(kubeconfig), upstream)
         runner = web.ServerRunner(

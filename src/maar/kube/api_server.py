@@ -1,6 +1,5 @@
 """The way to an API server: requests, tried again where that may help, and streams of lines."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -69,7 +68,6 @@ class ApiServer:
     ) -> None:
         await self._requests.close()
         await self._streams.close()
-        await asyncio.sleep(0)  # sockets are closed on the loop's next turn
 
     async def request(
         self,

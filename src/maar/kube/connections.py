@@ -1,8 +1,12 @@
 """Connections to an API server: bounded, given up when the other side is gone, closed to a former leader."""
 
+import asyncio
 import socket
+import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
+from weakref import WeakSet
 
 import aiohttp
 from aiohttp.connector import Connection
@@ -17,13 +21,43 @@ _KEEP_ALIVE: Final = (
     ("TCP_KEEPINTVL", 5),
     ("TCP_KEEPCNT", 3),
 )
+_LEAVE_S: Final = 1.0
 
 
-class Connections(aiohttp.TCPConnector):
-    """Opens and keeps connections; a write leaves only while `may_write`, asked at the last moment."""
+class LastingConnector(aiohttp.TCPConnector):
+    """Opens connections that notice when the other side is gone, and leaves none open when it is closed."""
+
+    def __init__(self, limit: int, tls: ssl.SSLContext | bool) -> None:  # noqa: FBT001  # aiohttp's own
+        super().__init__(limit=limit, ssl=tls, socket_factory=self._opened, keepalive_timeout=60)
+        self._sockets = WeakSet[socket.socket]()
+
+    async def close(self, *, abort_ssl: bool = False) -> None:
+        """Close all; those given up before, that still wait for the other side's good-bye, are cut off."""
+        await super().close(abort_ssl=abort_ssl)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LEAVE_S):
+                while left := [one for one in self._sockets if one.fileno() >= 0]:
+                    for one in left:
+                        with suppress(OSError):
+                            one.shutdown(socket.SHUT_RDWR)  # its transport reads the end, and closes
+                    await asyncio.sleep(0)
+
+    def _opened(self, address: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, *_ = address
+        opened = socket.socket(family, kind, protocol)
+        self._sockets.add(opened)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEP_ALIVE:
+            if hasattr(socket, name):  # other systems have fewer of them
+                opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        return opened
+
+
+class Connections(LastingConnector):
+    """Connections to an API server; a write leaves only while `may_write`, asked at the last moment."""
 
     def __init__(self, credentials: Credentials, limit: int, may_write: Callable[[], bool]) -> None:
-        super().__init__(limit=limit, ssl=credentials.tls, socket_factory=_socket, keepalive_timeout=60)
+        super().__init__(limit, credentials.tls)
         self._may_write = may_write
 
     async def connect(
@@ -38,13 +72,3 @@ class Connections(aiohttp.TCPConnector):
             connection.release()
             raise FencedError
         return connection
-
-
-def _socket(address: aiohttp.AddrInfoType) -> socket.socket:
-    family, kind, protocol, *_ = address
-    opened = socket.socket(family, kind, protocol)
-    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _KEEP_ALIVE:
-        if hasattr(socket, name):  # other systems have fewer of them
-            opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-    return opened

@@ -1,7 +1,10 @@
 """Proving who we are, and knowing who the server is: certificates, tokens and proxies on the wire."""
 
+import asyncio
 import base64
+import socket
 import ssl
+import threading
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -18,6 +21,7 @@ from support.kubeconfigs import written
 
 pytestmark = pytest.mark.anyio
 
+WITHIN_S = 5.0
 Serve = Callable[..., Awaitable[str]]
 
 
@@ -143,3 +147,32 @@ async def test_requests_go_through_the_proxy_that_is_named(serve: Serve, tmp_pat
     file = written(tmp_path / "one", "http://cluster.example", cluster={"proxy-url": proxy})
     async with ApiServer(await load(file)) as server:
         assert await server.request("GET", "/version") == b"GET http://cluster.example/version"
+
+
+async def test_a_server_that_never_takes_leave_keeps_no_connection_open(tmp_path: Path) -> None:
+    authority = Signed.authority()
+    tls, asked = server_side(authority, tmp_path), threading.Event()
+    tls.verify_mode = ssl.CERT_NONE
+
+    def hear_and_say_nothing() -> bytes:
+        with listener, listener.accept()[0] as met:
+            met.settimeout(WITHIN_S)
+            with tls.wrap_socket(met, server_side=True) as one:
+                one.recv(1)
+                asked.set()
+                with socket.socket(fileno=one.detach()) as bare:
+                    bare.settimeout(WITHIN_S)
+                    while bare.recv(1 << 16):
+                        pass
+        return b"hung up"
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        heard = asyncio.get_running_loop().run_in_executor(None, hear_and_say_nothing)
+        address = f"https://127.0.0.1:{listener.getsockname()[1]}"
+        trusted = {"certificate-authority": str(authority.write(tmp_path / "authority")[0])}
+        async with ApiServer(await load(written(tmp_path / "one", address, cluster=trusted))) as server:
+            asking = asyncio.create_task(server.request("GET", "/"))
+            assert await asyncio.to_thread(asked.wait, WITHIN_S)
+            asking.cancel()
+            await asyncio.wait([asking])
+        assert await heard == b"hung up"
