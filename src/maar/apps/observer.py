@@ -1,0 +1,40 @@
+"""Who wants to know what a scheduler does, such as its metrics."""
+
+from typing import Protocol
+
+from maar.core.model.plan import Plan
+from maar.core.model.writes import Write
+from maar.kube.outcome import Outcome
+from maar.kube.watch import Trouble
+
+
+class Observer(Protocol):
+    """Hears what happens as it happens; it must be quick, and never fails."""
+
+    def learned(self, events: int, delay_s: float) -> None:
+        """Events were fed, the oldest so long after it had come."""
+
+    def decided(self, plan: Plan, seconds: float) -> None:
+        """A cycle has ended with a plan."""
+
+    def answered(self, write: Write, outcome: Outcome, seconds: float) -> None:
+        """The API server has answered a write that was decided so long ago."""
+
+    def troubled(self, trouble: Trouble) -> None:
+        """A watch was interrupted, or met an object that cannot be read."""
+
+
+class Nobody:
+    """An observer who looks away."""
+
+    def learned(self, events: int, delay_s: float) -> None:
+        """Look away."""
+
+    def decided(self, plan: Plan, seconds: float) -> None:
+        """Look away."""
+
+    def answered(self, write: Write, outcome: Outcome, seconds: float) -> None:
+        """Look away."""
+
+    def troubled(self, trouble: Trouble) -> None:
+        """Look away."""
