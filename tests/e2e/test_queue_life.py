@@ -58,6 +58,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
         running.kubectl("apply", "-f", str(CRDS))
         running.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         running.make_nodes(["n1", "n2"])
+        running.kubectl("create", "namespace", "maar-system")
         for part in ("scheduler", "controllers"):
             maar.start(part, [MAAR, part], {**running.environment})
         until(lambda: "at work" in maar.log("scheduler").read_text())

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol, assert_never
 
@@ -36,6 +37,7 @@ WATCHED: Final[tuple[type[AnyObject], ...]] = (
 _GATHER_S: Final = 0.1
 _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
+_FINISH_WITHIN_S: Final = 5.0  # what was begun before the end
 _TYPES: Final = {kind.__name__: kind for kind in KINDS}
 
 
@@ -66,39 +68,65 @@ def controllers(scheduler_name: str = "volcano") -> tuple[Controller, ...]:
 class ControllerRunner:
     """Feeds controllers and writes what they want; what fails comes again, since they look at what is."""
 
-    def __init__(self, server: ApiServer, running: Sequence[Controller]) -> None:
-        self._server, self._running = server, running
+    def __init__(
+        self, server: ApiServer, running: Sequence[Controller], identity: str = "maar-controllers"
+    ) -> None:
+        self._server, self._running, self._identity = server, running, identity
         self._inbox: list[Event] = []
         self._known: dict[tuple[str, str], Reference] = {}
         self._busy: set[tuple[str, str]] = set()
         self._failures = 0
-        self._news = asyncio.Event()
-        self.first_round = asyncio.Event()
+        self._news, self._stop = asyncio.Event(), asyncio.Event()
+        self.known, self.first_round = asyncio.Event(), asyncio.Event()
 
-    async def run(self) -> None:
-        """Watch and reconcile until cancelled."""
+    async def run(self, elected: asyncio.Event | None = None) -> None:
+        """Watch and reconcile until told to stop; nothing before all is known and this process elected."""
         watches = [Watch(self._server, kind, self._hear, _report) for kind in WATCHED]
         async with (
             asyncio.TaskGroup() as tasks,
             Writers(32) as self._writers,
             Writers(8) as event_writers,
         ):
-            self._recorder = Recorder(self._server, event_writers, "maar-controllers", "maar-controllers")
+            self._recorder = Recorder(self._server, event_writers, "maar-controllers", self._identity)
+            watching = [tasks.create_task(watch.run()) for watch in watches]
             for watch in watches:
-                tasks.create_task(watch.run())
-            for watch in watches:
-                await watch.synced()
-            while True:
+                await self._unless_stopped(watch.synced())
+            self.known.set()
+            if elected is not None:
+                await self._unless_stopped(elected.wait())
+            while not self._stop.is_set():
                 self._round()
                 self.first_round.set()
                 await self._news.wait()
                 await asyncio.sleep(_GATHER_S)
+            for task in watching:
+                task.cancel()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_FINISH_WITHIN_S):
+                    await self._writers.idle()
+                    await event_writers.idle()
+
+    def stop(self) -> None:
+        """Begin nothing more; what was begun is still written."""
+        self._stop.set()
+        self._news.set()
+
+    async def _unless_stopped(self, what: Coroutine[None, None, object]) -> None:
+        """Wait for something; learn meanwhile, so that little is left to be learned then."""
+        tasks = asyncio.create_task(what), asyncio.create_task(self._stop.wait())
+        try:
+            while not any(task.done() for task in tasks):
+                self._learn()
+                await asyncio.wait(tasks, timeout=_GATHER_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
 
     def _hear(self, events: list[Event]) -> None:
         self._inbox += events
         self._news.set()
 
-    def _round(self) -> None:
+    def _learn(self) -> None:
         self._news.clear()
         events, self._inbox = self._inbox, []
         for event in events:
@@ -107,9 +135,13 @@ class ControllerRunner:
                 self._known[reference.kind, event.object.key] = reference
             else:
                 self._known.pop((event.kind, event.key), None)
-        under_way = frozenset(self._busy)
         for controller in self._running:
             controller.feed(events)
+
+    def _round(self) -> None:
+        self._learn()
+        under_way = frozenset(self._busy)
+        for controller in self._running:
             for write in controller.reconcile():
                 if (write.kind, write.key) not in under_way:  # looked at again when it is answered
                     self._carry_out(write)

@@ -1,51 +1,140 @@
 """The parts of Maar that run beside a cluster, each in a process of its own."""
 
 import asyncio
+import gc
+import logging
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from maar.apps.configuration_source import Source, UnreadableError, follow, from_config_map, from_file
 from maar.apps.controllers import ControllerRunner, controllers
+from maar.apps.leadership import Leadership
 from maar.apps.scheduler import Scheduler
 from maar.core.engine import Engine
-from maar.core.policy.configuration import Configuration
+from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
+from maar.kube.record import Reference
 
-Ready = Callable[[], None]
+_LOG: Final = logging.getLogger(__name__)
+
+Work = Coroutine[None, None, None]
+Say = Callable[[str], None]
 
 
-async def schedule(
-    kubeconfig: Path | None, context: str | None, configuration: Configuration, name: str, ready: Ready
+@dataclass(frozen=True)
+class Settings:
+    """Which cluster, for which pods, and beside whom."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    name: str = "volcano"
+    lease: str = ""  # empty where there is no election
+    config: Path | None = None
+    config_map: str = ""
+
+
+class BadStartError(Exception):
+    """What stands in the way of a start, and what to do about it."""
+
+
+async def schedule(settings: Settings, say: Say) -> None:
+    """Run the scheduler until SIGINT or SIGTERM; `say` hears when it stands by and when it is at work."""
+    async with _beside_cluster(settings) as (api, leadership):
+        source = _source(settings, api)
+        configuration = await _first(source)
+        scheduler = Scheduler(api, Engine(configuration, settings.name), identity=leadership.identity)
+
+        def refuse(problem: str) -> None:
+            message = f"{problem}; the configuration from before stays"
+            _LOG.error("configuration refused: %s", message)
+            if (about := _about(settings, source)) is not None:
+                scheduler.tell(about, "ConfigurationRefused", message)
+
+        def accept(changed: Configuration) -> None:
+            _LOG.info("configuration taken over from %s", source.name if source else "")
+            scheduler.configure(changed)
+
+        beside: list[Work] = [_announce(scheduler.known, scheduler.first_decision, leadership, say)]
+        if source is not None:
+            beside.append(follow(source, accept, refuse))
+        await _until_told(scheduler.run(leadership.begun), scheduler.stop, leadership, beside)
+
+
+async def control(settings: Settings, say: Say) -> None:
+    """Run the controllers until SIGINT or SIGTERM; `say` hears when they stand by and are at work."""
+    async with _beside_cluster(settings) as (api, leadership):
+        runner = ControllerRunner(api, controllers(settings.name), leadership.identity)
+        beside = [_announce(runner.known, runner.first_round, leadership, say)]
+        await _until_told(runner.run(leadership.begun), runner.stop, leadership, beside)
+
+
+@asynccontextmanager
+async def _beside_cluster(settings: Settings) -> AsyncIterator[tuple[ApiServer, Leadership]]:
+    credentials = await load(settings.kubeconfig, settings.context)
+    leadership = Leadership(credentials, settings.lease)
+    async with ApiServer(credentials, may_write=leadership.may_write) as api:
+        yield api, leadership
+
+
+async def _announce(known: asyncio.Event, begun: asyncio.Event, leadership: Leadership, say: Say) -> None:
+    """Say how far we are; until all is known, and of that, no garbage is looked for: there is none."""
+    gc.disable()
+    try:
+        await known.wait()
+        gc.freeze()
+    finally:
+        gc.enable()
+    if not leadership.begun.is_set():
+        say("standing by")
+    await begun.wait()
+    say("at work")
+
+
+async def _until_told(
+    work: Work, stop: Callable[[], None], leadership: Leadership, beside: list[Work]
 ) -> None:
-    """Run the scheduler until SIGINT or SIGTERM; `ready` is called after the first decision."""
-    async with ApiServer(await load(kubeconfig, context)) as api:
-        scheduler = Scheduler(api, Engine(configuration, name))
-        await _until_told(scheduler.run(), scheduler.first_decision, ready)
-
-
-async def control(kubeconfig: Path | None, context: str | None, name: str, ready: Ready) -> None:
-    """Run the controllers until SIGINT or SIGTERM; `ready` is called after the first round."""
-    async with ApiServer(await load(kubeconfig, context)) as api:
-        runner = ControllerRunner(api, controllers(name))
-        await _until_told(runner.run(), runner.first_round, ready)
-
-
-async def _until_told(work: Coroutine[None, None, None], begun: asyncio.Event, ready: Ready) -> None:
-    stop = asyncio.Event()
+    """Work until a signal comes or the lease is lost; at a signal finish, and only then let others lead."""
+    loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    working, told, started = (
-        asyncio.create_task(work),
-        asyncio.create_task(stop.wait()),
-        asyncio.create_task(begun.wait()),
-    )
-    await asyncio.wait((working, told, started), return_when=asyncio.FIRST_COMPLETED)
-    if started.done():
-        ready()
-    await asyncio.wait((working, told), return_when=asyncio.FIRST_COMPLETED)
-    for task in (working, told, started):
-        task.cancel()
-    await asyncio.wait((working, told, started))
-    if not working.cancelled():
-        working.result()
+        loop.add_signal_handler(number, stop)
+    working, holding = asyncio.create_task(work), asyncio.create_task(leadership.hold())
+    tasks = [working, holding, *map(asyncio.create_task, beside)]
+    try:
+        running = set(tasks)
+        while working in running and holding in running:
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+    finally:
+        for task in tasks:  # one after the other: whoever writes ends before the lease is given back
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def _source(settings: Settings, api: ApiServer) -> Source | None:
+    if settings.config is not None:
+        return from_file(settings.config)
+    return from_config_map(api, settings.config_map) if settings.config_map else None
+
+
+async def _first(source: Source | None) -> Configuration:
+    """What to begin with: a scheduler that was given a bad configuration has none from before to go by."""
+    try:
+        return (await source.changed() if source is not None else None) or DEFAULT
+    except UnreadableError as error:
+        raise BadStartError(str(error)) from None
+    except BadConfigurationError as error:
+        raise BadStartError("\n".join(error.problems)) from None
+
+
+def _about(settings: Settings, source: Source | None) -> Reference | None:
+    """Whom an event about the configuration concerns: what it is written in, or our lease."""
+    if source is not None and (about := source.about()) is not None:
+        return about
+    namespace, _, name = settings.lease.partition("/")
+    return Reference("coordination.k8s.io/v1", "Lease", namespace, name, "") if name else None

@@ -31,6 +31,7 @@ class Statuses:
     server: ApiServer
     writers: Writers
     written: Callable[[Object], None]  # hears of objects as the server has them after a write
+    missed: Callable[[str, str], None]  # hears of the kind and key of what could not be written
     _wanted: dict[tuple[str, str], Difference] = field(default_factory=dict)
     _busy: set[tuple[str, str]] = field(default_factory=set)
 
@@ -56,6 +57,8 @@ class Statuses:
     def _done(self, place: tuple[str, str], outcome: Outcome) -> None:
         if isinstance(outcome, Done):
             self.written(from_json(_KINDS[place[0]], outcome.body))
+        else:
+            self.missed(*place)
         asyncio.get_running_loop().call_later(LEAST_APART_S[place[0]], self._free, place)
 
     def _free(self, place: tuple[str, str]) -> None:

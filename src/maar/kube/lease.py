@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ import msgspec
 from maar.core.model.metadata import Record
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import Credentials
-from maar.kube.outcome import Done, Gone, Outcome
+from maar.kube.outcome import Conflict, Done, Gone, Outcome
 from maar.kube.paths import LEASES
 from maar.kube.retry import jittered
 from maar.kube.write import create, get, patch
@@ -67,12 +67,19 @@ class Term:
 
 @asynccontextmanager
 async def lead(
-    credentials: Credentials, key: str, identity: str, timing: Timing = STANDARD
+    credentials: Credentials,
+    key: str,
+    identity: str,
+    timing: Timing = STANDARD,
+    report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Term]:
-    """Wait until this process leads, and renew from then on; at the end let others in at once."""
+    """Wait until this process leads, and renew from then on; at the end let others in at once.
+
+    `report` hears who leads while we wait, and why the lease cannot be had or renewed, once each.
+    """
     # Its own connection: a renewal waits for no other write. And no second attempts: the next comes anyway.
     async with ApiServer(credentials, connections=1, patience_s=0) as server:
-        claim = _Claim(server, key, identity, timing)
+        claim = _Claim(server, key, identity, timing, report)
         await claim.win()
         renewing = asyncio.create_task(claim.renew())
         try:
@@ -106,8 +113,11 @@ _LEASE: Final = msgspec.json.Decoder(_Lease)
 class _Claim:
     """What one process does to get a lease and to keep it."""
 
-    def __init__(self, server: ApiServer, key: str, identity: str, timing: Timing) -> None:
+    def __init__(
+        self, server: ApiServer, key: str, identity: str, timing: Timing, report: Callable[[str], None]
+    ) -> None:
         self._server, self._key, self._identity, self._timing = server, key, identity, timing
+        self._report, self._reported = report, ""
         self._seen, self._since = "", 0.0  # the lease's resource version, and since when it is the same
         self._ours = ""  # the version that we wrote last
         self.term = Term()
@@ -118,6 +128,7 @@ class _Claim:
             async with asyncio.timeout(self._timing.retry_s):
                 return await self._press()
         except TimeoutError:
+            self._say(f"lease {self._key}: the API server gave no answer in {self._timing.retry_s} s")
             return False
 
     async def win(self) -> None:
@@ -153,7 +164,7 @@ class _Claim:
             document = {"metadata": {"name": name}, "spec": self._signed(_Spec())}
             return self._hold(asked_at, await create(self._server, LEASES, self._key, document))
         if not isinstance(found, Done):
-            return False
+            return self._fail(found)
         lease = _LEASE.decode(found.body)
         if lease.metadata.resource_version != self._seen:
             self._seen, self._since = lease.metadata.resource_version, asked_at
@@ -170,14 +181,28 @@ class _Claim:
             self.term.end()  # somebody has taken it from us
             return False
         duration_s = spec.lease_duration_seconds or self._timing.duration_s
-        return not spec.holder_identity or now >= self._since + duration_s
+        if not spec.holder_identity or now >= self._since + duration_s:
+            return True
+        self._say(f"{spec.holder_identity} leads; standing by")
+        return False
 
     def _hold(self, asked_at: float, outcome: Outcome) -> bool:
         if not isinstance(outcome, Done):
-            return False
+            return self._fail(outcome)
+        self._reported = ""
         self._ours = _LEASE.decode(outcome.body).metadata.resource_version
         self.term.extend(asked_at + self._timing.hold_s)
         return self.term.holding()
+
+    def _fail(self, outcome: Outcome) -> bool:
+        if not isinstance(outcome, Conflict):  # then somebody else has it, and the next look tells who
+            self._say(f"lease {self._key}: {getattr(outcome, 'message', outcome)}")
+        return False
+
+    def _say(self, words: str) -> None:
+        if words != self._reported:  # once: it is tried every few seconds
+            self._reported = words
+            self._report(words)
 
     def _signed(self, before: _Spec) -> dict[str, object]:
         now = _now()

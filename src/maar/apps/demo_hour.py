@@ -1,0 +1,131 @@
+"""The hour that the demo plays: who submits what and when; the same seed gives the same hour."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from maar.core.model.pod import GROUP_ANNOTATION, Pod
+from maar.core.model.pod_group import PodGroup
+from maar.embedded.nodes.script import RUN_FOR
+
+HOUR: Final = 60.0  # minutes
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Team:
+    """How a namespace keeps its queue busy: a first rush, then a group every so many minutes."""
+
+    queue: str
+    namespace: str
+    job: str
+    since: float
+    until: float
+    every: float
+    rush: int
+    pods: tuple[int, int]  # from, to
+    cpu: int  # of each pod
+    minutes: tuple[float, float]  # from, to
+    is_elastic: bool = False  # one pod is enough to start
+
+
+@dataclass(frozen=True)
+class Group:
+    """A pod group and its pods, all alike."""
+
+    minute: float
+    queue: str
+    namespace: str
+    name: str
+    pods: int
+    least: int  # pods that start together or not at all
+    cpu: int  # of each pod
+    minutes: float  # that each pod runs
+
+    @property
+    def key(self) -> str:
+        """Its key as objects have it."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def cpus(self) -> int:
+        """What all its pods ask for together."""
+        return self.pods * self.cpu
+
+
+TEAMS: Final = (
+    Team("language", "language", "llm", 0, 60, 4.5, 6, (3, 4), 2, (9, 14)),
+    Team("vision", "vision-lab", "resnet", 0, 60, 5, 4, (2, 4), 2, (6, 10)),
+    Team("vision", "vision-interns", "thesis", 0, 60, 5, 4, (2, 3), 2, (6, 10)),
+    Team("legacy", "legacy", "report", 0, 36, 3.5, 2, (1, 2), 2, (4, 7)),
+    Team("notebooks", "notebooks", "jupyter", 2, 60, 3, 2, (1, 1), 2, (8, 14)),
+    Team("ci", "ci", "build", 5, 60, 1.6, 3, (1, 3), 1, (2, 5)),
+    Team("etl", "etl", "load", 7, 60, 3.5, 2, (2, 4), 2, (4, 8)),
+    Team("analytics", "analytics", "query", 10, 60, 4, 2, (4, 6), 2, (8, 14), is_elastic=True),
+    Team("billing", "billing", "invoice", 12, 22, 4, 1, (2, 2), 2, (4, 6)),
+    Team("billing", "billing", "payroll", 46, 60, 4, 1, (2, 2), 2, (4, 6)),
+)
+
+
+def hour(seed: int, teams: tuple[Team, ...] = TEAMS) -> tuple[Group, ...]:
+    """All groups of the hour, in the order in which they are submitted."""
+    groups = [group for team in teams for group in _groups(team, Random(f"{seed} {team.job}"))]  # noqa: S311  a play
+    return tuple(sorted(groups, key=lambda group: (group.minute, group.key)))
+
+
+def _groups(team: Team, dice: Random) -> Iterator[Group]:
+    minute, number = team.since, 0
+    while minute < team.until:
+        pods = dice.randint(*team.pods)
+        yield Group(
+            minute=round(minute, 2),
+            queue=team.queue,
+            namespace=team.namespace,
+            name=f"{team.job}-{number}",
+            pods=pods,
+            least=1 if team.is_elastic else pods,
+            cpu=team.cpu,
+            minutes=round(dice.uniform(*team.minutes), 1),
+        )
+        number += 1
+        if number >= team.rush:
+            minute += team.every * dice.uniform(0.6, 1.4)
+
+
+def pod_group_document(group: Group) -> Json:
+    """The pod group as it is submitted."""
+    least = {"cpu": str(group.least * group.cpu), "memory": f"{group.least * group.cpu}Gi"}
+    return {
+        "apiVersion": PodGroup.api_version,
+        "kind": "PodGroup",
+        "metadata": {"name": group.name, "namespace": group.namespace},
+        "spec": {"queue": group.queue, "minMember": group.least, "minResources": least},
+    }
+
+
+def pod_documents(group: Group, speed: float) -> dict[str, Json]:
+    """Its pods by key; on virtual nodes they run for their minutes, as fast as the hour is played."""
+    run_for = f"{round(group.minutes * 60_000 / speed)}ms"
+    names = [f"{group.name}-{number}" for number in range(group.pods)]
+    return {f"{group.namespace}/{name}": _pod(group, name, run_for) for name in names}
+
+
+def _pod(group: Group, name: str, run_for: str) -> Json:
+    requests = {"cpu": str(group.cpu), "memory": f"{group.cpu}Gi"}
+    return {
+        "apiVersion": Pod.api_version,
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": group.namespace,
+            "annotations": {GROUP_ANNOTATION: group.name, RUN_FOR: run_for},
+        },
+        "spec": {
+            "schedulerName": "volcano",
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 1,
+            "containers": [{"name": "main", "image": "none", "resources": {"requests": requests}}],
+        },
+    }

@@ -1,0 +1,145 @@
+"""What the demo has seen on the API server: the objects as they are, and what came of them."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from maar.apps.demo_clock import Clock
+from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import ROOT, Queue
+from maar.core.model.resources import CPU, units_in_one
+
+_STARTED = ("Running", "Completed")
+
+
+class Happening(NamedTuple):
+    """Something worth a line."""
+
+    minute: float
+    text: str
+
+
+@dataclass
+class Average:
+    """What a queue used and deserved, in CPUs, over the time that it has been watched."""
+
+    since: float
+    until: float
+    used: float = 0.0  # CPUs x minutes
+    deserved: float = 0.0
+
+    def add(self, queue: Queue, minute: float) -> None:
+        """Count what has been so until now."""
+        span = minute - self.until
+        self.used += cpus(queue.status.used) * span
+        self.deserved += cpus(queue.status.deserved) * span
+        self.until = minute
+
+
+@dataclass(eq=False)
+class Record:
+    """Objects as the API server has them, and what has happened to them since the demo began."""
+
+    clock: Clock
+    queues: dict[str, Queue] = field(default_factory=dict)
+    groups: dict[str, PodGroup] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+    happenings: list[Happening] = field(default_factory=list)
+    submitted: dict[str, float] = field(default_factory=dict)  # the minute, by key of the group
+    waits: dict[str, float] = field(default_factory=dict)  # minutes until it first ran, by key of the group
+    done: set[str] = field(default_factory=set)
+    evicted: Counter[str] = field(default_factory=Counter)  # pods, by queue
+    freed: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # CPUs by beneficiary
+    averages: dict[str, Average] = field(default_factory=dict)
+    lost: Callable[[str], None] = lambda _pod: None  # hears of a pod that went before it was done
+    _moves: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def say(self, text: str) -> None:
+        """Note something that has just happened."""
+        self.happenings.append(Happening(self.clock.minute, text))
+
+    def hear(self, events: list[Event]) -> None:
+        """Take in what a watch brings."""
+        for event in events:
+            match event:
+                case Appeared(object=Queue() as queue):
+                    self._see_queue(queue)
+                case Appeared(object=PodGroup() as group):
+                    self._see_group(group)
+                case Appeared(object=Pod() as pod):
+                    self.pods[pod.key] = pod
+                case Vanished(kind="Pod", key=key) if key in self.pods:
+                    self._lose(key, self.pods.pop(key))
+                case _:
+                    pass
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until what is seen is as it should be."""
+        while not holds():
+            await self._news.wait()
+
+    def sum_up_moves(self) -> None:
+        """Say who has made room for whom since the last time, a line for each two groups."""
+        moves, self._moves = self._moves, defaultdict(float)
+        for (winner, loser), freed in moves.items():
+            theirs, ours = self.queue_of(loser), self.queue_of(winner)
+            if not winner:
+                self.say(f"{loser} gave {freed:g} CPUs back: it could not run with what it had")
+            elif theirs == ours:
+                self.say(f"{winner} goes before {loser} in {ours}: {freed:g} CPUs")
+            else:
+                self.say(f"{winner} takes {freed:g} CPUs back from {loser} in {theirs}")
+
+    def queue_of(self, group: str) -> str:
+        """The queue that a group is in."""
+        return self.groups[group].spec.queue if group in self.groups else ""
+
+    def leaves(self) -> list[Queue]:
+        """The queues that hold work."""
+        parents = {queue.parent for queue in self.queues.values()}
+        return [queue for name, queue in self.queues.items() if name not in parents and name != ROOT]
+
+    def _see_queue(self, queue: Queue) -> None:
+        before, minute = self.queues.get(queue.key), self.clock.minute
+        average = self.averages.setdefault(queue.key, Average(minute, minute))
+        if before is not None:
+            average.add(before, minute)
+            if before.status.state and before.status.state != queue.status.state:
+                self.say(f"queue {queue.key} was {before.status.state} and is {queue.status.state}")
+        self.queues[queue.key] = queue
+
+    def _see_group(self, group: PodGroup) -> None:
+        key, phase = group.key, group.status.phase
+        self.groups[key] = group
+        if phase in _STARTED and key in self.submitted:
+            self.waits.setdefault(key, self.clock.minute - self.submitted[key])
+        if phase == "Completed":
+            self.done.add(key)
+
+    def _lose(self, key: str, pod: Pod) -> None:
+        if pod.is_finished:
+            return
+        notes = pod.metadata.annotations
+        loser, winner = group_of(pod), notes.get(EVICTED_FOR_ANNOTATION, "")
+        self.evicted[self.queue_of(loser)] += 1
+        freed = cpus(pod.request)
+        self.freed[winner] += freed
+        self._moves[winner, loser] += freed
+        self.lost(key)
+
+
+def group_of(pod: Pod) -> str:
+    """The key of a pod's group."""
+    return f"{pod.metadata.namespace}/{pod.metadata.annotations.get(GROUP_ANNOTATION, '')}"
+
+
+def cpus(amounts: Mapping[str, int]) -> float:
+    """How many CPUs there are among amounts."""
+    return amounts.get(CPU, 0) / units_in_one(CPU)

@@ -1,0 +1,45 @@
+"""Of several equal processes one works, the others stand by with everything known."""
+
+import asyncio
+import logging
+import os
+import secrets
+import socket
+from typing import Final
+
+from maar.kube.credentials import Credentials
+from maar.kube.lease import Term, lead
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class LeaseLostError(Exception):
+    """This process led and leads no longer; what it knows of its own writes may be wrong from now on."""
+
+
+class Leadership:
+    """Whether this process may decide and write: always, where there is no lease to hold."""
+
+    def __init__(self, credentials: Credentials, lease: str) -> None:
+        self._credentials, self._lease = credentials, lease
+        self._term: Term | None = None
+        self.identity = f"{socket.gethostname()}_{os.getpid()}_{secrets.token_hex(4)}"
+        self.begun = asyncio.Event()
+        if not lease:
+            self.begun.set()
+
+    def may_write(self) -> bool:
+        """Whether we lead at this moment."""
+        return not self._lease or (self._term is not None and self._term.holding())
+
+    async def hold(self) -> None:
+        """Stand by, lead, and give the lease back when cancelled; it is an error to lose it."""
+        if not self._lease:
+            await asyncio.Event().wait()
+        async with lead(self._credentials, self._lease, self.identity, report=_LOG.warning) as self._term:
+            _LOG.info("leads, as %s", self.identity)
+            self.begun.set()
+            await self._term.lost()
+        raise LeaseLostError(
+            f"the lease {self._lease} was lost to another process; start this one again to stand by"
+        )
