@@ -11,24 +11,21 @@ from functools import partial
 from typing import Final
 
 from maar.apps.inbox import Inbox
+from maar.apps.news import News
 from maar.apps.observer import Nobody, Observer
-from maar.apps.pod_conditions import PodConditions
-from maar.apps.statuses import Difference, Statuses
-from maar.core.controllers.group_status import group_write, is_news
-from maar.core.controllers.queue_status import queue_write
+from maar.apps.reports import Reports
 from maar.core.engine import Engine
 from maar.core.model.disruption_budget import PodDisruptionBudget
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
-from maar.core.model.metadata import Object
+from maar.core.model.events import AnyObject, Event
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.node import Node
-from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
-from maar.core.model.pod import GROUP_ANNOTATION, Pod
+from maar.core.model.plan import Plan
+from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from maar.core.model.writes import Bind, Evict, Nominate, SelectNode, SetStatus, Write
+from maar.core.model.writes import Nominate, SelectNode, Write
 from maar.core.policy.configuration import Configuration
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Outcome, Unanswered
@@ -54,6 +51,7 @@ class Timing:
     gather: float = 0.05  # what comes together is decided together
     tick: float = 5.0  # some things come of waiting alone
     again: float = 1.0  # after a write that failed
+    settle: float = 1.0  # after writes that went well
 
 
 class Scheduler:
@@ -70,11 +68,9 @@ class Scheduler:
         self._server, self._engine, self._timing, self._observer = server, engine, timing, observer
         self._identity = identity
         self._inbox = Inbox()
-        self._groups: dict[str, PodGroup] = {}
-        self._changed_groups: set[str] = set()
-        self._told: dict[str, GroupOutcome] = {}
         self._configuration: Configuration | None = None
-        self._news, self._stop = asyncio.Event(), asyncio.Event()
+        self._reader = News(engine.tables)
+        self._heard, self._news, self._stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.known, self.first_decision = asyncio.Event(), asyncio.Event()
         self.deciding_since: float | None = None
         self.cycles = 0
@@ -91,9 +87,8 @@ class Scheduler:
             Writers(16) as status_writers,
             Writers(16) as event_writers,
         ):
-            self._statuses = Statuses(self._server, status_writers, self._see, self._missed)
-            self._conditions = PodConditions(self._server, status_writers)
-            self._recorder = Recorder(self._server, event_writers, "maar-scheduler", self._identity)
+            recorder = Recorder(self._server, event_writers, "maar-scheduler", self._identity)
+            self._reports = Reports(self._server, self._engine.tables, status_writers, recorder, self._hear)
             watching = [tasks.create_task(watch.run()) for watch in watches]
             for watch in watches:
                 await self._learn_until(watch.synced())
@@ -114,17 +109,17 @@ class Scheduler:
     def stop(self) -> None:
         """Decide nothing more; what was decided is still written."""
         self._stop.set()
-        self._news.set()
+        self._decide_soon()
 
     def configure(self, configuration: Configuration) -> None:
         """Decide by another configuration from the next cycle on."""
         self._configuration = configuration
-        self._news.set()
+        self._decide_soon()
 
     def tell(self, about: Reference, reason: str, message: str) -> None:
         """Warn people in an event; only who leads does."""
         if self.first_decision.is_set():
-            self._recorder.record(about, reason, message, "Warning")
+            self._reports.recorder.record(about, reason, message, "Warning")
 
     async def _learn_until(self, what: Coroutine[None, None, object]) -> None:
         """Learn while waiting for something, so that little is left to be learned then."""
@@ -141,28 +136,39 @@ class Scheduler:
             stopped.cancel()
 
     async def _wait(self) -> None:
-        """Until something has happened and what comes with it has come too, or the time is up."""
+        """Until there is news and what comes with it has come too, or the time is up."""
         try:
             async with asyncio.timeout(self._timing.tick):
-                await self._news.wait()
-            await asyncio.sleep(self._timing.gather)
+                while not self._news.is_set():
+                    await self._heard.wait()
+                    await asyncio.sleep(self._timing.gather)
+                    if not self._news.is_set():  # echoes and signs of life: statuses may change, no decision
+                        self._learn()
+                        self._reports.on_groups(datetime.now(UTC))
         except TimeoutError:
             pass
 
     def _hear(self, events: list[Event]) -> None:
+        if self._reader.is_in(events):
+            self._news.set()
         self._inbox.put(events)
+        self._heard.set()
+
+    def _decide_soon(self) -> None:
         self._news.set()
+        self._heard.set()
 
     def _learn(self) -> None:
-        self._news.clear()
+        self._heard.clear()
         events, delay_s = self._inbox.take()
         if events:
-            self._note_groups(events)
+            self._reports.note(events)
             self._engine.feed(events)
             self._observer.learned(len(events), delay_s)
 
     async def _cycle(self) -> None:
         """One decision: learn, decide, and hand everything on to those who write."""
+        self._news.clear()
         self._learn()
         if self._configuration is not None:
             self._engine.configuration, self._configuration = self._configuration, None
@@ -176,8 +182,9 @@ class Scheduler:
         writes: list[Write] = [*plan.evictions, *self._promises(plan), *plan.selections, *plan.binds]
         for write in writes:
             self._carry_out(write)
-        self._conditions.forget(one.pod for one in plan.binds)
-        self._write_statuses(plan, now)
+        if writes:  # how queues stand after them is told soon, not with every one that is seen
+            asyncio.get_running_loop().call_later(self._timing.settle, self._decide_soon)
+        self._reports.on_plan(plan, now)
 
     # Writes that a plan asks for
 
@@ -201,7 +208,7 @@ class Scheduler:
     def _answered(self, write: Write, uid: str, decided: float, outcome: Outcome) -> None:
         self._observer.answered(write, outcome, time.monotonic() - decided)
         if isinstance(outcome, Done):
-            self._tell(write, uid)
+            self._reports.on_write(write, uid)
             return
         _LOG.warning("%s: %s", write, getattr(outcome, "message", outcome))
         delay = self._timing.tick if isinstance(outcome, Unanswered) else self._timing.again
@@ -209,86 +216,8 @@ class Scheduler:
 
     def _try_again(self, write: Write) -> None:
         self._engine.forget(write)
-        self._news.set()
-
-    def _tell(self, write: Write, uid: str) -> None:
-        match write:
-            case Bind(pod=pod, node=node):
-                message = f"Successfully assigned {pod} to {node}"
-                self._recorder.record(_pod(pod, uid), "Scheduled", message)
-            case Evict(pod=pod, action=action, beneficiary=beneficiary):
-                why = f"for {beneficiary}" if beneficiary else "because its group cannot run"
-                self._recorder.record(_pod(pod, uid), "Evict", f"evicted by {action} {why}", "Warning")
-            case _:
-                pass
-
-    # What a plan says of queues and groups
-
-    def _write_statuses(self, plan: Plan, now: datetime) -> None:
-        changed, self._changed_groups = self._changed_groups, set()
-        told, self._told = self._told, plan.pod_groups
-        changed.update(key for key, outcome in plan.pod_groups.items() if told.get(key) != outcome)
-        changed.update(key for key in told if key not in plan.pod_groups)
-        for key in sorted(changed):
-            outcome = plan.pod_groups.get(key)
-            self._statuses.want("PodGroup", key, self._of_group(key, outcome, now))
-            if outcome is not None and (row := self._engine.tables.groups.get(key)) is not None:
-                self._conditions.say(row, outcome, now)
-        for name, standing in plan.queues.items():
-            self._statuses.want("Queue", name, self._of_queue(name, standing, now))
-
-    def _of_group(self, key: str, outcome: GroupOutcome | None, now: datetime) -> Difference:
-        def difference() -> SetStatus | None:
-            group, row = self._groups.get(key), self._engine.tables.groups.get(key)
-            if group is None or row is None:
-                return None
-            if outcome is not None and outcome.held is not None and is_news(group, outcome.held.reason):
-                self._recorder.record(Reference.to(group), "Unschedulable", outcome.message, "Warning")
-            return group_write(group, row, outcome, now)
-
-        return difference
-
-    def _of_queue(self, name: str, standing: QueueStanding, now: datetime) -> Difference:
-        def difference() -> SetStatus | None:
-            row = self._engine.tables.queues.get(name)
-            return None if row is None else queue_write(row.queue, standing, now)
-
-        return difference
-
-    def _see(self, seen: Object) -> None:
-        """Know an object as the server has it after a write of ours, before the watch says so."""
-        if isinstance(seen, PodGroup | Queue):
-            self._hear([Appeared(object=seen)])
-
-    def _missed(self, kind: str, key: str) -> None:
-        """A status could not be written; the next cycle looks at it again."""
-        if kind == "PodGroup":
-            self._changed_groups.add(key)
-
-    def _note_groups(self, events: Iterable[Event]) -> None:
-        for event in events:
-            match event:
-                case Appeared(object=PodGroup() as group):
-                    self._groups[group.key] = group
-                    self._changed_groups.add(group.key)
-                case Appeared(object=Pod() as pod):
-                    if name := pod.metadata.annotations.get(GROUP_ANNOTATION):
-                        self._changed_groups.add(f"{pod.metadata.namespace or 'default'}/{name}")
-                case Vanished(kind="PodGroup", key=key):
-                    self._groups.pop(key, None)
-                case Vanished(kind="Pod", key=key):
-                    self._conditions.forget((key,))
-                    row = self._engine.tables.pods.get(key)
-                    if row is not None and row.group_key:
-                        self._changed_groups.add(row.group_key)
-                case _:
-                    pass
+        self._decide_soon()
 
     def _report(self, trouble: Trouble) -> None:
         _LOG.warning("%s", trouble)
         self._observer.troubled(trouble)
-
-
-def _pod(key: str, uid: str) -> Reference:
-    namespace, _, name = key.partition("/")
-    return Reference("v1", "Pod", namespace, name, uid)
