@@ -69,6 +69,7 @@ class Scheduler:
         self._identity = identity
         self._inbox = Inbox()
         self._configuration: Configuration | None = None
+        self._failed: list[Write] = []
         self._reader = News(engine.tables)
         self._heard, self._news, self._stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.known, self.first_decision = asyncio.Event(), asyncio.Event()
@@ -170,6 +171,8 @@ class Scheduler:
         """One decision: learn, decide, and hand everything on to those who write."""
         self._news.clear()
         self._learn()
+        while self._failed:
+            self._engine.forget(self._failed.pop())
         if self._configuration is not None:
             self._engine.configuration, self._configuration = self._configuration, None
         now = datetime.now(UTC)
@@ -215,7 +218,7 @@ class Scheduler:
         asyncio.get_running_loop().call_later(delay, self._try_again, write)
 
     def _try_again(self, write: Write) -> None:
-        self._engine.forget(write)
+        self._failed.append(write)  # a decision may be under way: the tables change before the next
         self._decide_soon()
 
     def _report(self, trouble: Trouble) -> None:
