@@ -1,0 +1,121 @@
+"""`maar scheduler` beside a real cluster: one leads and others stand by, and its configuration may change."""
+
+import json
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.control_plane import ControlPlane
+from support.load_daemons import Daemons, until
+from support.needs_kubernetes import needs_kubernetes
+
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+CONFIGURATION = "maar-system/maar-scheduler"
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, annotations: {scheduling.k8s.io/group-name: %s}}
+spec:
+  schedulerName: volcano
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: busybox, resources: {requests: {cpu: 100m}}}]
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: %s}
+spec: {minMember: 1, queue: default}
+"""
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    needs_kubernetes()
+    with ControlPlane(tmp_path_factory.mktemp("plane"), controllers=True) as running:
+        running.kubectl("apply", "-f", str(CRDS))
+        running.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        running.make_nodes(["n1"])
+        yield running
+
+
+@pytest.fixture
+def daemons(plane: ControlPlane, tmp_path: Path) -> Iterator[Daemons]:
+    with Daemons(tmp_path) as running:
+        plane.kubectl("delete", "namespace", "maar-system", "--ignore-not-found")
+        yield running
+
+
+def is_bound(plane: ControlPlane, pod: str) -> bool:
+    return bool(plane.kubectl("get", "pod", pod, "-o", "jsonpath={.spec.nodeName}").stdout)
+
+
+def submit(plane: ControlPlane, name: str) -> None:
+    plane.kubectl("apply", "-f", "-", stdin=POD % (name, name, name))
+
+
+def test_who_ends_hands_over_at_once_and_the_other_knows_everything(
+    plane: ControlPlane, daemons: Daemons
+) -> None:
+    plane.kubectl("create", "namespace", "maar-system")
+    daemons.run("first", "scheduler", plane.kubeconfig)
+    daemons.wait_for_work("first")
+    daemons.run("second", "scheduler", plane.kubeconfig)
+    until("the second stands by", lambda: "standing by" in daemons.log("second").read_text())
+    assert not daemons.at_work("second")
+    holder = plane.kubectl(
+        "get", "lease", "-n", "maar-system", "maar-scheduler", "-o", "jsonpath={.spec.holderIdentity}"
+    ).stdout
+    assert f"leads, as {holder}" in daemons.log("first").read_text()
+
+    daemons.stop("first", signal.SIGTERM)
+    until("the second leads", lambda: daemons.at_work("second"), within_s=5)
+    submit(plane, "after")
+    until("it schedules", lambda: is_bound(plane, "after"))
+
+
+def test_a_namespace_that_is_not_there_for_the_lease_is_told(plane: ControlPlane, daemons: Daemons) -> None:
+    daemons.run("alone", "scheduler", plane.kubeconfig, "--lease", "nowhere/maar-scheduler")
+    until("it says so", lambda: 'namespaces "nowhere" not found' in daemons.log("alone").read_text())
+    daemons.stop("alone", signal.SIGTERM)
+
+
+def test_a_changed_configuration_is_taken_and_a_bad_one_refused(
+    plane: ControlPlane, daemons: Daemons
+) -> None:
+    plane.kubectl("create", "namespace", "maar-system")
+    configure(plane, 'actions: "enqueue, allocate"')
+    daemons.run("one", "scheduler", plane.kubeconfig, "--config-map", CONFIGURATION)
+    daemons.wait_for_work("one")
+
+    configure(plane, 'actions: "enqueue, allocate, backfill"')
+    until("it is taken", lambda: "configuration taken over" in daemons.log("one").read_text())
+    configure(plane, 'actions: "enqueue, fly"')
+    until("it is refused", lambda: "fly" in refusal(plane))
+    assert "the configuration from before stays" in refusal(plane)
+    submit(plane, "under-the-old-one")
+    until("it goes on", lambda: is_bound(plane, "under-the-old-one"))
+    daemons.stop("one", signal.SIGTERM)
+
+    daemons.run("one", "scheduler", plane.kubeconfig, "--config-map", CONFIGURATION)
+    assert daemons.forget("one") == 1  # there is none from before to go by
+    assert re.search(r"ConfigMap maar-system/maar-scheduler: actions.*fly", daemons.log("one").read_text())
+
+
+def configure(plane: ControlPlane, text: str) -> None:
+    namespace, _, name = CONFIGURATION.partition("/")
+    document = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace},
+        "data": {"maar-scheduler.conf": text},
+    }
+    plane.kubectl("apply", "-f", "-", stdin=json.dumps(document))
+
+
+def refusal(plane: ControlPlane) -> str:
+    return plane.kubectl(
+        "get", "events", "-n", "maar-system", "--field-selector", "reason=ConfigurationRefused",
+        "-o", "jsonpath={.items[*].message}",
+    ).stdout  # fmt: skip
