@@ -21,7 +21,7 @@ demo: $(STAMP) ## plan a small example cluster
 
 test: $(STAMP) ## run the tests
 	@echo "test: unit tests, scenarios and laws"
-	@$(BIN)/pytest -q -n auto --hypothesis-seed=1
+	@$(BIN)/pytest -q -n auto --dist worksteal --hypothesis-seed=1
 
 kubernetes: $(STAMP) ## build a real control plane for tests into your cache folder; minutes the first time
 	@$(BIN)/python tools/kubernetes/build.py
@@ -32,7 +32,7 @@ test-kubernetes: kubernetes ## run the contract and end-to-end tests on a real c
 
 laws: $(STAMP) ## try the laws on trees and clusters that nobody has seen yet
 	@echo "laws: with a fresh seed, printed at the end"
-	@$(BIN)/pytest -q -n auto tests/properties
+	@$(BIN)/pytest -q -n auto --dist worksteal tests/properties
 
 check: $(STAMP) format lint types layers house ## format, lint, types, layers, house rules
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from support.control_plane import ControlPlane
-from support.load_daemons import Daemons, until
+from support.load_daemons import Daemons
 from support.needs_kubernetes import needs_kubernetes
+from support.until import wait_until
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 CONFIGURATION = "maar-system/maar-scheduler"
@@ -60,9 +61,9 @@ def test_who_ends_hands_over_at_once_and_the_other_knows_everything(
 ) -> None:
     plane.kubectl("create", "namespace", "maar-system")
     daemons.run("first", "scheduler", plane.kubeconfig)
-    daemons.wait_for_work("first")
+    wait_until("the first leads", lambda: daemons.at_work("first"))
     daemons.run("second", "scheduler", plane.kubeconfig)
-    until("the second stands by", lambda: "standing by" in daemons.log("second").read_text())
+    wait_until("the second stands by", lambda: "standing by" in daemons.log("second").read_text())
     assert not daemons.at_work("second")
     holder = plane.kubectl(
         "get", "lease", "-n", "maar-system", "maar-scheduler", "-o", "jsonpath={.spec.holderIdentity}"
@@ -70,14 +71,14 @@ def test_who_ends_hands_over_at_once_and_the_other_knows_everything(
     assert f"leads, as {holder}" in daemons.log("first").read_text()
 
     daemons.stop("first", signal.SIGTERM)
-    until("the second leads", lambda: daemons.at_work("second"), within_s=5)
+    wait_until("the second leads", lambda: daemons.at_work("second"), within_s=5)
     submit(plane, "after")
-    until("it schedules", lambda: is_bound(plane, "after"))
+    wait_until("it schedules", lambda: is_bound(plane, "after"))
 
 
 def test_a_namespace_that_is_not_there_for_the_lease_is_told(plane: ControlPlane, daemons: Daemons) -> None:
     daemons.run("alone", "scheduler", plane.kubeconfig, "--lease", "nowhere/maar-scheduler")
-    until("it says so", lambda: 'namespaces "nowhere" not found' in daemons.log("alone").read_text())
+    wait_until("it says so", lambda: 'namespaces "nowhere" not found' in daemons.log("alone").read_text())
     daemons.stop("alone", signal.SIGTERM)
 
 
@@ -87,15 +88,15 @@ def test_a_changed_configuration_is_taken_and_a_bad_one_refused(
     plane.kubectl("create", "namespace", "maar-system")
     configure(plane, 'actions: "enqueue, allocate"')
     daemons.run("one", "scheduler", plane.kubeconfig, "--config-map", CONFIGURATION)
-    daemons.wait_for_work("one")
+    wait_until("it works", lambda: daemons.at_work("one"))
 
     configure(plane, 'actions: "enqueue, allocate, backfill"')
-    until("it is taken", lambda: "configuration taken over" in daemons.log("one").read_text())
+    wait_until("it is taken", lambda: "configuration taken over" in daemons.log("one").read_text())
     configure(plane, 'actions: "enqueue, fly"')
-    until("it is refused", lambda: "fly" in refusal(plane))
+    wait_until("it is refused", lambda: "fly" in refusal(plane))
     assert "the configuration from before stays" in refusal(plane)
     submit(plane, "under-the-old-one")
-    until("it goes on", lambda: is_bound(plane, "under-the-old-one"))
+    wait_until("it goes on", lambda: is_bound(plane, "under-the-old-one"))
     daemons.stop("one", signal.SIGTERM)
 
     daemons.run("one", "scheduler", plane.kubeconfig, "--config-map", CONFIGURATION)

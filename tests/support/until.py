@@ -1,6 +1,7 @@
 """Waiting for something to become true, in tests that share an event loop with what they test."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -27,3 +28,11 @@ async def until_async(what: str, holds: Callable[[], Awaitable[bool]]) -> None:
 
 async def _now(holds: Callable[[], bool]) -> bool:
     return holds()
+
+
+def wait_until(what: str, holds: Callable[[], bool], within_s: float = PATIENCE_S) -> None:
+    """Wait until it holds, in tests without a loop of their own."""
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, f"waited {within_s:.0f} s in vain until {what}"
+        time.sleep(PAUSE_S)

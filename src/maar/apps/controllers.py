@@ -2,13 +2,17 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol, assert_never
 
 import msgspec
+from prometheus_client import CollectorRegistry
 
+from maar.apps.inbox import Inbox
+from maar.apps.metrics_controllers import ControllerMetrics
 from maar.core.controllers.pod_groups import MissingGroups, as_owner_says
 from maar.core.controllers.queue_state import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
@@ -72,16 +76,22 @@ class ControllerRunner:
         self, server: ApiServer, running: Sequence[Controller], identity: str = "maar-controllers"
     ) -> None:
         self._server, self._running, self._identity = server, running, identity
-        self._inbox: list[Event] = []
+        self._inbox = Inbox()
         self._known: dict[tuple[str, str], Reference] = {}
         self._busy: set[tuple[str, str]] = set()
         self._failures = 0
+        self._watches: dict[str, Watch] = {}
         self._news, self._stop = asyncio.Event(), asyncio.Event()
+        self.queues: dict[str, Queue] = {}
+        self.metrics = ControllerMetrics(CollectorRegistry(), self.queues)  # shown nowhere
         self.known, self.first_round = asyncio.Event(), asyncio.Event()
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
         """Watch and reconcile until told to stop; nothing before all is known and this process elected."""
-        watches = [Watch(self._server, kind, self._hear, _report) for kind in WATCHED]
+        self._watches = {
+            kind.__name__: Watch(self._server, kind, self._hear, self._report) for kind in WATCHED
+        }
+        watches = self._watches.values()
         async with (
             asyncio.TaskGroup() as tasks,
             Writers(32) as self._writers,
@@ -111,6 +121,10 @@ class ControllerRunner:
         self._stop.set()
         self._news.set()
 
+    def lags(self) -> dict[str, float]:
+        """For how many seconds changes may have gone unseen, by kind."""
+        return {kind: watch.lag_s for kind, watch in self._watches.items()}
+
     async def _unless_stopped(self, what: Coroutine[None, None, object]) -> None:
         """Wait for something; learn meanwhile, so that little is left to be learned then."""
         tasks = asyncio.create_task(what), asyncio.create_task(self._stop.wait())
@@ -123,28 +137,37 @@ class ControllerRunner:
                 task.cancel()
 
     def _hear(self, events: list[Event]) -> None:
-        self._inbox += events
+        self._inbox.put(events)
         self._news.set()
 
     def _learn(self) -> None:
         self._news.clear()
-        events, self._inbox = self._inbox, []
+        events, delay_s = self._inbox.take()
+        if not events:
+            return
+        self.metrics.learned(len(events), delay_s)
         for event in events:
             if isinstance(event, Appeared):
                 reference = Reference.to(event.object)
                 self._known[reference.kind, event.object.key] = reference
+                if isinstance(event.object, Queue):
+                    self.queues[event.object.key] = event.object
             else:
                 self._known.pop((event.kind, event.key), None)
+                if event.kind == "Queue":
+                    self.queues.pop(event.key, None)
         for controller in self._running:
             controller.feed(events)
 
     def _round(self) -> None:
+        began = time.monotonic()
         self._learn()
         under_way = frozenset(self._busy)
         for controller in self._running:
             for write in controller.reconcile():
                 if (write.kind, write.key) not in under_way:  # looked at again when it is answered
                     self._carry_out(write)
+        self.metrics.reconciled(time.monotonic() - began)
 
     def _carry_out(self, write: Upkeep) -> None:
         place = (write.kind, write.key)
@@ -182,6 +205,7 @@ class ControllerRunner:
 
     def _answered(self, write: SetStatus | Create | Change | Remove, outcome: Outcome) -> None:
         self._busy.discard((write.kind, write.key))
+        self.metrics.answered(write, outcome)
         if isinstance(outcome, Done):
             self._failures = 0
             if not isinstance(write, Remove):
@@ -193,10 +217,10 @@ class ControllerRunner:
         delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
         asyncio.get_running_loop().call_later(delay, self._news.set)
 
+    def _report(self, trouble: Trouble) -> None:
+        _LOG.warning("%s", trouble)
+        self.metrics.troubled(trouble)
+
 
 def _seen(kind: type[Object], body: bytes) -> AnyObject:
     return from_json(kind, body)  # type: ignore[return-value]  # KINDS are the members of AnyObject
-
-
-def _report(trouble: Trouble) -> None:
-    _LOG.warning("%s", trouble)

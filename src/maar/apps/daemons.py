@@ -5,22 +5,31 @@ import gc
 import logging
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from prometheus_client import CollectorRegistry
+
 from maar.apps.configuration_source import Source, UnreadableError, follow, from_config_map, from_file
 from maar.apps.controllers import ControllerRunner, controllers
+from maar.apps.health import Checks, happened, heard_within, serve_status, within
 from maar.apps.leadership import Leadership
+from maar.apps.metrics import SchedulerMetrics, new_registry
+from maar.apps.metrics_controllers import ControllerMetrics
+from maar.apps.recording import Recording, RecordingEngine
 from maar.apps.scheduler import Scheduler
-from maar.core.engine import Engine
+from maar.apps.snapshots import Snapshots
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.record import Reference
 
 _LOG: Final = logging.getLogger(__name__)
+
+_LONG_CYCLE_S: Final = 120.0  # then it does not end any more
+_LONG_SILENCE_S: Final = 60.0
 
 Work = Coroutine[None, None, None]
 Say = Callable[[str], None]
@@ -34,8 +43,11 @@ class Settings:
     context: str | None = None
     name: str = "volcano"
     lease: str = ""  # empty where there is no election
+    listen: str = ""  # where metrics and health are shown; empty where they are not
     config: Path | None = None
     config_map: str = ""
+    record: Path | None = None
+    snapshots: Path = Path()
 
 
 class BadStartError(Exception):
@@ -44,23 +56,25 @@ class BadStartError(Exception):
 
 async def schedule(settings: Settings, say: Say) -> None:
     """Run the scheduler until SIGINT or SIGTERM; `say` hears when it stands by and when it is at work."""
-    async with _beside_cluster(settings) as (api, leadership):
+    async with _beside_cluster(settings) as (api, leadership), AsyncExitStack() as ending:
         source = _source(settings, api)
-        configuration = await _first(source)
-        scheduler = Scheduler(api, Engine(configuration, settings.name), identity=leadership.identity)
-
-        def refuse(problem: str) -> None:
-            message = f"{problem}; the configuration from before stays"
-            _LOG.error("configuration refused: %s", message)
-            if (about := _about(settings, source)) is not None:
-                scheduler.tell(about, "ConfigurationRefused", message)
-
-        def accept(changed: Configuration) -> None:
-            _LOG.info("configuration taken over from %s", source.name if source else "")
-            scheduler.configure(changed)
-
-        beside: list[Work] = [_announce(scheduler.known, scheduler.first_decision, leadership, say)]
+        recording = _recording(settings.record)
+        if recording is not None:
+            ending.callback(recording.close)
+        snapshots, metrics = Snapshots(settings.snapshots), SchedulerMetrics(registry := new_registry())
+        engine = RecordingEngine(
+            await _first(source), settings.name, recording=recording, snapshots=snapshots
+        )
+        scheduler = Scheduler(api, engine, observer=metrics, identity=leadership.identity)
+        metrics.follow(scheduler.lags)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, snapshots.ask)
+        deciding = within(_LONG_CYCLE_S, lambda: scheduler.deciding_since, "a decision has been under way")
+        beside = [
+            _announce(scheduler.known, scheduler.first_decision, leadership, say),
+            _show(settings.listen, {"decision": deciding}, scheduler, registry),
+        ]
         if source is not None:
+            accept, refuse = _hearers(settings, source, scheduler)
             beside.append(follow(source, accept, refuse))
         await _until_told(scheduler.run(leadership.begun), scheduler.stop, leadership, beside)
 
@@ -68,9 +82,47 @@ async def schedule(settings: Settings, say: Say) -> None:
 async def control(settings: Settings, say: Say) -> None:
     """Run the controllers until SIGINT or SIGTERM; `say` hears when they stand by and are at work."""
     async with _beside_cluster(settings) as (api, leadership):
-        runner = ControllerRunner(api, controllers(settings.name), leadership.identity)
-        beside = [_announce(runner.known, runner.first_round, leadership, say)]
+        runner, registry = (
+            ControllerRunner(api, controllers(settings.name), leadership.identity),
+            new_registry(),
+        )
+        runner.metrics = ControllerMetrics(registry, runner.queues)
+        runner.metrics.follow(runner.lags)
+        beside = [
+            _announce(runner.known, runner.first_round, leadership, say),
+            _show(settings.listen, {}, runner, registry),
+        ]
         await _until_told(runner.run(leadership.begun), runner.stop, leadership, beside)
+
+
+async def _show(
+    listen: str, live: Checks, part: Scheduler | ControllerRunner, registry: CollectorRegistry
+) -> None:
+    """Show metrics and health, where somebody may look at them."""
+    if listen:
+        ready = {
+            "caches": happened(part.known, "not everything has been listed yet"),
+            "watches": heard_within(_LONG_SILENCE_S, part.lags),
+        }
+        await serve_status(listen, live, ready, registry)
+
+
+def _hearers(
+    settings: Settings, source: Source, scheduler: Scheduler
+) -> tuple[Callable[[Configuration], None], Callable[[str], None]]:
+    """What to do with a configuration that is good, and with one that is not."""
+
+    def accept(changed: Configuration) -> None:
+        _LOG.info("configuration taken over from %s", source.name)
+        scheduler.configure(changed)
+
+    def refuse(problem: str) -> None:
+        message = f"{problem}; the configuration from before stays"
+        _LOG.error("configuration refused: %s", message)
+        if (about := _about(settings, source)) is not None:
+            scheduler.tell(about, "ConfigurationRefused", message)
+
+    return accept, refuse
 
 
 @asynccontextmanager
@@ -122,6 +174,13 @@ def _source(settings: Settings, api: ApiServer) -> Source | None:
     return from_config_map(api, settings.config_map) if settings.config_map else None
 
 
+def _recording(file: Path | None) -> Recording | None:
+    try:
+        return Recording(file) if file is not None else None
+    except OSError as error:
+        raise BadStartError(f"--record {file}: cannot be written: {error.strerror}") from None
+
+
 async def _first(source: Source | None) -> Configuration:
     """What to begin with: a scheduler that was given a bad configuration has none from before to go by."""
     try:
@@ -132,9 +191,9 @@ async def _first(source: Source | None) -> Configuration:
         raise BadStartError("\n".join(error.problems)) from None
 
 
-def _about(settings: Settings, source: Source | None) -> Reference | None:
+def _about(settings: Settings, source: Source) -> Reference | None:
     """Whom an event about the configuration concerns: what it is written in, or our lease."""
-    if source is not None and (about := source.about()) is not None:
+    if (about := source.about()) is not None:
         return about
     namespace, _, name = settings.lease.partition("/")
     return Reference("coordination.k8s.io/v1", "Lease", namespace, name, "") if name else None

@@ -1,28 +1,40 @@
-"""The time of the played hour: minutes that pass faster than ours."""
+"""The time of the played hour: minutes that pass faster than ours, and wait for a cluster that is behind."""
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 MINUTE_S: Final = 60.0
+_TICK_S: Final = 0.05
 
 
 @dataclass
 class Clock:
-    """Counts played minutes from the moment it is made."""
+    """Counts played minutes while it runs."""
 
     speed: float  # played seconds in one of ours
-    _started: float = field(default_factory=time.monotonic)
+    minute: float = 0.0
+    is_held: bool = False
+    _tick: asyncio.Event = field(default_factory=asyncio.Event)
 
-    @property
-    def minute(self) -> float:
-        """How many minutes have been played."""
-        return (time.monotonic() - self._started) * self.speed / MINUTE_S
+    async def run(self, is_behind: Callable[[], bool]) -> None:
+        """Let time pass, but not while the cluster is behind: what is played would no longer be the hour."""
+        before = time.monotonic()
+        while True:
+            await asyncio.sleep(_TICK_S)
+            now, self.is_held = time.monotonic(), is_behind()
+            if not self.is_held:
+                self.minute += (now - before) * self.speed / MINUTE_S
+            before = now
+            tick, self._tick = self._tick, asyncio.Event()
+            tick.set()
 
     async def until(self, minute: float) -> None:
         """Wait for a minute of the hour; it may be over."""
-        await asyncio.sleep(max(0.0, (minute - self.minute) * MINUTE_S / self.speed))
+        while self.minute < minute:
+            await self._tick.wait()
 
 
 def clock_time(minute: float) -> str:

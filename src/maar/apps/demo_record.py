@@ -1,19 +1,22 @@
 """What the demo has seen on the API server: the objects as they are, and what came of them."""
 
 import asyncio
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from maar.apps.demo_clock import Clock
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import ROOT, Queue
+from maar.core.model.queue import DEFAULT, ROOT, Queue
 from maar.core.model.resources import CPU, units_in_one
+from maar.core.views.queue_tree import TreeView, queue_tree
 
-_STARTED = ("Running", "Completed")
+_STARTED: Final = ("Running", "Completed")
+_MOMENT_S: Final = 1.0
 
 
 class Happening(NamedTuple):
@@ -21,6 +24,14 @@ class Happening(NamedTuple):
 
     minute: float
     text: str
+
+
+class Submission(NamedTuple):
+    """When a group was submitted, and into which queue."""
+
+    minute: float
+    queue: str
+    second: float  # of our own time
 
 
 @dataclass
@@ -49,14 +60,15 @@ class Record:
     groups: dict[str, PodGroup] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
     happenings: list[Happening] = field(default_factory=list)
-    submitted: dict[str, float] = field(default_factory=dict)  # the minute, by key of the group
+    submitted: dict[str, Submission] = field(default_factory=dict)  # by key of the group
     waits: dict[str, float] = field(default_factory=dict)  # minutes until it first ran, by key of the group
     done: set[str] = field(default_factory=set)
     evicted: Counter[str] = field(default_factory=Counter)  # pods, by queue
-    freed: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # CPUs by beneficiary
+    made_room: Counter[str] = field(default_factory=Counter)  # pods, by key of the group they made it for
     averages: dict[str, Average] = field(default_factory=dict)
     lost: Callable[[str], None] = lambda _pod: None  # hears of a pod that went before it was done
-    _moves: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
+    _unnoticed: dict[str, Submission] = field(default_factory=dict)
+    _moves: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def say(self, text: str) -> None:
@@ -80,26 +92,53 @@ class Record:
         news, self._news = self._news, asyncio.Event()
         news.set()
 
+    def is_behind(self) -> bool:
+        """Whether the scheduler has said nothing of a group that was submitted more than a moment ago."""
+        now = time.monotonic()
+        return any(now - submission.second > _MOMENT_S for submission in self._unnoticed.values())
+
+    def submit(self, group: str, queue: str) -> None:
+        """Note that a group is being submitted."""
+        submission = Submission(self.clock.minute, queue, time.monotonic())
+        self.submitted[group] = self._unnoticed[group] = submission
+
+    def withdraw(self, group: str) -> None:
+        """Note that a group was not taken."""
+        del self.submitted[group], self._unnoticed[group]
+
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until what is seen is as it should be."""
         while not holds():
             await self._news.wait()
 
     def sum_up_moves(self) -> None:
-        """Say who has made room for whom since the last time, a line for each two groups."""
-        moves, self._moves = self._moves, defaultdict(float)
-        for (winner, loser), freed in moves.items():
-            theirs, ours = self.queue_of(loser), self.queue_of(winner)
-            if not winner:
-                self.say(f"{loser} gave {freed:g} CPUs back: it could not run with what it had")
-            elif theirs == ours:
-                self.say(f"{winner} goes before {loser} in {ours}: {freed:g} CPUs")
-            else:
-                self.say(f"{winner} takes {freed:g} CPUs back from {loser} in {theirs}")
+        """Say who has made room for whom since the last time, a line for each who got it."""
+        moves, self._moves = self._moves, defaultdict(Counter)
+        for winner, queues in moves.items():
+            ours = self.queue_of(winner)
+            if own := queues.pop(ours, 0):
+                self.say(f"{winner} goes before others in {ours}: {_pods(own)}")
+            if queues:
+                lost = ", ".join(f"{_pods(count)} of {queue}" for queue, count in queues.items())
+                self.say(f"{winner} takes back its share: {lost}" if winner else f"cleaned up: {lost}")
 
     def queue_of(self, group: str) -> str:
         """The queue that a group is in."""
-        return self.groups[group].spec.queue if group in self.groups else ""
+        return self.submitted[group].queue if group in self.submitted else ""
+
+    def reason(self, group: str) -> str:
+        """Why a group waits, in the scheduler's words; empty where nothing is said."""
+        conditions = self.groups[group].status.conditions if group in self.groups else ()
+        return next(
+            (one.message for one in conditions if one.type == "Unschedulable" and one.status == "True"), ""
+        )
+
+    def tree(self) -> TreeView:
+        """The queue tree as it is now, without the default queue, which nobody uses here."""
+        view = queue_tree(queue for name, queue in self.queues.items() if name != DEFAULT)
+        if view is None:
+            raise LookupError("a tree of queues has a root, always")
+        return view
 
     def leaves(self) -> list[Queue]:
         """The queues that hold work."""
@@ -118,8 +157,10 @@ class Record:
     def _see_group(self, group: PodGroup) -> None:
         key, phase = group.key, group.status.phase
         self.groups[key] = group
+        if phase:
+            self._unnoticed.pop(key, None)
         if phase in _STARTED and key in self.submitted:
-            self.waits.setdefault(key, self.clock.minute - self.submitted[key])
+            self.waits.setdefault(key, self.clock.minute - self.submitted[key].minute)
         if phase == "Completed":
             self.done.add(key)
 
@@ -127,15 +168,14 @@ class Record:
         if pod.is_finished:
             return
         notes = pod.metadata.annotations
-        loser, winner = group_of(pod), notes.get(EVICTED_FOR_ANNOTATION, "")
-        self.evicted[self.queue_of(loser)] += 1
-        freed = cpus(pod.request)
-        self.freed[winner] += freed
-        self._moves[winner, loser] += freed
+        queue, winner = self.queue_of(_group_of(pod)), notes.get(EVICTED_FOR_ANNOTATION, "")
+        self.evicted[queue] += 1
+        self.made_room[winner] += 1
+        self._moves[winner][queue] += 1
         self.lost(key)
 
 
-def group_of(pod: Pod) -> str:
+def _group_of(pod: Pod) -> str:
     """The key of a pod's group."""
     return f"{pod.metadata.namespace}/{pod.metadata.annotations.get(GROUP_ANNOTATION, '')}"
 
@@ -143,3 +183,7 @@ def group_of(pod: Pod) -> str:
 def cpus(amounts: Mapping[str, int]) -> float:
     """How many CPUs there are among amounts."""
     return amounts.get(CPU, 0) / units_in_one(CPU)
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"

@@ -1,12 +1,31 @@
-"""What an administrator applies to a cluster to install Maar."""
+"""What installs Maar on a cluster: the objects of the chart, in an order in which they can be applied."""
 
+import re
 from importlib.resources import files
+from typing import Final
+
+# The namespace comes first, definitions before what speaks of them, and whoever has to be asked last.
+FOLDERS: Final = ("system", "crds", "rbac", "programs", "webhooks")
+REPLICAS: Final = 2
+
+_OBJECTS: Final = (
+    "deploy/chart/maar/objects"  # the chart changes them by its values; here they are as they are
+)
+_IMAGE: Final = re.compile(r"^( *image:) maar$", re.MULTILINE)
+_REPLICAS: Final = re.compile(r"^( *replicas:) \d+$", re.MULTILINE)
+
+
+def installation(image: str, replicas: int = REPLICAS) -> str:
+    """Everything as one YAML stream; its comments are for whoever reads what they apply."""
+    stream = "---\n".join(text for folder in FOLDERS for text in _texts(folder))
+    return _REPLICAS.sub(rf"\1 {replicas}", _IMAGE.sub(rf"\1 {image}", stream))
 
 
 def manifests() -> str:
-    """Give the manifests as one YAML stream; today that is the custom resource definitions."""
-    folder = files("maar") / "deploy" / "crds"
-    documents = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".yaml")), key=lambda file: file.name
-    )
-    return "---\n".join(document.read_text(encoding="utf-8") for document in documents)
+    """The custom resource definitions alone."""
+    return "---\n".join(_texts("crds"))
+
+
+def _texts(folder: str) -> list[str]:
+    found = (file for file in (files("maar") / _OBJECTS / folder).iterdir() if file.name.endswith(".yaml"))
+    return [file.read_text(encoding="utf-8") for file in sorted(found, key=lambda file: file.name)]

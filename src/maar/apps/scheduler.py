@@ -70,6 +70,7 @@ class Scheduler:
         self._inbox = Inbox()
         self._configuration: Configuration | None = None
         self._failed: list[Write] = []
+        self._watches: dict[str, Watch] = {}
         self._reader = News(engine.tables)
         self._heard, self._news, self._stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.known, self.first_decision = asyncio.Event(), asyncio.Event()
@@ -81,7 +82,10 @@ class Scheduler:
 
         Nothing is decided before everything is known, or before this process is elected.
         """
-        watches = [Watch(self._server, kind, self._hear, self._report) for kind in WATCHED]
+        self._watches = {
+            kind.__name__: Watch(self._server, kind, self._hear, self._report) for kind in WATCHED
+        }
+        watches = self._watches.values()
         async with (
             asyncio.TaskGroup() as tasks,
             Writers() as self._writers,
@@ -116,6 +120,10 @@ class Scheduler:
         """Decide by another configuration from the next cycle on."""
         self._configuration = configuration
         self._decide_soon()
+
+    def lags(self) -> dict[str, float]:
+        """For how many seconds changes may have gone unseen, by kind."""
+        return {kind: watch.lag_s for kind, watch in self._watches.items()}
 
     def tell(self, about: Reference, reason: str, message: str) -> None:
         """Warn people in an event; only who leads does."""

@@ -1,38 +1,44 @@
 """The webhooks over HTTP: reviews on Volcano's paths, and whether we are well and ready."""
 
 import asyncio
+import time
 from http import HTTPStatus
 from typing import Final, cast
 
+from prometheus_client import CollectorRegistry
+
+from maar.apps.metrics_webhooks import WebhookMetrics
 from maar.apps.webhook_judge import Judge
 from maar.apps.webhook_reviews import PATHS, BadReviewError, answer_of, read_review
 from maar.embedded.http import Message, Receive, Send, answer
 
+NOT_READY: Final = "not ready: queues, jobs and nodes of the cluster are still being read; try again soon"
 LARGEST_BODY: Final = 8 << 20  # bytes: an object of Kubernetes has at most 3 MB, and there may be two
 _BODY_WITHIN_S: Final = 5.0
 _TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 _HEALTH: Final = ("/healthz", "/readyz")
-_NOT_READY: Final = "not ready: queues, jobs and nodes of the cluster are still being read; try again soon"
 
 
 class WebhookServer:
     """The ASGI application."""
 
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
+    def __init__(self, judge: Judge, metrics: WebhookMetrics | None = None) -> None:
+        self._judge, self._metrics = judge, metrics or WebhookMetrics(CollectorRegistry())
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request; what is no review is refused in a sentence."""
         if scope["type"] != "http":
             raise NotImplementedError(f"the webhooks speak HTTP only, not {scope['type']}")
+        path = cast(str, scope["path"])
         try:
-            path = cast(str, scope["path"])
             if path in _HEALTH:
                 self._check(path)
                 await answer(send, b"ok\n", headers=[_TEXT])
             else:
                 await answer(send, await self._review(cast(str, scope["method"]), path, receive))
         except _RefusedError as error:
+            if path not in _HEALTH:
+                self._metrics.turned_away(error.status)
             await answer(send, f"{error}\n".encode(), error.status, headers=[_TEXT])
 
     async def _review(self, method: str, path: str, receive: Receive) -> bytes:
@@ -42,16 +48,18 @@ class WebhookServer:
         if method != "POST":
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes a POST of an AdmissionReview")
         self._check(path)
-        resource, verb = PATHS[path]
+        began, (resource, verb) = time.monotonic(), PATHS[path]
         try:
             question = read_review(await _body(receive), resource)
         except BadReviewError as error:
             raise _RefusedError(HTTPStatus.BAD_REQUEST, str(error)) from None
-        return answer_of(question.uid, await self._judge.judge(verb, question.request))
+        verdict = await self._judge.judge(verb, question.request)
+        self._metrics.reviewed(verb, question.request, verdict, time.monotonic() - began)
+        return answer_of(question.uid, verdict)
 
     def _check(self, path: str) -> None:
         if path != "/healthz" and not self._judge.warm.is_set():
-            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, _NOT_READY)
+            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
 
 
 class _RefusedError(Exception):

@@ -7,6 +7,7 @@ import signal
 import ssl
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,9 +16,12 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
+from maar.apps.health import QuietServer, happened, serve_on, take
+from maar.apps.metrics import new_registry
+from maar.apps.metrics_webhooks import WebhookMetrics
 from maar.apps.webhook_configurations import Wanted, register, service_hosts
 from maar.apps.webhook_judge import Judge
-from maar.apps.webhook_server import WebhookServer
+from maar.apps.webhook_server import NOT_READY, WebhookServer
 from maar.core.admission.request import Options
 from maar.embedded.serving import listen
 from maar.kube.api_server import ApiServer
@@ -42,6 +46,7 @@ class Settings:
     host: str = "0.0.0.0"  # noqa: S104  # API servers call from other machines
     port: int = 8443
     url: str = ""  # how API servers reach us where no Service leads here
+    listen: str = ""  # where metrics and health are shown; empty where they are not
     kubeconfig: Path | None = None
     context: str | None = None
     valid_for: timedelta = VALID_FOR
@@ -50,24 +55,26 @@ class Settings:
 
 async def webhooks(settings: Settings, say: Say) -> None:
     """Answer reviews until SIGINT or SIGTERM; `say` hears when that begins."""
-    place = listen(settings.host, settings.port)
-    with place:
+    shown_at = take(settings.listen) if settings.listen else nullcontext()
+    with shown_at as status, listen(settings.host, settings.port) as place:
         async with ApiServer(await load(settings.kubeconfig, settings.context)) as api:
-            judge, stop = Judge(settings.options), asyncio.Event()
+            judge, stop, registry = Judge(settings.options), asyncio.Event(), new_registry()
             certificates = _Certificates(api, settings)
             await certificates.look()
-            server = https_server(WebhookServer(judge), certificates.tls)
+            server = https_server(WebhookServer(judge, WebhookMetrics(registry)), certificates.tls)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, stop.set)
             async with asyncio.TaskGroup() as tasks:
                 serving = tasks.create_task(server.serve(sockets=[place]))
-                await asyncio.sleep(0)  # the server has put its own handlers in place, and ours come after
-                for number in (signal.SIGINT, signal.SIGTERM):
-                    asyncio.get_running_loop().add_signal_handler(number, stop.set)
                 address = settings.url or f"https://{settings.host}:{place.getsockname()[1]}"
                 background = [
                     tasks.create_task(judge.run(api)),
                     tasks.create_task(certificates.keep()),
                     tasks.create_task(_announce(judge, lambda: say(address))),
                 ]
+                if status is not None:
+                    ready = {"cluster": happened(judge.warm, NOT_READY)}
+                    background.append(tasks.create_task(serve_on(status, {}, ready, registry)))
                 await stop.wait()
                 server.should_exit = True
                 await asyncio.wait([serving], timeout=_FINISH_WITHIN_S + 1)
@@ -126,7 +133,7 @@ def serve_with(tls: ssl.SSLContext, keys: Keys) -> None:
 
 def https_server(application: WebhookServer, tls: ssl.SSLContext) -> uvicorn.Server:
     """The application over HTTPS."""
-    return uvicorn.Server(
+    return QuietServer(
         uvicorn.Config(
             application,
             ssl_context_factory=lambda _config, _default: tls,

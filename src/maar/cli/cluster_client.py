@@ -36,13 +36,14 @@ async def connected(access: Access) -> AsyncIterator["Cluster"]:
     """Open the way to a cluster."""
     try:
         credentials = await load(access.kubeconfig, access.context)
+        if access.server:
+            address = access.server if "://" in access.server else f"https://{access.server}"
+            credentials.proofs = replace(credentials.proofs, server=address.rstrip("/"))
+        way = ApiServer(credentials, patience_s=PATIENCE_S, warn=_warn)
     except CredentialsError as error:
         advice = "" if "; " in str(error) else "; choose another with --kubeconfig or --context"
         raise CommandError(f"{error}{advice}") from None
-    if access.server:
-        address = access.server if "://" in access.server else f"https://{access.server}"
-        credentials.proofs = replace(credentials.proofs, server=address.rstrip("/"))
-    async with ApiServer(credentials, patience_s=PATIENCE_S) as server:
+    async with way as server:
         yield Cluster(server)
 
 
@@ -112,6 +113,11 @@ class Cluster:
                 typer.echo(f"warning: {said}", err=True)
 
         await Watch(self.server, kind, hear, report, labels=labels).run()
+
+
+def _warn(warning: str) -> None:
+    """Tell what the API server warns of, as kubectl does."""
+    typer.echo(f"{typer.style('Warning:', fg='yellow', bold=True)} {warning}", err=True)
 
 
 def _at(kind: type[Object], key: str) -> tuple[Place, str]:

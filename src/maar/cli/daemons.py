@@ -2,7 +2,8 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 import uvloop
@@ -29,9 +30,18 @@ LeaseOption = Annotated[
     str,
     typer.Option(help="The lease that whoever works holds, as NAMESPACE/NAME; the namespace must be there."),
 ]
+ListenOption = Annotated[
+    str,
+    typer.Option(
+        metavar="HOST:PORT", help="Where to show metrics, /healthz and /readyz; without it, nowhere."
+    ),
+]
+LogFormatOption = Annotated[
+    Literal["text", "json"], typer.Option(help="Log lines for people, or for machines.")
+]
 
 
-def scheduler(
+def scheduler(  # noqa: PLR0913  # each is a flag
     *,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
@@ -47,6 +57,15 @@ def scheduler(
     name: NameOption = "volcano",
     leader_elect: ElectOption = True,
     lease: LeaseOption = "maar-system/maar-scheduler",
+    listen: ListenOption = "",
+    log_format: LogFormatOption = "text",
+    record: Annotated[
+        Path | None, typer.Option(help="A file to record everything in that decisions are made from.")
+    ] = None,
+    snapshot_folder: Annotated[
+        Path | None,
+        typer.Option(help="Where SIGUSR1 writes what the scheduler sees; without it, the temporary folder."),
+    ] = None,
 ) -> None:
     """Schedule the pods of a cluster."""
     if config is not None and config_map:
@@ -58,10 +77,13 @@ def scheduler(
         context=context,
         name=name,
         lease=_key("--lease", lease) if leader_elect else "",
+        listen=listen,
         config=config,
         config_map=_key("--config-map", config_map) if config_map else "",
+        record=record,
+        snapshots=snapshot_folder or Path(gettempdir()),
     )
-    _run(schedule(settings, lambda words: typer.echo(f"maar scheduler is {words}")))
+    _run(log_format, schedule(settings, lambda words: typer.echo(f"maar scheduler is {words}")))
 
 
 def controllers(
@@ -71,13 +93,15 @@ def controllers(
     name: NameOption = "volcano",
     leader_elect: ElectOption = True,
     lease: LeaseOption = "maar-system/maar-controllers",
+    listen: ListenOption = "",
+    log_format: LogFormatOption = "text",
 ) -> None:
     """Look after the queues, quotas and pod groups of a cluster."""
     from maar.apps.daemons import Settings, control  # noqa: PLC0415
 
     held = _key("--lease", lease) if leader_elect else ""
-    settings = Settings(kubeconfig=kubeconfig, context=context, name=name, lease=held)
-    _run(control(settings, lambda words: typer.echo(f"maar controllers are {words}")))
+    settings = Settings(kubeconfig=kubeconfig, context=context, name=name, lease=held, listen=listen)
+    _run(log_format, control(settings, lambda words: typer.echo(f"maar controllers are {words}")))
 
 
 def _key(flag: str, text: str) -> str:
@@ -86,15 +110,15 @@ def _key(flag: str, text: str) -> str:
     return text
 
 
-def _run(work: "Work") -> None:
-    import logging  # noqa: PLC0415
-
+def _run(log_format: Literal["text", "json"], work: "Work") -> None:
     from maar.apps.daemons import BadStartError  # noqa: PLC0415
+    from maar.apps.health import BadAddressError  # noqa: PLC0415
     from maar.apps.leadership import LeaseLostError  # noqa: PLC0415
+    from maar.apps.logs import set_up_logs  # noqa: PLC0415
     from maar.kube.sources import CredentialsError  # noqa: PLC0415
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    set_up_logs(log_format)
     try:
         uvloop.run(work)
-    except (CredentialsError, BadStartError, LeaseLostError) as error:
+    except (CredentialsError, BadStartError, BadAddressError, LeaseLostError) as error:
         raise CommandError(*str(error).splitlines()) from None

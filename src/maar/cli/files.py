@@ -3,11 +3,15 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
+from maar.apps.snapshot import Snapshot, UnreadableSnapshotError, read
 from maar.cli.documents import read_documents
 from maar.core.model.kinds import BadObjectError, from_document, kind_of
 from maar.core.model.metadata import Object
 from maar.core.model.unread import unknown_fields
+
+_SNAPSHOT: Final = (Snapshot.api_version, Snapshot.__name__)
 
 
 @dataclass(frozen=True)
@@ -15,6 +19,7 @@ class Manifests:
     """What was read: objects in the order of the files, what was left out, and what is wrong and where."""
 
     objects: list[Object] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)  # what is not in the objects, of each
     left_out: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -22,11 +27,27 @@ class Manifests:
 
 def read_manifests(paths: list[Path]) -> Manifests:
     """Read every document of files and folders, `-` being standard input."""
-    documents = read_documents(paths)
-    manifests = Manifests(errors=documents.errors)
-    for place, document in documents.found:
-        _take(manifests, place, document)
+    manifests = Manifests()
+    for path in paths:
+        if not _take_snapshot(manifests, path):
+            documents = read_documents([path])
+            manifests.errors.extend(documents.errors)
+            for place, document in documents.found:
+                _take(manifests, place, document)
     return manifests
+
+
+def _take_snapshot(manifests: Manifests, path: Path) -> bool:
+    """Take a whole snapshot as Maar writes it: a hundred times faster than what people write."""
+    try:
+        found = read(path) if path.is_file() else None
+    except UnreadableSnapshotError as error:
+        manifests.errors.append(f"{path}: {error}")
+        return True
+    if found is not None:
+        manifests.snapshots.append(found[0])
+        manifests.objects.extend(found[1])
+    return found is not None
 
 
 def _take(manifests: Manifests, place: str, document: object) -> None:
@@ -35,7 +56,8 @@ def _take(manifests: Manifests, place: str, document: object) -> None:
         manifests.errors.append(f"{place}: not an object of Kubernetes: it has no kind")
         return
     name = document["kind"]
-    kind = kind_of(str(document.get("apiVersion", "")), str(name))
+    version = str(document.get("apiVersion", ""))
+    kind = Snapshot if (version, name) == _SNAPSHOT else kind_of(version, str(name))
     if kind is None:
         manifests.left_out[str(name)] += 1
         return
@@ -43,6 +65,9 @@ def _take(manifests: Manifests, place: str, document: object) -> None:
         one = from_document(kind, document)
     except BadObjectError as error:
         manifests.errors.append(f"{place}: {name} {_name(document)}: {error}")
+        return
+    if isinstance(one, Snapshot):
+        manifests.snapshots.append(one)
         return
     if not one.metadata.name:
         manifests.errors.append(f"{place}: {name}: metadata.name is missing")

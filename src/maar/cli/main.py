@@ -5,11 +5,14 @@ from typing import Final
 import typer
 
 from maar import __version__
-from maar.apps.manifests import manifests
 from maar.cli.daemons import controllers, scheduler
+from maar.cli.demo import demo
 from maar.cli.failure import run
+from maar.cli.manifests import manifests
 from maar.cli.plan import plan
 from maar.cli.queue import queue_app
+from maar.cli.replay import replay
+from maar.cli.snapshot import snapshot
 from maar.cli.up import up
 from maar.cli.validate import validate
 from maar.cli.vcctl_queue import vcctl_queue_app
@@ -36,18 +39,8 @@ def version() -> None:
     typer.echo(f"maar {__version__}")
 
 
-@maar_app.command("manifests")
-def print_manifests() -> None:
-    """Print everything an administrator applies: kubectl apply -f <(maar manifests)."""
-    typer.echo(manifests(), nl=False)
-
-
-maar_app.command()(plan)
-maar_app.command()(up)
-maar_app.command()(scheduler)
-maar_app.command()(controllers)
-maar_app.command()(validate)
-maar_app.command()(webhooks)
+for command in (up, demo, plan, validate, snapshot, replay, scheduler, controllers, webhooks, manifests):
+    maar_app.command()(command)
 maar_app.add_typer(queue_app, name="queue")
 vcctl_app.add_typer(vcctl_queue_app, name="queue")
 

@@ -10,12 +10,17 @@ from typing import Annotated
 import typer
 import yaml
 
+from maar import __version__
+from maar.apps.snapshot import Snapshot
+from maar.apps.snapshot_configuration import from_recorded
+from maar.apps.snapshot_plan import first_difference, plans_from
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
 from maar.cli.plan_text import print_plan
 from maar.core.model.plan import Plan
 from maar.core.model.queue import ROOT
+from maar.core.policy.configuration import BadConfigurationError, Configuration
 from maar.core.views.planning import plans, shown
 
 
@@ -46,16 +51,52 @@ def plan(
 ) -> None:
     """Say what Maar would do with a cluster, and why.
 
-    Reads Kubernetes manifests as people write them or as kubectl get -o yaml prints them.
+    Reads Kubernetes manifests as people write them or as kubectl get -o yaml prints them, and snapshots, with
+    the time and the configuration that are in them.
     """
-    configuration = read_configuration(config)
     manifests = read_manifests(files)
+    seen = _the_snapshot(manifests.snapshots)
+    configuration = read_configuration(config) if config or seen is None else _configuration(seen)
     _say([f"warning: {warning}" for warning in (*configuration.warnings, *manifests.warnings)])
     _say([f"note: {kind} ({count}): not read" for kind, count in manifests.left_out.items()])
     if manifests.errors:
         raise CommandError(*manifests.errors)
-    decided = plans(manifests.objects, configuration, _time(now), cycles, resubmit_victims=resubmit_victims)
+    objects, resubmit = manifests.objects, resubmit_victims
+    if seen is None:
+        decided = plans(objects, configuration, _time(now), cycles, resubmit_victims=resubmit)
+    else:
+        time = _time(now) if now else seen.time
+        decided = plans_from(seen, objects, configuration, time, cycles, resubmit_victims=resubmit)
+    if seen is not None and seen.plan is not None and config is None and not now:
+        decided = _compared(decided, seen)
     _print(decided, output, cycles)
+
+
+def _the_snapshot(snapshots: list[Snapshot]) -> Snapshot | None:
+    if len(snapshots) > 1:
+        times = " and ".join(str(one.time) for one in snapshots)
+        raise CommandError(f"there are several snapshots, of {times}; plan from one at a time")
+    return snapshots[0] if snapshots else None
+
+
+def _configuration(seen: Snapshot) -> Configuration:
+    try:
+        return from_recorded(seen.configuration)
+    except BadConfigurationError as error:
+        problems = [f"the snapshot's configuration: {problem}" for problem in error.problems]
+        raise CommandError(*problems, "give another with --config") from None
+
+
+def _compared(decided: Iterator[Plan], seen: Snapshot) -> Iterator[Plan]:
+    """Say how the first plan compares with the one that the scheduler made itself."""
+    for number, one in enumerate(decided):
+        if number == 0 and (difference := first_difference(seen.plan, shown(one))):
+            whose = f"the scheduler (Maar {seen.version}) decided otherwise at {seen.time}"
+            _say([f"warning: {whose}; its plan is the first, this one (Maar {__version__}) the second:"])
+            _say([f"warning: {difference}"])
+        elif number == 0:
+            _say([f"note: this is the plan that the scheduler made at {seen.time}, byte for byte"])
+        yield one
 
 
 def _print(decided: Iterator[Plan], output: Output, cycles: int) -> None:

@@ -57,12 +57,23 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     certificate_validity: Annotated[
         str, typer.Option(help="How long a certificate holds; it is renewed when a third is left.")
     ] = "2160h",
+    listen: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST:PORT", help="Where to show metrics, /healthz and /readyz; without it, nowhere."
+        ),
+    ] = "",
+    log_format: Annotated[
+        Literal["text", "json"], typer.Option(help="Log lines for people, or for machines.")
+    ] = "text",
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
 ) -> None:
     """Judge what is written to a cluster: queues, pod groups, jobs, commands, and pods of our scheduler."""
     # Imported here: a server takes longer to import than most commands take to run.
     from maar.apps import webhooks as app  # noqa: PLC0415
+    from maar.apps.health import BadAddressError  # noqa: PLC0415
+    from maar.apps.logs import set_up_logs  # noqa: PLC0415
     from maar.core.admission.request import Options  # noqa: PLC0415
     from maar.embedded.serving import PortTakenError  # noqa: PLC0415
     from maar.kube.certificates import CertificatesError  # noqa: PLC0415
@@ -73,6 +84,7 @@ def webhooks(  # noqa: PLR0913  # each is a flag
         host=host or url_host or _ANY,
         port=(url_port or _PORT) if port is None else port,
         url=url,
+        listen=listen,
         kubeconfig=kubeconfig,
         context=context,
         valid_for=_duration(certificate_validity),
@@ -84,9 +96,10 @@ def webhooks(  # noqa: PLR0913  # each is a flag
             cluster_users=tuple(cluster_user or ()),
         ),
     )
+    set_up_logs(log_format)
     try:
         uvloop.run(app.webhooks(settings, _say))
-    except (PortTakenError, CertificatesError, CredentialsError) as error:
+    except (BadAddressError, PortTakenError, CertificatesError, CredentialsError) as error:
         raise CommandError(str(error)) from None
 
 

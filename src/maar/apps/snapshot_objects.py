@@ -1,0 +1,198 @@
+"""From rows back to objects: what decisions read of a cluster, and nothing else.
+
+Reading these objects gives the same rows again. What no decision reads is not in them: no environment, no
+images, no annotations of others.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from maar.core.model.disruption_budget import PodDisruptionBudget
+from maar.core.model.metadata import Condition, Metadata, Object
+from maar.core.model.namespace import Namespace, ResourceQuota
+from maar.core.model.node import Node, NodeSpec, NodeStatus
+from maar.core.model.pod import (
+    EVICTED_FOR_ANNOTATION,
+    GROUP_ANNOTATION,
+    PREEMPTABLE_MARK,
+    TASK_ANNOTATION,
+    ClaimSource,
+    Container,
+    ContainerPort,
+    Named,
+    Pod,
+    PodPhase,
+    PodSpec,
+    PodStatus,
+    ResourceRequirements,
+    Volume,
+)
+from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupSpec, PodGroupStatus
+from maar.core.model.priority_class import PriorityClass
+from maar.core.model.queue import Queue
+from maar.core.model.resources import PODS, Resources
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from maar.core.tables.axis import Needs
+from maar.core.tables.rows import GroupRow, NodeRow, PodRow
+from maar.core.tables.tables import Tables
+
+PLAIN: Final[tuple[type[Object], ...]] = (
+    Namespace, PriorityClass, StorageClass, ResourceQuota, PodDisruptionBudget, PersistentVolume,
+    PersistentVolumeClaim,
+)  # fmt: skip
+
+_DOMAINS: Final = ("maar.sh", "volcano.sh", "scheduling.k8s.io", "volume.kubernetes.io")
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)  # that a pod is leaving matters, not since when
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The tables at one moment: a row is replaced when its object changes, so that holding it is enough."""
+
+    scheduler_name: str
+    resources: tuple[str, ...]
+    plain: list[Object]
+    queues: list[Queue]
+    nodes: list[NodeRow]
+    groups: list[GroupRow]
+    pods: list[PodRow]
+
+    @classmethod
+    def of(cls, tables: Tables) -> "Seen":
+        """Hold what the tables say now; the pods that are being bound or evicted as if they were already."""
+        return cls(
+            tables.scheduler_name,
+            tuple(tables.axis.names),
+            [one for kind in PLAIN for one in tables.of_kind(kind).values()],
+            [row.queue for row in tables.queues.values()],
+            list(tables.nodes.values()),
+            list(tables.groups.values()),
+            list(tables.pods.values()),
+        )
+
+    def objects(self) -> Iterator[Object]:
+        """Every object, as far as decisions read it."""
+        yield from map(reduced, self.plain)
+        yield from map(reduced, self.queues)
+        for node in self.nodes:
+            yield self._node(node)
+        for group in self.groups:
+            yield self._group(group)
+        for pod in self.pods:
+            yield self._pod(pod)
+
+    def _node(self, row: NodeRow) -> Node:
+        amounts = zip(self.resources, row.allocatable, strict=False)  # it may have grown since
+        ready = Condition(type="Ready", status="True" if row.is_ready else "False")
+        return Node(
+            metadata=Metadata(name=row.name, labels=row.labels),
+            spec=NodeSpec(unschedulable=not row.is_schedulable, taints=row.taints),
+            status=NodeStatus(
+                allocatable=Resources({name: amount for name, amount in amounts if amount}),
+                conditions=(ready,),
+            ),
+        )
+
+    def _group(self, row: GroupRow) -> PodGroup:
+        since, marks = row.unschedulable_since, {PREEMPTABLE_MARK: row.preemptable}
+        waits = PodGroupCondition(
+            type="Unschedulable", status="True", last_transition_time=None if since is None else _time(since)
+        )
+        return PodGroup(
+            metadata=_metadata(row.key, row.namespace, row.created, marks),
+            spec=PodGroupSpec(
+                min_member=row.min_member,
+                min_task_member=row.min_task_member,
+                queue=row.queue_name,
+                priority_class_name=row.priority_class,
+                min_resources=None if row.min_resources is None else self._amounts(row.min_resources),
+            ),
+            status=PodGroupStatus(phase=row.phase, conditions=() if since is None else (waits,)),
+        )
+
+    def _pod(self, row: PodRow) -> Pod:
+        marks = {
+            GROUP_ANNOTATION: row.group_key.removeprefix(f"{row.namespace}/") or None,
+            TASK_ANNOTATION: row.task or None,
+            PREEMPTABLE_MARK: row.preemptable,
+            EVICTED_FOR_ANNOTATION: row.evicted_for or None,
+        }
+        metadata = _metadata(row.key, row.namespace, row.created, marks)
+        leaves = _LONG_AGO if row.is_terminating else None
+        return Pod(
+            metadata=msgspec.structs.replace(metadata, labels=dict(row.labels), deletion_timestamp=leaves),
+            spec=self._spec(row),
+            status=PodStatus(phase=_phase(row), nominated_node_name=row.nominated),
+        )
+
+    def _spec(self, row: PodRow) -> PodSpec:
+        shape = row.shape
+        asked = self._amounts(shape.needs)
+        ports = [ContainerPort(host_ip=ip, protocol=kind, host_port=port) for ip, kind, port in shape.ports]
+        others = Resources({PODS: asked[PODS] - 1} if asked[PODS] > 1 else {})  # it asks for itself anyway
+        requests = Resources({**{name: asked[name] for name in asked if name != PODS}, **others})
+        everything = Container(
+            name="everything", resources=ResourceRequirements(requests=requests), ports=tuple(ports)
+        )
+        somebody = "" if row.is_ours else f"not-{self.scheduler_name}"
+        return PodSpec(
+            node_name=row.node_name,
+            scheduler_name=self.scheduler_name if row.names_us else somebody,
+            priority=row.stated_priority,
+            priority_class_name=row.priority_class,
+            preemption_policy="Never" if row.never_preempts else "",
+            node_selector=dict(shape.node_selector),
+            affinity=shape.affinity,
+            tolerations=shape.tolerations,
+            topology_spread_constraints=shape.spread,
+            containers=(everything,),
+            scheduling_gates=(Named(name="gate"),) if row.is_gated else (),
+            volumes=tuple(_volume(number, key) for number, key in enumerate(shape.claims)),
+            resource_claims=(Named(name="claim"),) if shape.has_resource_claims else (),
+        )
+
+    def _amounts(self, needs: Needs) -> Resources:
+        return Resources({self.resources[row]: amount for row, amount in needs})
+
+
+def reduced(one: Object) -> Object:
+    """Leave out annotations that are not for schedulers: nobody knows what people keep in them."""
+    annotations = one.metadata.annotations
+    kept = {name: text for name, text in annotations.items() if _is_for_schedulers(name)}
+    if len(kept) == len(annotations):
+        return one
+    return msgspec.structs.replace(one, metadata=msgspec.structs.replace(one.metadata, annotations=kept))
+
+
+def _is_for_schedulers(annotation: str) -> bool:
+    domain = annotation.partition("/")[0]
+    return domain in _DOMAINS or domain.endswith(".volcano.sh")
+
+
+def _metadata(key: str, namespace: str, created: float, marks: dict[str, str | None]) -> Metadata:
+    return Metadata(
+        name=key.removeprefix(f"{namespace}/"),
+        namespace=namespace,
+        creation_timestamp=_time(created) if created else None,
+        annotations={name: text for name, text in marks.items() if text is not None},
+    )
+
+
+def _phase(row: PodRow) -> PodPhase:
+    if not row.is_live:
+        return "Succeeded" if row.has_succeeded else "Failed"
+    return "Running" if row.is_running else "Pending"
+
+
+def _volume(number: int, claim: str) -> Volume:
+    return Volume(
+        name=f"volume-{number}", persistent_volume_claim=ClaimSource(claim_name=claim.partition("/")[2])
+    )
+
+
+def _time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

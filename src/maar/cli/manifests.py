@@ -1,0 +1,29 @@
+"""`maar manifests`: everything that installs Maar on a cluster, for kubectl apply."""
+
+import re
+from typing import Annotated, Final
+
+import typer
+
+from maar import __version__
+from maar.apps.manifests import REPLICAS, installation
+from maar.cli.failure import CommandError
+
+# A registry with its port, a path, a tag and a digest: whatever a container runtime takes, and nothing else,
+# since it becomes part of YAML.
+_IMAGE: Final = re.compile(r"[a-z0-9][\w.-]*(:\d+)?(/[\w.-]+)*(:[\w.-]+)?(@sha256:[0-9a-f]{64})?", re.ASCII)
+
+
+def manifests(
+    image: Annotated[
+        str, typer.Option(help="The image that runs Maar, as nodes can pull it.")
+    ] = f"maar:{__version__}",
+    replicas: Annotated[
+        int,
+        typer.Option(min=1, help="How many of each program; all but one of a kind stand by or share work."),
+    ] = REPLICAS,
+) -> None:
+    """Print everything an administrator applies: maar manifests | kubectl apply -f -."""
+    if _IMAGE.fullmatch(image) is None:
+        raise CommandError(f"--image {image}: no name of an image; write for example team/maar:{__version__}")
+    typer.echo(installation(image, replicas), nl=False)

@@ -1,0 +1,62 @@
+"""`maar snapshot`: what a scheduler would see of a cluster, in one file."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from maar import __version__
+from maar.cli.cluster import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.configuration import read_configuration
+from maar.cli.failure import CommandError
+
+
+def snapshot(
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="A file .yaml, .json or .json.gz; - is standard output.")
+    ] = "-",
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    config: Annotated[
+        Path | None, typer.Option(help="The scheduler's configuration, which goes into the snapshot.")
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--scheduler-name", help="The scheduler name of the pods that are Maar's.")
+    ] = "volcano",
+) -> None:
+    """Write down everything a scheduler sees of a cluster, for maar plan -f.
+
+    Only what decisions read is in it: no environment variables, no annotations of others, no secrets.
+    """
+    from maar.apps.snapshot import ENDINGS, Snapshot, as_yaml, write  # noqa: PLC0415  see cluster.py
+    from maar.apps.snapshot_configuration import as_document  # noqa: PLC0415
+    from maar.apps.snapshot_objects import Seen  # noqa: PLC0415
+    from maar.core.engine import Engine  # noqa: PLC0415
+    from maar.core.model.events import AnyObject, Appeared  # noqa: PLC0415
+
+    if output != "-" and not output.endswith(ENDINGS):
+        raise CommandError(f"--output {output}: name a file that ends in {', '.join(ENDINGS)}, or -")
+    configuration = read_configuration(config)
+    found = on_cluster(Access(kubeconfig, context), lambda cluster: cluster.everything())
+    engine = Engine(configuration, name)
+    engine.feed(Appeared(object=cast("AnyObject", one)) for one in found)
+    seen = Seen.of(engine.tables)
+    taken = Snapshot(
+        time=datetime.now(UTC),
+        scheduler_name=name,
+        configuration=as_document(configuration),
+        resources=seen.resources,
+        version=__version__,
+    )
+    if output == "-":
+        sys.stdout.buffer.writelines(as_yaml(taken, seen.objects()))
+        return
+    try:
+        write(Path(output), taken, seen.objects())
+    except OSError as error:
+        raise CommandError(f"{output}: cannot be written: {error}") from None
+    typer.echo(
+        f"{output}: {len(found):,} objects; see what is decided on them: maar plan -f {output}", err=True
+    )

@@ -1,0 +1,175 @@
+"""People at work: gangs come, finish and go, and what is evicted is made again, as a controller would."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from maar.core.model.events import Appeared, Event
+from maar.core.model.pod import EVICTED_FOR_ANNOTATION, Pod
+from maar.core.model.pod_group import PodGroup
+from maar.kube.api_server import ApiServer
+from maar.kube.paths import PODS, place_of
+from maar.kube.watch import Watch
+from maar.kube.write import create, delete
+from maar.kube.writers import Writers
+from support.load import Gang, Made, priority_class, queue
+
+PATIENCE_S: Final = 90.0
+PAUSE_S: Final = 0.05
+CALM: Final = 0.7  # of the cluster: pods of any size used here find room, wherever the others are
+PRIORITIES: Final = {"low": 10, "high": 1_000}
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What people do: how much more than the cluster they ask for, how often, and in which queues."""
+
+    queues: tuple[str, ...]
+    crowding: float = 1.3  # of the cluster, asked for at a time
+    pause_s: float = 0.1  # between one gang and the next, on average
+    pods: tuple[int, ...] = (1, 2, 4, 8)
+    cpus: tuple[int, ...] = (1, 2)
+
+
+@dataclass(eq=False)
+class Churn:
+    """Gangs that are wanted now, and their pods as a watch tells of them."""
+
+    server: ApiServer
+    habits: Habits
+    capacity_cpu: int
+    dice: random.Random
+    gangs: dict[str, Gang] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+    made: int = 0
+    evicted: int = 0
+    _owners: dict[str, Gang] = field(default_factory=dict)  # by the key of a pod
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Come and go, at the latest until the end of the block."""
+        watch = Watch(self.server, Pod, self._hear, _ignore)
+        async with Writers(16) as self._writers:
+            tasks = [asyncio.create_task(watch.run())]
+            try:
+                await watch.synced()
+                self._coming = asyncio.create_task(self._come_and_go())
+                tasks.append(self._coming)
+                yield
+            finally:
+                for task in tasks:
+                    await _end(task)
+
+    async def _come_and_go(self) -> None:
+        while True:
+            if self.asked_cpu < self.habits.crowding * self.capacity_cpu:
+                self.submit(self._some_gang())
+            else:
+                self.withdraw(self.dice.choice(list(self.gangs.values())))
+            await asyncio.sleep(self.dice.uniform(0, 2 * self.habits.pause_s))
+
+    @property
+    def asked_cpu(self) -> int:
+        """How many processors all gangs together ask for."""
+        return sum(gang.pods * gang.cpu for gang in self.gangs.values())
+
+    def submit(self, gang: Gang) -> None:
+        """Want a gang from now on."""
+        self.gangs[gang.name] = gang
+        self.made += 1
+        for made in gang.documents():
+            self._owners[made[1]] = gang
+            self._make(made)
+
+    def withdraw(self, gang: Gang) -> None:
+        """Want it no longer."""
+        del self.gangs[gang.name]
+        for key in gang.pod_keys:
+            del self._owners[key]
+            self._writers.submit(key, partial(delete, self.server, PODS, key), _ignore)
+        group = partial(delete, self.server, place_of(PodGroup), gang.key)
+        self._writers.submit(gang.key, group, _ignore)
+
+    async def calm_down(self) -> None:
+        """Come and go no more, want no more than there is room for, and wait until all has its nodes."""
+        await _end(self._coming)
+        while self.asked_cpu > CALM * self.capacity_cpu:
+            self.withdraw(self.dice.choice(list(self.gangs.values())))
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            left = self.waiting()
+            if not left and not self._writers.waiting:
+                return
+            assert time.monotonic() < deadline, f"after {PATIENCE_S:.0f} s these have no node: {left[:20]}"
+            await asyncio.sleep(PAUSE_S)
+
+    def waiting(self) -> list[str]:
+        """Pods that are wanted and have no node."""
+        return [
+            key
+            for gang in self.gangs.values()
+            for key in gang.pod_keys
+            if (pod := self.pods.get(key)) is None or not pod.spec.node_name or pod.is_terminating
+        ]
+
+    def half_bound(self) -> list[str]:
+        """Gangs that have nodes for some of their pods only, at this moment."""
+        with_node = Counter(
+            gang.name
+            for key, gang in self._owners.items()
+            if (pod := self.pods.get(key)) and pod.spec.node_name
+        )
+        return [name for name, count in with_node.items() if count < self.gangs[name].pods]
+
+    def _some_gang(self) -> Gang:
+        habits, dice = self.habits, self.dice
+        return Gang(
+            f"gang-{self.made}",
+            queue=dice.choice(habits.queues),
+            pods=dice.choice(habits.pods),
+            cpu=dice.choice(habits.cpus),
+            priority_class=dice.choice(list(PRIORITIES)),
+            grace_s=dice.choice((0, 1)),
+        )
+
+    def _hear(self, events: list[Event]) -> None:
+        for event in events:
+            if isinstance(event, Appeared):
+                if isinstance(event.object, Pod):
+                    self.pods[event.object.key] = event.object
+                continue
+            gone = self.pods.pop(event.key)
+            self.evicted += EVICTED_FOR_ANNOTATION in gone.metadata.annotations
+            if (gang := self._owners.get(event.key)) is not None:
+                self._make(gang.pod(event.key))
+
+    def _make(self, made: Made) -> None:
+        place, key, document = made
+        self._writers.submit(key, partial(create, self.server, place, key, document), _ignore)
+
+
+def reservations(capacity_cpu: int) -> Iterable[Made]:
+    """Queues that lend and take back: two own a part of the cluster, one has what is left."""
+    own = {"guarantee": {"resource": {"cpu": str(capacity_cpu * 2 // 5)}}}
+    yield queue("research", **own)
+    yield queue("production", **own, weight=2)
+    yield queue("guests")
+    for name, value in PRIORITIES.items():
+        yield priority_class(name, value)
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """End a task; where it has ended by itself, say with what."""
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+def _ignore(_: object) -> None:
+    """What came too late has been made up for by what came after."""

@@ -1,0 +1,163 @@
+"""A cluster in memory that Maar looks after: the engine decides, controllers write, until all is at rest."""
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, cast
+
+import msgspec
+
+from maar.core.controllers.group_status import group_write, is_news
+from maar.core.controllers.pod_groups import MissingGroups, as_owner_says
+from maar.core.controllers.queue_state import QueueStates
+from maar.core.controllers.queue_status import queue_write
+from maar.core.controllers.quotas import NamespaceQuotas
+from maar.core.engine import Engine
+from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.kinds import from_document, kind_of, to_json
+from maar.core.model.metadata import Object
+from maar.core.model.plan import Plan
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import Queue
+from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Upkeep
+
+Json = dict[str, Any]
+Place = tuple[str, str]  # kind and key
+
+MOST_ROUNDS: Final = 20
+
+
+@dataclass(eq=False)
+class World:
+    """All objects as documents, and what was told about them."""
+
+    now: datetime
+    objects: dict[Place, Json] = field(default_factory=dict)
+    owners: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # annotations by kind/name
+    told: dict[Place, list[str]] = field(default_factory=dict)
+    writes: list[Upkeep] = field(default_factory=list)
+    _news: list[Event] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Start Maar anew: it knows nothing but what it is told now."""
+        self._engine = Engine()
+        self._controllers = (QueueStates(), MissingGroups(), NamespaceQuotas())
+        self._news = [Appeared(object=self.typed(place)) for place in self.objects]
+
+    def put(self, document: Json) -> None:
+        """Let an object be there, new or changed."""
+        api_version, kind = str(document["apiVersion"]), str(document["kind"])
+        metadata = document["metadata"]
+        place = (kind, _typed(document).key)
+        metadata.setdefault("uid", f"{kind}-{place[1]}".lower())
+        assert kind_of(api_version, kind) is not None, kind
+        self.objects[place] = document
+        self._news.append(Appeared(object=self.typed(place)))
+
+    def change(self, place: Place, patch: Json) -> None:
+        """Change an object by a merge patch."""
+        self.put(cast(Json, _merged(deepcopy(self.objects[place]), patch)))
+
+    def remove(self, place: Place) -> None:
+        """Take an object away."""
+        del self.objects[place]
+        self._news.append(Vanished(kind=place[0], key=place[1]))
+
+    def typed(self, place: Place) -> AnyObject:
+        """An object as Maar reads it."""
+        return cast(AnyObject, _typed(self.objects[place]))
+
+    def settle(self) -> None:
+        """Let Maar work until it wants nothing more."""
+        self.told, self.writes = {}, []
+        for _ in range(MOST_ROUNDS):
+            events, self._news = self._news, []
+            self._engine.feed(events)
+            plan = self._engine.decide(self.now.timestamp())
+            wanted = [*self._statuses(plan)]
+            for controller in self._controllers:
+                controller.feed(events)
+                wanted += controller.reconcile()
+            self._carry_out(plan)
+            for write in wanted:
+                self._write(write)
+            self.writes += wanted
+            if not wanted and not self._news:
+                return
+        raise AssertionError(f"it does not come to rest; it still wants {wanted}")
+
+    def _statuses(self, plan: Plan) -> Iterable[Upkeep]:
+        """What the scheduler writes about queues and pod groups, and tells of the latter."""
+        for name, standing in plan.queues.items():
+            if ("Queue", name) in self.objects:
+                queue = cast(Queue, self.typed(("Queue", name)))
+                yield from _there(queue_write(queue, standing, self.now))
+        for key, row in self._engine.tables.groups.items():
+            if ("PodGroup", key) not in self.objects:
+                continue
+            group, outcome = cast(PodGroup, self.typed(("PodGroup", key))), plan.pod_groups.get(key)
+            if outcome is not None and outcome.held is not None and is_news(group, outcome.held.reason):
+                yield Tell(kind="PodGroup", key=key, reason=str(outcome.held.reason), message=outcome.message)
+            yield from _there(group_write(group, row, outcome, self.now))
+
+    def _carry_out(self, plan: Plan) -> None:
+        for bind in plan.binds:
+            self.change(("Pod", bind.pod), {"spec": {"nodeName": bind.node}, "status": {"phase": "Running"}})
+        for evict in plan.evictions:
+            self.remove(("Pod", evict.pod))
+
+    def _write(self, write: Upkeep) -> None:
+        place = (write.kind, write.key)
+        match write:
+            case Tell():
+                self.told.setdefault(place, []).append(write.reason)
+            case Create():
+                owner = write.owner
+                said = self.owners.get(f"{owner.kind}/{owner.name}", {}) if owner else {}
+                document = as_owner_says(write.document, said) if owner else write.document
+                self.put(cast(Json, _plain(document)))
+            case SetStatus():
+                self.change(place, {"status": _plain(write.status)})
+            case Change():
+                self.change(place, cast(Json, _plain(write.patch)))
+            case Remove():
+                self.remove(place)
+
+
+def world_of(documents: Iterable[Json], now: datetime) -> World:
+    """A world with these objects in it."""
+    world = World(now.astimezone(UTC))
+    for one in documents:
+        world.put(deepcopy(one))
+    return world
+
+
+def _there(write: SetStatus | None) -> list[SetStatus]:
+    return [] if write is None else [write]
+
+
+def _typed(document: Json) -> Object:
+    kind = kind_of(str(document["apiVersion"]), str(document["kind"]))
+    assert kind is not None, document["kind"]
+    return from_document(kind, document)
+
+
+def _plain(value: object) -> object:
+    return cast(object, msgspec.json.decode(to_json(value)))
+
+
+def _merged(old: object, patch: object) -> object:
+    """A merge patch, as RFC 7386 has it."""
+    if not isinstance(patch, dict):
+        return patch
+    new = dict(old) if isinstance(old, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            new.pop(name, None)
+        else:
+            new[name] = _merged(new.get(name), value)
+    return new

@@ -1,0 +1,222 @@
+"""Stories on a real cluster: Maar's programs beside it, and kubectl for everything that people do and see."""
+
+import json
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from support.control_plane import ControlPlane
+from support.processes import Group
+
+T = TypeVar("T")
+Document = dict[str, Any]
+
+ROOT: Final = Path(__file__).parents[2]
+MAAR: Final = str(Path(sys.executable).with_name("maar"))
+NODES: Final = ("n1", "n2")
+SIZE: Final = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+PATIENCE_S: Final = 30.0
+PAUSE_S: Final = 0.1
+VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
+SCHEDULER: Final = "volcano"
+
+
+class Story:
+    """A cluster of two nodes with four processors each, that a test tells a story on."""
+
+    def __init__(self, plane: ControlPlane, maar: Group) -> None:
+        self.plane, self.maar = plane, maar
+        self.kubectl = plane.kubectl
+
+    def apply(self, *documents: Document) -> None:
+        """What people write, all of it at once."""
+        self.kubectl(
+            "apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})
+        )
+
+    def apply_together(self, *documents: Document) -> None:
+        """Let everything be there before anything of it can run."""
+        self.kubectl("cordon", *NODES)
+        self.apply(*documents)
+        self.kubectl("uncordon", *NODES)
+
+    def get(self, kind: str, name: str, namespace: str = "default") -> Document:
+        """An object as it is now; nothing of it where it is not there."""
+        found = self.kubectl("get", kind, name, "-n", namespace, "-o", "json", "--ignore-not-found").stdout
+        return dict(json.loads(found)) if found else {}
+
+    def all(self, kind: str) -> list[Document]:
+        """All objects of a kind, in whatever namespace."""
+        return list(json.loads(self.kubectl("get", kind, "-A", "-o", "json").stdout)["items"])
+
+    def nodes_of(self, group: str) -> dict[str, str]:
+        """Where the pods of a group are; those that go and those that wait are nowhere."""
+        return {
+            one["metadata"]["name"]: one["spec"]["nodeName"]
+            for one in self.all("pods")
+            if one["metadata"]["labels"]["group"] == group
+            and one["spec"].get("nodeName")
+            and "deletionTimestamp" not in one["metadata"]
+        }
+
+    def running(self, *groups: str) -> dict[str, int]:
+        """How many pods of each group have their node."""
+        return {group: len(self.nodes_of(group)) for group in groups}
+
+    def shares(self, word: str, *queues: str) -> dict[str, int]:
+        """What the status of queues says in processors: deserved, used, allocated."""
+        found = {one["metadata"]["name"]: one.get("status", {}).get(word, {}) for one in self.all("queues")}
+        return {name: int(found.get(name, {}).get("cpu", "0")) for name in queues}
+
+    def state(self, queue: str) -> str:
+        """Open, Closing or Closed."""
+        return str(self.get("queue", queue).get("status", {}).get("state", ""))
+
+    def phase(self, group: str) -> str:
+        """The phase of a pod group."""
+        return str(self.get("podgroup", group).get("status", {}).get("phase", ""))
+
+    def reason(self, group: str, namespace: str = "default") -> tuple[str, str]:
+        """Why a pod group waits: the reason and the message of its condition."""
+        found = self.get("podgroup", group, namespace).get("status", {}).get("conditions", [])
+        said = [(one["reason"], one["message"]) for one in found if one["type"] == "Unschedulable"]
+        return said[0] if said else ("", "")
+
+    def events(self, kind: str, name: str) -> list[tuple[str, str]]:
+        """What was told about an object: reasons and messages."""
+        about = f"involvedObject.kind={kind},involvedObject.name={name}"
+        found = self.kubectl("get", "events", "-A", "-o", "json", "--field-selector", about).stdout
+        return [(one["reason"], one["message"]) for one in json.loads(found)["items"]]
+
+    def evictions(self, group: str) -> set[str]:
+        """By what action and for whom pods of a group were evicted."""
+        found = self.kubectl("get", "events", "-A", "-o", "json", "--field-selector", "reason=Evict").stdout
+        return {
+            one["message"]
+            for one in json.loads(found)["items"]
+            if one["involvedObject"]["name"].startswith(f"{group}-")
+        }
+
+    def until(self, what: str, look: Callable[[], T], expected: T) -> None:
+        """Wait until what is seen is what is expected; fail with what was seen last."""
+        self.until_holds(what, look, lambda seen: seen == expected)
+
+    def until_holds(self, what: str, look: Callable[[], T], holds: Callable[[T], bool]) -> None:
+        """Wait until it holds of what is seen."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not holds(seen := look()):
+            self.maar.check()
+            if time.monotonic() > deadline:
+                raise AssertionError(f"waited in vain until {what}; last seen: {seen!r}")
+            time.sleep(PAUSE_S)
+
+    def clear(self) -> None:
+        """Take everything away again: work first, then the queues, which have to be closed for that."""
+        self.kubectl("uncordon", *NODES)
+        self.kubectl("delete", "pdb,podgroups", "--all", "-A")
+        self.kubectl("delete", "pods", "--all", "-A", "--force", "--grace-period=0")
+        above = {one["metadata"]["name"]: one["spec"].get("parent", "") for one in self.all("queues")}
+        ours = sorted(above.keys() - {"root", "default"}, key=lambda name: -_depth(name, above))
+        if ours:
+            self.kubectl("patch", "queue", *ours, "--type=merge", "-p", '{"spec":{"state":"Closed"}}')
+            self.until("all queues are closed", lambda: {self.state(one) for one in ours}, {"Closed"})
+        for name in ours:
+            self.kubectl("delete", "queue", name)
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[Story]:
+    """A real control plane with KWOK's nodes, and Maar's three programs as processes beside it."""
+    (folder / "plane").mkdir()
+    with ControlPlane(folder / "plane", controllers=True, kwok=True) as plane, Group(folder) as maar:
+        plane.kubectl("create", "namespace", "maar-system")
+        plane.kubectl("apply", "-f", str(ROOT / "deploy" / "crds"))
+        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        plane.kubectl("apply", "-f", str(ROOT / "deploy" / "webhooks"))
+        plane.make_nodes(NODES, SIZE)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            url = f"https://127.0.0.1:{free.getsockname()[1]}"
+        flags = {"scheduler": (), "controllers": (), "webhooks": ("--url", url, "--cluster-user", "admin")}
+        for part, more in flags.items():
+            maar.start(part, [MAAR, part, "--kubeconfig", str(plane.kubeconfig), *more])
+        story = Story(plane, maar)
+        story.until("the root is open", lambda: story.state("root"), "Open")
+        story.until(
+            "webhooks judge", lambda: _fails(story, "create", "-f", "-", stdin=_NO_QUEUE), expected=True
+        )
+        yield story
+        maar.check()
+        for part in flags:
+            maar.stop(part, signal.SIGTERM)
+            assert "Traceback" not in maar.log(part).read_text(), part
+
+
+def queue(name: str, **spec: object) -> Document:
+    """A queue."""
+    return {"apiVersion": VOLCANO, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
+
+
+def work(name: str, queue: str, pods: int = 1, *, least: int = 1, **said: Any) -> list[Document]:  # noqa: ANN401  # plain data
+    """A pod group and its pods, `least` of which start together; `said` is what is said of its pods."""
+    spec: Document = {"minMember": least, "queue": queue}
+    if "priority" in said:
+        spec["priorityClassName"] = said["priority"]
+    return [group(name, said.get("namespace", "default"), **spec), *pods_of(name, pods, **said)]
+
+
+def group(name: str, namespace: str = "default", **spec: object) -> Document:
+    """A pod group."""
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": VOLCANO, "kind": "PodGroup", "metadata": metadata, "spec": spec}
+
+
+def pods_of(
+    group: str,
+    count: int,
+    *,
+    cpu: int = 1,
+    namespace: str = "default",
+    priority: str = "",
+    more: Mapping[str, object] | None = None,
+) -> list[Document]:
+    """The pods of a group, numbered from 0; `more` is in the spec of each."""
+    requests = {"requests": {"cpu": cpu}} if cpu else {}
+    spec: Document = {
+        "schedulerName": SCHEDULER,
+        "terminationGracePeriodSeconds": 1,
+        "containers": [{"name": "main", "image": "busybox", "resources": requests}],
+        **({"priorityClassName": priority} if priority else {}),
+        **(more or {}),
+    }
+    metadata = {
+        "namespace": namespace,
+        "labels": {"group": group},
+        "annotations": {"scheduling.k8s.io/group-name": group},
+    }
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"{group}-{number}", **metadata},
+            "spec": spec,
+        }
+        for number in range(count)
+    ]
+
+
+_NO_QUEUE: Final = json.dumps(queue("probe", parent="nowhere"))
+
+
+def _fails(story: Story, *arguments: str, stdin: str) -> bool:
+    done = story.kubectl(*arguments, stdin=stdin, check=False)
+    return done.returncode != 0 and "queue-parent-exists" in done.stderr
+
+
+def _depth(name: str, above: Mapping[str, str]) -> int:
+    return 1 + _depth(above[name], above) if name in above and name != "root" else 0
