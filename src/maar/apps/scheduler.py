@@ -28,10 +28,10 @@ from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, Stor
 from maar.core.model.writes import Nominate, SelectNode, Write
 from maar.core.policy.configuration import Configuration
 from maar.kube.api_server import ApiServer
-from maar.kube.outcome import Done, Outcome, Unanswered
+from maar.kube.outcome import Done, Outcome, Refused, Unanswered
 from maar.kube.record import Recorder, Reference
 from maar.kube.watch import Trouble, Watch
-from maar.kube.write import carry_out
+from maar.kube.write import FENCED, carry_out
 from maar.kube.writers import Writers
 
 _LOG: Final = logging.getLogger(__name__)
@@ -221,6 +221,8 @@ class Scheduler:
         if isinstance(outcome, Done):
             self._reports.on_write(write, uid)
             return
+        if isinstance(outcome, Refused) and outcome.reason == FENCED:
+            return  # this process ends, and whoever leads now decides anew
         _LOG.warning("%s: %s", write, getattr(outcome, "message", outcome))
         delay = self._timing.tick if isinstance(outcome, Unanswered) else self._timing.again
         asyncio.get_running_loop().call_later(delay, self._try_again, write)
