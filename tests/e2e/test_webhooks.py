@@ -1,38 +1,28 @@
-"""`maar webhooks` on a real API server: what people read, who never waits, and certificates that change."""
+"""`maar webhooks` on a real API server: what people read, and who never waits."""
 
 import asyncio
 import base64
 import json
-import signal
-import socket
-import ssl
-import sys
-import time
+import subprocess
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
 
 from maar.apps.webhook_configurations import Wanted, register
 from maar.kube.api_server import ApiServer
-from maar.kube.certificates import CertificatesError, KeptKeys, Keys
 from maar.kube.credentials import load
-from support.control_plane import ControlPlane
 from support.needs_kubernetes import needs_kubernetes
-from support.processes import Group
-
-ROOT: Final = Path(__file__).parents[2]
-MAAR: Final = str(Path(sys.executable).with_name("maar"))
-QUEUES: Final = "/apis/scheduling.volcano.sh/v1beta1/queues"
-CONFIGURATION: Final = (
-    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-    "/volcano-admission-service-queues-validate"
+from support.webhooks_process import (
+    CLUSTER_USER,
+    CONFIGURATION,
+    MAAR,
+    QUEUES,
+    Webhooks,
+    queue,
+    webhooks_beside,
 )
-KEPT_IN: Final = "/api/v1/namespaces/maar-system/secrets/maar-webhooks"
-SHARED: Final = ("maar-system/secrets/maar-webhooks", "default/secrets/shared")
+
 SERVICE: Final = {
     "name": "maar-webhooks",
     "namespace": "maar-system",
@@ -43,48 +33,11 @@ ALICE: Final = ("--as=alice", "--as-group=system:masters")
 CONTROLLERS: Final = ("--as=system:serviceaccount:maar-system:maar-controllers", "--as-group=system:masters")
 
 
-class Webhooks:
-    """`maar webhooks` as a laptop runs it, in a process of its own."""
-
-    def __init__(self, plane: ControlPlane, processes: Group) -> None:
-        self.plane, self._processes = plane, processes
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-
-    def start(self, *flags: str) -> None:
-        """Start it, and wait until the API server asks it."""
-        url = f"https://127.0.0.1:{self.port}"
-        command = [MAAR, "webhooks", "--url", url, "--kubeconfig", str(self.plane.kubeconfig), *flags]
-        self._processes.start("webhooks", command)
-        self.plane.until("it asks the webhooks", self.answers)
-
-    def stop(self) -> None:
-        """Stop it as Kubernetes does."""
-        self._processes.stop("webhooks", signal.SIGTERM)
-
-    def answers(self) -> bool:
-        """Whether a queue can be created now; it is not."""
-        self._processes.check()
-        return self.plane.request("POST", f"{QUEUES}?dryRun=All", queue("probe")).status == 201
-
-    def serial(self) -> int:
-        """Which certificate a new connection gets."""
-        pem = ssl.get_server_certificate(("127.0.0.1", self.port))
-        return x509.load_pem_x509_certificate(pem.encode()).serial_number
-
-    def said(self) -> str:
-        """All that it has said."""
-        return self._processes.log("webhooks").read_text()
-
-
-def queue(name: str, **spec: object) -> dict[str, object]:
-    return {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "Queue",
-        "metadata": {"name": name},
-        "spec": spec,
-    }
+@pytest.fixture(scope="module")
+def webhooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhooks]:
+    needs_kubernetes()
+    with webhooks_beside(tmp_path_factory.mktemp("webhooks")) as running:
+        yield running
 
 
 def pod(name: str, scheduler: str, queue: str = "") -> str:
@@ -98,24 +51,6 @@ def pod(name: str, scheduler: str, queue: str = "") -> str:
             "spec": {"schedulerName": scheduler, "containers": [container]},
         }
     )
-
-
-@pytest.fixture(scope="module")
-def webhooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhooks]:
-    needs_kubernetes()
-    folder = tmp_path_factory.mktemp("webhooks")
-    plane_folder = folder / "plane"
-    plane_folder.mkdir()
-    with ControlPlane(plane_folder, controllers=True) as plane, Group(folder) as processes:
-        plane.kubectl("create", "namespace", "maar-system")
-        plane.kubectl("apply", "-f", str(ROOT / "deploy" / "crds"))
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
-        plane.kubectl("apply", "-f", str(ROOT / "deploy" / "webhooks"))
-        running = Webhooks(plane, processes)
-        running.start("--cluster-user", "admin")  # as whom the controllers of this control plane run
-        yield running
-        running.stop()
-        assert "Traceback" not in running.said()
 
 
 def refused(webhooks: Webhooks, document: Mapping[str, object]) -> str:
@@ -157,6 +92,20 @@ def test_kubectl_prints_warnings_and_the_queue_is_there_all_the_same(webhooks: W
     )
     assert done.stderr.startswith("Warning: [queue-deserved] spec.deserved ")
     assert done.stdout == "queue.scheduling.volcano.sh/warned created\n"
+
+
+def test_our_commands_print_warnings_as_kubectl_does(webhooks: Webhooks) -> None:
+    assert webhooks.plane.request("POST", QUEUES, queue("top")).status == 201
+    done = subprocess.run(
+        [MAAR, "queue", "create", "only", "--parent", "top", "--weight", "5"],
+        env=webhooks.plane.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.startswith("Warning: [queue-weight-only-child] spec.weight is 5")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == "queue.scheduling.volcano.sh/only created\n"
 
 
 def test_what_is_applied_together_is_judged_together(webhooks: Webhooks) -> None:
@@ -216,7 +165,7 @@ def test_pods_of_other_schedulers_never_wait_for_maar_and_ours_do(webhooks: Webh
         kubectl("label", "queue", "plain", "team=red")  # nor what leaves the spec as it is
         kubectl("delete", "pod", "ours", "theirs", "--grace-period=0", "--force")
     finally:
-        webhooks.start("--cluster-user", "admin")
+        webhooks.start(*CLUSTER_USER)
 
 
 def test_the_quota_managers_quotas_are_nobody_elses(webhooks: Webhooks) -> None:
@@ -242,30 +191,6 @@ def test_the_quota_managers_quotas_are_nobody_elses(webhooks: Webhooks) -> None:
     kubectl("delete", "namespace", "guarded", "--timeout=30s")
 
 
-def test_nothing_fails_while_all_keys_are_made_anew(webhooks: Webhooks) -> None:
-    before, authority = webhooks.serial(), trusted(webhooks)
-    webhooks.plane.kubectl("delete", "secret", "-n", "maar-system", "maar-webhooks")
-    until_served(webhooks, before)
-    assert trusted(webhooks) > authority  # the one before is still good, for a while
-    assert webhooks.plane.found(KEPT_IN)
-
-
-def test_replicas_that_start_at_the_same_moment_share_their_keys(webhooks: Webhooks) -> None:
-    async def look() -> list[Keys]:
-        async with ApiServer(await load(webhooks.plane.kubeconfig)) as api:
-            replicas = [KeptKeys(api, "default/shared", ("a",)) for _ in range(4)]
-            made = await asyncio.gather(*(one.look() for one in replicas))
-            rubbish = {"data": {"tls.crt": "cnViYmlzaA=="}}
-            assert webhooks.plane.request("PATCH", KEPT_IN.replace(*SHARED), rubbish).status == 200
-            with pytest.raises(CertificatesError, match=r"^there is no namespace nowhere; kubectl create"):
-                await KeptKeys(api, "nowhere/keys", ("a",)).look()
-            return [*made, await replicas[0].look()]
-
-    first, *others, healed = asyncio.run(look())
-    assert others == [first] * 3
-    assert healed.certificate not in (first.certificate, b"rubbish")
-
-
 def test_a_service_and_an_address_take_each_others_place(webhooks: Webhooks) -> None:
     async def put(url: str) -> list[str]:
         async with ApiServer(await load(webhooks.plane.kubeconfig)) as api:
@@ -289,7 +214,7 @@ def test_a_service_and_an_address_take_each_others_place(webhooks: Webhooks) -> 
             {"name": "scheduler-name", "expression": "object.spec.schedulerName in ['volcano', 'maar']"}
         ]
     finally:
-        webhooks.start("--cluster-user", "admin")
+        webhooks.start(*CLUSTER_USER)
 
 
 def test_what_somebody_takes_out_of_a_configuration_comes_back(webhooks: Webhooks) -> None:
@@ -304,31 +229,3 @@ def test_what_somebody_takes_out_of_a_configuration_comes_back(webhooks: Webhook
 
     webhooks.plane.until("the configuration is right again", is_back)
     webhooks.plane.until("it asks the webhooks", webhooks.answers)
-
-
-def test_certificates_are_renewed_before_they_end_without_a_restart(webhooks: Webhooks) -> None:
-    webhooks.stop()
-    assert webhooks.plane.request("DELETE", KEPT_IN).status == 200  # or what is there holds for months
-    webhooks.start("--cluster-user", "admin", "--certificate-validity", "9s")
-    first = webhooks.serial()
-    second = until_served(webhooks, first)
-    until_served(webhooks, second)
-
-
-def trusted(webhooks: Webhooks) -> frozenset[bytes]:
-    """The authorities in a webhook configuration."""
-    found = json.loads(webhooks.plane.request("GET", CONFIGURATION).body)
-    bundle = base64.b64decode(found["webhooks"][0]["clientConfig"]["caBundle"])
-    return frozenset(one.fingerprint(hashes.SHA256()) for one in x509.load_pem_x509_certificates(bundle))
-
-
-def until_served(webhooks: Webhooks, before: int) -> int:
-    """Create queues until another certificate is served; none may fail on the way, nor just afterwards."""
-    deadline, serial = time.monotonic() + 30, before
-    while serial == before:
-        assert webhooks.answers()
-        assert time.monotonic() < deadline, f"the certificate stayed the same:\n{webhooks.said()}"
-        serial = webhooks.serial()
-    for _ in range(20):
-        assert webhooks.answers()
-    return serial

@@ -22,7 +22,7 @@ from support.load import Gang, Made, priority_class, queue
 
 PATIENCE_S: Final = 90.0
 PAUSE_S: Final = 0.05
-CALM: Final = 0.7  # of the cluster: pods of any size used here find room, wherever the others are
+CALM: Final = 0.75  # of the cluster, in equal parts: all queues may have that, and any pod here finds room
 PRIORITIES: Final = {"low": 10, "high": 1_000}
 
 
@@ -99,8 +99,12 @@ class Churn:
     async def calm_down(self) -> None:
         """Come and go no more, want no more than there is room for, and wait until all has its nodes."""
         await _end(self._coming)
-        while self.asked_cpu > CALM * self.capacity_cpu:
-            self.withdraw(self.dice.choice(list(self.gangs.values())))
+        for name in self.habits.queues:
+            own = [gang for gang in self.gangs.values() if gang.queue == name]
+            while sum(gang.pods * gang.cpu for gang in own) > CALM * self.capacity_cpu / len(
+                self.habits.queues
+            ):
+                self.withdraw(own.pop(self.dice.randrange(len(own))))
         deadline = time.monotonic() + PATIENCE_S
         while True:
             left = self.waiting()
@@ -155,10 +159,10 @@ class Churn:
 
 
 def reservations(capacity_cpu: int) -> Iterable[Made]:
-    """Queues that lend and take back: two own a part of the cluster, one has what is left."""
-    own = {"guarantee": {"resource": {"cpu": str(capacity_cpu * 2 // 5)}}}
+    """Queues that lend and take back: two own a part of the cluster each, one has what is left."""
+    own = {"guarantee": {"resource": {"cpu": str(capacity_cpu * 3 // 10)}}}
     yield queue("research", **own)
-    yield queue("production", **own, weight=2)
+    yield queue("production", **own)
     yield queue("guests")
     for name, value in PRIORITIES.items():
         yield priority_class(name, value)

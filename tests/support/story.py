@@ -22,6 +22,11 @@ NODES: Final = ("n1", "n2")
 SIZE: Final = {"cpu": "4", "memory": "16Gi", "pods": "110"}
 PATIENCE_S: Final = 30.0
 PAUSE_S: Final = 0.1
+SHORT_GRACE: Final = """
+configurations:
+  - name: cleanup
+    arguments: {gracePeriod: 2s}
+"""
 VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
 SCHEDULER: Final = "volcano"
 
@@ -118,7 +123,7 @@ class Story:
     def clear(self) -> None:
         """Take everything away again: work first, then the queues, which have to be closed for that."""
         self.kubectl("uncordon", *NODES)
-        self.kubectl("delete", "pdb,podgroups", "--all", "-A")
+        self.kubectl("delete", "replicasets,pdb,podgroups", "--all", "-A")
         self.kubectl("delete", "pods", "--all", "-A", "--force", "--grace-period=0")
         above = {one["metadata"]["name"]: one["spec"].get("parent", "") for one in self.all("queues")}
         ours = sorted(above.keys() - {"root", "default"}, key=lambda name: -_depth(name, above))
@@ -142,7 +147,13 @@ def cluster(folder: Path) -> Iterator[Story]:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             url = f"https://127.0.0.1:{free.getsockname()[1]}"
-        flags = {"scheduler": (), "controllers": (), "webhooks": ("--url", url, "--cluster-user", "admin")}
+        configuration = folder / "scheduler.yaml"
+        configuration.write_text(SHORT_GRACE, encoding="utf-8")
+        flags = {
+            "scheduler": ("--config", str(configuration)),
+            "controllers": (),
+            "webhooks": ("--url", url, "--cluster-user", "admin"),
+        }
         for part, more in flags.items():
             maar.start(part, [MAAR, part, "--kubeconfig", str(plane.kubeconfig), *more])
         story = Story(plane, maar)
@@ -168,6 +179,22 @@ def work(name: str, queue: str, pods: int = 1, *, least: int = 1, **said: Any) -
     if "priority" in said:
         spec["priorityClassName"] = said["priority"]
     return [group(name, said.get("namespace", "default"), **spec), *pods_of(name, pods, **said)]
+
+
+def replica_set(name: str, queue: str, count: int) -> Document:
+    """Pods that come back when they are evicted, as most do."""
+    pod = pods_of(name, 1)[0]
+    template = {"metadata": {"labels": pod["metadata"]["labels"]}, "spec": pod["spec"]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "annotations": {"scheduling.volcano.sh/queue-name": queue},
+        },
+        "spec": {"replicas": count, "selector": {"matchLabels": {"group": name}}, "template": template},
+    }
 
 
 def group(name: str, namespace: str = "default", **spec: object) -> Document:

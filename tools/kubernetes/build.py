@@ -1,4 +1,4 @@
-"""`make kubernetes`: builds the programs of a real control plane into a cache folder of the user, once."""
+"""`make kubernetes`: builds the programs of a real control plane, and helm, into cache folders, once."""
 
 import fcntl
 import os
@@ -15,6 +15,7 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
+from support.helm import HELM, find_helm, helm_folder
 from support.programs import KUBERNETES, KWOK, MODULE, cache, find_binaries, folder
 
 OLDEST_GO: Final = (1, 26)
@@ -28,6 +29,7 @@ PACKAGES: Final = {
     "kubectl": "k8s.io/kubernetes/cmd/kubectl",
 }
 KWOK_PACKAGE: Final = f"sigs.k8s.io/kwok/cmd/kwok@v{KWOK}"
+HELM_PACKAGE: Final = f"helm.sh/helm/v4/cmd/helm@v{HELM}"
 MAJOR, MINOR, _ = KUBERNETES.split(".")
 # Without a version of its own an API server says v0.0.0-master, which clients refuse.
 STAMPS: Final = {
@@ -55,10 +57,12 @@ class BuildError(Exception):
 def main() -> int:
     """Build what is not there yet and say where it is."""
     try:
-        if find_binaries() is None:
+        if find_binaries() is None or find_helm() is None:
             with _alone():
                 if find_binaries() is None:
                     _build(folder())
+                if find_helm() is None:
+                    _build_helm(helm_folder())
     except BuildError as error:
         print(f"kubernetes: {error}", file=sys.stderr)
         return 1
@@ -80,18 +84,33 @@ def _alone() -> Iterator[None]:
 
 
 def _build(target: Path) -> None:
-    """Build into a temporary name; a folder with the final name is complete."""
+    """The control plane."""
     begun = time.monotonic()
     go = _find_go() or _install_go()
     _say(f"building Kubernetes {KUBERNETES} with {go}: ten to twenty minutes on two cores, one the next time")
+    with _unfinished(target) as unfinished:
+        for name, package in PACKAGES.items():
+            _step(name, [go, "build", *FLAGS, "-o", str(unfinished / name), package])
+        _step("kwok", [go, "install", *FLAGS, KWOK_PACKAGE], GOBIN=str(unfinished))
+    _say(f"all of it in {time.monotonic() - begun:.0f} s")
+
+
+def _build_helm(target: Path) -> None:
+    """What people install Maar with; in a folder of its own, so that its version changes nothing else."""
+    go = _find_go() or _install_go()
+    _say(f"building helm {HELM} with {go}: about five minutes on two cores")
+    with _unfinished(target) as unfinished:
+        _step("helm", [go, "install", *FLAGS, HELM_PACKAGE], GOBIN=str(unfinished))
+
+
+@contextmanager
+def _unfinished(target: Path) -> Iterator[Path]:
+    """Build under a temporary name; a folder with the final name is complete."""
     unfinished = target.with_name(f"{target.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir()
-    for name, package in PACKAGES.items():
-        _step(name, [go, "build", *FLAGS, "-o", str(unfinished / name), package])
-    _step("kwok", [go, "install", *FLAGS, KWOK_PACKAGE], GOBIN=str(unfinished))
+    yield unfinished
     unfinished.rename(target)
-    _say(f"all of it in {time.monotonic() - begun:.0f} s")
 
 
 def _find_go() -> str | None:

@@ -64,7 +64,7 @@ class Record:
     waits: dict[str, float] = field(default_factory=dict)  # minutes until it first ran, by key of the group
     done: set[str] = field(default_factory=set)
     evicted: Counter[str] = field(default_factory=Counter)  # pods, by queue
-    made_room: Counter[str] = field(default_factory=Counter)  # pods, by key of the group they made it for
+    reclaimed: int = 0  # pods that made room for another queue
     averages: dict[str, Average] = field(default_factory=dict)
     lost: Callable[[str], None] = lambda _pod: None  # hears of a pod that went before it was done
     _unnoticed: dict[str, Submission] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class Record:
         notes = pod.metadata.annotations
         queue, winner = self.queue_of(_group_of(pod)), notes.get(EVICTED_FOR_ANNOTATION, "")
         self.evicted[queue] += 1
-        self.made_room[winner] += 1
+        self.reclaimed += self.queue_of(winner) not in ("", queue)
         self._moves[winner][queue] += 1
         self.lost(key)
 

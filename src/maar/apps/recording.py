@@ -4,6 +4,8 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from errno import EAGAIN
+from fcntl import LOCK_EX, LOCK_NB, flock
 from hashlib import blake2b
 from io import BufferedRandom
 from pathlib import Path
@@ -104,14 +106,14 @@ class RecordingEngine(Engine):
     def feed(self, events: Iterable[Event]) -> None:
         """Learn what has happened."""
         listed = list(events)
-        if self._recording is not None:
+        if self._recording:
             self._recording.add(Fed(events=tuple(map(_told, listed))))
         super().feed(listed)
 
     def decide(self, now: float) -> Plan:
         """Decide what to do now."""
         plan = super().decide(now)
-        if self._recording is not None:
+        if self._recording:
             if self.configuration is not self._recorded:
                 self._recorded = self.configuration
                 self._recording.add(Configured(configuration=as_document(self.configuration)))
@@ -123,7 +125,7 @@ class RecordingEngine(Engine):
 
     def assume(self, write: Write) -> None:
         """Take a write for carried out until the cluster tells of it."""
-        if self._recording is not None:
+        if self._recording:
             self._recording.add(Assumed(write=write))
         super().assume(write)
 
@@ -131,21 +133,23 @@ class RecordingEngine(Engine):
         """Take back what was assumed of a write that has failed."""
         key = "" if isinstance(write, SelectNode) else write.pod
         # Whether another write has come after it is a matter of identity, which no file keeps.
-        if self._recording is not None and self.assumptions.under_way.get(key) is write:
+        if self._recording and self.assumptions.under_way.get(key) is write:
             self._recording.add(Forgotten(pod=key))
         super().forget(write)
 
 
 class Recording:
-    """A file that lines are added to; what has been flushed survives the process."""
+    """A file that lines are added to, false once it has ended; what is flushed survives the process."""
 
     def __init__(self, file: Path, largest: int = LARGEST) -> None:
         self._path, self._largest = file, largest
-        opened = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)  # what runs there is not for all
-        self._file: BufferedRandom | None = os.fdopen(opened, "ab+")
+        self._file: BufferedRandom | None = _opened(file)
         self._size = self._file.seek(0, os.SEEK_END)
         if self._size and _last_byte(self._file) != b"\n":  # whoever wrote it was killed in mid-line
             self._file.write(b"\n")
+
+    def __bool__(self) -> bool:
+        return self._file is not None
 
     def begin(self, configuration: Configuration, scheduler_name: str) -> None:
         """Say that another scheduler starts here."""
@@ -153,7 +157,7 @@ class Recording:
         self.add(Begun(version=__version__, scheduler_name=scheduler_name, configuration=document))
 
     def add(self, line: Line) -> None:
-        """Add a line; nothing where the recording has ended."""
+        """Add a line, unless the recording has ended."""
         data = to_json(line) + b"\n"
         self._size += len(data)
         if self._file is not None and self._size > self._largest:
@@ -197,6 +201,17 @@ def _told(event: Event) -> Told:
         one = event.object
         return Told(kind=type(one).__name__, object=msgspec.Raw(to_json(reduced(one))))
     return Told(kind=event.kind, gone=event.key)
+
+
+def _opened(file: Path) -> BufferedRandom:
+    """Open a file for us alone: nobody else is to read it, or to write into the middle of our lines."""
+    opened = os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "ab+")
+    try:
+        flock(opened, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        opened.close()
+        raise BlockingIOError(EAGAIN, "another scheduler records into it; name another file") from None
+    return opened
 
 
 def _last_byte(file: BufferedRandom) -> bytes:

@@ -76,7 +76,7 @@ def drawn(scene: Scene) -> RenderableType:
 def _heading(scene: Scene) -> Text:
     cluster = scene.tree.queues[ROOT]
     cpu = cluster.resources[CPU]
-    pace = "waits for the cluster" if scene.is_held else f"x {scene.speed:g}"
+    pace = "paused" if scene.is_held else f"x {scene.speed:g}"
     return Text(
         f"{clock_time(scene.minute)} of the hour ({pace}): {_cpus(cpu.used)} of {_cpus(cpu.deserved)} CPUs "
         f"in use, {cluster.running} groups run, {_waiting(cluster)} wait",

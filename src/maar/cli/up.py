@@ -1,6 +1,7 @@
 """`maar up`: a whole cluster on this machine."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -65,7 +66,8 @@ def data_folder() -> Path:
 
 def _say(url: str, kubeconfig: Path, nodes: int) -> None:
     """Say what is up and what to type next."""
-    typer.echo(f"maar is up at {url} with {nodes} nodes")
-    typer.echo(f"  export KUBECONFIG={kubeconfig}")
+    typer.echo(f"maar is up at {url} with {nodes} node{'' if nodes == 1 else 's'}; in another terminal:")
+    typer.echo(f"  export KUBECONFIG={shlex.quote(str(kubeconfig))}")
     typer.echo("  kubectl get nodes,queues")
+    typer.echo("  maar queue tree")
     typer.echo("Ctrl-C stops it; the next start goes on where it was.")

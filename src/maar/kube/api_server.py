@@ -1,8 +1,9 @@
 """The way to an API server: requests, tried again where that may help, and streams of lines."""
 
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import lru_cache, partial
 from http import HTTPStatus
 from types import TracebackType
 from typing import Final, Self
@@ -16,6 +17,9 @@ from maar.kube.credentials import Credentials
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.retry import persist
 from maar.kube.sources import CredentialsError
+from maar.kube.warning_headers import HEADER, Once, Warn, read_warnings
+
+_LOG: Final = logging.getLogger(__name__)
 
 JSON: Final = "application/json"
 CONNECTIONS: Final = 64
@@ -43,6 +47,10 @@ def _within(seconds: float) -> aiohttp.ClientTimeout:
 _LIMITS: Final = _within(REQUEST_TIMEOUT_S)
 
 
+def _log(warning: str) -> None:
+    _LOG.warning("the API server warns: %s", warning)
+
+
 class ApiServer:
     """An API server that may be asked many things at a time, up to a bound."""
 
@@ -53,9 +61,13 @@ class ApiServer:
         connections: int = CONNECTIONS,
         patience_s: float = PATIENCE_S,
         may_write: Callable[[], bool] = lambda: True,
+        warn: Warn = _log,
     ) -> None:
+        if problem := _problem_with(credentials.proofs.server):
+            raise CredentialsError(problem)
         self.credentials = credentials
         self._connections, self._patience_s, self._may_write = connections, patience_s, may_write
+        self._warn = Once(warn)
 
     async def __aenter__(self) -> Self:
         self._requests = self._session(self._connections)
@@ -97,6 +109,7 @@ class ApiServer:
             async with self._streams.get(
                 url, timeout=timeout, allow_redirects=False, server_hostname=self._server_name
             ) as response:
+                self._pass_on_warnings(response)
                 if response.status != HTTPStatus.OK:
                     raise await self._refusal(response, await response.read(), authorization)
                 try:
@@ -129,6 +142,7 @@ class ApiServer:
                     server_hostname=self._server_name,
                 ) as response:
                     answer = await response.read()
+                    self._pass_on_warnings(response)
             except _BROKEN as error:
                 raise _unanswered(error, url) from error
             if response.status < HTTPStatus.MULTIPLE_CHOICES:
@@ -159,6 +173,11 @@ class ApiServer:
                 refusal.message = f"{refusal.message}; and there are no others: {error}"
         return refusal
 
+    def _pass_on_warnings(self, response: aiohttp.ClientResponse) -> None:
+        if HEADER in response.headers:
+            for text in read_warnings(response.headers.getall(HEADER)):
+                self._warn(text)
+
     def _session(self, limit: int) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
             connector=Connections(self.credentials, limit, self._may_write),
@@ -169,12 +188,28 @@ class ApiServer:
         )
 
     def _url(self, path: str, query: Mapping[str, str] | None) -> URL:
+        server = self.credentials.proofs.server
+        if problem := _problem_with(server):  # it was another when we started, and has been read again
+            raise UnansweredError(problem, may_be_done=False, is_passing=False)
         question = f"?{urlencode(query)}" if query else ""
-        return URL(f"{self.credentials.proofs.server}{path}{question}", encoded=True)
+        return URL(f"{server}{path}{question}", encoded=True)
 
     @property
     def _server_name(self) -> str | None:
         return self.credentials.proofs.server_name
+
+
+@lru_cache(maxsize=16)
+def _problem_with(server: str) -> str:
+    """What is wrong with the address of an API server; empty where nothing is."""
+    advice = "write it as https://HOST:PORT, in the kubeconfig or wherever it was named"
+    try:
+        address = URL(server)
+    except ValueError as error:
+        return f"{server!r} is not the address of an API server: {error}; {advice}"
+    if address.scheme in ("http", "https") and address.host:
+        return ""
+    return f"{server!r} is not the address of an API server; {advice}"
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:

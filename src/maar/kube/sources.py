@@ -2,7 +2,7 @@
 
 import binascii
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -30,7 +30,7 @@ class Proofs:
 
     server: str
     namespace: str
-    authorization: str
+    authorization: str = field(repr=False)  # it never stands in a log
     certificate_authority: str | None
     certificate: str | None
     key: str | None

@@ -208,9 +208,11 @@ async def test_signals_stay_with_the_process() -> None:
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, told.set)
+    ours = signal.getsignal(signal.SIGTERM)
     try:
         async with served() as ask:
             assert await ask("/livez") == (200, "ok")
+            assert signal.getsignal(signal.SIGTERM) is ours
             os.kill(os.getpid(), signal.SIGTERM)
             async with asyncio.timeout(10):
                 await told.wait()

@@ -131,6 +131,14 @@ def test_a_recording_ends_at_its_size_and_the_scheduler_goes_on(
     assert any("largest size" in note for note in tally.notes)
 
 
+def test_two_schedulers_do_not_record_into_one_file(file: Path) -> None:
+    recording = Recording(file)
+    with pytest.raises(BlockingIOError, match="another scheduler records into it; name another file"):
+        Recording(file)
+    recording.close()
+    Recording(file).close()
+
+
 def test_a_full_disk_ends_the_recording_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
     recording = Recording(Path("/dev/full"))
     engine = RecordingEngine(recording=recording)

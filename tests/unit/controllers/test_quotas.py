@@ -91,18 +91,46 @@ def test_a_deleted_quota_comes_back_and_a_changed_one_is_set_right() -> None:
     assert isinstance(manager.reconcile()[0], Create)
 
 
+def settle(manager: NamespaceQuotas, hard: dict[str, dict[str, str]]) -> list[dict[str, dict[str, str]]]:
+    """Carry out what is wanted, one write at a time, until nothing is; give the limits after each."""
+    seen: list[dict[str, dict[str, str]]] = []
+    for _ in range(10):
+        writes = manager.reconcile()
+        if not writes:
+            return seen
+        for write in writes:
+            name = write.key.partition("/")[0]
+            assert isinstance(write, Create | Change)
+            spec = write.document["spec"] if isinstance(write, Create) else write.patch["spec"]
+            new = {**hard.get(name, {}), **spec["hard"]}  # type: ignore[index]
+            hard[name] = {resource: text for resource, text in new.items() if text is not None}
+            seen.append({one: dict(limits) for one, limits in hard.items()})
+            manager.feed([ours(name, {**hard[name]})])
+    raise AssertionError("it does not come to rest")
+
+
 def test_limits_that_shrink_are_written_before_those_that_grow() -> None:
     manager = NamespaceQuotas()
+    hard = {
+        "a": {"requests.cpu": "2", "requests.memory": "6"},
+        "b": {"requests.cpu": "6", "requests.memory": "2"},
+    }
     manager.feed(
         [
-            queue("q", {"cpu": "8"}, {"cpu": "8"}),
-            *(namespace(name) for name in "ab"),
-            weight("a", 3),
-            ours("a", {"requests.cpu": "2"}),
-            ours("b", {"requests.cpu": "6"}),
+            queue("q", {"cpu": "8", "memory": "8"}, {"cpu": "8", "memory": "8"}),
+            *(namespace(name) for name in "abc"),
+            weight("a", 2),
+            *(ours(name, {**limits}) for name, limits in hard.items()),
         ]
     )
-    assert [write.key for write in manager.reconcile()] == ["b/maar-queue", "a/maar-queue"]
+    for limits in settle(manager, hard):
+        for resource in ("requests.cpu", "requests.memory"):
+            assert sum(int(one.get(resource, 0)) for one in limits.values()) <= 8, limits
+    assert hard == {
+        "a": {"requests.cpu": "4", "requests.memory": "4"},
+        "b": {"requests.cpu": "2", "requests.memory": "2"},
+        "c": {"requests.cpu": "2", "requests.memory": "2"},
+    }
 
 
 @given(

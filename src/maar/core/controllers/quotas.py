@@ -12,7 +12,7 @@ from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.namespace import QUOTA_LABEL, Namespace, ResourceQuota
 from maar.core.model.pod import QUEUE_ANNOTATION
 from maar.core.model.queue import Queue
-from maar.core.model.resources import BadAmountError, Resources
+from maar.core.model.resources import BadAmountError, Resources, amount
 from maar.core.model.writes import Change, Create, Remove, Upkeep
 
 QUOTA_NAME: Final = "maar-queue"
@@ -50,29 +50,28 @@ class NamespaceQuotas:
                     pass
 
     def reconcile(self) -> list[Upkeep]:
-        """What has to be written; limits that shrink come first, so that all together never are too many."""
+        """What has to be written; a queue's limits grow in a later round than others of it shrink."""
         wanted = self._wanted()
-        shrinking: list[Upkeep] = []
-        growing: list[Upkeep] = []
+        shrinking: list[tuple[str, Upkeep]] = []
+        growing: list[tuple[str, Upkeep]] = []
         for key, (queue, hard) in wanted.items():
-            there = self.quotas.get(key)
+            there, label = self.quotas.get(key), _label(queue)
             if there is None:
-                growing.append(Create(kind="ResourceQuota", key=key, document=_document(key, queue, hard)))
+                create = Create(kind="ResourceQuota", key=key, document=_document(key, queue, hard))
+                growing.append((label, create))
                 continue
-            before = {name: str(amount) for name, amount in there.spec.hard.items()}
-            if before == hard and there.metadata.labels.get(QUOTA_LABEL) == _label(queue):
-                continue
-            gone = dict.fromkeys(before.keys() - hard.keys())
-            patch: dict[str, object] = {
-                "metadata": {"labels": {QUOTA_LABEL: _label(queue)}},
-                "spec": {"hard": {**gone, **hard}},
-            }
-            change = Change(kind="ResourceQuota", key=key, patch=patch)
-            (growing if _grows(before, hard) else shrinking).append(change)
+            before = {name: str(limit) for name, limit in there.spec.hard.items()}
+            lowered = _lowered(before, hard)
+            if lowered != before or there.metadata.labels.get(QUOTA_LABEL) != label:
+                shrinking.append((label, _change(key, queue, before, lowered)))
+            elif before != hard:
+                growing.append((label, _change(key, queue, before, hard)))
         for key, quota in self.quotas.items():
-            if QUOTA_LABEL in quota.metadata.labels and key not in wanted and not quota.is_terminating:
-                shrinking.append(Remove(kind="ResourceQuota", key=key, uid=quota.metadata.uid))
-        return [*shrinking, *growing]
+            label = quota.metadata.labels.get(QUOTA_LABEL, "")
+            if label and key not in wanted and not quota.is_terminating:
+                shrinking.append((label, Remove(kind="ResourceQuota", key=key, uid=quota.metadata.uid)))
+        shrinks = {label for label, _ in shrinking}
+        return [*(one for _, one in shrinking), *(one for label, one in growing if label not in shrinks)]
 
     def _wanted(self) -> dict[str, tuple[str, dict[str, str]]]:
         """By quota, the queue it belongs to and its limits."""
@@ -128,16 +127,26 @@ def _limit(resource: str) -> str:
     return resource if resource in _AS_THEY_ARE else _PREFIX + resource
 
 
-def _grows(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    old, new = _units(before), _units(after)
-    return any(units > old.get(name, 0) for name, units in new.items())
+def _lowered(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
+    """The smaller of each limit; what is not limited, or cannot be read, is as good as endless."""
+    lowered = dict(after)
+    for name in before.keys() & after.keys():
+        try:
+            resource = name.removeprefix(_PREFIX)
+            if amount(resource, before[name]) <= amount(resource, after[name]):
+                lowered[name] = before[name]
+        except BadAmountError:
+            pass  # somebody has written what cannot be read; it will be overwritten
+    return lowered
 
 
-def _units(hard: Mapping[str, str]) -> Resources:
-    try:
-        return Resources.parse({name.removeprefix(_PREFIX): text for name, text in hard.items()})
-    except BadAmountError:
-        return Resources()  # somebody has written what cannot be read; it will be overwritten
+def _change(key: str, queue: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:
+    gone = dict.fromkeys(before.keys() - after.keys())
+    patch: dict[str, object] = {
+        "metadata": {"labels": {QUOTA_LABEL: _label(queue)}},
+        "spec": {"hard": {**gone, **after}},
+    }
+    return Change(kind="ResourceQuota", key=key, patch=patch)
 
 
 def _document(key: str, queue: str, hard: dict[str, str]) -> dict[str, object]:

@@ -1,0 +1,169 @@
+"""A full cluster from nothing: Maar as it is deployed, beside a bare loop of binds and beside kube-scheduler.
+
+Everything is made before a scheduler starts. Binds, events and statuses are counted by watches of our own,
+the same for everybody: one of pods that have a node tells of each pod once, when it is bound.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+import aiohttp
+import uvloop
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from bind_bench import bare
+
+from maar.core.model.pod_group import PodGroup
+from maar.kube.api_server import CONNECTIONS, ApiServer
+from maar.kube.credentials import load
+from maar.kube.paths import EVENTS, PODS, place_of
+from support.control_plane import ControlPlane, find_binaries
+from support.load import NAMESPACE, Gang, clear, make, make_nodes, prepare, queue
+from support.load_counting import Reached, Tally, added, counting, session
+from support.load_daemons import Daemons
+
+GANG: Final = 10
+QUEUES: Final = 10
+GROUPS: Final = place_of(PodGroup)
+BOUND: Final = {"fieldSelector": "spec.nodeName!="}
+TOLD: Final = {"fieldSelector": "reason=Scheduled"}
+MAAR: Final = "maar scheduler"
+PEER: Final = "kube-scheduler"
+
+
+def main() -> None:
+    """Let everybody bind at the first size, and Maar at the others."""
+    flags = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    flags.add_argument("--nodes", type=int, nargs="+", default=[1_000, 5_000], help="one run for each size")
+    flags.add_argument("--pods", type=int, default=10_000, help="in gangs of ten over ten queues")
+    flags.add_argument("--logs", type=Path, help="a folder for what the programs say")
+    asked = flags.parse_args()
+    if find_binaries() is None:
+        print("  skipped: there is no control plane; make kubernetes builds one")
+        return
+    first, *others = asked.nodes
+    rate = uvloop.run(measure(first, asked.pods, asked.logs, peer=True))
+    for nodes in others:
+        ratio = uvloop.run(measure(nodes, asked.pods, asked.logs, peer=False)) / rate
+        show(f"rate at {nodes:,} nodes / at {first:,}", ratio, "target 0.80 to 1.20")
+
+
+def show(name: str, figure: float, words: str) -> None:
+    """Print a line; rates are shown whole, ratios with two digits."""
+    shown = f"{figure:>9.2f}          " if words.startswith("target") else f"{figure:>9.0f} binds/s  "
+    print(f"  {name:<46}{shown} {words}", flush=True)
+
+
+async def measure(nodes: int, pods: int, logs: Path | None, *, peer: bool) -> float:
+    """Let everybody bind the same on one control plane; give Maar's rate."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = (logs or Path(scratch)) / f"nodes-{nodes}"
+        folder.mkdir(parents=True, exist_ok=True)
+        with ControlPlane(folder, controllers=True) as plane, Daemons(folder) as daemons:
+            prepare(plane)
+            credentials = await load(plane.kubeconfig)
+            async with ApiServer(credentials) as server, session(credentials, CONNECTIONS) as client:
+                await make_nodes(server, [f"node-{number}" for number in range(nodes)])
+                await make(server, [queue(f"queue-{number}") for number in range(QUEUES)])
+                print(f"  {nodes:,} nodes, {pods:,} pods in gangs of {GANG} over {QUEUES} queues", flush=True)
+                return await Runs(plane, daemons, server, client, pods).everybody(peer=peer)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """One control plane, and the same work for one after the other."""
+
+    plane: ControlPlane
+    daemons: Daemons
+    server: ApiServer
+    client: aiohttp.ClientSession
+    pods: int
+
+    async def everybody(self, *, peer: bool) -> float:
+        """Measure and compare; the bare loop runs before and after, since machines have moods."""
+        before = await self.bare()
+        maar = await self.maar()
+        after = await self.bare()
+        reference = 2 / (1 / before + 1 / after)
+        show("bare loop of binds", reference, f"({before:.0f} before, {after:.0f} after)")
+        show("maar scheduler / bare", maar / reference, "target at least 0.80")
+        if peer:
+            show("maar scheduler / kube-scheduler", maar / await self.peer(), "target at least 3")
+        return maar
+
+    async def bare(self) -> float:
+        """As fast as a program can bind that decides nothing."""
+        gangs = self.gangs("nobody")
+        async with self.work(gangs) as bound:
+            await bare(self.client, [key for gang in gangs for key in gang.pod_keys])
+            await bound.reaches(self.pods)
+        return bound.rate
+
+    async def maar(self) -> float:
+        """Our own, from its start to its last word."""
+        gangs = self.gangs("volcano")
+        async with (
+            self.work(gangs) as bound,
+            counting(self.client, EVENTS.all(NAMESPACE), TOLD, added) as told,
+            counting(self.client, GROUPS.all(NAMESPACE), {}, Reached("Running")) as written,
+        ):
+            started = perf_counter()
+            self.daemons.run(MAAR, "scheduler", self.plane.kubeconfig)
+            await self.bound(MAAR, bound, started)
+            await told.reaches(self.pods)
+            await written.reaches(len(gangs))
+            late = [max(0.0, tally.last - bound.last) for tally in (told, written)]
+            print(f"  {'':<46}last event {late[0]:.1f} s, last status {late[1]:.1f} s later   target 5 s")
+            self.daemons.kill(MAAR)
+        return bound.rate
+
+    async def peer(self) -> float:
+        """The scheduler of Kubernetes with the same pods, which are no gangs to it."""
+        async with self.work(self.gangs("default-scheduler")) as bound:
+            started = perf_counter()
+            program = str((find_binaries() or Path()) / PEER)
+            flags = (
+                "--leader-elect=false",
+                "--secure-port=0",
+                "--kube-api-qps=5000",
+                "--kube-api-burst=5000",
+            )
+            self.daemons.start(PEER, [program, f"--kubeconfig={self.plane.kubeconfig}", *flags])
+            await self.bound(PEER, bound, started)
+            self.daemons.kill(PEER)
+        return bound.rate
+
+    async def bound(self, name: str, bound: Tally, started: float) -> None:
+        """Wait for the last bind, and print what it took."""
+        await bound.reaches(self.pods)
+        show(name, bound.rate, f"the first {bound.first - started:.1f} s after its start")
+        used, memory = self.daemons.processor_s(name), self.daemons.peak_memory_mb(name)
+        print(f"  {'':<46}{used:.1f} s of processor until then, {memory:.0f} MB at most", flush=True)
+
+    def gangs(self, scheduler: str) -> list[Gang]:
+        """The same work for everybody."""
+        return [
+            Gang(f"gang-{number}", queue=f"queue-{number % QUEUES}", pods=GANG, scheduler=scheduler)
+            for number in range(self.pods // GANG)
+        ]
+
+    @asynccontextmanager
+    async def work(self, gangs: list[Gang]) -> AsyncIterator[Tally]:
+        """Make all there is to do, count what is bound, and leave nothing to the next."""
+        await make(self.server, [made for gang in gangs for made in gang.documents()])
+        async with counting(self.client, PODS.all(NAMESPACE), BOUND, added) as bound:
+            yield bound
+        for place in (PODS, GROUPS, EVENTS):
+            await clear(self.server, place)
+
+
+if __name__ == "__main__":
+    main()

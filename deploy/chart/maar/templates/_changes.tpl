@@ -1,0 +1,78 @@
+{{- /* What values change, kind by kind; each changes the object that it is given and prints nothing. */ -}}
+
+{{- define "maar.Deployment" }}
+{{- $values := .root.Values }}
+{{- $component := index .object.metadata.labels "app.kubernetes.io/component" }}
+{{- $mine := index $values $component }}
+{{- $pod := .object.spec.template.spec }}
+{{- $container := index $pod.containers 0 }}
+{{- $image := printf "%s:%s" $values.image.repository (default .root.Chart.AppVersion $values.image.tag) }}
+{{- $_ := set .object.spec "replicas" $mine.replicas }}
+{{- $_ := set $container "image" $image }}
+{{- $_ := set $container "imagePullPolicy" $values.image.pullPolicy }}
+{{- $_ := set $container "resources" $mine.resources }}
+{{- $flags := dict "--scheduler-name" $values.schedulerName }}
+{{- if eq $component "webhooks" }}
+{{- $_ := set $flags "--guarantee-over-total" $mine.guaranteeOverTotal }}
+{{- $_ := set $flags "--child-capability" $mine.childCapability }}
+{{- $_ := set $flags "--max-queue-depth" $mine.maxQueueDepth }}
+{{- end }}
+{{- $arguments := list }}
+{{- range $argument := $container.args }}
+{{- $flag := index (splitList "=" $argument) 0 }}
+{{- $arguments = append $arguments (ternary (printf "%s=%v" $flag (get $flags $flag)) $argument (hasKey $flags $flag)) }}
+{{- end }}
+{{- $_ := set $container "args" (concat $arguments $mine.extraArgs) }}
+{{- with $values.image.pullSecrets }}
+{{- $secrets := list }}
+{{- range . }}{{- $secrets = append $secrets (dict "name" .) }}{{- end }}
+{{- $_ := set $pod "imagePullSecrets" $secrets }}
+{{- end }}
+{{- with $values.nodeSelector }}{{- $_ := set $pod "nodeSelector" . }}{{- end }}
+{{- with $values.tolerations }}{{- $_ := set $pod "tolerations" . }}{{- end }}
+{{- end }}
+
+{{- define "maar.ConfigMap" }}
+{{- $_ := set .object.data "maar-scheduler.conf" .root.Values.scheduler.configuration }}
+{{- end }}
+
+{{- define "maar.Service" }}
+{{- $metrics := .root.Values.metrics }}
+{{- if eq .object.metadata.name "maar-metrics" }}
+{{- with $metrics.annotations }}{{- $_ := set $.object.metadata "annotations" . }}{{- end }}
+{{- if not $metrics.service }}{{- $_ := unset .object "kind" }}{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "maar.ValidatingWebhookConfiguration" }}
+{{- $values := .root.Values }}
+{{- range $webhook := .object.webhooks }}
+{{- $_ := set $webhook "failurePolicy" $values.webhooks.failurePolicy }}
+{{- $_ := set $webhook "timeoutSeconds" $values.webhooks.timeoutSeconds }}
+{{- range $condition := $webhook.matchConditions }}
+{{- if eq $condition.name "scheduler-name" }}
+{{- $_ := set $condition "expression" (printf "object.spec.schedulerName in ['%s']" $values.schedulerName) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "maar.MutatingWebhookConfiguration" }}{{- include "maar.ValidatingWebhookConfiguration" . }}{{- end }}
+
+{{- define "maar.CustomResourceDefinition" }}
+{{- /* Helm would delete all queues and jobs with their definitions. */ -}}
+{{- $_ := set .object.metadata "annotations" (dict "helm.sh/resource-policy" "keep") }}
+{{- if not .root.Values.crds.install }}{{- $_ := unset .object "kind" }}{{- end }}
+{{- end }}
+
+{{- /* Helm makes the namespace of a release before it reads the chart. */ -}}
+{{- define "maar.Namespace" }}{{- $_ := unset .object "kind" }}{{- end }}
+
+{{- /* As they are. */ -}}
+{{- define "maar.ServiceAccount" }}{{- end }}
+{{- define "maar.ClusterRole" }}{{- end }}
+{{- define "maar.ClusterRoleBinding" }}{{- end }}
+{{- define "maar.Role" }}{{- end }}
+{{- define "maar.RoleBinding" }}{{- end }}
+{{- define "maar.PriorityClass" }}{{- end }}
+{{- define "maar.PodDisruptionBudget" }}{{- end }}

@@ -1,0 +1,47 @@
+"""Warnings that an API server sends along with its answers: read from their headers, each told once."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+Warn = Callable[[str], None]
+
+HEADER: Final = "Warning"
+PERSISTENT: Final = "299"  # the code of warnings for people; others are about caches on the way
+MOST_REMEMBERED: Final = 1_000
+
+# RFC 7234, section 5.5: a code, who warns, a quoted text and perhaps a quoted date, with commas between.
+_VALUE: Final = re.compile(
+    r'[\s,]*(?P<code>\d{3}) (?P<agent>[^\s",]+) "(?P<text>(?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*(?=,|$)'
+)
+_QUOTED: Final = re.compile(r"\\(.)")
+
+
+def read_warnings(headers: Iterable[str]) -> Iterator[str]:
+    """The texts of warnings for people; what follows something that cannot be read is left out."""
+    for header in headers:
+        start = 0
+        while value := _VALUE.match(header, start):
+            start = value.end()
+            if value["code"] == PERSISTENT and (text := _plain(_QUOTED.sub(r"\1", value["text"]))):
+                yield text
+
+
+class Once:
+    """Passes every text on once; it remembers as many as fit, and is silent beyond them."""
+
+    def __init__(self, warn: Warn) -> None:
+        self._warn = warn
+        self._told: set[str] = set()
+
+    def __call__(self, text: str) -> None:
+        """Pass it on, unless it was before."""
+        if text not in self._told and len(self._told) < MOST_REMEMBERED:
+            self._told.add(text)
+            self._warn(text)
+
+
+def _plain(text: str) -> str:
+    """A text that can be shown on a terminal, whatever bytes it was made of."""
+    decoded = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(one if one.isprintable() else "\ufffd" for one in decoded).strip()

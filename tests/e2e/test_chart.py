@@ -1,0 +1,192 @@
+"""The chart, by the real helm: the same objects as `maar manifests` prints, and what values change there."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from maar import __version__
+from maar.apps.manifests import installation
+from support.control_plane import ControlPlane
+from support.helm import CHART, find_helm, helm
+from support.needs_kubernetes import needs_kubernetes
+
+Json = dict[str, Any]
+Key = tuple[str, str]
+
+RELEASE: Final = ("maar", str(CHART), "--namespace", "maar-system")
+KEEP: Final = {"helm.sh/resource-policy": "keep"}
+QUEUE: Final = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: dear}
+spec: {weight: 3}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _helm() -> None:
+    needs_kubernetes()
+    if find_helm() is None:
+        pytest.fail("MAAR_KUBERNETES=required, but there is no helm: run make kubernetes")
+
+
+def rendered(*flags: str) -> dict[Key, Json]:
+    """What helm would install."""
+    return by_name(helm("template", *RELEASE, *flags).stdout)
+
+
+def by_name(stream: str) -> dict[Key, Json]:
+    documents = [one for one in yaml.safe_load_all(stream) if one]
+    found = {(one["kind"], one["metadata"]["name"]): one for one in documents}
+    assert len(found) == len(documents), "two objects have the same name"
+    return found
+
+
+def printed(image: str = f"maar:{__version__}", replicas: int = 2) -> dict[Key, Json]:
+    """What `maar manifests` prints, less the namespace, which helm makes, and with definitions that stay."""
+    found = by_name(installation(image, replicas))
+    del found["Namespace", "maar-system"]
+    for (kind, _), one in found.items():
+        if kind == "CustomResourceDefinition":
+            one["metadata"]["annotations"] = KEEP
+    return found
+
+
+def containers(objects: dict[Key, Json]) -> dict[str, Json]:
+    return {
+        name: one["spec"]["template"]["spec"]["containers"][0]
+        for (kind, name), one in objects.items()
+        if kind == "Deployment"
+    }
+
+
+def test_by_itself_it_is_what_maar_manifests_prints() -> None:
+    assert rendered() == printed()
+
+
+def test_the_same_choices_make_the_same_objects() -> None:
+    replicas = [f"--set={program}.replicas=3" for program in ("scheduler", "controllers", "webhooks")]
+    image = "--set=image.repository=registry:5000/team/maar,image.tag=1.2"
+    assert rendered(image, *replicas) == printed("registry:5000/team/maar:1.2", 3)
+
+
+def test_helm_finds_nothing_to_complain_of() -> None:
+    assert "0 chart(s) failed" in helm("lint", "--strict", str(CHART), "--namespace", "maar-system").stdout
+
+
+def test_a_packed_chart_is_the_same(tmp_path: Path) -> None:
+    helm("package", str(CHART), "--destination", str(tmp_path))
+    (packed,) = tmp_path.glob("*.tgz")
+    assert packed.name == f"maar-{__version__}.tgz"
+    again = helm("template", "maar", str(packed), "--namespace", "maar-system").stdout
+    assert by_name(again) == printed()
+
+
+def test_values_change_what_they_name_and_nothing_else(tmp_path: Path) -> None:
+    chosen = {
+        "schedulerName": "maar",
+        "nodeSelector": {"zone": "a"},
+        "scheduler": {"configuration": "actions: allocate\n", "extraArgs": ["--record=/tmp/record"]},
+        "webhooks": {
+            "failurePolicy": "Ignore",
+            "timeoutSeconds": 2,
+            "guaranteeOverTotal": "warn",
+            "resources": {"limits": {"memory": "1Gi"}},
+        },
+        "metrics": {"annotations": {"prometheus.io/scrape": "true"}},
+        "crds": {"install": False},
+    }
+    file = tmp_path / "values.yaml"
+    file.write_text(yaml.safe_dump(chosen))
+    objects, before = rendered("--values", str(file)), printed()
+    ours = containers(objects)
+    assert {"--scheduler-name=maar"} == {one["args"][1] for one in ours.values()}
+    assert ours["maar-scheduler"]["args"][-1] == "--record=/tmp/record"
+    assert "--guarantee-over-total=warn" in ours["maar-webhooks"]["args"]
+    assert ours["maar-webhooks"]["resources"] == {
+        "requests": {"cpu": "200m", "memory": "256Mi"},
+        "limits": {"memory": "1Gi"},
+    }
+    hooks = [hook for one in objects.values() for hook in one.get("webhooks", ())]
+    assert {(hook["failurePolicy"], hook["timeoutSeconds"]) for hook in hooks} == {("Ignore", 2)}
+    conditions = [one for hook in hooks for one in hook.get("matchConditions", ())]
+    assert {"name": "scheduler-name", "expression": "object.spec.schedulerName in ['maar']"} in conditions
+    configured = objects["ConfigMap", "maar-scheduler"]["data"]
+    assert configured == {"maar-scheduler.conf": "actions: allocate\n"}
+    assert objects["Service", "maar-metrics"]["metadata"]["annotations"] == {"prometheus.io/scrape": "true"}
+    changed = {"Deployment", "ConfigMap", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
+    for key, one in before.items():
+        if key[0] == "CustomResourceDefinition":
+            assert key not in objects
+        elif key[0] not in changed and key != ("Service", "maar-metrics"):
+            assert objects[key] == one
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--set=scheduler.replica=3",), "additional properties 'replica' not allowed"),
+        (("--set=webhooks.failurePolicy=Maybe",), "value must be one of 'Fail', 'Ignore'"),
+        (("--set=schedulerName=a b",), "does not match pattern"),
+        (("--namespace=elsewhere",), "Maar lives in the namespace maar-system"),
+    ],
+)
+def test_what_cannot_work_is_refused(flags: tuple[str, ...], words: str) -> None:
+    ended = helm("template", *RELEASE, *flags, check=False)
+    assert ended.returncode == 1
+    assert words in ended.stderr
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    needs_kubernetes()
+    with ControlPlane(tmp_path_factory.mktemp("helm")) as running:
+        yield running
+
+
+def holds(there: object, wanted: object) -> bool:
+    """Whether an object has all that was asked for; the server adds its defaults."""
+    if isinstance(wanted, dict):
+        return isinstance(there, dict) and all(holds(there.get(name), one) for name, one in wanted.items())
+    if isinstance(wanted, list):
+        return isinstance(there, list) and all(map(holds, there, wanted)) and len(there) == len(wanted)
+    return there == wanted
+
+
+def test_it_is_installed_upgraded_and_taken_away_and_queues_stay(plane: ControlPlane) -> None:
+    def run(*arguments: str) -> str:
+        return helm(*arguments, environment=plane.environment).stdout
+
+    open_door = "--set=webhooks.failurePolicy=Ignore"  # nobody answers on this cluster
+    assert "rollout status deployment/maar-webhooks" in run(
+        "install", *RELEASE, "--create-namespace", open_door
+    )
+    wanted = rendered(open_door)
+    for (kind, name), one in wanted.items():
+        found = plane.kubectl("get", kind, name, "-o", "json", "--namespace", "maar-system").stdout
+        assert holds(json.loads(found), one), (kind, name)
+    plane.kubectl("apply", "-f", "-", stdin=QUEUE)
+    definition = "crd/queues.scheduling.volcano.sh"
+    plane.kubectl(
+        "patch", definition, "--type=json", "-p", '[{"op":"remove","path":"/spec/names/shortNames"}]'
+    )
+    # Since somebody else has written a field of the release, helm has to be told whose word counts.
+    run("upgrade", *RELEASE, open_door, "--set=scheduler.replicas=1", "--force-conflicts")
+    kept = json.loads(plane.kubectl("get", definition, "-o", "json").stdout)
+    assert kept["spec"]["names"]["shortNames"] == ["q", "queue-v1beta1"]
+    scale = plane.kubectl(
+        "get", "deployment/maar-scheduler", "-n", "maar-system", "-o", "jsonpath={.spec.replicas}"
+    )
+    assert scale.stdout == "1"
+    run("uninstall", "maar", "--namespace", "maar-system")
+    left = plane.kubectl(
+        "get", "validatingwebhookconfigurations,deployments,clusterroles", "-A", "-o", "name"
+    ).stdout
+    assert "maar" not in left
+    assert "volcano" not in left
+    weight = plane.kubectl("get", "queue", "dear", "-o", "jsonpath={.spec.weight}").stdout
+    assert weight == "3"

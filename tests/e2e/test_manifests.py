@@ -1,0 +1,224 @@
+"""`maar manifests` on a real cluster: one apply installs all, programs run as deployed, people have roles."""
+
+import json
+import shlex
+import signal
+import socket
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from maar.apps.manifests import installation
+from support.control_plane import ControlPlane
+from support.kubeconfigs import changed, with_token
+from support.needs_kubernetes import needs_kubernetes
+from support.processes import Group
+
+MAAR: Final = str(Path(sys.executable).with_name("maar"))
+STREAM: Final = installation("team/maar:1.2.3")
+IN: Final = ("--namespace", "maar-system")
+PROGRAMS: Final = ("scheduler", "controllers", "webhooks")
+BINDINGS: Final = (
+    ("clusterrolebinding", "alice", "--clusterrole=maar-queue-admin", "--user=alice"),
+    ("clusterrolebinding", "bob", "--clusterrole=maar-user", "--user=bob"),
+    ("rolebinding", "carol", "--clusterrole=edit", "--user=carol", "--namespace=team"),
+    ("rolebinding", "dave", "--clusterrole=view", "--user=dave", "--namespace=team"),
+)
+QUEUE: Final = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: %s}
+spec: {weight: 1}
+"""
+GANG: Final = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: work, namespace: team}
+spec: {minMember: 1, queue: alices}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: work, namespace: team, annotations: {scheduling.k8s.io/group-name: work}}
+spec:
+  schedulerName: volcano
+  containers: [{name: main, image: none, resources: {requests: {cpu: 1}}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster with Maar's objects applied, and none of its programs running."""
+    needs_kubernetes()
+    with ControlPlane(tmp_path_factory.mktemp("plane"), controllers=True) as running:
+        running.make_nodes(["n1"])
+        said = running.kubectl("apply", "-f", "-", stdin=STREAM).stdout.splitlines()
+        assert [line for line in said if not line.endswith(" created")] == []
+        yield running
+
+
+@pytest.fixture(scope="module")
+def ports() -> dict[str, int]:
+    """A free port for each program's metrics, and one for reviews."""
+    with socket.socket() as a, socket.socket() as b, socket.socket() as c, socket.socket() as d:
+        for one in (a, b, c, d):
+            one.bind(("127.0.0.1", 0))
+        return dict(zip((*PROGRAMS, "reviews"), (one.getsockname()[1] for one in (a, b, c, d)), strict=True))
+
+
+@pytest.fixture(scope="module")
+def maar(
+    plane: ControlPlane, ports: dict[str, int], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Group]:
+    """The programs with the arguments of their deployments, each as its own service account, all at once."""
+    with Group(tmp_path_factory.mktemp("maar")) as processes:
+        for program in PROGRAMS:
+            url = f"https://127.0.0.1:{ports['reviews']}"  # no Service leads anywhere here
+            here = ("--url", url) if program == "webhooks" else ()
+            processes.start(program, [*command(plane, program, ports[program]), *here])
+        yield processes
+        processes.check()
+
+
+def command(plane: ControlPlane, program: str, port: int) -> list[str]:
+    """How a deployment starts its program, with another port and its account's token in a file."""
+    found = plane.kubectl("get", "deployment", f"maar-{program}", *IN, "-o", "json").stdout
+    pod = json.loads(found)["spec"]["template"]["spec"]
+    token = plane.kubectl("create", "token", pod["serviceAccountName"], *IN).stdout
+    kubeconfig = changed(plane.kubeconfig, plane.folder / program, with_token(token))
+    listen = f"--listen=127.0.0.1:{port}"
+    args = [listen if one.startswith("--listen=") else one for one in pod["containers"][0]["args"]]
+    return [MAAR, *args, "--kubeconfig", str(kubeconfig)]
+
+
+def installed(plane: ControlPlane) -> list[dict[str, Any]]:
+    """All objects of the stream as the cluster has them, but for what the cluster itself says about them."""
+    found = json.loads(plane.kubectl("get", "-f", "-", "-o", "json", stdin=STREAM).stdout)["items"]
+    for one in found:
+        one.pop("status", None)
+        for name in ("resourceVersion", "managedFields"):
+            one["metadata"].pop(name, None)
+    return list(found)
+
+
+def test_a_second_apply_changes_nothing(plane: ControlPlane) -> None:
+    before = installed(plane)
+    said = plane.kubectl("apply", "-f", "-", stdin=STREAM).stdout.splitlines()
+    assert installed(plane) == before
+    configured = {line.split("/")[0] for line in said if not line.endswith(" unchanged")}
+    assert configured == {"poddisruptionbudget.policy"}  # kubectl replaces their selectors, with the same
+
+
+def test_its_own_pods_start_while_nobody_judges_and_meet_the_strictest_standard(plane: ControlPlane) -> None:
+    def pods() -> int:
+        return len(plane.kubectl("get", "pods", *IN, "-o", "name").stdout.split())
+
+    plane.until("each program has two pods", lambda: pods() == 6)
+    plane.kubectl("delete", "pods", "--all", "--force", *IN)
+    plane.until("they are back", lambda: pods() == 6)
+    label = plane.kubectl("get", "namespace", "maar-system", "-o", "jsonpath={.metadata.labels}").stdout
+    assert json.loads(label)["pod-security.kubernetes.io/enforce"] == "restricted"
+
+
+def test_a_queue_waits_until_somebody_judges(plane: ControlPlane) -> None:
+    refused = plane.kubectl("apply", "-f", "-", stdin=QUEUE % "early", check=False).stderr
+    assert 'failed calling webhook "mutatequeue.volcano.sh"' in refused
+
+
+def test_the_programs_run_as_they_are_deployed(
+    plane: ControlPlane, maar: Group, ports: dict[str, int]
+) -> None:
+    def is_well(program: str, path: str) -> bool:
+        maar.check()
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{ports[program]}{path}", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, ConnectionError):
+            return False
+
+    for program in PROGRAMS:
+        plane.until(f"{program} is ready", lambda program=program: is_well(program, "/readyz"))  # type: ignore[misc]  # bound
+        assert is_well(program, "/healthz")
+        assert is_well(program, "/metrics")
+    path = "jsonpath={.items[*].status.state}"
+    plane.until(
+        "root and default are open", lambda: plane.kubectl("get", "queues", "-o", path).stdout == "Open Open"
+    )
+
+
+def test_people_may_do_what_their_role_says_and_no_more(plane: ControlPlane, maar: Group) -> None:
+    def may(user: str, *command: str, stdin: str | None = None) -> bool:
+        ended = plane.kubectl(*command, f"--as={user}", stdin=stdin, check=False)
+        assert ended.returncode == 0 or "cannot " in ended.stderr, ended.stderr
+        return ended.returncode == 0
+
+    maar.check()
+    plane.kubectl("create", "namespace", "team")
+    for binding in BINDINGS:
+        plane.kubectl("create", *binding)
+    plane.until(
+        "edit has grown",
+        lambda: (
+            plane.kubectl(
+                "auth", "can-i", "create", "podgroups", "--as=carol", "-n", "team", check=False
+            ).stdout
+            == "yes\n"
+        ),
+    )
+    assert may("alice", "create", "-f", "-", stdin=QUEUE % "alices")
+    assert may("alice", "patch", "queue", "alices", "--type=merge", "-p", '{"spec":{"weight":2}}')
+    assert not may("alice", "get", "pods", "-A")
+    for user in ("bob", "carol"):
+        assert not may(user, "create", "-f", "-", stdin=QUEUE % f"{user}s")
+        assert not may(user, "patch", "queue", "alices", "--type=merge", "-p", '{"spec":{"weight":9}}')
+    assert may("bob", "get", "queues")
+    assert not may("carol", "get", "queues")
+    assert may("carol", "create", "-f", "-", stdin=GANG)
+    assert may("dave", "get", "podgroups", "-n", "team")
+    assert not may("dave", "delete", "podgroup", "work", "-n", "team")
+    assert not may("carol", "get", "podgroups", "-n", "default")
+    for user in ("bob", "carol"):  # a command opens and closes queues, whatever namespace it is in
+        assert (
+            plane.kubectl(
+                "auth",
+                "can-i",
+                "create",
+                "commands.bus.volcano.sh",
+                "-n",
+                "team",
+                f"--as={user}",
+                check=False,
+            ).stdout
+            == "no\n"
+        )
+
+
+def test_what_a_user_submits_runs(plane: ControlPlane, maar: Group) -> None:
+    maar.check()
+    plane.kubectl("wait", "pod/work", "-n", "team", "--for=jsonpath={.spec.nodeName}=n1", "--timeout=30s")
+
+
+def test_applying_again_leaves_what_admission_has_filled_in(
+    plane: ControlPlane, maar: Group, ports: dict[str, int]
+) -> None:
+    maar.stop("webhooks", signal.SIGTERM)
+    maar.start("webhooks", [*command(plane, "webhooks", ports["webhooks"]), "--port", "0"])
+
+    def are_filled_in() -> bool:
+        maar.check()
+        hooks = [hook for one in installed(plane) for hook in one.get("webhooks", ())]
+        return all({"caBundle", "service"} == hook["clientConfig"].keys() for hook in hooks)
+
+    plane.until("all configurations lead to the Service", are_filled_in)
+    before = installed(plane)
+    plane.kubectl("apply", "-f", "-", stdin=STREAM)
+    assert installed(plane) == before
+
+
+def test_the_image_is_the_one_that_was_asked_for(plane: ControlPlane) -> None:
+    path = "jsonpath={.items[*].spec.template.spec.containers[*].image}"
+    assert plane.kubectl("get", "deployments", *IN, "-o", path).stdout == shlex.join(["team/maar:1.2.3"] * 3)

@@ -1,0 +1,39 @@
+"""The chart and the Dockerfile: versions that go together, and no registry that only some can reach."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from maar import __version__
+
+ROOT: Final = Path(__file__).parents[2]
+CHART: Final = ROOT / "deploy" / "chart" / "maar"
+DOCKERFILE: Final = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
+def test_chart_and_program_have_the_same_version() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+    assert f"--tag maar:{__version__} ." in DOCKERFILE
+
+
+def test_no_image_names_a_registry() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+    images = [values["image"]["repository"], *re.findall(r"^ARG \w+=(\S+)", DOCKERFILE, re.MULTILINE)]
+    assert len(images) == 2
+    assert not any(re.search(r"[.:].*/", image) for image in images)
+
+
+def test_the_image_is_made_of_what_is_let_through_and_of_pinned_versions() -> None:
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    let_through = {line[1:] for line in lines if line.startswith("!")}
+    copied = {
+        source
+        for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE)
+        for source in line.split()[:-1]
+    }
+    assert let_through == copied
+    assert "PIP_CONSTRAINT=constraints.txt" in DOCKERFILE
+    assert all((ROOT / source).exists() for source in copied)
