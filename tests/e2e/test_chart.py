@@ -1,5 +1,6 @@
 """The chart, by the real helm: the same objects as `maar manifests` prints, and what values change there."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ import yaml
 
 from maar import __version__
 from maar.apps.manifests import installation
+from maar.apps.webhook_configurations import Wanted, register
+from maar.kube.api_server import ApiServer
+from maar.kube.credentials import load
 from support.control_plane import ControlPlane
 from support.helm import CHART, find_helm, helm
 from support.needs_kubernetes import needs_kubernetes
@@ -157,6 +161,12 @@ def holds(there: object, wanted: object) -> bool:
     return there == wanted
 
 
+async def filled_in(plane: ControlPlane) -> list[str]:
+    """Do what `maar webhooks` does to its configurations."""
+    async with ApiServer(await load(plane.kubeconfig)) as api:
+        return await register(api, Wanted(("volcano",)), b"ca")
+
+
 def test_it_is_installed_upgraded_and_taken_away_and_queues_stay(plane: ControlPlane) -> None:
     def run(*arguments: str) -> str:
         return helm(*arguments, environment=plane.environment).stdout
@@ -170,6 +180,10 @@ def test_it_is_installed_upgraded_and_taken_away_and_queues_stay(plane: ControlP
         found = plane.kubectl("get", kind, name, "-o", "json", "--namespace", "maar-system").stdout
         assert holds(json.loads(found), one), (kind, name)
     plane.kubectl("apply", "-f", "-", stdin=QUEUE)
+    assert asyncio.run(filled_in(plane)) == []
+    run("upgrade", *RELEASE, open_door)
+    hooks = json.loads(plane.kubectl("get", "validatingwebhookconfigurations", "-o", "json").stdout)["items"]
+    assert [hook["clientConfig"]["caBundle"] for one in hooks for hook in one["webhooks"]] == ["Y2E="] * 6
     definition = "crd/queues.scheduling.volcano.sh"
     plane.kubectl(
         "patch", definition, "--type=json", "-p", '[{"op":"remove","path":"/spec/names/shortNames"}]'

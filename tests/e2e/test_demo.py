@@ -86,7 +86,7 @@ def test_it_shows_what_it_should_and_ends_by_itself(demo: Callable[..., Demo]) -
     assert hour.end() == 0, hour.said
     _, _, summary = hour.said.partition("CPUs on average")
     assert summary.count("✓") == 4, hour.said
-    assert re.search(r"serving had its 24 reserved CPUs after \d+\.\d s; others used \d+", summary)
+    assert re.search(r"serving got its 24 CPUs back in \d+\.\d s: others used \d+", summary)
     assert "course waits: it needs cpu 12 and queue research/notebooks can use 8 at most" in summary
     assert re.search(r"legacy: Closing at 3\d:\d\d with \d+ groups, Closed at \d\d:\d\d", summary)
     rows = {line.split()[0]: line.split()[1:] for line in summary.splitlines()[2:15]}

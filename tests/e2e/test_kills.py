@@ -39,17 +39,19 @@ async def kill_again_and_again(plane: ControlPlane, flags: dict[str, str], daemo
     async with ApiServer(await load(plane.kubeconfig)) as server:
         await make(server, reservations(capacity_cpu))
         since = await now(server)
-        churn = Churn(server, Habits(("research", "production", "guests")), capacity_cpu, random.Random(SEED))
+        churn = Churn(server, Habits(("guests", "research", "production")), capacity_cpu, random.Random(SEED))
         in_the_middle = 0
-        async with churn.running():
+        async with churn.watching():
+            daemons.run("scheduler", "scheduler", plane.kubeconfig, "--no-leader-elect")
+            await churn.fill()
+            churn.begin()
             for _ in range(KILLS):
-                daemons.run("scheduler", "scheduler", plane.kubeconfig, "--no-leader-elect")
-                if dice.random() < 0.8:  # the others die before they have decided anything
-                    await daemons.until_at_work("scheduler")
                 await asyncio.sleep(dice.uniform(0, 1))
                 daemons.kill("scheduler")
                 in_the_middle += bool(churn.half_bound())
-            daemons.run("scheduler", "scheduler", plane.kubeconfig, "--no-leader-elect")
+                daemons.run("scheduler", "scheduler", plane.kubeconfig, "--no-leader-elect")
+                if dice.random() < 0.8:  # the others die before they have decided anything
+                    await daemons.until_at_work("scheduler")
             await churn.calm_down()
         changes = await history(plane, flags, server, since)
     sys.stdout.write(

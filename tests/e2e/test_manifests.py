@@ -8,6 +8,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,11 +64,13 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="module")
 def ports() -> dict[str, int]:
-    """A free port for each program's metrics, and one for reviews."""
-    with socket.socket() as a, socket.socket() as b, socket.socket() as c, socket.socket() as d:
-        for one in (a, b, c, d):
+    """A free port for each program, one for a second replica, and one for reviews."""
+    names = (*PROGRAMS, "reviews", "standby")
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in names]
+        for one in sockets:
             one.bind(("127.0.0.1", 0))
-        return dict(zip((*PROGRAMS, "reviews"), (one.getsockname()[1] for one in (a, b, c, d)), strict=True))
+        return {name: one.getsockname()[1] for name, one in zip(names, sockets, strict=True)}
 
 
 @pytest.fixture(scope="module")
@@ -129,25 +132,52 @@ def test_a_queue_waits_until_somebody_judges(plane: ControlPlane) -> None:
     assert 'failed calling webhook "mutatequeue.volcano.sh"' in refused
 
 
+def is_well(port: int, path: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, ConnectionError):
+        return False
+
+
+def until_ready(plane: ControlPlane, maar: Group, program: str, port: int) -> None:
+    def is_ready() -> bool:
+        maar.check()
+        return is_well(port, "/readyz")
+
+    plane.until(f"{program} is ready", is_ready)
+
+
 def test_the_programs_run_as_they_are_deployed(
     plane: ControlPlane, maar: Group, ports: dict[str, int]
 ) -> None:
-    def is_well(program: str, path: str) -> bool:
-        maar.check()
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{ports[program]}{path}", timeout=5) as answer:
-                return bool(answer.status == 200)
-        except (urllib.error.URLError, ConnectionError):
-            return False
-
     for program in PROGRAMS:
-        plane.until(f"{program} is ready", lambda program=program: is_well(program, "/readyz"))  # type: ignore[misc]  # bound
-        assert is_well(program, "/healthz")
-        assert is_well(program, "/metrics")
+        until_ready(plane, maar, program, ports[program])
+        assert is_well(ports[program], "/healthz")
+        assert is_well(ports[program], "/metrics")
     path = "jsonpath={.items[*].status.state}"
     plane.until(
-        "root and default are open", lambda: plane.kubectl("get", "queues", "-o", path).stdout == "Open Open"
+        "root and default are open",
+        lambda: plane.kubectl("get", "queues", "-o", path).stdout == "Open Open",
     )
+
+
+@pytest.mark.parametrize("program", ["scheduler", "controllers"])
+def test_another_replica_is_ready_while_it_stands_by_and_then_leads(
+    plane: ControlPlane, maar: Group, ports: dict[str, int], program: str
+) -> None:
+    def at_work() -> bool:
+        maar.check()
+        return "at work" in maar.log(second).read_text()
+
+    second = f"{program}-2"
+    maar.start(second, command(plane, program, ports["standby"]))
+    until_ready(plane, maar, second, ports["standby"])
+    assert not at_work()
+    maar.stop(program, signal.SIGTERM)
+    plane.until("the other replica leads", at_work)
+    maar.stop(second, signal.SIGTERM)
+    maar.start(program, command(plane, program, ports[program]))
 
 
 def test_people_may_do_what_their_role_says_and_no_more(plane: ControlPlane, maar: Group) -> None:

@@ -210,7 +210,7 @@ def test_they_do_not_begin_or_list_again_and_again_without(starts: Starts, taken
 @pytest.mark.parametrize("taken", HELD, ids=str)
 def test_they_never_lead_without(stage: Stage, taken: Permission) -> None:
     """Where they may not make a lease there is none; where they may not take one there is a free one."""
-    stage.plane.request("DELETE", f"{LEASE}/{ME}")
+    stage.request("DELETE", f"{LEASE}/{ME}")
     if taken.verb == "patch":
         stage.make(LEASE, "Lease", ME, spec={"holderIdentity": ""})
     name = f"{taken.verb}-{taken.resource}"

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from support.deprived import Holds, Stage, Starts, Story, stage_of
+from support.lossy import lossy
 from support.needs_kubernetes import needs_kubernetes
 from support.permissions import Permission, permissions
 
@@ -20,6 +21,7 @@ EVENTS: Final = "/api/v1/namespaces/default/events"
 QUEUES: Final = "/apis/scheduling.volcano.sh/v1beta1/queues"
 GROUPS: Final = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
 LEASE: Final = "/apis/coordination.k8s.io/v1/namespaces/maar-system/leases"
+CONFIGURED: Final = ("--config-map", "maar-system/maar-scheduler")
 NUMBERS: Final = itertools.count()
 
 
@@ -60,6 +62,12 @@ def a_bound_pod_is_told_so(stage: Stage, name: str) -> Holds:
     group(stage, name)
     pod(stage, name, name)
     return lambda: bool(events(stage, name, "Scheduled"))
+
+
+def a_bind_whose_answer_is_lost_is_told_all_the_same(stage: Stage, name: str) -> Holds:
+    assert stage.connection is not None
+    stage.connection.lose("POST", f"/{name}/binding")
+    return a_bound_pod_is_told_so(stage, name)
 
 
 def a_pod_group_says_its_phase(stage: Stage, name: str) -> Holds:
@@ -128,6 +136,7 @@ def what_is_said_again_is_counted(stage: Stage, name: str) -> Holds:
 STORIES: Final[dict[str, Story]] = {
     "create pods/binding": a_gang_is_bound,
     "create events": a_bound_pod_is_told_so,
+    "get pods": a_bind_whose_answer_is_lost_is_told_all_the_same,
     "patch podgroups.scheduling.volcano.sh": a_pod_group_says_its_phase,
     "patch queues/status.scheduling.volcano.sh": a_queue_says_what_it_uses,
     "patch pods/status": a_pod_that_waits_says_why,
@@ -166,16 +175,13 @@ def starts(stage: Stage) -> Iterator[Starts]:
 
 @pytest.fixture(scope="module")
 def running(stage: Stage) -> Iterator[Stage]:
-    """The scheduler as it is deployed."""
-    start(stage, ME)
-    stage.until("the scheduler is at work", lambda: stage.is_at_work(ME))
-    yield stage
-    stage.processes.stop(ME, signal.SIGTERM)
+    """The scheduler as it is deployed, but for a connection on which answers can be lost."""
+    with lossy(stage.account(ME)) as stage.connection:
+        stage.start(ME, stage.connection.kubeconfig, *CONFIGURED)
+        stage.until("the scheduler is at work", lambda: stage.is_at_work(ME))
+        yield stage
+        stage.processes.stop(ME, signal.SIGTERM)
     assert "Traceback" not in stage.processes.log(ME).read_text()
-
-
-def start(stage: Stage, name: str) -> None:
-    stage.start(name, stage.account(name), "--config-map", "maar-system/maar-scheduler")
 
 
 @pytest.mark.parametrize("taken", SEEN, ids=str)
@@ -187,12 +193,11 @@ def test_it_does_not_begin_or_lists_again_and_again_without(starts: Starts, take
 @pytest.mark.parametrize("taken", HELD, ids=str)
 def test_it_never_leads_without(stage: Stage, taken: Permission) -> None:
     """Where it may not make a lease there is none; where it may not take one there is a free one."""
-    stage.plane.request("DELETE", f"{LEASE}/{ME}")
+    stage.request("DELETE", f"{LEASE}/{ME}")
     if taken.verb == "patch":
         stage.make(LEASE, "Lease", ME, spec={"holderIdentity": ""})
     name = f"{taken.verb}-{taken.resource}"
-    flags = ("--config-map", "maar-system/maar-scheduler")
-    assert stage.refused_start(name, stage.account(name, taken), taken, *flags) == "it does not begin"
+    assert stage.refused_start(name, stage.account(name, taken), taken, *CONFIGURED) == "it does not begin"
 
 
 def test_with_all_of_them_it_begins_and_lists_nothing_twice(running: Stage) -> None:

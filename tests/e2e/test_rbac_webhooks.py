@@ -29,14 +29,12 @@ def queue(**spec: object) -> Json:
 
 
 def a_queue_without_its_parent_is_refused_in_words(stage: Stage) -> Holds:
-    return lambda: (
-        b"[queue-parent-exists]" in stage.plane.request("POST", QUEUES, queue(parent="nowhere")).body
-    )
+    return lambda: b"[queue-parent-exists]" in stage.request("POST", QUEUES, queue(parent="nowhere")).body
 
 
 def what_is_left_out_of_a_queue_is_filled_in(stage: Stage) -> Holds:
     def is_filled_in() -> bool:
-        answer = stage.plane.request("POST", QUEUES, queue(weight=1))
+        answer = stage.request("POST", QUEUES, queue(weight=1))
         spec = json.loads(answer.body).get("spec", {})
         return bool(answer.status == 201 and spec.get("parent") == "root" and spec["reclaimable"])
 
@@ -85,7 +83,7 @@ def test_it_does_not_begin_or_lists_again_and_again_without(starts: Starts, take
 @pytest.mark.parametrize("taken", KEPT, ids=str)
 def test_it_has_no_keys_to_begin_with_without(stage: Stage, taken: Permission) -> None:
     """Where it may not make a Secret there is none; where it may not write one, what is there is no use."""
-    stage.plane.request("DELETE", f"{SECRETS}/{ME}")
+    stage.request("DELETE", f"{SECRETS}/{ME}")
     if taken.verb == "update":
         stage.make(SECRETS, "Secret", ME, type="kubernetes.io/tls", data=RUBBISH)
     name = f"{taken.verb}-{taken.resource}"
@@ -107,7 +105,7 @@ def test_nobody_is_judged_without(stage: Stage, taken: Permission, url: str) -> 
 
 
 def test_with_all_of_them_every_story_comes_true_and_nothing_is_refused(stage: Stage, url: str) -> None:
-    stage.plane.request("DELETE", f"{SECRETS}/{ME}")
+    stage.request("DELETE", f"{SECRETS}/{ME}")
     stage.make(SECRETS, "Secret", ME, type="kubernetes.io/tls", data=RUBBISH)
     stage.plane.kubectl("replace", "-f", CONFIGURATIONS)
     stage.start(ME, stage.account(ME), "--url", url)

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from http.client import RemoteDisconnected
 from pathlib import Path
 from typing import Any, Final
 
 from support.audit import Asked, Audit
-from support.control_plane import ControlPlane
+from support.control_plane import Answer, ControlPlane
 from support.kubeconfigs import changed, with_token
+from support.lossy import Lossy
 from support.permissions import ROLES, Permission, objects, without
 from support.processes import Group
 
@@ -34,6 +36,7 @@ class Stage:
     def __init__(self, plane: ControlPlane, audit: Audit, processes: Group, component: str) -> None:
         self.plane, self.audit, self.processes, self.component = plane, audit, processes, component
         self._folder = plane.folder
+        self.connection: Lossy | None = None  # the program's to the API server, where answers can be lost
 
     # Accounts
 
@@ -41,7 +44,7 @@ class Stage:
         """Make a service account with all permissions of the program but one; give its kubeconfig."""
         for document in without(objects(self.component), taken, name):
             path = ROLES[document["kind"]]
-            if not self.plane.found(f"{path}/{name}"):
+            if not self.get(f"{path}/{name}"):
                 self.must("POST", path, document)
         token = self.must("POST", f"{ROLES['ServiceAccount']}/{name}/token", {"spec": {}})["status"]["token"]
         return changed(self.plane.kubeconfig, self._folder / f"{name}.kubeconfig", with_token(token))
@@ -128,9 +131,16 @@ class Stage:
 
     # Requests
 
+    def request(self, method: str, path: str, body: object = None) -> Answer:
+        """Make a request as the administrator; the server closes a connection that nobody uses for long."""
+        try:
+            return self.plane.request(method, path, body)
+        except RemoteDisconnected:
+            return self.plane.request(method, path, body)
+
     def must(self, method: str, path: str, body: object = None) -> Json:
         """Make a request as the administrator that has to succeed."""
-        answer = self.plane.request(method, path, body)
+        answer = self.request(method, path, body)
         assert answer.status < 300, f"{method} {path}: {answer.body.decode()}"
         found: Json = json.loads(answer.body)
         return found
@@ -144,7 +154,7 @@ class Stage:
 
     def get(self, path: str) -> Json:
         """An object as it is, empty where there is none."""
-        answer = self.plane.request("GET", path)
+        answer = self.request("GET", path)
         found: Json = json.loads(answer.body) if answer.status == 200 else {}
         return found
 

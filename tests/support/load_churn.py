@@ -49,22 +49,53 @@ class Churn:
     pods: dict[str, Pod] = field(default_factory=dict)
     made: int = 0
     evicted: int = 0
+    _coming: list[asyncio.Task[None]] = field(default_factory=list)
     _owners: dict[str, Gang] = field(default_factory=dict)  # by the key of a pod
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Come and go, at the latest until the end of the block."""
+    async def watching(self) -> AsyncIterator[None]:
+        """See what becomes of the pods; whoever comes and goes does so until the end of the block at most."""
         watch = Watch(self.server, Pod, self._hear, _ignore)
         async with Writers(16) as self._writers:
-            tasks = [asyncio.create_task(watch.run())]
+            following = asyncio.create_task(watch.run())
             try:
                 await watch.synced()
-                self._coming = asyncio.create_task(self._come_and_go())
-                tasks.append(self._coming)
                 yield
             finally:
-                for task in tasks:
+                for task in (*self._coming, following):
                     await _end(task)
+
+    def begin(self) -> None:
+        """Come and go from now on."""
+        self._coming.append(asyncio.create_task(self._come_and_go()))
+
+    async def calm_down(self) -> None:
+        """Come and go no more, want no more than there is room for, and wait until all has its nodes."""
+        while self._coming:
+            await _end(self._coming.pop())
+        for name in self.habits.queues:
+            own = [gang for gang in self.gangs.values() if gang.queue == name]
+            while _cpu(own) > CALM * self.capacity_cpu / len(self.habits.queues):
+                self.withdraw(own.pop(self.dice.randrange(len(own))))
+        await self.until_all_bound()
+
+    async def fill(self) -> None:
+        """Fill the cluster before the queue that comes last wants anything, which then takes it back."""
+        *early, _ = self.habits.queues
+        while self.asked_cpu < self.capacity_cpu:
+            queue_name = early[self.made % len(early)]
+            self.submit(Gang(f"early-{self.made}", queue_name, pods=4, priority_class="low"))
+        await self.until_all_bound()
+
+    async def until_all_bound(self) -> None:
+        """Wait until all that is wanted has its nodes."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            left = self.waiting()
+            if not left and not self._writers.waiting:
+                return
+            assert time.monotonic() < deadline, f"after {PATIENCE_S:.0f} s these have no node: {left[:20]}"
+            await asyncio.sleep(PAUSE_S)
 
     async def _come_and_go(self) -> None:
         while True:
@@ -77,7 +108,7 @@ class Churn:
     @property
     def asked_cpu(self) -> int:
         """How many processors all gangs together ask for."""
-        return sum(gang.pods * gang.cpu for gang in self.gangs.values())
+        return _cpu(self.gangs.values())
 
     def submit(self, gang: Gang) -> None:
         """Want a gang from now on."""
@@ -95,23 +126,6 @@ class Churn:
             self._writers.submit(key, partial(delete, self.server, PODS, key), _ignore)
         group = partial(delete, self.server, place_of(PodGroup), gang.key)
         self._writers.submit(gang.key, group, _ignore)
-
-    async def calm_down(self) -> None:
-        """Come and go no more, want no more than there is room for, and wait until all has its nodes."""
-        await _end(self._coming)
-        for name in self.habits.queues:
-            own = [gang for gang in self.gangs.values() if gang.queue == name]
-            while sum(gang.pods * gang.cpu for gang in own) > CALM * self.capacity_cpu / len(
-                self.habits.queues
-            ):
-                self.withdraw(own.pop(self.dice.randrange(len(own))))
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            left = self.waiting()
-            if not left and not self._writers.waiting:
-                return
-            assert time.monotonic() < deadline, f"after {PATIENCE_S:.0f} s these have no node: {left[:20]}"
-            await asyncio.sleep(PAUSE_S)
 
     def waiting(self) -> list[str]:
         """Pods that are wanted and have no node."""
@@ -166,6 +180,10 @@ def reservations(capacity_cpu: int) -> Iterable[Made]:
     yield queue("guests")
     for name, value in PRIORITIES.items():
         yield priority_class(name, value)
+
+
+def _cpu(gangs: Iterable[Gang]) -> int:
+    return sum(gang.pods * gang.cpu for gang in gangs)
 
 
 async def _end(task: asyncio.Task[None]) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from support.control_plane import ControlPlane
 from support.processes import Group
+from support.webhooks_process import CLUSTER_USER, free_port
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -20,7 +20,7 @@ ROOT: Final = Path(__file__).parents[2]
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
 NODES: Final = ("n1", "n2")
 SIZE: Final = {"cpu": "4", "memory": "16Gi", "pods": "110"}
-PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 60.0
 PAUSE_S: Final = 0.1
 SHORT_GRACE: Final = """
 configurations:
@@ -107,13 +107,15 @@ class Story:
             if one["involvedObject"]["name"].startswith(f"{group}-")
         }
 
-    def until(self, what: str, look: Callable[[], T], expected: T) -> None:
+    def until(self, what: str, look: Callable[[], T], expected: T, within_s: float = PATIENCE_S) -> None:
         """Wait until what is seen is what is expected; fail with what was seen last."""
-        self.until_holds(what, look, lambda seen: seen == expected)
+        self.until_holds(what, look, lambda seen: seen == expected, within_s)
 
-    def until_holds(self, what: str, look: Callable[[], T], holds: Callable[[T], bool]) -> None:
+    def until_holds(
+        self, what: str, look: Callable[[], T], holds: Callable[[T], bool], within_s: float = PATIENCE_S
+    ) -> None:
         """Wait until it holds of what is seen."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + within_s
         while not holds(seen := look()):
             self.maar.check()
             if time.monotonic() > deadline:
@@ -144,23 +146,21 @@ def cluster(folder: Path) -> Iterator[Story]:
         plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         plane.kubectl("apply", "-f", str(ROOT / "deploy" / "webhooks"))
         plane.make_nodes(NODES, SIZE)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            url = f"https://127.0.0.1:{free.getsockname()[1]}"
+        url = f"https://127.0.0.1:{free_port()}"
         configuration = folder / "scheduler.yaml"
         configuration.write_text(SHORT_GRACE, encoding="utf-8")
+        story = Story(plane, maar)
         flags = {
+            "webhooks": ("--url", url, *CLUSTER_USER),
             "scheduler": ("--config", str(configuration)),
             "controllers": (),
-            "webhooks": ("--url", url, "--cluster-user", "admin"),
         }
         for part, more in flags.items():
             maar.start(part, [MAAR, part, "--kubeconfig", str(plane.kubeconfig), *more])
-        story = Story(plane, maar)
+            if part == "webhooks":  # nobody can write before they answer
+                story.until("webhooks judge", lambda: _is_judged(story), expected=True)
         story.until("the root is open", lambda: story.state("root"), "Open")
-        story.until(
-            "webhooks judge", lambda: _fails(story, "create", "-f", "-", stdin=_NO_QUEUE), expected=True
-        )
+        story.until("the scheduler works", lambda: story.shares("deserved", "root"), {"root": 8})
         yield story
         maar.check()
         for part in flags:
@@ -240,9 +240,9 @@ def pods_of(
 _NO_QUEUE: Final = json.dumps(queue("probe", parent="nowhere"))
 
 
-def _fails(story: Story, *arguments: str, stdin: str) -> bool:
-    done = story.kubectl(*arguments, stdin=stdin, check=False)
-    return done.returncode != 0 and "queue-parent-exists" in done.stderr
+def _is_judged(story: Story) -> bool:
+    done = story.kubectl("create", "-f", "-", stdin=_NO_QUEUE, check=False)
+    return "queue-parent-exists" in done.stderr
 
 
 def _depth(name: str, above: Mapping[str, str]) -> int:

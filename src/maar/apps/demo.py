@@ -20,7 +20,7 @@ from maar.kube.watch import Trouble, Watch
 
 _WATCHED: Final = (Queue, PodGroup, Pod)
 _FRAME_S: Final = 0.25
-_PATIENCE_S: Final = 90.0  # beyond the time that the hour takes, for a busy machine
+_PATIENCE_S: Final = 75.0  # beyond the time that the hour takes, for a busy machine
 
 
 async def perform(

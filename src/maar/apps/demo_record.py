@@ -16,7 +16,7 @@ from maar.core.model.resources import CPU, units_in_one
 from maar.core.views.queue_tree import TreeView, queue_tree
 
 _STARTED: Final = ("Running", "Completed")
-_MOMENT_S: Final = 1.0
+_MOMENT_S: Final = 2.0
 
 
 class Happening(NamedTuple):

@@ -18,7 +18,7 @@ SETTLED: Final = 0.9  # of what queues deserve is theirs
 _EVERYBODY: Final = 7  # queues that ask at the same time
 _RESERVED: Final = 24  # CPUs
 _FULL: Final = 4.0  # CPUs that are free in a cluster that is full
-_FILLING: Final = Group(20, "language", "language", "search", 48, 1, 1, 24)  # takes what nobody uses
+_FILLING: Final = Group(20, "language", "language", "search", 40, 1, 1, 24)  # takes what nobody uses
 _SERVERS: Final = tuple(Group(24, "serving", "serving", f"shop-{one}", 3, 3, 2, 16) for one in range(4))
 _OVERSIZED: Final = Group(30, "notebooks", "notebooks", "course", 6, 6, 2, 10)
 _LATE: Final = Group(36, "legacy", "legacy", "too-late", 1, 1, 1, 1)
@@ -95,7 +95,7 @@ class Story:
         if gone:
             self._show(
                 self.reservation,
-                f"{name} had its {_RESERVED} reserved CPUs after {took:.1f} s; others used {borrowed:.3g}, "
+                f"{name} got its {_RESERVED} CPUs back in {took:.1f} s: others used {borrowed:.3g}, "
                 f"{gone} pods made room",
             )
         await record.until(lambda: all(key in record.done for key in keys))

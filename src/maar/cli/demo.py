@@ -37,8 +37,8 @@ def demo(
 ) -> None:
     """Play an hour of an example organisation on a cluster of its own, and show how it is shared."""
     documents = _read(organisation)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)  # they end it as Ctrl-C does
+    for number in (signal.SIGTERM, signal.SIGHUP):  # they end it as Ctrl-C does
+        signal.signal(number, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
     console = Console(highlight=False)
     try:
         with ClusterProcess(NODES) as cluster:

@@ -18,7 +18,7 @@ from maar.core.model.resources import Resources
 from maar.core.views.queue_tree import queue_tree
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-SHOWN = Act("a reservation takes back what is its own", "serving had its 24 reserved CPUs after 0.8 s")
+SHOWN = Act("a reservation takes back what is its own", "serving got its 24 CPUs back in 0.8 s")
 AWAITED = Act("a queue closes and drains")
 
 
