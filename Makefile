@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test kubernetes test-kubernetes laws check format lint types layers house bench clean
+.PHONY: help setup demo test kubernetes test-kubernetes soak laws check format lint types layers house bench clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-24s%s\n", $$1, $$2}'
@@ -15,9 +15,8 @@ $(STAMP): pyproject.toml constraints.txt tools/make_venv.sh
 	@PYTHON="$(PYTHON)" sh tools/make_venv.sh "$(VENV)"
 	@touch $@
 
-demo: $(STAMP) ## plan a small example cluster
-	@echo "demo: what Maar would do with the cluster of examples/small, and why"
-	@$(BIN)/maar plan -f examples/small
+demo: $(STAMP) ## play an hour of an example organisation in a minute; DEMO=stay keeps its cluster
+	@$(BIN)/maar demo $(if $(filter stay,$(DEMO)),--stay)
 
 test: $(STAMP) ## run the tests
 	@echo "test: unit tests, scenarios and laws"

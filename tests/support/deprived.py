@@ -187,7 +187,7 @@ def stays_untrue(holds: Holds) -> bool:
 
 
 class Starts:
-    """Starts without one permission each, several at a time: none of them gets as far as to write."""
+    """Starts without one permission each, several at a time, while no story is told they could disturb."""
 
     def __init__(self, stage: Stage, taken: list[Permission], *flags: str) -> None:
         self._pool = ThreadPoolExecutor(AT_ONCE)

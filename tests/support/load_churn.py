@@ -174,7 +174,7 @@ class Churn:
 
 def reservations(capacity_cpu: int) -> Iterable[Made]:
     """Queues that lend and take back: two own a part of the cluster each, one has what is left."""
-    own = {"guarantee": {"resource": {"cpu": str(capacity_cpu * 3 // 10)}}}
+    own = {"guarantee": {"resource": {"cpu": str(capacity_cpu // 4)}}}
     yield queue("research", **own)
     yield queue("production", **own)
     yield queue("guests")

@@ -4,26 +4,19 @@ import re
 from importlib.resources import files
 from typing import Final
 
-# The namespace comes first, definitions before what speaks of them, and whoever has to be asked last.
-FOLDERS: Final = ("system", "crds", "rbac", "programs", "webhooks")
 REPLICAS: Final = 2
 
-_OBJECTS: Final = (
-    "deploy/chart/maar/objects"  # the chart changes them by its values; here they are as they are
-)
+# The namespace comes first, definitions before what speaks of them, and whoever has to be asked last.
+_FOLDERS: Final = ("system", "crds", "rbac", "programs", "webhooks")
+_OBJECTS: Final = "deploy/chart/maar/objects"
 _IMAGE: Final = re.compile(r"^( *image:) maar$", re.MULTILINE)
 _REPLICAS: Final = re.compile(r"^( *replicas:) \d+$", re.MULTILINE)
 
 
 def installation(image: str, replicas: int = REPLICAS) -> str:
     """Everything as one YAML stream; its comments are for whoever reads what they apply."""
-    stream = "---\n".join(text for folder in FOLDERS for text in _texts(folder))
+    stream = "---\n".join(text for folder in _FOLDERS for text in _texts(folder))
     return _REPLICAS.sub(rf"\1 {replicas}", _IMAGE.sub(rf"\1 {image}", stream))
-
-
-def manifests() -> str:
-    """The custom resource definitions alone."""
-    return "---\n".join(_texts("crds"))
 
 
 def _texts(folder: str) -> list[str]:
