@@ -227,6 +227,18 @@ def test_people_may_do_what_their_role_says_and_no_more(plane: ControlPlane, maa
         )
 
 
+def test_the_bindings_that_the_page_shows_can_be_made(plane: ControlPlane) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "installing.md").read_text(encoding="utf-8")
+    commands = [line.split()[1:] for line in page.splitlines() if line.startswith("kubectl create ")]
+    assert len(commands) == 3
+    plane.kubectl("create", "namespace", "team-a")
+    for one in commands:
+        plane.kubectl(*one)
+    asked = ("auth", "can-i", "create", "jobs.batch.volcano.sh", "--as=eve", "--as-group=team-a")
+    assert plane.kubectl(*asked, "-n", "team-a").stdout == "yes\n"
+    assert plane.kubectl(*asked, "-n", "default", check=False).stdout == "no\n"
+
+
 def test_what_a_user_submits_runs(plane: ControlPlane, maar: Group) -> None:
     maar.check()
     plane.kubectl("wait", "pod/work", "-n", "team", "--for=jsonpath={.spec.nodeName}=n1", "--timeout=30s")

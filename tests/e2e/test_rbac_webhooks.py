@@ -98,7 +98,7 @@ def test_nobody_is_judged_without(stage: Stage, taken: Permission, url: str) -> 
     stage.start(name, stage.account(name, taken), "--url", url)
     try:
         stage.until("it judges", lambda: stage.is_at_work(name))
-        stage.until_refused(name, taken)
+        stage.until_refused(name, taken, stage.processes)
         assert stays_untrue(STORIES[taken.resource](stage))
     finally:
         stage.processes.stop(name, signal.SIGKILL)

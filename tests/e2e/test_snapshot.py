@@ -71,7 +71,8 @@ async def live_and_die(kubeconfig: Path, daemons: Daemons, folder: Path, flags: 
         await make(server, reservations(CPUS * len(NODES)))
         habits = Habits(("research", "production", "guests"), pause_s=0.05)
         churn = Churn(server, habits, CPUS * len(NODES), random.Random(8))
-        async with churn.running():
+        async with churn.watching():
+            churn.begin()
             for life in range(LIVES):
                 daemons.run("scheduler", "scheduler", kubeconfig, *flags)
                 await daemons.until_at_work("scheduler")

@@ -1,7 +1,6 @@
 """Programs of Maar on a real cluster, each as its own service account, with or without one permission."""
 
 import json
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -33,9 +32,11 @@ Story = Callable[["Stage", str], Holds]  # does something under a name, and give
 class Stage:
     """A control plane that writes down who was refused what, and the processes of one program on it."""
 
-    def __init__(self, plane: ControlPlane, audit: Audit, processes: Group, component: str) -> None:
-        self.plane, self.audit, self.processes, self.component = plane, audit, processes, component
-        self._folder = plane.folder
+    def __init__(
+        self, plane: ControlPlane, audit: Audit, logs: Path, processes: Group, component: str
+    ) -> None:
+        self.plane, self.audit, self.logs = plane, audit, logs
+        self.processes, self.component = processes, component
         self.connection: Lossy | None = None  # the program's to the API server, where answers can be lost
 
     # Accounts
@@ -47,7 +48,7 @@ class Stage:
             if not self.get(f"{path}/{name}"):
                 self.must("POST", path, document)
         token = self.must("POST", f"{ROLES['ServiceAccount']}/{name}/token", {"spec": {}})["status"]["token"]
-        return changed(self.plane.kubeconfig, self._folder / f"{name}.kubeconfig", with_token(token))
+        return changed(self.plane.kubeconfig, self.plane.folder / f"{name}.kubeconfig", with_token(token))
 
     @contextmanager
     def deprived(self, taken: Permission) -> Iterator[None]:
@@ -75,20 +76,15 @@ class Stage:
 
     def start(self, name: str, kubeconfig: Path, *flags: str) -> None:
         """Start the program as whoever the kubeconfig says."""
-        command = [MAAR, self.component, "--kubeconfig", str(kubeconfig), *flags]
-        self.processes.start(name, command)
+        self.processes.start(name, self._command(kubeconfig, *flags))
+
+    def _command(self, kubeconfig: Path, *flags: str) -> list[str]:
+        return [MAAR, self.component, "--kubeconfig", str(kubeconfig), *flags]
 
     def is_at_work(self, name: str) -> bool:
         """Whether a program has said so."""
         said = self.processes.log(name).read_text(encoding="utf-8")
         return any(words in said for words in AT_WORK)
-
-    def _has_ended(self, name: str) -> bool:
-        try:
-            self.processes.check()
-        except ChildProcessError as error:
-            return str(error).startswith(f"{name} ended")
-        return False
 
     def asked(self, account: str, permission: Permission) -> Asked:
         """What the use of a permission looks like in the audit log."""
@@ -96,23 +92,21 @@ class Stage:
 
     def refused_start(self, name: str, kubeconfig: Path, taken: Permission, *flags: str) -> str:
         """Start without a permission; say how the story of the start fails, and nothing where it does not."""
-        self.start(name, kubeconfig, *flags)
-        try:
-            self.until_refused(name, taken)
+        with Group(self.logs) as alone:
+            alone.start(name, self._command(kubeconfig, *flags))
+            self.until_refused(name, taken, alone)
             if taken.verb == "watch":
                 until(f"{name} is at work", lambda: self.is_at_work(name))
                 again = self.asked(name, taken)._replace(verb="list")
                 return "it lists again and again" if self.audit.allowed(again) > 1 else ""
             return "it does not begin" if stays_untrue(lambda: self.is_at_work(name)) else ""
-        finally:
-            self.processes.stop(name, signal.SIGKILL)
 
-    def until_refused(self, name: str, taken: Permission) -> None:
+    def until_refused(self, name: str, taken: Permission, processes: Group) -> None:
         """Wait until it has tried twice, or once where it gives up at that."""
         forbidden = self.asked(name, taken)
         until(
             f"{name} is refused to {taken}",
-            lambda: self.audit.denied(forbidden) >= (1 if self._has_ended(name) else 2),
+            lambda: self.audit.denied(forbidden) >= (1 if _has_ended(processes) else 2),
         )
 
     # Stories
@@ -176,6 +170,14 @@ def until(what: str, holds: Holds) -> None:
         time.sleep(PAUSE_S)
 
 
+def _has_ended(processes: Group) -> bool:
+    try:
+        processes.check()
+    except ChildProcessError:
+        return True
+    return False
+
+
 def stays_untrue(holds: Holds) -> bool:
     """Whether something does not come true, in a time in which it would have."""
     settled = time.monotonic() + SETTLED_S
@@ -214,7 +216,7 @@ def stage_of(folder: Path, component: str) -> Iterator[Stage]:
     logs = folder / "maar"
     logs.mkdir()
     with ControlPlane(folder, api_server_flags=audit.flags()) as plane, Group(logs) as processes:
-        stage = Stage(plane, audit, processes, component)
+        stage = Stage(plane, audit, logs, processes, component)
         plane.kubectl("create", "namespace", "maar-system")
         plane.kubectl("apply", "-f", str(Path(__file__).parents[2] / "deploy" / "crds"))
         plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")

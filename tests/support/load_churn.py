@@ -22,6 +22,7 @@ from support.load import Gang, Made, priority_class, queue
 
 PATIENCE_S: Final = 90.0
 PAUSE_S: Final = 0.05
+RESERVED: Final = 0.1  # of the cluster, for each queue that has a reservation
 CALM: Final = 0.75  # of the cluster, in equal parts: all queues may have that, and any pod here finds room
 PRIORITIES: Final = {"low": 10, "high": 1_000}
 
@@ -80,9 +81,9 @@ class Churn:
         await self.until_all_bound()
 
     async def fill(self) -> None:
-        """Fill the cluster before the queue that comes last wants anything, which then takes it back."""
+        """Fill the cluster but for what is kept for the last queue, which then takes back its share."""
         *early, _ = self.habits.queues
-        while self.asked_cpu < self.capacity_cpu:
+        while self.asked_cpu < (1 - RESERVED) * self.capacity_cpu:
             queue_name = early[self.made % len(early)]
             self.submit(Gang(f"early-{self.made}", queue_name, pods=4, priority_class="low"))
         await self.until_all_bound()
@@ -136,6 +137,15 @@ class Churn:
             if (pod := self.pods.get(key)) is None or not pod.spec.node_name or pod.is_terminating
         ]
 
+    def is_bound(self, gang: Gang) -> bool:
+        """Whether all pods of a gang have their nodes."""
+        return all((pod := self.pods.get(key)) is not None and pod.spec.node_name for key in gang.pod_keys)
+
+    @property
+    def bound_cpu(self) -> int:
+        """How many processors the gangs have that have all their nodes."""
+        return _cpu(filter(self.is_bound, self.gangs.values()))
+
     def half_bound(self) -> list[str]:
         """Gangs that have nodes for some of their pods only, at this moment."""
         with_node = Counter(
@@ -173,8 +183,8 @@ class Churn:
 
 
 def reservations(capacity_cpu: int) -> Iterable[Made]:
-    """Queues that lend and take back: two own a part of the cluster each, one has what is left."""
-    own = {"guarantee": {"resource": {"cpu": str(capacity_cpu // 4)}}}
+    """Queues that lend and take back: a part is kept for each of two, and all share the rest."""
+    own = {"guarantee": {"resource": {"cpu": str(int(RESERVED * capacity_cpu))}}}
     yield queue("research", **own)
     yield queue("production", **own)
     yield queue("guests")

@@ -19,20 +19,20 @@ class Daemons(Group):
     """Processes of Maar, by name; all end with the block."""
 
     def run(self, name: str, part: str, kubeconfig: Path, *flags: str) -> None:
-        """Start `maar scheduler` or `maar controllers`; `at_work` tells when it has decided."""
+        """Start `maar scheduler` or `maar controllers`; what it says goes to its log."""
         self.log(name).unlink(missing_ok=True)  # what an earlier life of it said is no sign of this one
         self.start(name, [MAAR, part, "--kubeconfig", str(kubeconfig), *flags])
 
-    def at_work(self, name: str) -> bool:
-        """Whether it has said that it is."""
-        return AT_WORK in self.log(name).read_text(encoding="utf-8", errors="replace")
+    def has_said(self, name: str, words: str) -> bool:
+        """Whether it has said something in this life of it."""
+        return words in self.log(name).read_text(encoding="utf-8", errors="replace")
 
     async def until_at_work(self, name: str) -> None:
         """Wait until it is at work."""
 
         def is_at_work() -> bool:
             self.check()
-            return self.at_work(name)
+            return self.has_said(name, AT_WORK)
 
         await until(f"{name} is at work", is_at_work)
 
@@ -44,11 +44,7 @@ class Daemons(Group):
         """Send a signal, and go on."""
         self._started[name].send_signal(by)
 
-    def exit_code(self, name: str) -> int | None:
-        """With what it ended; nothing while it runs."""
-        return self._started[name].poll()
-
-    def forget(self, name: str) -> int:
+    def ended(self, name: str) -> int:
         """Wait until it has ended by itself, as it should, and give its exit code."""
         return self._started.pop(name).wait(PATIENCE_S)
 

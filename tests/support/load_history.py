@@ -1,11 +1,12 @@
 """Every change of every pod as etcd kept it, and what must be true of all of them (laws S1 and S3)."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
 
+from maar.core.model.pod import EVICTED_FOR_ANNOTATION
 from maar.kube.api_server import ApiServer
 from maar.kube.paths import PODS
 from support.control_plane import ControlPlane
@@ -25,6 +26,7 @@ class Metadata(msgspec.Struct, rename="camel"):
     name: str
     uid: str
     resource_version: str
+    deletion_timestamp: str = ""
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -96,18 +98,19 @@ async def history(plane: ControlPlane, flags: dict[str, str], server: ApiServer,
     query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(int(PATIENCE_S))}
     async with server.stream(PODS.all(), query, PATIENCE_S) as stream:
         async for lines in stream:
-            changes += map(_CHANGE.decode, lines)
-            if LAST.pod_keys[0].endswith(f"/{changes[-1].object.metadata.name}"):
-                return changes
+            for change in map(_CHANGE.decode, lines):
+                if change.object.metadata.name == f"{LAST.name}-0":
+                    return changes
+                changes.append(change)
     raise TimeoutError(f"the history did not end within {PATIENCE_S:.0f} s; {len(changes)} changes came")
 
 
-def breaches(
-    changes: Iterable[Change], allocatable_cpu: Mapping[str, int], gangs: Iterable[Gang]
-) -> list[str]:
+def breaches(changes: list[Change], allocatable_cpu: Mapping[str, int], gangs: Iterable[Gang]) -> list[str]:
     """What was ever wrong: a pod that moved, a node too full; and in the end a gang that has half of it."""
     found, pods, in_use = list[str](), dict[str, Pod](), Counter[str]()
+    stories = defaultdict[str, list[str]](list)
     for change in changes:
+        stories[change.object.metadata.name].append(_told(change))
         pod, uid = change.object, change.object.metadata.uid
         before = pods.pop(uid, None)
         if before is not None:
@@ -122,15 +125,28 @@ def breaches(
             found.append(f"{_at(pod)} was the pod too many of {node}: {in_use[node]} processors")
     bound = {pod.metadata.name for pod in pods.values() if pod.spec.node_name}
     for gang in gangs:
-        missing = [key for key in gang.pod_keys if key.partition("/")[2] not in bound]
-        if missing:
-            found.append(f"of {gang.name} these have no node in the end: {missing}")
+        for name in (key.partition("/")[2] for key in gang.pod_keys):
+            if name not in bound:
+                found.append(f"{name} has no node in the end: {', '.join(stories[name])}")
     return found
 
 
 def binds(changes: Iterable[Change]) -> int:
     """How many pods got a node."""
     return len({change.object.metadata.uid for change in changes if change.object.spec.node_name})
+
+
+def _told(change: Change) -> str:
+    pod = change.object
+    words = (
+        pod.metadata.resource_version,
+        change.type,
+        pod.metadata.uid[:4],
+        pod.spec.node_name,
+        pod.metadata.deletion_timestamp and "terminating",
+        (victim_of := pod.metadata.annotations.get(EVICTED_FOR_ANNOTATION)) and f"for {victim_of}",
+    )
+    return " ".join(word for word in words if word)
 
 
 def _at(pod: Pod) -> str:

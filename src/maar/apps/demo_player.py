@@ -15,7 +15,7 @@ from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Outcome
 from maar.kube.paths import place_of
-from maar.kube.write import create, patch
+from maar.kube.write import create, delete, patch
 
 
 class DemoError(Exception):
@@ -74,8 +74,13 @@ class Player:
         _insist(await patch(self.server, place_of(Queue), name, {"spec": spec}), f"Queue {name}")
 
     async def _again(self, pod: str) -> None:
-        if pod in self._pods:  # as the controller of a job would
-            await self._make(Pod, pod, self._pods[pod])
+        """Submit a pod again, as the controller of a job would."""
+        if pod not in self._pods:
+            return
+        if pod in self.record.pods:  # it failed, and has to go first
+            await delete(self.server, place_of(Pod), pod)
+            await self.record.until(lambda: pod not in self.record.pods)
+        await self._make(Pod, pod, self._pods[pod])
 
     async def _make(self, kind: type[Object], key: str, document: Json) -> None:
         _insist(await create(self.server, place_of(kind), key, document), f"{kind.__name__} {key}")

@@ -65,8 +65,9 @@ class Record:
     done: set[str] = field(default_factory=set)
     evicted: Counter[str] = field(default_factory=Counter)  # pods, by queue
     reclaimed: int = 0  # pods that made room for another queue
+    failed: int = 0  # pods; none should, for they are made to succeed
     averages: dict[str, Average] = field(default_factory=dict)
-    lost: Callable[[str], None] = lambda _pod: None  # hears of a pod that went before it was done
+    lost: Callable[[str], None] = lambda _pod: None  # hears of a pod that went or failed before it was done
     _unnoticed: dict[str, Submission] = field(default_factory=dict)
     _moves: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -84,7 +85,7 @@ class Record:
                 case Appeared(object=PodGroup() as group):
                     self._see_group(group)
                 case Appeared(object=Pod() as pod):
-                    self.pods[pod.key] = pod
+                    self._see_pod(pod)
                 case Vanished(kind="Pod", key=key) if key in self.pods:
                     self._lose(key, self.pods.pop(key))
                 case _:
@@ -163,6 +164,14 @@ class Record:
             self.waits.setdefault(key, self.clock.minute - self.submitted[key].minute)
         if phase == "Completed":
             self.done.add(key)
+
+    def _see_pod(self, pod: Pod) -> None:
+        before = self.pods.get(pod.key)
+        self.pods[pod.key] = pod
+        if pod.status.phase == "Failed" and (before is None or before.status.phase != "Failed"):
+            self.failed += 1
+            self.say(f"{pod.key} failed on {pod.spec.node_name or 'no node'}")
+            self.lost(pod.key)
 
     def _lose(self, key: str, pod: Pod) -> None:
         if pod.is_finished:

@@ -43,6 +43,7 @@ class Summary:
 
     rows: tuple[Row, ...]
     acts: tuple[Act, ...]
+    failed: int = 0  # pods
 
     @property
     def is_complete(self) -> bool:
@@ -60,7 +61,7 @@ def scene_of(record: Record, story: Story) -> Scene:
 
 def summary_of(record: Record, story: Story) -> Summary:
     """Add up what has been seen."""
-    return Summary(tuple(_rows(record, record.tree())), story.acts)
+    return Summary(tuple(_rows(record, record.tree())), story.acts, record.failed)
 
 
 def _rows(record: Record, view: TreeView) -> Iterator[Row]:

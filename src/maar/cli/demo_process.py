@@ -7,6 +7,8 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Final, Self
 
+import typer
+
 from maar.cli.failure import CommandError
 
 _PROGRAM: Final = (sys.executable, "-c", "from maar.cli.main import maar; maar()")
@@ -48,9 +50,11 @@ class ClusterProcess:
         try:
             self._process.terminate()
             self._process.wait(_STOP_WITHIN_S)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt):  # it hangs, or somebody is in a hurry
+        except (subprocess.TimeoutExpired, KeyboardInterrupt) as problem:
             self._process.kill()
             self._process.wait()
+            if isinstance(problem, subprocess.TimeoutExpired):  # otherwise somebody was in a hurry
+                typer.echo(f"warning: maar up did not stop in {_STOP_WITHIN_S:g} s and was killed", err=True)
         finally:
             if self._process.stdout:
                 self._process.stdout.close()

@@ -19,6 +19,9 @@ def print_summary(summary: Summary, console: Console) -> None:
     console.print(Text("CPUs on average, times of the played hour:", "bold"))
     for line in _table(summary.rows):
         console.print(line, soft_wrap=True)
+    if summary.failed:
+        failed = f"pods that failed and were submitted again: {summary.failed}; none should have"
+        console.print(Text(failed, "red"), soft_wrap=True)
     for act in summary.acts:
         console.print(_act(act), soft_wrap=True)
 

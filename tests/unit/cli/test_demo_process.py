@@ -29,7 +29,9 @@ def test_a_cluster_that_is_interrupted_while_it_starts_leaves_nothing() -> None:
     assert not cluster.folder.exists()
 
 
-def test_a_cluster_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_does_not_stop_is_killed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     deaf = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('maar is up', flush=True)"
     )
@@ -39,6 +41,7 @@ def test_a_cluster_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch)
     with ClusterProcess("none") as cluster:
         cluster.wait_until_up()
     assert cluster.has_ended
+    assert "did not stop in 0.1 s and was killed" in capsys.readouterr().err
 
 
 def test_an_organisation_that_is_not_there_is_named(tmp_path: Path, run: Run) -> None:

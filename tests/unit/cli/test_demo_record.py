@@ -77,6 +77,16 @@ def test_an_evicted_pod_counts_and_is_submitted_again(record: Record) -> None:
     assert len(record.happenings) == 3
 
 
+def test_a_pod_that_fails_is_told_of_once_and_submitted_again(record: Record) -> None:
+    lost: list[str] = []
+    record.lost = lost.append
+    record.hear([pod("a-0", "a"), pod("a-0", "a", "Failed"), pod("a-0", "a", "Failed")])
+    record.hear([Vanished(kind="Pod", key="n/a-0")])
+    assert lost == ["n/a-0"]
+    assert (record.failed, record.evicted) == (1, {})
+    assert [one.text for one in record.happenings] == ["n/a-0 failed on no node"]
+
+
 def test_averages_weigh_by_time(record: Record) -> None:
     record.hear([queue("4", "8")])
     record.clock.minute = 30

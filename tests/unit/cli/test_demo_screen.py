@@ -101,7 +101,7 @@ def test_the_summary_says_what_was_shown_and_what_was_not() -> None:
         Row("legacy", 1, 3.1, 3.66, 14, 14, 12.5, 0),
         Row("serving", 1, 0.0, 0.0, 0, 0, None, 0),
     )
-    summary = Summary(rows, (SHOWN, AWAITED))
+    summary = Summary(rows, (SHOWN, AWAITED), failed=2)
     out = io.StringIO()
     print_summary(summary, Console(file=out, highlight=False, width=WIDTH))
     assert not summary.is_complete

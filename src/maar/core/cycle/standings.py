@@ -86,7 +86,7 @@ def _standing(state: State, index: int, rows: tuple[int, ...], evidence: _Eviden
         weight=queue.spec.weight,
         request=amounts(evidence.request),
         binding={names[row]: CONSTRAINTS[evidence.binding[row]] for row in rows} if index else {},
-        conditions=_conditions(state, evidence),
+        conditions=_conditions(state, index, rows, evidence),
         namespaces=_namespaces(state, row, rows) if row.is_leaf else {},
     )
 
@@ -108,10 +108,13 @@ def _worth_showing(state: State) -> tuple[int, ...]:
     return tuple(sorted(rows, key=lambda row: names[row]))
 
 
-def _conditions(state: State, evidence: _Evidence) -> tuple[Condition, ...]:
+def _conditions(
+    state: State, index: int, rows: tuple[int, ...], evidence: _Evidence
+) -> tuple[Condition, ...]:
     if not evidence.is_reduced:
         return ()
-    guarantee = state.tables.axis.amounts(evidence.guarantee)
+    reserved = tuple(row for row in rows if state.books.claims.guarantee[row, index])
+    guarantee = state.tables.axis.amounts(evidence.guarantee, reserved)
     message = f"not all guarantees can hold; {guarantee} of this queue's is in force"
     return (Condition(type="GuaranteeReduced", status="True", reason="GuaranteeReduced", message=message),)
 
