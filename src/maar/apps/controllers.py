@@ -79,7 +79,8 @@ class ControllerRunner:
         self._inbox = Inbox()
         self._known: dict[tuple[str, str], Reference] = {}
         self._busy: set[tuple[str, str]] = set()
-        self._failures = 0
+        self._failures = self._rounds = 0
+        self._failed_at = -1
         self._watches: dict[str, Watch] = {}
         self._news, self._stop = asyncio.Event(), asyncio.Event()
         self.queues: dict[str, Queue] = {}
@@ -161,6 +162,7 @@ class ControllerRunner:
 
     def _round(self) -> None:
         began = time.monotonic()
+        self._rounds += 1
         self._learn()
         under_way = frozenset(self._busy)
         for controller in self._running:
@@ -213,7 +215,8 @@ class ControllerRunner:
             return
         if not isinstance(outcome, Gone | Conflict):  # those say that the cluster has moved on
             _LOG.warning("%s: %s", write, outcome)
-            self._failures += 1
+            if self._failed_at < self._rounds:  # what fails together counts once
+                self._failed_at, self._failures = self._rounds, self._failures + 1
         delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
         asyncio.get_running_loop().call_later(delay, self._news.set)
 

@@ -113,7 +113,8 @@ def _conditions(
 ) -> tuple[Condition, ...]:
     if not evidence.is_reduced:
         return ()
-    reserved = tuple(row for row in rows if state.books.claims.guarantee[row, index])
+    asked = state.books.claims.guarantee[:, index]
+    reserved = tuple(row for row in rows if asked[row] or evidence.guarantee[row])
     guarantee = state.tables.axis.amounts(evidence.guarantee, reserved)
     message = f"not all guarantees can hold; {guarantee} of this queue's is in force"
     return (Condition(type="GuaranteeReduced", status="True", reason="GuaranteeReduced", message=message),)
