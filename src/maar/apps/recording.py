@@ -22,8 +22,9 @@ from maar.core.model.events import Appeared, Event
 from maar.core.model.kinds import to_json
 from maar.core.model.metadata import Record
 from maar.core.model.plan import Plan
-from maar.core.model.writes import SelectNode, Write
+from maar.core.model.writes import Write
 from maar.core.policy.configuration import DEFAULT, Configuration
+from maar.core.tables.assumptions import PodWrite
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -74,9 +75,9 @@ class Assumed(Record, frozen=True, tag=True, tag_field="line"):
 
 
 class Forgotten(Record, frozen=True, tag=True, tag_field="line"):
-    """It has taken back what it last assumed of a pod."""
+    """It has taken back what it assumed of a write."""
 
-    pod: str
+    write: Write
 
 
 class Full(Record, frozen=True, tag=True, tag_field="line"):
@@ -131,10 +132,10 @@ class RecordingEngine(Engine):
 
     def forget(self, write: Write) -> None:
         """Take back what was assumed of a write that has failed."""
-        key = "" if isinstance(write, SelectNode) else write.pod
-        # Whether another write has come after it is a matter of identity, which no file keeps.
-        if self._recording and self.assumptions.under_way.get(key) is write:
-            self._recording.add(Forgotten(pod=key))
+        known = self.assumptions.under_way.get(write.pod if isinstance(write, PodWrite) else "", ())
+        # Whether another has taken its place is a matter of identity, which no file keeps.
+        if self._recording and any(one is write for one in known):
+            self._recording.add(Forgotten(write=write))
         super().forget(write)
 
 

@@ -27,6 +27,7 @@ from maar.core.model.events import AnyObject, Appeared, Event, Vanished
 from maar.core.model.kinds import KINDS, BadObjectError, from_json
 from maar.core.model.plan import Plan
 from maar.core.model.writes import Bind, Evict, Nominate, SelectNode, Write
+from maar.core.tables.assumptions import PodWrite
 
 _KINDS: Final = {kind.__name__: kind for kind in KINDS}
 _LINE: Final = msgspec.json.Decoder(Line)
@@ -87,8 +88,10 @@ def _repeat(engine: Engine, line: Fed | Configured | Assumed | Forgotten | Full,
             engine.configuration = from_recorded(document)
         case Assumed(write=write):
             engine.assume(write)
-        case Forgotten(pod=pod) if pod in engine.assumptions.under_way:
-            engine.forget(engine.assumptions.under_way[pod])
+        case Forgotten(write=write) if isinstance(write, PodWrite):
+            for one in engine.assumptions.under_way.get(write.pod, ()):
+                if one == write:
+                    engine.forget(one)
         case _:
             pass
 

@@ -100,3 +100,28 @@ def test_of_several_events_the_last_counts(engine: Engine) -> None:
     engine.feed(events)
     assert engine.assumptions.under_way == {}
     assert engine.tables.pods["ns/p"].node_name == ""
+
+
+def test_a_pod_that_is_evicted_while_it_is_being_bound_keeps_its_room(engine: Engine) -> None:
+    bind, evict = Bind(pod="ns/p", node="n"), Evict(pod="ns/p", action="reclaim", beneficiary="ns/other")
+    engine.assume(bind)
+    engine.assume(evict)
+    engine.feed([Appeared(object=pod())])  # an event from before both
+    row = engine.tables.pods["ns/p"]
+    assert (row.node_name, row.is_terminating, row.evicted_for) == ("n", True, "ns/other")
+
+    engine.forget(evict)
+    row = engine.tables.pods["ns/p"]
+    assert (row.node_name, row.is_terminating) == ("n", False)
+    engine.feed([Appeared(object=pod(node="n"))])
+    assert engine.assumptions.under_way == {}
+
+
+def test_a_bind_that_failed_takes_nothing_else_with_it(engine: Engine) -> None:
+    bind, evict = Bind(pod="ns/p", node="n"), Evict(pod="ns/p", action="reclaim", beneficiary="ns/other")
+    engine.assume(bind)
+    engine.assume(evict)
+    engine.forget(bind)
+    row = engine.tables.pods["ns/p"]
+    assert (row.node_name, row.is_terminating) == ("", True)
+    assert engine.assumptions.under_way == {"ns/p": (evict,)}

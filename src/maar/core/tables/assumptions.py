@@ -6,6 +6,7 @@ place it again; the same holds for evictions and promises.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.pod import Pod
@@ -13,13 +14,17 @@ from maar.core.model.writes import Bind, Evict, Nominate, Write
 from maar.core.tables.rows import PodRow
 from maar.core.tables.tables import Tables
 
+PodWrite = Bind | Evict | Nominate
+
+_NONE: Final[tuple[PodWrite, ...]] = ()
+
 
 @dataclass(eq=False)
 class Assumptions:
-    """Writes under way, by pod; the tables see pods as if these had been carried out."""
+    """Writes under way, by pod, at most one of a kind; the tables see pods as if all had been carried out."""
 
     tables: Tables
-    under_way: dict[str, Bind | Evict | Nominate] = field(default_factory=dict)
+    under_way: dict[str, tuple[PodWrite, ...]] = field(default_factory=dict)
     uids: dict[str, str] = field(default_factory=dict)  # of every pod that is known
     promised: dict[str, str] = field(default_factory=dict)  # the node that a waiting pod is promised
     _told: dict[str, PodRow] = field(default_factory=dict)  # what the cluster says of the pods above
@@ -46,48 +51,44 @@ class Assumptions:
                 self.promised.pop(key, None)
 
     def assume(self, write: Write) -> None:
-        """Take a write for carried out."""
-        key = "" if not isinstance(write, Bind | Evict | Nominate) else write.pod
-        row = self.tables.pods.get(key)
-        if row is None or not isinstance(write, Bind | Evict | Nominate):
+        """Take a write for carried out; what was assumed of the pod before stays."""
+        if not isinstance(write, PodWrite) or write.pod not in self.tables.pods:
             return
-        self._told.setdefault(key, row)
-        self.under_way[key] = write
-        self._lay(row, write)
+        key = write.pod
+        before = tuple(one for one in self.under_way.get(key, _NONE) if type(one) is not type(write))
+        self._lay(self._told.get(key) or self.tables.pods[key], (*before, write))
 
     def forget(self, write: Write) -> None:
-        """Take back what was assumed of a write that has failed, unless another has come after it."""
-        key = write.pod if isinstance(write, Bind | Evict | Nominate) else ""
-        if self.under_way.get(key) is write:
-            self.tables.put_pod(self._told[key])
-            self._note_promise(self._told[key])
-            self._drop(key)
+        """Take back what was assumed of a write that has failed, unless another has taken its place."""
+        known = self.under_way.get(write.pod, _NONE) if isinstance(write, PodWrite) else _NONE
+        left = tuple(one for one in known if one is not write)
+        if isinstance(write, PodWrite) and len(left) < len(known):
+            self._lay(self._told[write.pod], left)
 
     def _appear(self, pod: Pod) -> None:
         key, row = pod.key, self.tables.pods[pod.key]
         if self.uids.get(key) != pod.metadata.uid:
             self._drop(key)  # another pod of that name
             self.uids[key] = pod.metadata.uid
-        write = self.under_way.get(key)
-        if write is None or _has_come_true(row, write):
+        known = self.under_way.get(key, _NONE)
+        left = tuple(one for one in known if not _has_come_true(row, one))
+        if left:
+            self._lay(row, left)
+        else:
             self._drop(key)
             self._note_promise(row)
-        else:
-            self._told[key] = row
-            self._lay(row, write)
 
-    def _lay(self, row: PodRow, write: Bind | Evict | Nominate) -> None:
-        match write:
-            case Bind(node=node):
-                changed = replace(row, node_name=node, nominated="", group=None, counted=None)
-            case Evict(beneficiary=beneficiary):
-                changed = replace(
-                    row, is_terminating=True, evicted_for=beneficiary or "", group=None, counted=None
-                )
-            case Nominate(node=node):
-                changed = replace(row, nominated=node, group=None, counted=None)
-        self.tables.put_pod(changed)
-        self._note_promise(changed)
+    def _lay(self, told: PodRow, writes: tuple[PodWrite, ...]) -> None:
+        """Have the tables see a pod as the cluster tells of it, with these writes carried out."""
+        key = told.key
+        self._told[key], self.under_way[key] = told, writes
+        row = told
+        for write in writes:
+            row = _with(row, write)
+        self.tables.put_pod(row)
+        self._note_promise(row)
+        if not writes:
+            self._drop(key)
 
     def _note_promise(self, row: PodRow) -> None:
         if row.nominated and not row.node_name:
@@ -100,7 +101,18 @@ class Assumptions:
         self._told.pop(key, None)
 
 
-def _has_come_true(row: PodRow, write: Bind | Evict | Nominate) -> bool:
+def _with(row: PodRow, write: PodWrite) -> PodRow:
+    """A pod as if a write had been carried out."""
+    match write:
+        case Bind(node=node):
+            return replace(row, node_name=node, nominated="", group=None, counted=None)
+        case Evict(beneficiary=beneficiary):
+            return replace(row, is_terminating=True, evicted_for=beneficiary or "", group=None, counted=None)
+        case Nominate(node=node):
+            return replace(row, nominated=node, group=None, counted=None)
+
+
+def _has_come_true(row: PodRow, write: PodWrite) -> bool:
     match write:
         case Bind():
             return bool(row.node_name) or row.is_terminating or not row.is_live
