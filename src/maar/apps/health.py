@@ -6,8 +6,7 @@ import logging
 import re
 import socket
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 
@@ -16,6 +15,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder, gzip_accepted
 
 from maar.embedded.http import Message, Receive, Request, Send, answer
+from maar.embedded.quiet_server import QuietServer
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -30,15 +30,6 @@ _TEXT: Final = [(b"content-type", b"text/plain; charset=utf-8")]
 
 class BadAddressError(Exception):
     """There is nothing to listen on at an address."""
-
-
-class QuietServer(uvicorn.Server):
-    """A server that leaves signals to the process it is a part of."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        """Capture none."""
-        yield
 
 
 async def serve_status(listen: str, live: Checks, ready: Checks, registry: CollectorRegistry) -> None:

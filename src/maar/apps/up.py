@@ -79,7 +79,6 @@ async def up(settings: Settings, say: Say) -> None:
         stop, end = asyncio.Event(), asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(serve(server, cluster.history, place, tls, end))
-            await asyncio.sleep(0)  # the server has put its own handlers in place, and ours come after
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, stop.set)
             background = [

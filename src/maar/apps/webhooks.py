@@ -16,13 +16,14 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from maar.apps.health import QuietServer, happened, serve_on, take
+from maar.apps.health import happened, serve_on, take
 from maar.apps.metrics import new_registry
 from maar.apps.metrics_webhooks import WebhookMetrics
 from maar.apps.webhook_configurations import Wanted, register, service_hosts
 from maar.apps.webhook_judge import Judge
 from maar.apps.webhook_server import NOT_READY, WebhookServer
 from maar.core.admission.request import Options
+from maar.embedded.quiet_server import QuietServer
 from maar.embedded.serving import listen
 from maar.kube.api_server import ApiServer
 from maar.kube.certificates import VALID_FOR, CertificatesError, KeptKeys, Keys

@@ -8,6 +8,7 @@ import uvicorn
 
 from maar.embedded.access import Certificate
 from maar.embedded.history import History
+from maar.embedded.quiet_server import QuietServer
 from maar.embedded.server import Server
 
 _CONNECTIONS: Final = 2_000
@@ -39,7 +40,7 @@ async def serve(
     server: Server, history: History, place: socket.socket, tls: Certificate, stop: asyncio.Event
 ) -> None:
     """Serve until told to stop; watches end first, so that their clients come back to the next server."""
-    running = uvicorn.Server(
+    running = QuietServer(
         uvicorn.Config(
             server,
             ssl_certfile=str(tls.certificate),

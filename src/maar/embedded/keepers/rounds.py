@@ -5,6 +5,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import count
 from typing import Final, NamedTuple
@@ -72,10 +73,9 @@ class Rounds:
     async def _rest(self, seconds: float | None) -> None:
         """Wait for a change or for the next errand that is due."""
         self._wake.clear()
-        try:
-            await asyncio.wait_for(self._wake.wait(), seconds)
-        except TimeoutError:
-            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):  # wait_for loses a cancellation that comes with a change
+                await self._wake.wait()
 
     def _all_work(self) -> Iterator[float | None]:
         """All there ever is to do, piece by piece, and how long to wait after each."""
