@@ -23,6 +23,7 @@ from maar.core.model.metadata import Condition, LabelSelector, Metadata
 from maar.core.model.node import Node, NodeSpec, NodeStatus, Taint
 from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from maar.core.model.pod_group import PodGroup, PodGroupPhase, PodGroupSpec, PodGroupStatus
+from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue, QueueSpec
 from maar.core.model.resources import Resources
 
@@ -43,6 +44,8 @@ def main() -> None:
     quiet()
     hopeless()
     reclaiming()
+    for name, case in (("ten queues", ten_queues), ("one queue", one_queue), ("few victims", few_victims)):
+        waiting(name, case)
     neighbours()
 
 
@@ -133,6 +136,77 @@ def reclaiming() -> None:
     print(f"{name}: {evicted:,} victims in {took:.2f} s (target below 2)")
 
 
+def waiting(name: str, case: Callable[[int], Iterator[Event]]) -> None:
+    """Gangs wait in a full cluster and nothing can be done for them; twice, at half the size and whole."""
+    took: dict[int, list[float]] = {}
+    for nodes in (500, 1_000):
+        engine = Engine()
+        engine.feed(case(nodes))
+        gc.collect()
+        gc.freeze()
+        took[nodes] = [cpu_seconds(partial(engine.decide, float(cycle))) for cycle in (1, 2)]
+        gc.unfreeze()
+    (half, _), (first, second) = took.values()
+    count = len(engine.tables.waiting)
+    print(
+        f"{count:,} gangs wait in a full cluster of 1,000 nodes, {name}: {first:.2f} s,"
+        f" {first / half:.1f}x half the size (linear: 2x); the next cycle {second:.2f} s (target below 1)"
+    )
+
+
+def ten_queues(nodes: int) -> Iterator[Event]:
+    """Everybody has an equal part and runs gangs; ten gangs for every node wait for more."""
+    yield from full_of_gangs(nodes, queues=10, namespaces=1)
+    for number in range(10 * nodes):
+        yield from job(f"waits-{number:05}", "ns-0", f"queue-{number % 10}", [work_of(1 + number % 60)] * 10)
+
+
+def one_queue(nodes: int) -> Iterator[Event]:
+    """Five namespaces of one queue run as much as each other, and as many gangs wait as there are nodes."""
+    yield from full_of_gangs(nodes, queues=1, namespaces=5)
+    for number in range(nodes):
+        yield from job(f"waits-{number:05}", f"ns-{number % 5}", "queue-0", [work_of(1 + number % 60)] * 10)
+
+
+def few_victims(nodes: int) -> Iterator[Event]:
+    """Every gang may push out those few of lower priority that run, and none of them fits even then."""
+    yield Appeared(object=PriorityClass(metadata=Metadata(name="high"), value=10))
+    yield from full_of_gangs(nodes, queues=1, namespaces=5, victims=10)
+    for number in range(nodes):
+        specs = [work_of(20 + number % 60)] * 10
+        yield from job(f"waits-{number:05}", f"ns-{number % 5}", "queue-0", specs, priority="high")
+
+
+def full_of_gangs(nodes: int, queues: int, namespaces: int, victims: int | None = None) -> Iterator[Event]:
+    """Nodes of 32 CPUs, each with eight pods of four from eight gangs; all but the victims are important."""
+    size = Resources({"cpu": 32_000, "memory": 128 * GIB, "pods": 110})
+    for index in range(nodes):
+        yield Appeared(object=ready_node(f"node-{index:05}", size, {}))
+    for index in range(queues):
+        yield Appeared(object=Queue(metadata=Metadata(name=f"queue-{index}")))
+    for number in range(nodes * 8 // 10):
+        specs = [
+            PodSpec(node_name=f"node-{(number * 10 + k) % nodes:05}", containers=work_of(40).containers)
+            for k in range(10)
+        ]
+        priority = "" if victims is None or number < victims else "high"
+        queue, namespace = f"queue-{number % queues}", f"ns-{number // queues % namespaces}"
+        yield from job(f"runs-{number:05}", namespace, queue, specs, priority=priority)
+
+
+def work_of(tenths: int) -> PodSpec:
+    """A pod that needs so many tenths of a CPU."""
+    requests = Resources({"cpu": 100 * tenths, "memory": GIB})
+    return PodSpec(containers=(Container(name="main", resources=ResourceRequirements(requests=requests)),))
+
+
+def cpu_seconds(what: Callable[[], object]) -> float:
+    """How long something keeps the processor busy, whoever else is on the machine."""
+    begin = time.process_time()
+    what()
+    return time.process_time() - begin
+
+
 def neighbours() -> None:
     """Pods that mind each other on 5,000 nodes."""
     labels = {"app": "shard"}
@@ -184,13 +258,18 @@ def ready_node(name: str, size: Resources, labels: dict[str, str], taints: tuple
 
 
 def job(
-    name: str, namespace: str, queue: str, specs: list[PodSpec], labels: dict[str, str] | None = None
+    name: str,
+    namespace: str,
+    queue: str,
+    specs: list[PodSpec],
+    labels: dict[str, str] | None = None,
+    priority: str = "",
 ) -> list[Event]:
     """A pod group and its pods; those with a node run."""
     phase: PodGroupPhase = "Running" if specs[0].node_name else "Inqueue"
     group = PodGroup(
         metadata=Metadata(name=name, namespace=namespace),
-        spec=PodGroupSpec(min_member=len(specs), queue=queue),
+        spec=PodGroupSpec(min_member=len(specs), queue=queue, priority_class_name=priority),
         status=PodGroupStatus(phase=phase),
     )
     events: list[Event] = [Appeared(object=group)]

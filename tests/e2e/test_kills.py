@@ -26,7 +26,7 @@ def test_kill_9_at_random_moments_under_load(tmp_path: Path) -> None:
     needs_kubernetes()
     flags = dict(KEEPING)
     with (
-        ControlPlane(tmp_path, controllers=True, kwok=True, api_server_flags=flags) as plane,
+        ControlPlane(tmp_path, controllers=True, api_server_flags=flags) as plane,
         Daemons(tmp_path) as daemons,
     ):
         prepare(plane)

@@ -12,7 +12,7 @@ import pytest
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from support.control_plane import ControlPlane
-from support.load import Gang, make, prepare
+from support.load import make, prepare
 from support.load_churn import Churn, Habits, reservations
 from support.load_daemons import Daemons
 from support.load_history import KEEPING, binds, breaches, history, now
@@ -30,7 +30,7 @@ def test_a_restart_of_the_api_server_loses_nothing(tmp_path: Path, by: signal.Si
     needs_kubernetes()
     flags = dict(KEEPING)
     with (
-        ControlPlane(tmp_path, controllers=True, kwok=True, api_server_flags=flags) as plane,
+        ControlPlane(tmp_path, controllers=True, api_server_flags=flags) as plane,
         Daemons(tmp_path) as daemons,
     ):
         prepare(plane)
@@ -55,9 +55,10 @@ async def restart_under_load(
             plane.stop_api_server(by)
             await asyncio.sleep(1)  # whoever writes meets the closed door, and waits before the next try
             await asyncio.to_thread(plane.start_api_server)
-            ready_at, probe = time.monotonic(), Gang("after-the-restart", "production", priority_class="high")
-            churn.submit(probe)
-            await until("what came after the restart is bound", lambda: churn.is_bound(probe))
+            ready_at, before = time.monotonic(), set(churn.gangs)
+            await until(
+                "something that came after the restart is bound", lambda: churn.has_bound_since(before)
+            )
             took_s = time.monotonic() - ready_at
             await churn.calm_down()
         changes = await history(plane, flags, server, since)

@@ -50,7 +50,7 @@ def test_a_leader_that_was_stopped_past_its_lease_writes_nothing_more(tmp_path: 
     policy.write_text(POLICY)
     flags = {**KEEPING, "audit-policy-file": str(policy), "audit-log-path": str(log)}
     with (
-        ControlPlane(tmp_path, controllers=True, kwok=True, api_server_flags=flags) as plane,
+        ControlPlane(tmp_path, controllers=True, api_server_flags=flags) as plane,
         Daemons(tmp_path) as daemons,
     ):
         prepare(plane)

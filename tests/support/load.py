@@ -6,12 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from maar.core.model.kinds import to_json
 from maar.core.model.node import Node
-from maar.core.model.pod import GROUP_ANNOTATION
+from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
-from maar.kube.outcome import Conflict, Done, Outcome
+from maar.kube.errors import ApiError
+from maar.kube.outcome import Conflict, Done, Gone, Outcome
 from maar.kube.paths import PODS, Place, place_of
 from maar.kube.write import create, patch
 from maar.kube.writers import Writers
@@ -115,22 +117,19 @@ async def make(server: ApiServer, documents: Iterable[Made]) -> None:
     _refuse(failed)
 
 
-async def remove(server: ApiServer, keys: Iterable[str]) -> None:
-    """Take pods away at once, as a kubelet does with pods that have ended."""
-    async with Writers() as writers:
-        for key in keys:
-            writers.submit(key, partial(_remove, server, key), _ignore)
-        await writers.idle()
+async def remove(server: ApiServer, pod: Pod) -> Outcome:
+    """Take a pod away for good, as a kubelet does once it has ended."""
+    body = to_json({"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}})
+    try:
+        return Done(await server.request("DELETE", PODS.one(pod.key), None, body))
+    except ApiError as error:
+        return Gone(error.message)
 
 
 async def clear(server: ApiServer, place: Place) -> None:
     """Take away all objects of a kind, at once."""
     query = {"gracePeriodSeconds": "0"}
     await server.request("DELETE", place.all(NAMESPACE), query, timeout_s=120.0)
-
-
-async def _remove(server: ApiServer, key: str) -> Outcome:
-    return Done(await server.request("DELETE", PODS.one(key), {"gracePeriodSeconds": "0"}))
 
 
 def _document(
@@ -151,7 +150,3 @@ def _note_failure(failed: list[Outcome], outcome: Outcome) -> None:
 def _refuse(failed: list[Outcome]) -> None:
     if failed:
         raise RuntimeError(f"{len(failed)} objects could not be made, the first because of {failed[0]}")
-
-
-def _ignore(outcome: Outcome) -> None:
-    """What is gone already is gone too."""

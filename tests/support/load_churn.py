@@ -18,7 +18,7 @@ from maar.kube.paths import PODS, place_of
 from maar.kube.watch import Watch
 from maar.kube.write import create, delete
 from maar.kube.writers import Writers
-from support.load import Gang, Made, priority_class, queue
+from support.load import Gang, Made, priority_class, queue, remove
 
 PATIENCE_S: Final = 90.0
 PAUSE_S: Final = 0.05
@@ -141,6 +141,10 @@ class Churn:
         """Whether all pods of a gang have their nodes."""
         return all((pod := self.pods.get(key)) is not None and pod.spec.node_name for key in gang.pod_keys)
 
+    def has_bound_since(self, before: set[str]) -> bool:
+        """Whether a gang has all its nodes that was not wanted before."""
+        return any(self.is_bound(gang) for name, gang in self.gangs.items() if name not in before)
+
     @property
     def bound_cpu(self) -> int:
         """How many processors the gangs have that have all their nodes."""
@@ -169,8 +173,10 @@ class Churn:
     def _hear(self, events: list[Event]) -> None:
         for event in events:
             if isinstance(event, Appeared):
-                if isinstance(event.object, Pod):
-                    self.pods[event.object.key] = event.object
+                if isinstance(pod := event.object, Pod):
+                    self.pods[pod.key] = pod
+                    if pod.is_terminating:  # there are no kubelets here to say that it has ended
+                        self._writers.submit(pod.key, partial(remove, self.server, pod), _ignore)
                 continue
             gone = self.pods.pop(event.key)
             self.evicted += EVICTED_FOR_ANNOTATION in gone.metadata.annotations

@@ -110,6 +110,8 @@ def for_eviction(group: GroupState) -> list[PodRow]:
     """The pods of the group's next turn that may push others out; nobody where they are too few."""
     pods = [pod for pod in group.pending if not pod.never_preempts]
     lacking, tasks = group.missing()
+    if not tasks:
+        return pods[: max(lacking, 1)] if len(pods) >= lacking else []
     chosen: list[PodRow] = []
     for pod in pods:
         if tasks.get(pod.task, 0) > 0:

@@ -25,11 +25,11 @@ def reason_of(state: State, group: GroupState) -> Held | None:
         if claims and not victims:
             reason, others = Reason.CLAIM_NOT_BOUND, claims
         return Held(reason=reason, queue=group.row.queue_name, others=tuple(others[:_FEW]))
-    if not waits:
+    if not waits and not group.was_unschedulable:
         return group.held if group.phase == "Pending" else None
     nowhere = Held(reason=Reason.NOT_ENOUGH_RESOURCES)
     leaving = sum(pod.key in state.gone for pod in group.row.pods.values())
-    return _too_few_pods(group, leaving) or group.held or nowhere
+    return _too_few_pods(group, leaving) or (group.held or nowhere if waits else None)
 
 
 def _no_queue(state: State, group: GroupState) -> Held:

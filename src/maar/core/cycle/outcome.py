@@ -41,12 +41,15 @@ def plan_of(state: State) -> Plan:
 def _outcomes(state: State) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
     outcomes = {}
+    sentences: dict[Held, str] = {}  # many wait for the same reason
     for key, group in state.touched().items():
         phase, held = _phase(state, group), reason_of(state, group)
         if held is None and not group.was_unschedulable:
             outcomes[key] = _WELL[phase]
         else:
-            message = sentence(state, held) if held is not None else ""
+            message = ""
+            if held is not None:
+                message = sentences.get(held) or sentences.setdefault(held, sentence(state, held))
             outcomes[key] = GroupOutcome(
                 phase=phase, held=held, message=message, is_unschedulable=group.was_unschedulable
             )

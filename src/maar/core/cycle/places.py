@@ -1,11 +1,13 @@
 """Where a pod can go: the best node of its shape, unless a promise, its neighbours or a plugin has a say."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from maar.core.cycle.claims import Claims
 from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
-from maar.core.fairshare.water_fill import Flags, Floats
+from maar.core.fairshare.water_fill import Flags, Floats, Ints
 from maar.core.model.reasons import Held, Reason
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
@@ -30,6 +32,8 @@ class Places:
         self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, Held | None] = {}
+        self._why_not: dict[Shape, Held] = {}  # good while no node changes
+        self._why_not_seen = 0
         self._neighbours = self._count_neighbours()
         self._usage = usage_score(configuration, tables)
         self._filters, self._scores = configuration.filters(), configuration.scores()
@@ -74,6 +78,19 @@ class Places:
         """Whether more than room decides where the pod can go; another of its shape may fare better."""
         return self._mind_neighbours(pod) is not None
 
+    def see_only_shapes(self, pods: Sequence[PodRow]) -> bool:
+        """Whether pods go wherever any others of their shapes would."""
+        if self._filters or self._scores or any(pod.nominated for pod in pods):
+            return False
+        return self._neighbours is None or not any(map(self.minds, pods))
+
+    def most(self, shape: Shape, idle: Ints, enough: int) -> Ints:
+        """How many pods of a shape each node has room for, up to what is enough. [R, N] -> [N]"""
+        most = np.where(self.mask(shape), enough, 0)
+        for resource, amount in shape.needs:
+            most = np.minimum(most, idle[resource] // amount)
+        return np.maximum(most, 0)
+
     def never(self, shape: Shape) -> Held | None:
         """Say so where claims hold a pod, or no node could hold it even if it were empty."""
         try:
@@ -101,6 +118,16 @@ class Places:
 
     def why_not(self, pod: PodRow) -> Held:
         """Say why no node takes a pod now: none that suits it has room, or its neighbours keep it out."""
+        if self._why_not_seen != self.room.changes:
+            self._why_not_seen, self._why_not = self.room.changes, {}
+        if self.minds(pod):
+            return self._ask_why_not(pod)
+        held = self._why_not.get(pod.shape)
+        if held is None:
+            held = self._why_not[pod.shape] = self._ask_why_not(pod)
+        return held
+
+    def _ask_why_not(self, pod: PodRow) -> Held:
         mask, (allocatable, now, later) = self.mask(pod.shape), self.room.columns()
         idle = (allocatable - np.maximum(now, later))[:, mask]  # [R, N]
         has = {resource: idle[resource] >= amount for resource, amount in pod.shape.needs}

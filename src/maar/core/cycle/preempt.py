@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from maar.core.cycle.evict import Attempt, Hunt
+from maar.core.cycle.attempt import Attempt
+from maar.core.cycle.books import largest_part
+from maar.core.cycle.evict import evict
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.hunt import Hunt
 from maar.core.cycle.state import State
-from maar.core.cycle.units import Unit
+from maar.core.cycle.units import Rank, Unit
 
 
 def preempt(state: State) -> None:
     """Make room for groups that are not ready, or one more pod of a more important group."""
-    Hunt(state, "preempt").run(Preempt)
+    evict(state, Preempt)
 
 
 class Preempt(Attempt):
@@ -22,14 +25,30 @@ class Preempt(Attempt):
     def __init__(self, hunt: Hunt, group: GroupState) -> None:
         super().__init__(hunt, group)
         self.was_ready = group.is_ready
-        self.job_before = self.books.dominant(group.used)
+        self.job_before = 0.0 if group.is_idle else self.books.dominant(group.used)
         self.namespace_before = self.state.namespace_share(self.leaf, group.row.namespace)
         self.by_priority = self.state.configuration.asks("priority", "enablePreemptable")
         self.by_fairness = self.state.configuration.asks("drf", "enablePreemptable")
 
+    def fate(self) -> object:
+        """Its own unit, which it leaves out, is no victim for its likes either: they use as much as it."""
+        row, job = self.group.row, None if self.was_ready else self.job_before
+        return (super().fate(), row.namespace, row.priority, job)
+
     def leaves(self) -> Sequence[int]:
         """Only its own queue pays."""
         return (self.leaf,)
+
+    def may_pay(self, rank: Rank, namespace: str, share: float) -> bool:
+        """Nobody of higher priority, of a namespace that uses no more, or of a job that would be no more."""
+        mine = self.group.row
+        if rank.priority > mine.priority or (self.was_ready and rank.priority == mine.priority):
+            return False
+        if namespace != mine.namespace:
+            return self.by_fairness and share > self.namespace_before
+        if rank.priority < mine.priority:
+            return self.by_priority
+        return self.by_fairness and not rank.is_whole
 
     def may_take(self, unit: Unit) -> bool:
         """Lower priority in its own namespace; else who stays strictly above where the beneficiary was."""
@@ -41,13 +60,12 @@ class Preempt(Attempt):
             return True
         if not self.by_fairness:
             return False
-        with self.state.trial():
-            for pod in unit.pods:
-                self.state.evict(pod)
-            if victim.namespace != mine.namespace:
-                left = self.state.namespace_share(self.leaf, victim.namespace)
-                return victim.priority <= mine.priority and left > self.namespace_before
-            return victim.priority == mine.priority and self.books.dominant(unit.group.used) > self.job_before
+        if victim.namespace != mine.namespace:
+            used = unit.left_of(self.state.namespace_used(self.leaf, victim.namespace))
+            left = largest_part(used, self.state.namespace_whole(victim.namespace))
+            return victim.priority <= mine.priority and left > self.namespace_before
+        left = self.books.dominant(unit.left_of(unit.group.used))
+        return victim.priority == mine.priority and left > self.job_before
 
     def allows(self) -> bool:
         """Within real capability, and nothing reserved is given away."""
@@ -56,5 +74,6 @@ class Preempt(Attempt):
         return within and not books.gives_away_since(self.leaf, self.request, self.held_before)
 
     def refusal(self, unit: Unit) -> object:
-        """What is refused to one job may be lawful to take from another."""
-        return (unit.group.row.key, super().refusal(unit))
+        """What is refused to one job of its own namespace may be lawful to take from another."""
+        row, needs = unit.group.row, super().refusal(unit)
+        return (row.key if row.namespace == self.group.row.namespace else row.namespace, row.priority, needs)

@@ -1,5 +1,7 @@
 """Who may not be evicted: the protected by their own word, by a plugin, or by a disruption budget."""
 
+from collections import Counter
+from collections.abc import Iterable
 from math import ceil
 
 from maar.core.cycle.places import pod_view
@@ -43,13 +45,12 @@ class Budgets:
 
     def allow(self, pods: tuple[PodRow, ...]) -> bool:
         """Whether all these pods may go."""
-        if not self._left:
-            return True
-        taken: dict[str, int] = {}
-        for pod in pods:
-            for key in self._covering(pod):
-                taken[key] = taken.get(key, 0) + 1
-        return all(self._left[key] >= count for key, count in taken.items())
+        return not self._left or not self.refusing(pods)
+
+    def refusing(self, pods: Iterable[PodRow]) -> list[str]:
+        """The keys of the budgets that do not let all these pods go."""
+        taken = Counter(key for pod in pods for key in self._covering(pod))
+        return sorted(key for key, count in taken.items() if self._left[key] < count)
 
     def spend(self, pods: tuple[PodRow, ...], sign: int = 1) -> None:
         """Count pods as taken, or give them back."""

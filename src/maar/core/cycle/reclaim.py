@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar, Final, Literal
 
-from maar.core.cycle.evict import Attempt, Hunt
+from maar.core.cycle.attempt import Attempt
+from maar.core.cycle.evict import evict
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.hunt import Hunt
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Unit
 from maar.core.model.reasons import Held, Reason
@@ -15,7 +17,7 @@ _FEW: Final = 5  # names that a sentence bears
 
 def reclaim(state: State) -> None:
     """Take back for queues below their deserved what others use beyond theirs."""
-    Hunt(state, "reclaim").run(Reclaim)
+    evict(state, Reclaim)
 
 
 class Reclaim(Attempt):
@@ -109,7 +111,7 @@ class Reclaim(Attempt):
             blockers += sorted(f"pod {pod.key}" for pod in pods if self.hunt.protection.covers(pod))
         if blockers:
             reason, name = Reason.GUARANTEE_BLOCKED, self.group.row.queue_name
-            self.group.held = Held(reason=reason, queue=name, others=tuple(blockers[:_FEW]))
+            self.blocked = Held(reason=reason, queue=name, others=tuple(blockers[:_FEW]))
 
     def leaves(self) -> Sequence[int]:
         """Reclaimable leaves, the nearest first; then branch against branch from where they part."""

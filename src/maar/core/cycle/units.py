@@ -1,18 +1,31 @@
 """Victims come in units: a surplus pod, or a whole gang; never one that leaves a gang crippled."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.heaps import LazyHeap
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import State
-from maar.core.tables.rows import GroupRow, PodRow
+from maar.core.tables.axis import Needs
+from maar.core.tables.rows import Column, GroupRow, PodRow
 
-Class = tuple[bool, int, bool]  # not starving, priority, not surplus: the smaller pays first
+
+class Rank(NamedTuple):
+    """How early a unit pays, before shares are compared: the smaller first."""
+
+    is_not_starving: bool
+    priority: int
+    is_not_surplus: bool
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are whole gangs that can do their work; nothing of such a job would be left."""
+        return self.is_not_starving and self.is_not_surplus
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Unit:
     """Pods that go together or stay together."""
 
@@ -21,10 +34,24 @@ class Unit:
     is_surplus: bool
     is_starving: bool = False
 
-    @property
-    def rank(self) -> Class:
-        """How early it pays, before shares are compared."""
-        return (not self.is_starving, self.group.row.priority, not self.is_surplus)
+    @cached_property
+    def rank(self) -> Rank:
+        """How early it pays."""
+        return Rank(not self.is_starving, self.group.row.priority, not self.is_surplus)
+
+    @cached_property
+    def needs(self) -> tuple[Needs, ...]:
+        """What each of the pods needs."""
+        return tuple([pod.shape.needs for pod in self.pods])
+
+    def left_of(self, used: Column) -> Column:
+        """What is left of what its job, its namespace or its queue uses once it is gone."""
+        left = list(used)
+        for pod in self.pods:
+            if pod.counted is not None and pod.counted.is_used:
+                for resource, amount in pod.shape.needs:
+                    left[resource] -= amount
+        return left
 
 
 def is_gang(row: GroupRow, pods: Sequence[PodRow]) -> bool:
@@ -50,75 +77,8 @@ def next_unit(state: State, group: GroupState, protection: Protection, node: str
     if not group.is_ready:
         return Unit(group, tuple(pods), is_surplus=False, is_starving=True) if is_free else None
     new = state.newly_bound(group)
-    for pod in free:
+    for pod in free if len(new) + len(pods) > group.row.min_member else ():
         if is_gang(group.row, [*new, *(other for other in pods if other is not pod)]):
             return Unit(group, (pod,), is_surplus=True)
     is_whole = group.row.min_member > 0 and is_free and not new  # what is just being bound cannot go with it
     return Unit(group, tuple(pods), is_surplus=False) if is_whole else None
-
-
-class Pool:
-    """The units of one leaf in the order in which they pay; kept while an action runs."""
-
-    def __init__(self, state: State, leaf: int, protection: Protection) -> None:
-        self.state, self.leaf, self.protection = state, leaf, protection
-        self._units: dict[str, Unit] = {}
-        self._classes: dict[Class, LazyHeap[str]] = {}  # namespaces
-        self._groups: dict[tuple[Class, str], LazyHeap[str]] = {}
-        for row in state.books.rows[leaf].groups.values():
-            if any(pod.node_name for pod in row.pods.values()):
-                self.refresh(state.group(row))
-
-    def refresh(self, group: GroupState) -> None:
-        """Work out anew what a group would give."""
-        key, namespace = group.row.key, group.row.namespace
-        old = self._units.pop(key, None)
-        unit = next_unit(self.state, group, self.protection)
-        if old is not None:
-            self._groups[old.rank, namespace].drop(key)
-        if unit is not None:
-            self._units[key] = unit
-            self._classes.setdefault(unit.rank, LazyHeap())
-            self._put_job(unit)
-        for rank in self._classes:
-            self._put_namespace(rank, namespace)
-
-    def in_order(self) -> Iterator[Unit]:
-        """Units, the first to pay first; one that is given comes once."""
-        for rank in sorted(self._classes):
-            yield from self._of_class(rank)
-
-    def _of_class(self, rank: Class) -> Iterator[Unit]:
-        given: list[str] = []
-        try:
-            while (first := self._classes[rank].first()) is not None:
-                namespace = first[-1]
-                jobs = self._groups[rank, namespace]
-                job = jobs.first()
-                if job is not None:
-                    jobs.drop(job[-1])
-                    given.append(job[-1])
-                self._put_namespace(rank, namespace)
-                if job is not None:
-                    yield self._units[job[-1]]
-        finally:
-            for key in given:
-                unit = self._units.get(key)
-                if unit is not None and unit.rank == rank:
-                    self._put_job(unit)
-                    self._put_namespace(rank, unit.group.row.namespace)
-
-    def _put_job(self, unit: Unit) -> None:
-        row = unit.group.row
-        job = (-self.state.books.dominant(unit.group.used), -row.created, row.key)
-        self._groups.setdefault((unit.rank, row.namespace), LazyHeap()).put(job)
-
-    def _put_namespace(self, rank: Class, namespace: str) -> None:
-        """Namespaces by what they use per weight; of equals the one whose job pays first."""
-        jobs = self._groups.get((rank, namespace))
-        first = jobs.first() if jobs is not None else None
-        if first is None:
-            self._classes[rank].drop(namespace)
-        else:
-            share = self.state.namespace_share(self.leaf, namespace)
-            self._classes[rank].put((-share, *first, namespace))

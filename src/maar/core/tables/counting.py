@@ -51,6 +51,24 @@ def is_finished(group: GroupRow) -> bool:
     return bool(group.pods)
 
 
+def is_ready(group: GroupRow) -> bool:
+    """Whether enough pods of a group, and of each task, have a place; as it was last summed up."""
+    least = group.min_task_member
+    return group.placed >= group.min_member and all(group.tasks[task] >= least[task] for task in least)
+
+
+def is_starving(group: GroupRow) -> bool:
+    """Whether a group holds nodes and has too few pods there to work; who has ended there was enough."""
+    if not group.placed or is_ready(group):
+        return False
+    there = [pod for pod in group.pods.values() if pod.node_name]
+    if not any(pod.is_live and not pod.is_terminating for pod in there):
+        return False
+    return len(there) < group.min_member or any(
+        sum(pod.task == task for pod in there) < least for task, least in group.min_task_member.items()
+    )
+
+
 def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     """Work out anew what a group's pods ask for, hold and wait for."""
     asked, pending, placed, gated = axis.zeros(), [], [], 0

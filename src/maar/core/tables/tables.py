@@ -19,7 +19,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue
 from maar.core.tables.axis import ResourceAxis
-from maar.core.tables.counting import add, count, is_waiting, sum_up, uncount
+from maar.core.tables.counting import add, count, is_starving, is_waiting, sum_up, uncount
 from maar.core.tables.plain_objects import PlainObjects
 from maar.core.tables.queues import NewTree, plant
 from maar.core.tables.reading import read_group, read_node, read_pod
@@ -38,6 +38,7 @@ class Tables(PlainObjects):
     groups: dict[str, GroupRow] = field(default_factory=dict)
     queues: dict[str, QueueRow] = field(default_factory=dict)
     waiting: dict[str, GroupRow] = field(default_factory=dict)  # groups with pods that have no place
+    starving: dict[str, GroupRow] = field(default_factory=dict)  # groups that hold nodes and cannot work
     leaving: dict[str, PodRow] = field(default_factory=dict)  # victims that have not gone yet
     budget: Column = field(default_factory=list)  # [R] what pods add to and take from the nodes' allocatable
     node_list: list[NodeRow] = field(default_factory=list)  # by name
@@ -210,6 +211,7 @@ class Tables(PlainObjects):
                 self.orphans[pod.key] = pod
         self._withdraw(group)
         self.waiting.pop(key, None)
+        self.starving.pop(key, None)
         self.outside.pop(key, None)
         self._stale_groups.pop(key, None)
         if group.leaf is not None and group.leaf.groups.pop(key, None) is not None:
@@ -245,6 +247,10 @@ class Tables(PlainObjects):
             self.waiting[group.key] = group
         else:
             self.waiting.pop(group.key, None)
+        if is_starving(group):
+            self.starving[group.key] = group
+        else:
+            self.starving.pop(group.key, None)
 
     # --- queues
 

@@ -1,0 +1,251 @@
+"""One try to make room: units are taken until a beneficiary fits, then all that was not needed is put back.
+
+The whole plan is simulated in a trial: the victims gone, the beneficiary's pods on their nodes. Unless that
+works out nothing is evicted.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from maar.core.cycle.allocate import for_eviction
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.hunt import Hunt
+from maar.core.cycle.room import NOWHERE
+from maar.core.cycle.state import Eviction
+from maar.core.cycle.units import Rank, Unit, is_gang
+from maar.core.model.reasons import Held
+from maar.core.tables.axis import Needs
+from maar.core.tables.rows import Column
+
+
+class Attempt:
+    """One try to make room for one group."""
+
+    action: ClassVar[Literal["reclaim", "preempt"]]
+
+    def __init__(self, hunt: Hunt, group: GroupState) -> None:
+        self.hunt, self.state, self.books = hunt, hunt.state, hunt.state.books
+        self.group, self.leaf = group, group.leaf
+        self.pods = for_eviction(group)
+        self.saw_candidates = False  # whether anybody at all could have been taken
+        self.blocked: Held | None = None  # who may not be touched and stands in the way
+
+    @cached_property
+    def request(self) -> Needs:
+        """What the pods need together."""
+        amounts: dict[int, int] = {}
+        for pod in self.pods:
+            for resource, amount in pod.shape.needs:
+                amounts[resource] = amounts.get(resource, 0) + amount
+        return tuple(amounts.items())
+
+    @cached_property
+    def held_before(self) -> dict[int, Column]:
+        """What the queues of its path held before anybody had to go."""
+        return {queue: list(self.books.held[queue]) for queue in (*self.books.paths[self.leaf], 0)}
+
+    def is_like_others(self) -> bool:
+        """Whether nothing but the shapes of its pods bears on where they can go."""
+        return self.state.places.see_only_shapes(self.pods)
+
+    # --- what the actions differ in
+
+    def fate(self) -> object:
+        """What it all depends on: the same happens to whoever has the same fate, while nobody succeeds."""
+        return (self.leaf, tuple([pod.shape for pod in self.pods]))
+
+    def is_worthwhile(self) -> bool:
+        """Whether there is anything to try."""
+        return bool(self.pods)
+
+    def leaves(self) -> Sequence[int]:
+        """The leaves that may have to pay, the first to pay first."""
+        raise NotImplementedError
+
+    def may_pay(self, rank: Rank, namespace: str, share: float) -> bool:  # noqa: ARG002 (of use to some)
+        """Whether units of a rank and a namespace, which uses a share, could be taken at all."""
+        return True
+
+    def may_take(self, unit: Unit) -> bool:
+        """Whether a unit may be taken after those that have been."""
+        raise NotImplementedError
+
+    def allows(self) -> bool:
+        """Whether the beneficiary's queue may grow by its request, with the victims gone."""
+        raise NotImplementedError
+
+    def refusal(self, unit: Unit) -> object:
+        """What units have in common that are refused for the same reason: what they give."""
+        return unit.needs
+
+    # --- the search
+
+    def succeeds(self) -> list[Unit] | None:
+        """Evict and promise if a lawful set exists, anywhere or on one node alone; say who had to go."""
+        if not self.is_worthwhile():
+            return None
+        _ = self.held_before  # as things are before the search begins
+        taken = self._collect(None)
+        for node in self._hopeful_nodes() if taken is None and self.saw_candidates else ():
+            taken = self._collect(node)
+            if taken is not None:
+                break
+        if not taken:
+            return None
+        self._commit(taken)
+        return taken
+
+    def _collect(self, node: int | None) -> list[Unit] | None:
+        """Take units in order until the beneficiary fits; then trim, and check again."""
+        with self.state.trial():
+            taken: list[Unit] = []
+            while not self._fits():
+                unit = next(self._candidates(node), None)
+                if unit is None:
+                    break
+                self._take(unit)
+                taken.append(unit)
+            found = bool(taken) and self._fits()
+        self._put_back(taken)
+        if not found:
+            return None
+        taken = self._trimmed(taken)
+        return taken if self._is_lawful(taken) else None
+
+    def _candidates(self, node: int | None) -> Iterator[Unit]:
+        """The units that may be taken next, the first to pay first."""
+        for leaf in self.leaves():
+            refused: set[object] = set()
+            for unit in (
+                self.hunt.pool(leaf).in_order(self.may_pay) if node is None else self._units_on(node, leaf)
+            ):
+                if self._may_go(unit, refused):
+                    self.saw_candidates = True
+                    yield unit
+
+    def _may_go(self, unit: Unit, refused: set[object]) -> bool:
+        """Whether a unit may be taken next; those that are refused are kept, by what they have in common."""
+        if unit.group is self.group or not self.hunt.budgets.allow(unit.pods):
+            return False
+        alike = self.refusal(unit)
+        if alike in refused:
+            return False
+        if self.may_take(unit):
+            return True
+        refused.add(alike)
+        return False
+
+    def _units_on(self, node: int, leaf: int) -> list[Unit]:
+        """The units of a leaf that are on one node, in the order in which they pay."""
+        state, row, pool = self.state, self.state.room.nodes[node], self.hunt.pool(leaf)
+        groups = {pod.group_key for pod in row.pods.values()}
+        units = [pool.unit_on(row.name, key, self.may_pay) for key in groups if key in pool]
+
+        def order(unit: Unit) -> tuple[object, ...]:
+            one = unit.group.row
+            namespace, job = state.namespace_share(leaf, one.namespace), self.books.dominant(unit.group.used)
+            return (unit.rank, -namespace, -job, -one.created, one.key)
+
+        return sorted((unit for unit in units if unit is not None), key=order)
+
+    def _take(self, unit: Unit) -> None:
+        for pod in unit.pods:
+            self.state.evict(pod)
+        self.hunt.budgets.spend(unit.pods)
+        self.hunt.refresh(unit.group)
+
+    def _put_back(self, taken: Sequence[Unit]) -> None:
+        """The trial is over: the pools see the units again."""
+        for unit in taken:
+            self.hunt.budgets.spend(unit.pods, -1)
+            self.hunt.refresh(unit.group)
+
+    def _fits(self) -> bool:
+        """Whether the beneficiary may grow and finds its places, with the victims gone."""
+        if not self.allows():
+            return False
+        with self.state.trial():
+            return self._promise()
+
+    def _promise(self) -> bool:
+        for pod in self.pods:
+            node = self.state.places.best(pod, "later")
+            if node == NOWHERE:
+                return False
+            self.state.promise(pod, node)
+        return True
+
+    def _works_with(self, units: Sequence[Unit]) -> bool:
+        with self.state.trial():
+            for unit in units:
+                for pod in unit.pods:
+                    self.state.evict(pod)
+            return self._fits() and self._cripples_nobody(units)
+
+    def _trimmed(self, taken: list[Unit]) -> list[Unit]:
+        """Drop what was not needed, from the most important unit down."""
+        for unit in reversed(list(taken)):
+            rest = [other for other in taken if other is not unit]
+            if self._works_with(rest):
+                taken = rest
+        return taken
+
+    def _cripples_nobody(self, units: Sequence[Unit]) -> bool:
+        for unit in units:
+            left = [*self.state.holders(unit.group), *self.state.newly_bound(unit.group)]
+            if left and not is_gang(unit.group.row, left):
+                return False
+        return True
+
+    def _is_lawful(self, taken: Sequence[Unit]) -> bool:
+        """Check every unit again after the trimming, in order."""
+        with self.state.trial():
+            for unit in taken:
+                if not self.may_take(unit):
+                    return False
+                for pod in unit.pods:
+                    self.state.evict(pod)
+            return bool(taken) and self._cripples_nobody(taken) and self._fits()
+
+    def _commit(self, taken: Sequence[Unit]) -> None:
+        with self.state.trial() as trial:
+            for unit in taken:
+                self._take(unit)
+                for pod in unit.pods:
+                    self.hunt.holdings.leave(pod)
+                    self.state.record(Eviction(pod, self.group.row, self.action))
+            self._promise()
+            trial.keep()
+
+    def _hopeful_nodes(self) -> list[int]:
+        """Nodes with a unit that may be taken, and that could take the first pod if the leaves left them.
+
+        With what is idle elsewhere, they also have to do for all the other pods.
+        """
+        places, (allocatable, _, later) = self.state.places, self.state.room.columns()
+        idle, held = allocatable - later, self.hunt.holdings.of(self.leaves())  # [R, N]
+        hopeful = places.usable & held.any(axis=0)  # [N]
+        for resource, amount in self.pods[0].shape.needs:
+            hopeful &= idle[resource] + held[resource] >= amount
+        for shape, count in Counter(pod.shape for pod in self.pods).items() if hopeful.any() else ():
+            now, then = (places.most(shape, room, count) for room in (idle, idle + held))  # [N]
+            hopeful &= now.sum() - now + then >= count
+        offering = self._offering_nodes() if hopeful.any() else ()
+        return [int(node) for node in np.flatnonzero(hopeful) if self.state.room.nodes[node].name in offering]
+
+    def _offering_nodes(self) -> set[str]:
+        """Nodes with a gang that may be taken and is nowhere else, or with a pod of a job with surplus."""
+        nodes: set[str] = set()
+        for leaf in self.leaves():
+            refused: set[object] = set()
+            for unit in self.hunt.pool(leaf).in_order(self.may_pay):
+                on = {pod.node_name for pod in unit.pods}
+                if unit.is_surplus:
+                    nodes.update([pod.node_name for pod in self.state.holders(unit.group)])
+                elif len(on) == 1 and not on <= nodes and self._may_go(unit, refused):
+                    nodes |= on
+        return nodes

@@ -1,0 +1,30 @@
+"""What one action shares over all its attempts: pools of victims, budgets, protection, what is held where."""
+
+from typing import Literal
+
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.holdings import Holdings
+from maar.core.cycle.pool import Pool
+from maar.core.cycle.protection import Protection
+from maar.core.cycle.state import State
+
+
+class Hunt:
+    """The victims there are for an action; a leaf is looked at when it may have to pay."""
+
+    def __init__(self, state: State, action: Literal["reclaim", "preempt"]) -> None:
+        self.state, self.budgets = state, state.budgets
+        self.protection = Protection(state.tables, state.configuration, action)
+        self.holdings = Holdings(state)
+        self._pools: dict[int, Pool] = {}
+
+    def pool(self, leaf: int) -> Pool:
+        """The units of a leaf."""
+        if leaf not in self._pools:
+            self._pools[leaf] = Pool(self.state, leaf, self.protection)
+        return self._pools[leaf]
+
+    def refresh(self, group: GroupState) -> None:
+        """What a group holds has changed."""
+        if group.leaf in self._pools:
+            self._pools[group.leaf].refresh(group)
