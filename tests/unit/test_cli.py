@@ -43,18 +43,6 @@ def test_the_plan_of_the_small_example_is_drawn() -> None:
     assert max(len(line) for line in lines[: lines.index("")]) <= 100
 
 
-def test_the_manifests_are_the_custom_resource_definitions() -> None:
-    result = run("maar", "manifests")
-    assert result.returncode == 0
-    names = [document["metadata"]["name"] for document in yaml.safe_load_all(result.stdout)]
-    assert names == [
-        "commands.bus.volcano.sh",
-        "jobs.batch.volcano.sh",
-        "podgroups.scheduling.volcano.sh",
-        "queues.scheduling.volcano.sh",
-    ]
-
-
 def test_a_misspelt_field_is_named_and_the_rest_is_planned() -> None:
     queue = f"{QUEUE} spec: {{wieght: 3}}}}"
     result = run("maar", "plan", "-f", "-", "-f", "examples/small", stdin=queue)
