@@ -29,6 +29,9 @@ test-kubernetes: kubernetes ## run the contract and end-to-end tests on a real c
 	@echo "test-kubernetes: contract and end-to-end tests on a real control plane"
 	@MAAR_KUBERNETES=required $(BIN)/pytest -q tests/contract tests/e2e
 
+soak: kubernetes ## churn for twenty minutes on a real control plane; fails where memory grows
+	@$(BIN)/python bench/soak.py
+
 laws: $(STAMP) ## try the laws on trees and clusters that nobody has seen yet
 	@echo "laws: with a fresh seed, printed at the end"
 	@$(BIN)/pytest -q -n auto --dist worksteal tests/properties

@@ -5,6 +5,7 @@ import random
 import signal
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -55,10 +56,8 @@ async def restart_under_load(
             plane.stop_api_server(by)
             await asyncio.sleep(1)  # whoever writes meets the closed door, and waits before the next try
             await asyncio.to_thread(plane.start_api_server)
-            ready_at, before = time.monotonic(), set(churn.gangs)
-            await until(
-                "something that came after the restart is bound", lambda: churn.has_bound_since(before)
-            )
+            ready_at, ready = time.monotonic(), datetime.now(UTC)
+            await until("a pod that was made after the restart is bound", lambda: churn.has_bound(ready))
             took_s = time.monotonic() - ready_at
             await churn.calm_down()
         changes = await history(plane, flags, server, since)

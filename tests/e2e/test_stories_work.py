@@ -146,7 +146,6 @@ def test_a_disruption_budget_protects_victims(blocked: Story) -> None:
     blocked.until("it has its own", lambda: blocked.running("kept", "mine"), {"kept": 6, "mine": 2})
 
 
-@pytest.mark.xfail(reason="reclaim names protected pods and queues, but no disruption budgets")
 def test_who_is_blocked_by_a_disruption_budget_hears_of_it(blocked: Story) -> None:
     assert blocked.reason("mine")[0] == "GuaranteeBlocked"
 

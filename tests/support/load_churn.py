@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Final
 
@@ -22,6 +23,7 @@ from support.load import Gang, Made, priority_class, queue, remove
 
 PATIENCE_S: Final = 90.0
 PAUSE_S: Final = 0.05
+MOST_WAITING: Final = 50  # writes; more are not asked for before these are done
 RESERVED: Final = 0.1  # of the cluster, for each queue that has a reservation
 CALM: Final = 0.75  # of the cluster, in equal parts: all queues may have that, and any pod here finds room
 PRIORITIES: Final = {"low": 10, "high": 1_000}
@@ -100,11 +102,13 @@ class Churn:
 
     async def _come_and_go(self) -> None:
         while True:
+            await asyncio.sleep(self.dice.uniform(0, 2 * self.habits.pause_s))
+            if self._writers.waiting > MOST_WAITING:
+                continue  # the server is away, or slow
             if self.asked_cpu < self.habits.crowding * self.capacity_cpu:
                 self.submit(self._some_gang())
             else:
                 self.withdraw(self.dice.choice(list(self.gangs.values())))
-            await asyncio.sleep(self.dice.uniform(0, 2 * self.habits.pause_s))
 
     @property
     def asked_cpu(self) -> int:
@@ -141,9 +145,12 @@ class Churn:
         """Whether all pods of a gang have their nodes."""
         return all((pod := self.pods.get(key)) is not None and pod.spec.node_name for key in gang.pod_keys)
 
-    def has_bound_since(self, before: set[str]) -> bool:
-        """Whether a gang has all its nodes that was not wanted before."""
-        return any(self.is_bound(gang) for name, gang in self.gangs.items() if name not in before)
+    def has_bound(self, since: datetime) -> bool:
+        """Whether a pod has its node that was made after a moment."""
+        return any(
+            pod.spec.node_name and (made := pod.metadata.creation_timestamp) is not None and made > since
+            for pod in self.pods.values()
+        )
 
     @property
     def bound_cpu(self) -> int:

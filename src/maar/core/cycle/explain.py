@@ -20,10 +20,10 @@ def reason_of(state: State, group: GroupState) -> Held | None:
         return _no_queue(state, group) if waits else None
     if state.promised and any(pod.key in state.promised for pod in group.row.pods.values()):
         victims = sorted(state.victims.get(group.row.key, ()))
-        claims = [key for pod in group.row.pods.values() for key in state.places.claims.unbound(pod.shape)]
+        claims = {key for pod in group.row.pods.values() for key in state.places.claims.unbound(pod.shape)}
         reason, others = Reason.WAITING_FOR_VICTIMS, victims
         if claims and not victims:
-            reason, others = Reason.CLAIM_NOT_BOUND, claims
+            reason, others = Reason.CLAIM_NOT_BOUND, sorted(claims)
         return Held(reason=reason, queue=group.row.queue_name, others=tuple(others[:_FEW]))
     if not waits and not group.was_unschedulable:
         return group.held if group.phase == "Pending" else None

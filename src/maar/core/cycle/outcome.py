@@ -10,7 +10,7 @@ from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Held, Reason
 from maar.core.model.writes import Bind, Evict, Nominate, SelectNode
-from maar.core.tables.counting import is_finished
+from maar.core.tables.counting import is_finished, is_starving
 from maar.core.tables.rows import GroupRow
 
 _WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupPhase)}
@@ -42,6 +42,8 @@ def _outcomes(state: State) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
     outcomes = {}
     sentences: dict[Held, str] = {}  # many wait for the same reason
+    for group in state.starving():
+        group.was_unschedulable |= not group.pending and not group.is_ready  # nobody is there to be placed
     for key, group in state.touched().items():
         phase, held = _phase(state, group), reason_of(state, group)
         if held is None and not group.was_unschedulable:
@@ -80,5 +82,9 @@ def phase_at_rest(row: GroupRow) -> PodGroupPhase:
     """The phase of a group that no cycle had to look at."""
     if is_finished(row):
         return "Completed"
-    there = sum(bool(pod.node_name) for pod in row.pods.values())
-    return "Running" if there and there >= row.min_member else row.phase
+    there = [pod for pod in row.pods.values() if pod.node_name]
+    if is_starving(row) and any(pod.is_running for pod in there):
+        return "Unknown"
+    if there and len(there) >= row.min_member:
+        return "Running"
+    return "Inqueue" if row.phase == "Inqueue" else "Pending"

@@ -97,7 +97,7 @@ class Reclaim(Attempt):
         return taken
 
     def _name_who_stands_in_the_way(self) -> None:
-        """A group within its guarantee that cannot start says which queues and pods may not be touched."""
+        """A group within its guarantee that cannot start says which queues, pods and budgets stop it."""
         blockers = []
         for row in self.books.rows:
             if not row.is_leaf or row.index == self.leaf or not self._is_overused(row.index):
@@ -105,10 +105,11 @@ class Reclaim(Attempt):
             if not row.queue.spec.reclaimable:
                 blockers.append(f"queue {row.name} (not reclaimable)")
                 continue
-            pods = (
+            pods = [
                 pod for group in row.groups.values() for pod in self.state.holders(self.state.group(group))
-            )
+            ]
             blockers += sorted(f"pod {pod.key}" for pod in pods if self.hunt.protection.covers(pod))
+            blockers += [f"disruption budget {key}" for key in self.hunt.budgets.refusing(pods)]
         if blockers:
             reason, name = Reason.GUARANTEE_BLOCKED, self.group.row.queue_name
             self.blocked = Held(reason=reason, queue=name, others=tuple(blockers[:_FEW]))
