@@ -175,6 +175,8 @@ def deserted_phase(outcome: Outcome, group: str) -> str | None:
     spec, pods = outcome.reading.groups[group], outcome.reading.pods_of[group]
     there = [pod for pod in pods if pod.spec.node_name]
     holds = any(not (pod.is_finished or pod.is_terminating) for pod in there)
-    if outcome.bound.waiting(group) or lacking(spec, there) == (0, {}) or not holds:
+    if outcome.bound.waiting(group) or outcome.bound.is_ready(group) or not holds:
+        return None
+    if lacking(spec, there) == (0, {}):
         return None
     return "Unknown" if any(pod.status.phase == "Running" for pod in there) else None

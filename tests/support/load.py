@@ -12,7 +12,7 @@ from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
-from maar.kube.errors import ApiError
+from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.outcome import Conflict, Done, Gone, Outcome
 from maar.kube.paths import PODS, Place, place_of
 from maar.kube.write import create, patch
@@ -22,6 +22,8 @@ from support.control_plane import ControlPlane
 CRDS: Final = Path(__file__).parents[2] / "deploy" / "crds"
 NAMESPACE: Final = "default"
 SIZE: Final = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+
+TRIES: Final = 10
 
 Document = dict[str, object]
 Made = tuple[Place, str, Document]
@@ -127,9 +129,16 @@ async def remove(server: ApiServer, pod: Pod) -> Outcome:
 
 
 async def clear(server: ApiServer, place: Place) -> None:
-    """Take away all objects of a kind, at once."""
-    query = {"gracePeriodSeconds": "0"}
-    await server.request("DELETE", place.all(NAMESPACE), query, timeout_s=120.0)
+    """Take away all objects of a kind, at once; the server may need more than one request for many."""
+    for _ in range(TRIES):
+        try:
+            await server.request("DELETE", place.all(NAMESPACE), {"gracePeriodSeconds": "0"}, timeout_s=120.0)
+        except (ApiError, UnansweredError) as error:
+            if not error.is_passing:
+                raise
+        else:
+            return
+    raise TimeoutError(f"{place.plural} were still there after {TRIES} attempts to delete them all")
 
 
 def _document(

@@ -13,7 +13,7 @@ import msgspec
 from maar.kube.credentials import Credentials
 
 METADATA_ALONE: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-PATIENCE_S: Final = 120.0
+PATIENCE_S: Final = 300.0
 _LONG: Final = aiohttp.ClientTimeout(total=900)
 _ADDED: Final = b'{"type":"ADDED"'
 

@@ -74,7 +74,7 @@ def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, i
     turns = Turns(state, phase, [group for group in waiting if wanted(group)])
     while group := turns.next():
         if placing.succeeds(group, wanted(group)):
-            group.pending = state.without_place(group.pending)
+            group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.held = None
             if group.pending and wanted(group):
                 turns.again(group)

@@ -52,9 +52,10 @@ class GroupState:
     @property
     def is_ready(self) -> bool:
         """Whether enough pods of the group and of each task have a place."""
-        return self.placed >= self.row.min_member and all(
-            self.tasks[task] >= least for task, least in self.row.min_task_member.items()
-        )
+        row = self.row
+        if self.placed < row.min_member or not row.min_task_member:
+            return self.placed >= row.min_member
+        return all(self.tasks[task] >= least for task, least in row.min_task_member.items())
 
     def missing(self) -> tuple[int, dict[str, int]]:
         """How many pods, and how many of each task, it lacks to be ready."""

@@ -20,6 +20,7 @@ class LazyHeap(Generic[ItemT]):
         self._sorted = sorted(entries, reverse=True)  # the first last
         self._heap: list[Entry[ItemT]] = []
         self._entries = {entry[-1]: entry for entry in self._sorted}
+        self._is_tidy = True  # no entry is out of date
 
     def put(self, entry: Entry[ItemT]) -> None:
         """Add an item, or give it another key."""
@@ -32,11 +33,16 @@ class LazyHeap(Generic[ItemT]):
         else:
             heappush(heap, entry)
         if known is not None:
+            self._is_tidy = False
             self._tidy()
 
     def drop(self, item: ItemT) -> None:
         """Let an item leave."""
-        if self._entries.pop(item, None) is not None:
+        entry = self._entries.pop(item, None)
+        if self._is_tidy and self._sorted and self._sorted[-1] is entry:
+            self._sorted.pop()
+        elif entry is not None:
+            self._is_tidy = False
             self._tidy()
 
     def first(self) -> Entry[ItemT] | None:

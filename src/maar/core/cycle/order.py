@@ -40,7 +40,11 @@ class _Branch:
         while above is not None:
             siblings, known, branch.entry = above.children, branch.entry, None
             if branch.waiting or branch.children:
-                share = largest_part(branch.used, branch.whole)
+                share, used = 0.0, branch.used
+                for row, amount in branch.whole:  # as in largest_part; the call would take as long again
+                    part = used[row] / amount
+                    if part > share:  # noqa: PLR1730 (as there)
+                        share = part
                 branch.entry = entry = (branch.priority, share, branch.age, branch.name, branch)
                 if siblings and siblings[0] is known:
                     heapreplace(siblings, entry)

@@ -1,6 +1,6 @@
 """Where a pod can go: the best node of its shape, unless a promise, its neighbours or a plugin has a say."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class Places:
         self._why_not: dict[Shape, Held] = {}  # good while no node changes
         self._why_not_seen = 0
         self._neighbours = self._count_neighbours()
+        self.minds_anybody = self._neighbours is not None  # so that everybody's moves count
         self._usage = usage_score(configuration, tables)
         self._filters, self._scores = configuration.filters(), configuration.scores()
 
@@ -64,15 +65,16 @@ class Places:
         best = int(scores.argmax()) if len(scores) else NOWHERE
         return best if best != NOWHERE and scores[best] > -np.inf else NOWHERE
 
+    def chooser(self, shape: Shape) -> Callable[[], int] | None:
+        """What gives a shape its best node now, where nobody minds neighbours and no third party is asked."""
+        if self._neighbours is not None or self._filters or self._scores:
+            return None
+        return (self._rankings["now"].get(shape) or self._rank(shape, "now")).best
+
     @property
     def usable(self) -> Flags:
         """The nodes that pods may be placed on. [N]"""
         return self._columns.usable
-
-    @property
-    def minds_anybody(self) -> bool:
-        """Whether any pod minds its neighbours, so that everybody's moves count."""
-        return self._neighbours is not None
 
     def minds(self, pod: PodRow) -> bool:
         """Whether more than room decides where the pod can go; another of its shape may fare better."""

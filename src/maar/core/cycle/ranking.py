@@ -86,12 +86,16 @@ class Ranking:
             self._rank()
             return
         changed, entries, score_of = self._changed, self._sorted, self._score
+        stays_full = self.room.given_back <= seen
         for node, change in reversed(self.room.changed.items()):
             if change <= seen:
                 break
-            known = changed.get(node)
-            if known is not None:
-                del entries[bisect_left(entries, known)]
+            known = changed.get(node, _NOBODY)
+            if known is not _NOBODY:
+                if known is not None:
+                    del entries[bisect_left(entries, known)]
+                elif stays_full:
+                    continue
             changed[node] = None
             score = score_of(node)
             if score > _OUT:

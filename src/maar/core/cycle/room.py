@@ -26,6 +26,7 @@ class Room:
         self.later = [node.later for node in nodes]
         self.changes = 0  # how often the room of a node has changed
         self.changed: dict[int, int] = {}  # the last change of each node, the latest last
+        self.given_back = 0  # the last change that gave room back
         self._columns: tuple[Ints, Ints, Ints] | None = None
         self._columns_seen = 0
 
@@ -35,6 +36,8 @@ class Room:
         if self.changed.pop(node, None) is None:
             self._copy(node)
         self.changed[node] = change
+        if now < 0 or later < 0:
+            self.given_back = change
         held_now, held_later = self.now[node], self.later[node]
         if now != later and held_now is held_later:
             held_now = self.now[node] = list(held_later)

@@ -1,6 +1,6 @@
 """One turn of a group: the pods that make it ready, or one more, get their nodes together or not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
@@ -18,32 +18,63 @@ class Placing:
     def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
         self.state, self.limits, self.is_gang = state, limits, is_gang
         self.hopeless: set[Shape] = set()  # shapes that found no node
+        self._choosers: dict[Shape, Callable[[], int] | None] = {}
         self.held: Held | None = None  # what was in the way of the last turn
 
     def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
         self.held = None
+        if len(pods) == 1 and self._succeeds_alone(group, pods[0]):
+            return True
         lacking, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
-        first = pods[: lacking or 1]
-        if not tasks and len(pods) >= lacking and self._are_equal(first):
-            if self._succeeds_together(group, first):
-                return True
-            if len(pods) == len(first):
-                return False
+        if not tasks and len(pods) >= lacking:
+            first = pods if len(pods) == 1 else pods[: lacking or 1]
+            if self._are_equal(first):
+                if self._succeeds_together(group, first):
+                    return True
+                if len(pods) == len(first):
+                    return False
         return OneByOne(self, group).succeeds(pods, lacking, tasks)
+
+    def _succeeds_alone(self, group: GroupState, pod: PodRow) -> bool:
+        """Place the only pod of a turn in few steps; whatever is not as plain as that goes the usual way."""
+        row, shape = group.row, pod.shape
+        if row.min_task_member or row.min_member > group.placed + 1 or pod.nominated:
+            return False
+        try:
+            choose = self._choosers[shape]
+        except KeyError:
+            choose = self._choosers[shape] = self._chooser(shape)
+        needs = shape.needs
+        if choose is None or shape in self.hopeless or not self.limits.charge(group, needs):
+            return False
+        node = choose()
+        if node == NOWHERE:
+            self.limits.give_back(group, needs)
+            return False
+        self.state.room.change(node, needs, 1, 1)
+        self.state.bound[pod.key] = node
+        group.placed += 1
+        group.more += needs
+        return True
+
+    def _chooser(self, shape: Shape) -> Callable[[], int] | None:
+        """What finds nodes for a shape that nothing but room keeps from being placed."""
+        places = self.state.places
+        return places.chooser(shape) if not shape.claims and places.never(shape) is None else None
 
     def _are_equal(self, pods: Sequence[PodRow]) -> bool:
         """Whether pods can be placed as one: of one shape, and no more than room decides where they go."""
-        shape = pods[0].shape
-        if shape.claims or self.state.places.minds(pods[0]):
+        places = self.state.places
+        if pods[0].shape.claims or (places.minds_anybody and places.minds(pods[0])):
             return False
         return len(pods) == 1 or len({pod.shape for pod in pods}) == 1
 
     def _succeeds_together(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place equal pods: what their queue may use is asked and counted once."""
-        state, shape = self.state, pods[0].shape
+        state, shape, count = self.state, pods[0].shape, len(pods)
         needs, places, room = shape.needs, state.places, state.room
-        together = times(needs, len(pods))
+        together = needs if count == 1 else times(needs, count)
         self.held = places.never(shape)
         if self.held is not None:
             return False
@@ -51,13 +82,15 @@ class Placing:
             self.held = self.limits.refusal(group.leaf, together)
             return False
         nodes: dict[str, int] = {}
-        for pod in pods if shape not in self.hopeless else ():
-            node = places.best(pod, "now")
-            if node == NOWHERE:
-                break
-            room.change(node, needs, 1, 1)
-            nodes[pod.key] = node
-        if len(nodes) == len(pods):
+        if shape not in self.hopeless:
+            choose = places.chooser(shape)
+            for pod in pods:
+                node = places.best(pod, "now") if choose is None or pod.nominated else choose()
+                if node == NOWHERE:
+                    break
+                room.change(node, needs, 1, 1)
+                nodes[pod.key] = node
+        if len(nodes) == count:
             state.bind_together(group, pods, nodes, together)
             return True
         self.limits.give_back(group, together)
