@@ -1,4 +1,4 @@
-"""What a plan asks for: binding, evicting, nominating and selecting nodes."""
+"""What a plan asks for: binding, evicting, nominating, and getting claims their volumes."""
 
 from http import HTTPStatus
 
@@ -6,11 +6,11 @@ import pytest
 
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION
 from maar.core.model.volume import SELECTED_NODE_ANNOTATION
-from maar.core.model.writes import Bind, Evict, Nominate, SelectNode
+from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Protected
-from maar.kube.paths import CLAIMS, PODS, Place
-from maar.kube.write import bind, carry_out, evict, nominate, patch_status
+from maar.kube.paths import CLAIMS, PODS, VOLUMES, Place
+from maar.kube.write import bind, carry_out, delete, evict, nominate, patch_status
 from support.faults import Proxy, Say
 from support.manifests import Json, make, make_node, pod, there
 from support.until import until_async
@@ -90,6 +90,34 @@ async def test_a_claim_is_told_the_node_of_its_first_consumer(api: ApiServer, na
     await make(api, CLAIMS, namespace, claim)
     assert isinstance(await carry_out(api, SelectNode(claim=key, node="n7")), Done)
     assert (await there(api, CLAIMS, key))["metadata"]["annotations"][SELECTED_NODE_ANNOTATION] == "n7"
+
+
+async def test_a_volume_is_given_to_a_claim_unless_somebody_else_has_it(
+    api: ApiServer, namespace: str
+) -> None:
+    name, claim = f"v-{namespace}", f"{namespace}/c"
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": f"nobody-{namespace}",
+        "hostPath": {"path": "/nothing"},
+    }
+    metadata = {"name": name}
+    volume: Json = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec}
+    seen = (await make(api, VOLUMES, "", volume))["metadata"]["resourceVersion"]
+    given = BindVolume(volume=name, claim=claim, node="n", uid="the-claims")
+    try:
+        assert isinstance(await carry_out(api, given), Done)
+        found = await there(api, VOLUMES, name)
+        assert found["metadata"]["annotations"]["pv.kubernetes.io/bound-by-controller"] == "yes"
+        owner = {key: found["spec"]["claimRef"][key] for key in ("kind", "namespace", "name", "uid")}
+        assert owner == {
+            "kind": "PersistentVolumeClaim", "namespace": namespace, "name": "c", "uid": "the-claims",
+        }  # fmt: skip
+        late = BindVolume(volume=name, claim=f"{namespace}/d", node="n", uid="another", version=seen)
+        assert isinstance(await carry_out(api, late), Conflict)
+    finally:
+        await delete(api, VOLUMES, name)
 
 
 async def test_an_evicted_pod_is_told_to_end_and_for_whom(api: ApiServer, namespace: str) -> None:

@@ -61,17 +61,17 @@ def test_who_ends_hands_over_at_once_and_the_other_knows_everything(
 ) -> None:
     plane.kubectl("create", "namespace", "maar-system")
     daemons.run("first", "scheduler", plane.kubeconfig)
-    wait_until("the first leads", lambda: daemons.at_work("first"))
+    wait_until("the first leads", lambda: daemons.has_said("first", "at work"))
     daemons.run("second", "scheduler", plane.kubeconfig)
-    wait_until("the second stands by", lambda: "standing by" in daemons.log("second").read_text())
-    assert not daemons.at_work("second")
+    wait_until("the second stands by", lambda: daemons.has_said("second", "standing by"))
+    assert not daemons.has_said("second", "at work")
     holder = plane.kubectl(
         "get", "lease", "-n", "maar-system", "maar-scheduler", "-o", "jsonpath={.spec.holderIdentity}"
     ).stdout
     assert f"leads, as {holder}" in daemons.log("first").read_text()
 
     daemons.stop("first", signal.SIGTERM)
-    wait_until("the second leads", lambda: daemons.at_work("second"), within_s=5)
+    wait_until("the second leads", lambda: daemons.has_said("second", "at work"), within_s=5)
     submit(plane, "after")
     wait_until("it schedules", lambda: is_bound(plane, "after"))
 
@@ -88,7 +88,7 @@ def test_a_changed_configuration_is_taken_and_a_bad_one_refused(
     plane.kubectl("create", "namespace", "maar-system")
     configure(plane, 'actions: "enqueue, allocate"')
     daemons.run("one", "scheduler", plane.kubeconfig, "--config-map", CONFIGURATION)
-    wait_until("it works", lambda: daemons.at_work("one"))
+    wait_until("it works", lambda: daemons.has_said("one", "at work"))
 
     configure(plane, 'actions: "enqueue, allocate, backfill"')
     wait_until("it is taken", lambda: "configuration taken over" in daemons.log("one").read_text())
@@ -100,7 +100,7 @@ def test_a_changed_configuration_is_taken_and_a_bad_one_refused(
     daemons.stop("one", signal.SIGTERM)
 
     daemons.run("one", "scheduler", plane.kubeconfig, "--config-map", CONFIGURATION)
-    assert daemons.forget("one") == 1  # there is none from before to go by
+    assert daemons.ended("one") == 1  # there is none from before to go by
     assert re.search(r"ConfigMap maar-system/maar-scheduler: actions.*fly", daemons.log("one").read_text())
 
 

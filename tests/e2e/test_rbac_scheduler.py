@@ -17,6 +17,7 @@ Json = dict[str, Any]
 ME: Final = "maar-scheduler"
 PODS: Final = "/api/v1/namespaces/default/pods"
 CLAIMS: Final = "/api/v1/namespaces/default/persistentvolumeclaims"
+VOLUMES: Final = "/api/v1/persistentvolumes"
 EVENTS: Final = "/api/v1/namespaces/default/events"
 QUEUES: Final = "/apis/scheduling.volcano.sh/v1beta1/queues"
 GROUPS: Final = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
@@ -118,6 +119,26 @@ def a_claim_learns_the_node_of_its_first_consumer(stage: Stage, name: str) -> Ho
     return lambda: bool(stage.get(f"{CLAIMS}/{name}")["metadata"].get("annotations", {}).get(note))
 
 
+def a_volume_that_is_there_goes_to_a_claim(stage: Stage, name: str) -> Holds:
+    offered = {"storageClassName": name, "accessModes": ["ReadWriteOnce"]}
+    stage.make(
+        "/apis/storage.k8s.io/v1/storageclasses", "StorageClass", name,
+        provisioner="kubernetes.io/no-provisioner", volumeBindingMode="WaitForFirstConsumer",
+    )  # fmt: skip
+    free = stage.make(
+        VOLUMES, "PersistentVolume", name,
+        spec={**offered, "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/nothing"}},
+    )  # fmt: skip
+    stage.must("PUT", f"{VOLUMES}/{name}/status", {**free, "status": {"phase": "Available"}})
+    stage.make(
+        CLAIMS, "PersistentVolumeClaim", name,
+        spec={**offered, "resources": {"requests": {"storage": "1Gi"}}},
+    )  # fmt: skip
+    group(stage, name)
+    pod(stage, name, name, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": name}}])
+    return lambda: stage.get(f"{VOLUMES}/{name}")["spec"].get("claimRef", {}).get("name") == name
+
+
 def what_is_said_again_is_counted(stage: Stage, name: str) -> Holds:
     def reason() -> str:
         conditions = stage.get(f"{GROUPS}/{name}").get("status", {}).get("conditions", [])
@@ -143,6 +164,7 @@ STORIES: Final[dict[str, Story]] = {
     "patch pods": what_matters_more_takes_the_room,
     "create pods/eviction": what_matters_more_takes_the_room,
     "patch persistentvolumeclaims": a_claim_learns_the_node_of_its_first_consumer,
+    "patch persistentvolumes": a_volume_that_is_there_goes_to_a_claim,
     "patch events": what_is_said_again_is_counted,
 }
 ALL: Final = permissions("scheduler")

@@ -220,7 +220,6 @@ def test_a_provisioner_is_told_where_the_first_consumer_of_a_claim_will_run(stor
     assert story.get("pvc", "made")["status"]["phase"] == "Bound"
 
 
-@pytest.mark.xfail(reason="nobody writes the claimRef of a volume that is there already")
 def test_a_first_consumer_gets_the_volume_that_its_node_has(story: Story) -> None:
     story.apply(
         queue("q"), storage_class("kubernetes.io/no-provisioner"),

@@ -24,6 +24,7 @@ _VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
 _MOST_PODS: Final = "110"
 _SYSTEM_PRIORITY: Final = 2_000_000_000
 _APART: Final = timedelta(minutes=1)  # what is written first is older
+_LOCAL: Final = "local"  # the storage class of volumes that nodes have
 _QUEUES_AGE: Final = timedelta(days=2)
 _GROUPS_AGE: Final = timedelta(days=1)
 
@@ -50,6 +51,7 @@ class Cluster:
     _idle: dict[str, Resources] = field(default_factory=dict)  # of nodes that take pods
     _classes: set[str] = field(default_factory=set)
     _beneficiaries: set[str] = field(default_factory=set)
+    _storage: set[str] = field(default_factory=set)
 
     def check(self) -> None:
         """Refuse what is named and not there."""
@@ -176,6 +178,35 @@ class Cluster:
         status = {"disruptionsAllowed": allowed, **counts}
         self._add("policy/v1", "PodDisruptionBudget", metadata, spec=spec, status=status)
 
+    def add_volume(self, name: str, fields: Fields) -> None:
+        """A volume that one node has, for claims of the class `local`."""
+        hosts = {"key": "kubernetes.io/hostname", "operator": "In", "values": fields.texts("node")}
+        spec = {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": _LOCAL,
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [hosts]}]}},
+        }
+        self._add("v1", "PersistentVolume", {"name": name}, spec=spec, status={"phase": "Available"})
+
+    def _add_claim(self, name: str, namespace: str, storage: str) -> Manifest:
+        """A claim that waits for its first consumer; nobody makes volumes for those of the class `local`."""
+        if storage not in self._storage:
+            self._storage.add(storage)
+            fields = {
+                "provisioner": "kubernetes.io/no-provisioner" if storage == _LOCAL else "example.com/made",
+                "volumeBindingMode": "WaitForFirstConsumer",
+            }
+            self._add("storage.k8s.io/v1", "StorageClass", {"name": storage}, **fields)
+        spec = {
+            "storageClassName": storage,
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        }
+        metadata: Manifest = {"name": name, "namespace": namespace, "uid": f"claim-{name}"}
+        self._add("v1", "PersistentVolumeClaim", metadata, spec=spec, status={"phase": "Pending"})
+        return {"name": "data", "persistentVolumeClaim": {"claimName": name}}
+
     def _add_pods(self, batch: Batch, line: PodLines) -> None:
         self._add_priority(line)
         places = self._places(batch, line)
@@ -185,6 +216,8 @@ class Cluster:
             annotations = {PREEMPTABLE_MARK: line.preemptable} if line.preemptable else {}
             spec = pod_spec(line, batch)
             status: Manifest = {"phase": "Pending"}
+            if line.claims:
+                spec["volumes"] = [self._add_claim(pod, batch.namespace, line.claims)]
             if batch.reference:
                 annotations |= {GROUP_ANNOTATION: batch.name} | (
                     {TASK_ANNOTATION: line.task} if line.task else {}

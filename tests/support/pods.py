@@ -62,6 +62,7 @@ class PodLines:
     near: str = ""
     spread: str = ""
     port: int = 0
+    claims: str = ""  # the storage class of a claim that each has
 
     def phase_of(self, number: int) -> str:
         """The first have succeeded, the next have failed, the last are still starting, the others run."""
@@ -107,6 +108,7 @@ def _like(fields: Fields, line: PodLines) -> PodLines:
         near=fields.take("near", str, line.near),
         spread=fields.take("spread", str, line.spread),
         port=fields.take("port", int, line.port),
+        claims=fields.take("claims", str, line.claims),
     )
 
 

@@ -7,9 +7,10 @@ What there is (what is written first is older; `age` says otherwise):
 - `running` and `pending` pod groups: {queue/name: {pods, min, cpu, …}}. Of a group: namespace, priority,
   class, min (1; `all`), minResources, tasks, preemptable, phase, unschedulable, age. Of its pods, or of those
   of a task: node, waiting, starting, succeeded, failed, terminating, evictedFor, promised, never, gated,
-  init, overhead, selector, affinity, tolerates, apart, near, spread, port; a task has its own min and
-  preemptable;
-- `others`: running pods of another scheduler; `budgets`: {name: {of: queue/name, allowed}}.
+  init, overhead, selector, affinity, tolerates, apart, near, spread, port, claims (the class of a volume that
+  each claims; such are made, unless it is `local`); a task has its own min and preemptable;
+- `others`: running pods of another scheduler; `budgets`: {name: {of: queue/name, allowed}}; `volumes`:
+  {name: {node}}, of the class `local`.
 
 How it is asked: `now`, `cycles`, `resubmit`, and `config`: {actions, plugins: what is different about them,
 `false` leaves one out, tiers: lists of names, configurations, raw}.
@@ -142,6 +143,8 @@ def read_cluster(fields: Fields) -> Cluster:
         cluster.add_group(name, lines, running=True)
     for name, lines in fields.each("pending"):
         cluster.add_group(name, lines, running=False)
+    for name, lines in fields.each("volumes"):
+        cluster.add_volume(name, lines)
     for name, lines in fields.each("budgets"):
         cluster.add_budget(name, lines)
     cluster.check()

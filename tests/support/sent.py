@@ -70,14 +70,14 @@ SENT: dict[type[Object], bytes] = {
     PersistentVolumeClaim: b"""{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data",
 "namespace":"ml","annotations":{"volume.kubernetes.io/selected-node":"n1"},"managedFields":MANAGED},"spec":
 {"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"8Gi"}},"volumeName":"pv-1",
-"storageClassName":"","volumeMode":"Filesystem"},"status":{"phase":"Bound","accessModes":["ReadWriteOnce"],
-"capacity":{"storage":"8Gi"}}}""",
+"storageClassName":"","volumeMode":"Block","selector":{"matchLabels":{"disk":"fast"}}},"status":{"phase":
+"Bound","accessModes":["ReadWriteOnce"],"capacity":{"storage":"8Gi"}}}""",
     PersistentVolume: b"""{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv-1",
 "managedFields":MANAGED},"spec":{"capacity":{"storage":"8Gi"},"accessModes":["ReadWriteOnce"],
 "storageClassName":"local","local":{"path":"/d"},"claimRef":{"kind":"PersistentVolumeClaim","namespace":
 "ml","name":"data","uid":"c1","apiVersion":"v1"},"nodeAffinity":{"required":{"nodeSelectorTerms":[{
 "matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["n1"]}]}]}},"volumeMode":
-"Filesystem"},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-03-01T10:00:00Z"}}""",
+"Block"},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-03-01T10:00:00Z"}}""",
     Queue: b"""{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"research",
 "generation":3,"managedFields":MANAGED},"spec":{"parent":"company","weight":4,"priority":7,"reclaimable":
 false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentage":{"memory":"12.5"}},

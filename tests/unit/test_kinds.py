@@ -29,7 +29,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.reasons import Held, Reason
 from maar.core.model.resources import Amounts, Percentages, Resources
-from maar.core.model.writes import Bind, Evict, Nominate, SelectNode, Write
+from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
 from support.sent import MANAGED, SENT
 
 
@@ -272,7 +272,10 @@ def test_a_plan_that_is_written_reads_as_the_same_plan(share: float) -> None:
         binds=(Bind(pod="ml/a", node="n1"),),
         evictions=(Evict(pod="ml/b", action="reclaim", beneficiary="ml/g"),),
         nominations=(Nominate(pod="ml/d", node="n2"),),
-        selections=(SelectNode(claim="ml/data", node="n1"),),
+        selections=(
+            SelectNode(claim="ml/data", node="n1"),
+            BindVolume(volume="v", claim="ml/more", node="n1", uid="u", version="7"),
+        ),
         pod_groups={"ml/g": GroupOutcome(phase="Pending", held=held, message="m", is_unschedulable=True)},
     )
     assert again(plan, Plan) == plan
@@ -286,6 +289,11 @@ def test_a_plan_that_is_written_reads_as_the_same_plan(share: float) -> None:
         (Evict(pod="a/b", action="cleanup"), Write, b'{"write":"Evict","pod":"a/b","action":"cleanup"}'),
         (Nominate(pod="a/b", node="c"), Write, b'{"write":"Nominate","pod":"a/b","node":"c"}'),
         (SelectNode(claim="a/b", node="c"), Write, b'{"write":"SelectNode","claim":"a/b","node":"c"}'),
+        (
+            BindVolume(volume="v", claim="a/b", node="c"),
+            Write,
+            b'{"write":"BindVolume","volume":"v","claim":"a/b","node":"c"}',
+        ),
     ],
 )
 def test_events_and_writes_are_told_from_others_by_their_tag(

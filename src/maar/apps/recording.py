@@ -24,7 +24,6 @@ from maar.core.model.metadata import Record
 from maar.core.model.plan import Plan
 from maar.core.model.writes import Write
 from maar.core.policy.configuration import DEFAULT, Configuration
-from maar.core.tables.assumptions import PodWrite
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -132,9 +131,8 @@ class RecordingEngine(Engine):
 
     def forget(self, write: Write) -> None:
         """Take back what was assumed of a write that has failed."""
-        known = self.assumptions.under_way.get(write.pod if isinstance(write, PodWrite) else "", ())
         # Whether another has taken its place is a matter of identity, which no file keeps.
-        if self._recording and any(one is write for one in known):
+        if self._recording and self.assumptions.equal_to(write) is write:
             self._recording.add(Forgotten(write=write))
         super().forget(write)
 

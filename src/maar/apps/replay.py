@@ -26,16 +26,15 @@ from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
 from maar.core.model.kinds import KINDS, BadObjectError, from_json
 from maar.core.model.plan import Plan
-from maar.core.model.writes import Bind, Evict, Nominate, SelectNode, Write
-from maar.core.tables.assumptions import PodWrite
+from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
 
 _KINDS: Final = {kind.__name__: kind for kind in KINDS}
 _LINE: Final = msgspec.json.Decoder(Line)
-_WRITES: Final[dict[str, type[Write]]] = {
-    "binds": Bind,
-    "evictions": Evict,
-    "nominations": Nominate,
-    "selections": SelectNode,
+_WRITES: Final[dict[str, tuple[type[Write], ...]]] = {
+    "binds": (Bind,),
+    "evictions": (Evict,),
+    "nominations": (Nominate,),
+    "selections": (SelectNode, BindVolume),
 }
 _SHOWN: Final = 5  # writes of each kind that differ
 
@@ -88,10 +87,9 @@ def _repeat(engine: Engine, line: Fed | Configured | Assumed | Forgotten | Full,
             engine.configuration = from_recorded(document)
         case Assumed(write=write):
             engine.assume(write)
-        case Forgotten(write=write) if isinstance(write, PodWrite):
-            for one in engine.assumptions.under_way.get(write.pod, ()):
-                if one == write:
-                    engine.forget(one)
+        case Forgotten(write=write):
+            if (known := engine.assumptions.equal_to(write)) is not None:
+                engine.forget(known)
         case _:
             pass
 

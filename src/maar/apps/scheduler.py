@@ -25,10 +25,10 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from maar.core.model.writes import Nominate, SelectNode, Write
+from maar.core.model.writes import Nominate, Write
 from maar.core.policy.configuration import Configuration
 from maar.kube.api_server import ApiServer
-from maar.kube.outcome import Done, Outcome, Refused, Unanswered
+from maar.kube.outcome import Done, Gone, Outcome, Refused, Unanswered
 from maar.kube.record import Recorder, Reference
 from maar.kube.watch import Trouble, Watch
 from maar.kube.write import FENCED, carry_out
@@ -200,11 +200,10 @@ class Scheduler:
     # Writes that a plan asks for
 
     def _carry_out(self, write: Write) -> None:
-        key = write.claim if isinstance(write, SelectNode) else write.pod
-        uid = "" if isinstance(write, SelectNode) else self._engine.assumptions.uids.get(key, "")
+        uid = self._engine.assumptions.uids.get(write.subject, "")  # of pods; what else there is says its own
         self._engine.assume(write)
         answered = partial(self._answered, write, uid, time.monotonic())
-        self._writers.submit(key, partial(carry_out, self._server, write, uid), answered)
+        self._writers.submit(write.subject, partial(carry_out, self._server, write, uid), answered)
 
     def _promises(self, plan: Plan) -> Iterable[Nominate]:
         """What has to be written so that pods carry just the promises of the plan."""
@@ -223,7 +222,8 @@ class Scheduler:
             return
         if isinstance(outcome, Refused) and outcome.reason == FENCED:
             return  # this process ends, and whoever leads now decides anew
-        _LOG.warning("%s: %s", write, getattr(outcome, "message", outcome))
+        level = logging.DEBUG if isinstance(outcome, Gone) else logging.WARNING  # pods come and go
+        _LOG.log(level, "%s: %s", write, getattr(outcome, "message", outcome))
         delay = self._timing.tick if isinstance(outcome, Unanswered) else self._timing.again
         asyncio.get_running_loop().call_later(delay, self._try_again, write)
 

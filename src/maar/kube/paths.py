@@ -66,6 +66,7 @@ _PLACES: Final[dict[type[Object], Place]] = {
 
 PODS: Final = _PLACES[Pod]
 CLAIMS: Final = _PLACES[PersistentVolumeClaim]
+VOLUMES: Final = _PLACES[PersistentVolume]
 EVENTS: Final = Place("v1", "events", namespaced=True)
 LEASES: Final = Place("coordination.k8s.io/v1", "leases", namespaced=True)
 

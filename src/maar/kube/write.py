@@ -7,16 +7,17 @@ from typing import Final, Literal, assert_never
 from maar.core.model.kinds import from_json, plain, to_json
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, Pod
 from maar.core.model.volume import SELECTED_NODE_ANNOTATION
-from maar.core.model.writes import Bind, Evict, Nominate, SelectNode, Write
+from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
 from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Protected, Refused, Unanswered
-from maar.kube.paths import CLAIMS, PODS, Place
+from maar.kube.paths import CLAIMS, PODS, VOLUMES, Place
 
 Document = Mapping[str, object]
 PatchKind = Literal["merge", "json", "strategic-merge"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
+_CHOSEN_FOR_IT: Final = "pv.kubernetes.io/bound-by-controller"  # the volume, so that it may be freed again
 FENCED: Final = "Fenced"  # the reason of a refusal that is our own
 
 
@@ -31,6 +32,8 @@ async def carry_out(server: ApiServer, write: Write, uid: str = "") -> Outcome:
             return await nominate(server, write.pod, write.node, uid)
         case SelectNode():
             return await select_node(server, write.claim, write.node, uid)
+        case BindVolume():
+            return await bind_volume(server, write)
     assert_never(write)
 
 
@@ -73,6 +76,17 @@ async def nominate(server: ApiServer, pod: str, node: str, uid: str = "") -> Out
 async def select_node(server: ApiServer, claim: str, node: str, uid: str = "") -> Outcome:
     """Tell the provisioner of a claim where its first consumer will run."""
     return await _note(server, CLAIMS, claim, uid, {SELECTED_NODE_ANNOTATION: node})
+
+
+async def bind_volume(server: ApiServer, write: BindVolume) -> Outcome:
+    """Give a volume to a claim, unless somebody else has it meanwhile; Kubernetes then binds the claim."""
+    namespace, name = CLAIMS.split(write.claim)
+    reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace, "name": name}
+    metadata: dict[str, object] = {"annotations": {_CHOSEN_FOR_IT: "yes"}}
+    if write.version:
+        metadata["resourceVersion"] = write.version
+    document = {"metadata": metadata, "spec": {"claimRef": {**reference, "uid": write.uid}}}
+    return await patch(server, VOLUMES, write.volume, document)
 
 
 async def get(server: ApiServer, place: Place, key: str) -> Outcome:

@@ -150,25 +150,31 @@ def test_a_volume_that_names_its_claim_goes_to_that_one(town: Town) -> None:
     assert (bound(town, "c"), bound(town, "d")) == ("kept", "small")
 
 
-def test_the_first_consumer_decides_which_node(town: Town) -> None:
+def test_a_volume_goes_to_a_claim_that_waits_for_its_first_consumer_when_it_names_the_claim(
+    town: Town,
+) -> None:
     storage_class(town, first_consumer=True)
     volume(town, "v1", nodeAffinity=only_on("n1"))
     volume(town, "v2", nodeAffinity=only_on("n2"))
-    claim(town)
+    uid = claim(town)["metadata"]["uid"]
     town.settle()
     assert bound(town) == ""
-    town.edit(CLAIMS, "c", metadata={"annotations": {SELECTED: "n2"}})
+    town.edit(
+        VOLUMES, "v2", namespace="", spec={"claimRef": {"namespace": "default", "name": "c", "uid": uid}}
+    )
     town.settle()
     assert bound(town) == "v2"
+    assert phase(town, "v1") == "Available"
 
 
-def test_no_volume_is_bound_that_the_chosen_node_cannot_reach(town: Town) -> None:
+def test_a_node_that_is_chosen_is_for_provisioners_and_not_for_volumes_that_are_there(town: Town) -> None:
     storage_class(town, first_consumer=True)
-    volume(town, "v1", nodeAffinity=only_on("n1"))
+    volume(town, "v2", nodeAffinity=only_on("n2"))
     claim(town)
     town.edit(CLAIMS, "c", metadata={"annotations": {SELECTED: "n2"}})
     town.settle()
     assert bound(town) == ""
+    assert phase(town, "v2") == "Available"
 
 
 def test_a_virtual_volume_is_made_for_its_claim_and_goes_with_it(town: Town) -> None:

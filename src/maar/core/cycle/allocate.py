@@ -12,7 +12,7 @@ from maar.core.cycle.order import Phase, Turns
 from maar.core.cycle.refusals import more_telling
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
-from maar.core.cycle.turn import Placing
+from maar.core.cycle.turn import Placing, wait_for_claims
 from maar.core.model.reasons import Held, Reason
 from maar.core.tables.rows import PodRow
 
@@ -43,10 +43,11 @@ def keep_promises(state: State) -> None:
         pods = sorted(by_group[key], key=lambda pod: pod.order)
         nodes = {pod.key: state.break_promise(pod) for pod in pods}
         with state.trial() as trial:
-            bound = all(not state.places.claims.unbound(pod.shape) and _bind_best(state, pod) for pod in pods)
-            if bound and _is_enough(state, pods):
+            if all(_bind_best(state, pod) for pod in pods) and _is_enough(state, pods):
                 trial.keep()
-        if not trial.is_kept:
+        if trial.is_kept:
+            wait_for_claims(state, pods)
+        else:
             for pod in pods:
                 state.promise(pod, nodes[pod.key])
             if not _is_enough(state, pods):

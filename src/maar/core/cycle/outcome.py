@@ -9,7 +9,7 @@ from maar.core.cycle.state import State
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Held, Reason
-from maar.core.model.writes import Bind, Evict, Nominate, SelectNode
+from maar.core.model.writes import Bind, Evict, Nominate
 from maar.core.tables.counting import is_finished, is_starving
 from maar.core.tables.rows import GroupRow
 
@@ -31,9 +31,7 @@ def plan_of(state: State) -> Plan:
             for one in state.evictions
         ),
         nominations=tuple(Nominate(pod=key, node=nodes[node].name) for key, node in state.promised.items()),
-        selections=tuple(
-            SelectNode(claim=key, node=nodes[node].name) for key, node in state.selections.items()
-        ),
+        selections=tuple(state.places.claims.selections(state.selections)),
         pod_groups=_outcomes(state),
     )
 

@@ -28,7 +28,8 @@ class Places:
     def __init__(self, tables: Tables, room: Room, configuration: Configuration) -> None:
         self.tables, self.room, self.configuration = tables, room, configuration
         self._columns = NodeColumns.of(room.nodes)
-        self.claims = Claims(tables, is_asked=configuration.predicates.volume_binding)
+        is_asked = configuration.predicates.volume_binding
+        self.claims = Claims(tables, room, self._columns, is_asked=is_asked)
         self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, Held | None] = {}
@@ -43,12 +44,12 @@ class Places:
         """The node that a pod should go to, or NOWHERE."""
         ranking = self._rankings[when].get(pod.shape) or self._rank(pod.shape, when)
         neighbours = self._mind_neighbours(pod)
-        if neighbours is None and not self._filters and not self._scores:
+        if neighbours is None and not (self._filters or self._scores or pod.shape.claims):
             promised = self.tables.nodes.get(pod.nominated) if pod.nominated else None
             if promised is not None and ranking.has_room(promised.index):
                 return promised.index
             return ranking.best()
-        scores = ranking.every_score()
+        scores = self.claims.among(pod.shape, ranking.every_score())
         if neighbours is not None:
             mask = neighbours.mask(pod) & (scores > -np.inf)
             if when == "now":
@@ -161,7 +162,7 @@ class Places:
         if not self.configuration.asks("predicates", "enablePredicate"):
             return self._columns.usable
         mask = static_mask(shape, self._columns, self.configuration.predicates)
-        return self.claims.narrow(mask, shape, self._columns) if shape.claims else mask
+        return self.claims.narrow(mask, shape) if shape.claims else mask
 
     def _rank(self, shape: Shape, when: When) -> Ranking:
         ranking = Ranking(shape, self.room, when, self._usage, self.mask(shape), self._preference(shape))

@@ -57,7 +57,7 @@ class State:
         self.bound: dict[str, int] = {}  # nodes by the key of the pod
         self.promised: dict[str, int] = {}
         self.gone: set[str] = set()
-        self.selections: dict[str, int] = {}  # nodes chosen for claims
+        self.selections: dict[str, None] = {}  # claims that are to get their volumes now, in order
         self.evictions: list[Eviction] = []
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
         self._groups: dict[str, GroupState] = {}
@@ -68,6 +68,8 @@ class State:
             for pod in group.pods.values():
                 if pod.counted is not None and not pod.counted.is_now:
                     self.promised[pod.key] = pod.counted.node.index
+                    if pod.shape.claims:
+                        self.places.claims.moved(pod, pod.counted.node.index, 1)
 
     # --- reading
 
@@ -236,6 +238,8 @@ class State:
             del decided[pod.key]
         self.room.change(node, needs, sign if step == "bind" else 0, sign)
         self.places.moved(pod, node, sign)
+        if pod.shape.claims:
+            self.places.claims.moved(pod, node, sign)
         self._count(pod, needs, sign)
         if pod.group is not None:
             self._place(self.group(pod.group), pod, sign)

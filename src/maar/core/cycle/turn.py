@@ -116,7 +116,7 @@ class OneByOne:
             if self._finds_enough(pods, lacking, tasks):
                 trial.keep()
         if trial.is_kept:
-            self._wait_for_claims()
+            wait_for_claims(self.state, list(self.chosen.values()))
         return trial.is_kept
 
     def _finds_enough(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
@@ -130,16 +130,6 @@ class OneByOne:
             if pod.key not in self.chosen:
                 self._takes(pod)
         return bool(self.chosen) and len(self.chosen) >= lacking and not any(tasks.values())
-
-    def _wait_for_claims(self) -> None:
-        """Where claims bind on first consumer, the whole turn keeps its nodes and binds once they have."""
-        state = self.state
-        claims = {pod.key: state.places.claims.unbound(pod.shape) for pod in self.chosen.values()}
-        if any(claims.values()):
-            for pod in self.chosen.values():
-                node = state.unbind(pod)
-                state.promise(pod, node)
-                state.selections.update(dict.fromkeys(claims[pod.key], node))
 
     def _takes(self, pod: PodRow) -> bool:
         """Place one pod; what has failed once in a turn fails for all pods of its shape."""
@@ -164,6 +154,17 @@ class OneByOne:
                 return None
             if not self.chosen and not places.minds(pod):
                 hopeless.add(pod.shape)
+        lacking = places.claims.lacking(pod.shape)
+        if lacking is not None:
+            return lacking
         if self.chosen:
             return Held(reason=Reason.NOT_ENOUGH_RESOURCES)  # there is room for some, not for all
         return places.why_not(pod)
+
+
+def wait_for_claims(state: State, pods: Sequence[PodRow]) -> None:
+    """Where claims bind on first consumer, all pods of a turn keep their nodes and bind once these have."""
+    claims = [key for pod in pods for key in state.places.claims.unbound(pod.shape)]
+    for pod in pods if claims else ():
+        state.promise(pod, state.unbind(pod))
+    state.selections.update(dict.fromkeys(claims))

@@ -7,7 +7,7 @@ from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.queue import QueueState
 from maar.core.model.reasons import Held
 from maar.core.model.resources import Resources
-from maar.core.model.writes import Bind, Evict, Nominate, SelectNode
+from maar.core.model.writes import Bind, Evict, Nominate, Selection
 
 Share = float | Literal["inf"]  # JSON has no infinity
 Constraint = Literal["request", "capability", "guarantee", "fair share", "parent"]
@@ -55,5 +55,5 @@ class Plan(Record, frozen=True):
     binds: tuple[Bind, ...] = ()
     evictions: tuple[Evict, ...] = ()
     nominations: tuple[Nominate, ...] = ()
-    selections: tuple[SelectNode, ...] = ()
+    selections: tuple[Selection, ...] = ()
     pod_groups: dict[str, GroupOutcome] = {}

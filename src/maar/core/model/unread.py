@@ -68,7 +68,7 @@ UNREAD: Final[dict[type, str]] = {
     priority_class.PriorityClass: "description",
     disruption_budget.BudgetSpec: "unhealthyPodEvictionPolicy",
     disruption_budget.BudgetStatus: "conditions disruptedPods observedGeneration",
-    volume.ClaimSpec: "dataSource dataSourceRef selector volumeAttributesClassName volumeMode",
+    volume.ClaimSpec: "dataSource dataSourceRef volumeAttributesClassName",
     volume.ClaimStatus: """
         accessModes allocatedResourceStatuses allocatedResources capacity conditions
         currentVolumeAttributesClassName modifyVolumeStatus resizeStatus
@@ -79,11 +79,11 @@ UNREAD: Final[dict[type, str]] = {
         awsElasticBlockStore azureDisk azureFile cephfs cinder csi fc flexVolume flocker
         gcePersistentDisk glusterfs hostPath iscsi local mountOptions nfs persistentVolumeReclaimPolicy
         photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos volumeAttributesClassName
-        volumeMode vsphereVolume
+        vsphereVolume
     """,
     volume.VolumeStatus: "lastPhaseTransitionTime message reason",
     volume.StorageClass: """
-        allowVolumeExpansion allowedTopologies mountOptions parameters provisioner reclaimPolicy
+        allowVolumeExpansion allowedTopologies mountOptions parameters reclaimPolicy
     """,
     queue.QueueSpec: "affinity extendClusters type",
     queue.QueueStatus: "reservation",

@@ -3,10 +3,11 @@
 from typing import ClassVar, Final, Literal
 
 from maar.core.model.affinity import NodeSelector
-from maar.core.model.metadata import Object, Record
+from maar.core.model.metadata import LabelSelector, Object, Record
 from maar.core.model.resources import Resources
 
 SELECTED_NODE_ANNOTATION: Final = "volume.kubernetes.io/selected-node"
+NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 
 class ClaimResources(Record, frozen=True):
@@ -21,6 +22,8 @@ class ClaimSpec(Record, frozen=True):
     volume_name: str = ""
     storage_class_name: str | None = None
     access_modes: tuple[str, ...] = ()
+    volume_mode: str = "Filesystem"
+    selector: LabelSelector | None = None
     resources: ClaimResources = ClaimResources()
 
 
@@ -59,6 +62,7 @@ class VolumeSpec(Record, frozen=True):
 
     capacity: Resources = Resources()
     access_modes: tuple[str, ...] = ()
+    volume_mode: str = "Filesystem"
     storage_class_name: str = ""
     claim_ref: ClaimReference | None = None
     node_affinity: VolumeNodeAffinity | None = None
@@ -86,4 +90,5 @@ class StorageClass(Object, frozen=True, tag="StorageClass"):
     api_version: ClassVar[str] = "storage.k8s.io/v1"
     namespaced: ClassVar[bool] = False
 
+    provisioner: str = ""
     volume_binding_mode: Literal["Immediate", "WaitForFirstConsumer"] = "Immediate"

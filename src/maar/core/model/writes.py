@@ -13,6 +13,11 @@ class Bind(Record, frozen=True, tag=True, tag_field="write"):
     pod: str
     node: str
 
+    @property
+    def subject(self) -> str:
+        """What is written to."""
+        return self.pod
+
 
 class Evict(Record, frozen=True, tag=True, tag_field="write"):
     """Take a pod off its node, for a pod group or, in cleanup, for nobody."""
@@ -21,6 +26,11 @@ class Evict(Record, frozen=True, tag=True, tag_field="write"):
     action: EvictingAction
     beneficiary: str | None = None
 
+    @property
+    def subject(self) -> str:
+        """What is written to."""
+        return self.pod
+
 
 class Nominate(Record, frozen=True, tag=True, tag_field="write"):
     """Promise a pod the room that is being freed on a node."""
@@ -28,12 +38,37 @@ class Nominate(Record, frozen=True, tag=True, tag_field="write"):
     pod: str
     node: str
 
+    @property
+    def subject(self) -> str:
+        """What is written to."""
+        return self.pod
+
 
 class SelectNode(Record, frozen=True, tag=True, tag_field="write"):
     """Tell the provisioner of a claim on which node its first consumer will run."""
 
     claim: str
     node: str
+
+    @property
+    def subject(self) -> str:
+        """What is written to."""
+        return f"claim {self.claim}"
+
+
+class BindVolume(Record, frozen=True, tag=True, tag_field="write"):
+    """Give a volume that is there already to a claim whose first consumer will run on a node."""
+
+    volume: str
+    claim: str
+    node: str
+    uid: str = ""  # of the claim
+    version: str = ""  # of the volume as it was seen; another may have taken it since
+
+    @property
+    def subject(self) -> str:
+        """What is written to."""
+        return f"volume {self.volume}"
 
 
 class SetStatus(Record, frozen=True, tag=True, tag_field="write"):
@@ -79,5 +114,6 @@ class Tell(Record, frozen=True, tag=True, tag_field="write"):
     is_warning: bool = False
 
 
-Write = Bind | Evict | Nominate | SelectNode  # what a plan asks for
+Selection = SelectNode | BindVolume  # how a claim gets its volume where its first consumer will run
+Write = Bind | Evict | Nominate | Selection  # what a plan asks for
 Upkeep = SetStatus | Create | Change | Remove | Tell  # what controllers ask for

@@ -1,7 +1,7 @@
 """What has been asked of the cluster and not been seen yet, laid over what the cluster tells.
 
 A bind takes a while to come back as an event. Until then the pod counts as bound, or the next cycle would
-place it again; the same holds for evictions and promises.
+place it again; the same holds for evictions, promises and what claims are given.
 """
 
 from collections.abc import Iterable
@@ -11,6 +11,7 @@ from typing import Final
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.pod import Pod
 from maar.core.model.writes import Bind, Evict, Nominate, Write
+from maar.core.tables.given import Given
 from maar.core.tables.rows import PodRow
 from maar.core.tables.tables import Tables
 
@@ -27,12 +28,17 @@ class Assumptions:
     under_way: dict[str, tuple[PodWrite, ...]] = field(default_factory=dict)
     uids: dict[str, str] = field(default_factory=dict)  # of every pod that is known
     promised: dict[str, str] = field(default_factory=dict)  # the node that a waiting pod is promised
+    given: Given = field(init=False)
     _told: dict[str, PodRow] = field(default_factory=dict)  # what the cluster says of the pods above
+
+    def __post_init__(self) -> None:
+        self.given = Given(self.tables)
 
     def feed(self, events: Iterable[Event]) -> None:
         """Learn what has happened; what a write was to bring about and has, needs no assumption any more."""
         listed = list(events)
         self.tables.feed(listed)
+        self.given.feed(listed)
         last: dict[str, Pod | None] = {}
         for event in listed:
             match event:
@@ -52,7 +58,10 @@ class Assumptions:
 
     def assume(self, write: Write) -> None:
         """Take a write for carried out; what was assumed of the pod before stays."""
-        if not isinstance(write, PodWrite) or write.pod not in self.tables.pods:
+        if not isinstance(write, PodWrite):
+            self.given.assume(write)
+            return
+        if write.pod not in self.tables.pods:
             return
         key = write.pod
         before = tuple(one for one in self.under_way.get(key, _NONE) if type(one) is not type(write))
@@ -60,10 +69,20 @@ class Assumptions:
 
     def forget(self, write: Write) -> None:
         """Take back what was assumed of a write that has failed, unless another has taken its place."""
-        known = self.under_way.get(write.pod, _NONE) if isinstance(write, PodWrite) else _NONE
+        if not isinstance(write, PodWrite):
+            self.given.forget(write)
+            return
+        known = self.under_way.get(write.pod, _NONE)
         left = tuple(one for one in known if one is not write)
-        if isinstance(write, PodWrite) and len(left) < len(known):
+        if len(left) < len(known):
             self._lay(self._told[write.pod], left)
+
+    def equal_to(self, write: Write) -> Write | None:
+        """The write under way that says the same."""
+        known: Iterable[Write | None] = (self.given.under_way.get(write.subject),)
+        if isinstance(write, PodWrite):
+            known = self.under_way.get(write.pod, _NONE)
+        return next((one for one in known if one == write), None)
 
     def _appear(self, pod: Pod) -> None:
         key, row = pod.key, self.tables.pods[pod.key]

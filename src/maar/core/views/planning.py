@@ -14,7 +14,13 @@ from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup, PodGroupCondition
-from maar.core.model.volume import SELECTED_NODE_ANNOTATION
+from maar.core.model.volume import (
+    SELECTED_NODE_ANNOTATION,
+    ClaimReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+)
+from maar.core.model.writes import BindVolume
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
 from maar.core.tables.tables import Tables
 
@@ -104,10 +110,14 @@ class ImaginaryCluster:
                 yield Appeared(object=_pod(pod, "", pod.status.phase, nominated))
 
     def _bound_claims(self, decided: Plan) -> Iterable[Event]:
-        """A claim whose node was chosen gets its volume there."""
+        """A claim whose node was chosen gets its volume there, one that was there already or a new one."""
         for one in decided.selections:
             claim = self.tables.claims[one.claim]
-            spec = msgspec.structs.replace(claim.spec, volume_name=f"volume-of-{claim.metadata.name}")
+            name = f"volume-of-{claim.metadata.name}"
+            if isinstance(one, BindVolume):
+                name = one.volume
+                yield Appeared(object=_owned(self.tables.volumes[name], claim))
+            spec = msgspec.structs.replace(claim.spec, volume_name=name)
             notes = {**claim.metadata.annotations, SELECTED_NODE_ANNOTATION: one.node}
             metadata = msgspec.structs.replace(claim.metadata, annotations=notes)
             status = msgspec.structs.replace(claim.status, phase="Bound")
@@ -138,6 +148,7 @@ class ImaginaryCluster:
 
 def shown(decided: Plan) -> Json:
     """One cycle as plain data."""
+    volumes = {one.claim: one.volume for one in decided.selections if isinstance(one, BindVolume)}
     return {
         "queues": {name: shown_queue(one) for name, one in sorted(decided.queues.items())},
         "binds": {one.pod: one.node for one in sorted(decided.binds, key=lambda one: one.pod)},
@@ -154,6 +165,7 @@ def shown(decided: Plan) -> Json:
             }
             for key, one in sorted(decided.pod_groups.items())
         },
+        **({"volumes": volumes} if volumes else {}),  # which claims seldom get
     }
 
 
@@ -183,3 +195,11 @@ def _pod(pod: Pod, node: str, phase: str, nominated: str) -> Pod:
     spec = msgspec.structs.replace(pod.spec, node_name=node)
     status = msgspec.structs.replace(pod.status, phase=phase, nominated_node_name=nominated)
     return msgspec.structs.replace(pod, spec=spec, status=status)
+
+
+def _owned(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    namespace, _, name = claim.key.partition("/")
+    reference = ClaimReference(namespace=namespace, name=name, uid=claim.metadata.uid)
+    spec = msgspec.structs.replace(volume.spec, claim_ref=reference)
+    status = msgspec.structs.replace(volume.status, phase="Bound")
+    return msgspec.structs.replace(volume, spec=spec, status=status)

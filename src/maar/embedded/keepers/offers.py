@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from maar.core.model.affinity import NodeSelector
 from maar.core.model.metadata import LabelSelector
-from maar.core.policy.selectors import match_node_selector, match_selector
-from maar.embedded.calls import metadata, text
+from maar.core.policy.selectors import match_selector
+from maar.embedded.calls import text
 from maar.embedded.failures import Json
 from maar.embedded.kinds.amounts import quantity
 from maar.embedded.kinds.parts import labels, part, words
@@ -21,7 +20,6 @@ class Offer(NamedTuple):
     access_modes: frozenset[str]
     mode: str
     labels: dict[str, str]
-    nodes: NodeSelector | None  # from which it can be reached; None means from all
     reserved_for: tuple[str, str] | None  # the namespace and name of the claim that may have it
 
     def is_open_to(self, claim: Key) -> bool:
@@ -33,13 +31,11 @@ def offer_of(volume: Json) -> Offer:
     """What a volume offers."""
     spec = part(volume, "spec")
     reference = part(spec, "claimRef")
-    required = part(spec, "nodeAffinity").get("required")
     return Offer(
         quantity(part(spec, "capacity").get("storage")).nanos,
         frozenset(words(spec, "accessModes")),
         text(spec, "volumeMode") or "Filesystem",
         dict(labels(volume)),
-        msgspec.convert(required, NodeSelector | None),
         (text(reference, "namespace"), text(reference, "name")) if reference else None,
     )
 
@@ -55,10 +51,3 @@ def fits(offer: Offer, claim: Json) -> bool:
         and offer.mode == (text(spec, "volumeMode") or "Filesystem")
         and (selector is None or match_selector(msgspec.convert(selector, LabelSelector), offer.labels))
     )
-
-
-def is_reachable(offer: Offer, node: Json | None) -> bool:
-    """Whether a node can reach a volume; where no node is chosen yet, that does not matter."""
-    if node is None or offer.nodes is None:
-        return True
-    return match_node_selector(offer.nodes, labels(node), text(metadata(node), "name"))

@@ -10,7 +10,7 @@ from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.keepers.keeper import Seen, Visit
-from maar.embedded.keepers.offers import Offer, fits, is_reachable, offer_of
+from maar.embedded.keepers.offers import Offer, fits, offer_of
 from maar.embedded.kinds.claims import CLASSES, VOLUMES
 from maar.embedded.kinds.parts import labels, part
 from maar.embedded.kinds.usage import CLAIMS
@@ -116,17 +116,19 @@ class VolumeKeeper:
         storage_class = self._cluster.read(CLASSES, "", kind) or {}
         node = None
         if storage_class.get("volumeBindingMode") == "WaitForFirstConsumer":
+            # As in Kubernetes, whoever schedules the consumer gives the claim a volume that is there already.
             selected = text(part(claim, "metadata", "annotations"), SELECTED_NODE_ANNOTATION)
             node = self._cluster.read("nodes", "", selected)
             if node is None:
                 return None
-        fitting = [
-            (offer.capacity, name)
-            for name, offer in offers.items()
-            if offer.reserved_for is None and fits(offer, claim) and is_reachable(offer, node)
-        ]
-        if fitting:
-            return min(fitting)[1]
+        else:
+            fitting = [
+                (offer.capacity, name)
+                for name, offer in offers.items()
+                if offer.reserved_for is None and fits(offer, claim)
+            ]
+            if fitting:
+                return min(fitting)[1]
         is_ours = storage_class.get("provisioner") == PROVISIONER
         return self._make(claim, storage_class, node) if is_ours else None
 
