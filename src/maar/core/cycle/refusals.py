@@ -13,10 +13,18 @@ _STRONG: Final = (Reason.RESERVED_FOR_OTHERS, Reason.QUEUE_AT_CAPABILITY)
 
 
 def at_fair_share(state: State, short: Short) -> Held:
-    """A queue that would use more than it deserves: what binds it, or the queue above that binds it."""
-    binding, queue = state.books.shares.binding[short.resource], short.queue
+    """A queue that would use more than it deserves: what binds it, or the queue above that binds it.
+
+    A queue above binds only where it would use more than it deserves as well: what it keeps for a sibling's
+    reservation is no shortage of its own.
+    """
+    books, resource, queue = state.books, short.resource, short.queue
+    binding = books.shares.binding[resource]
     while queue and binding[queue] == _PARENT:
-        queue = state.books.parent[queue]
+        above = books.parent[queue]
+        if books.used[above][resource] + short.wanted <= books.deserved[above][resource]:
+            break
+        queue = above
     here = Short(queue, short.resource, short.wanted, short.available)
     if not queue:
         return _held(state, Reason.NOT_ENOUGH_RESOURCES, here)
