@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import aiohttp
 from yarl import URL
 
-from maar.kube.connections import Connections
+from maar.kube.connections import Connections, fenced
 from maar.kube.credentials import Credentials
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.retry import persist
@@ -185,6 +185,7 @@ class ApiServer:
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=self.credentials.proxy,
             read_bufsize=READ_BUFFER,
+            request_class=fenced(self._may_write),
         )
 
     def _url(self, path: str, query: Mapping[str, str] | None) -> URL:

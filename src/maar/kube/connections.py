@@ -9,6 +9,7 @@ from typing import Final
 from weakref import WeakSet
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.connector import Connection
 from aiohttp.tracing import Trace
 
@@ -66,9 +67,24 @@ class Connections(LastingConnector):
         traces: list[Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # that is how it is called
     ) -> Connection:
-        """Get a connection; from here on nothing stands between the request and the wire."""
+        """Get a connection, unless it is too late to write."""
         connection = await super().connect(req, traces, timeout)
         if req.method != "GET" and not self._may_write():
             connection.release()
             raise FencedError
         return connection
+
+
+def fenced(may_write: Callable[[], bool]) -> type[aiohttp.ClientRequest]:
+    """Requests whose body leaves only while `may_write`: this is the last moment there is."""
+
+    class Fenced(aiohttp.ClientRequest):
+        async def write_bytes(
+            self, writer: AbstractStreamWriter, conn: Connection, content_length: int | None = None
+        ) -> None:
+            if self.method == "GET" or may_write():
+                await super().write_bytes(writer, conn, content_length)
+            elif conn.transport is not None:
+                conn.transport.abort()  # nothing of it has been sent; whoever waits for the answer asks again
+
+    return Fenced
