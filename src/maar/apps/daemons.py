@@ -82,11 +82,8 @@ async def schedule(settings: Settings, say: Say) -> None:
 async def control(settings: Settings, say: Say) -> None:
     """Run the controllers until SIGINT or SIGTERM; `say` hears when they stand by and are at work."""
     async with _beside_cluster(settings) as (api, leadership):
-        runner, registry = (
-            ControllerRunner(api, controllers(settings.name), leadership.identity),
-            new_registry(),
-        )
-        runner.metrics = ControllerMetrics(registry, runner.queues)
+        runner = ControllerRunner(api, controllers(settings.name), leadership.identity)
+        runner.metrics = ControllerMetrics(registry := new_registry(), runner.queues)
         runner.metrics.follow(runner.lags)
         beside = [
             _announce(runner.known, runner.first_round, leadership, say),

@@ -75,7 +75,6 @@ class Scheduler:
         self._heard, self._news, self._stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.known, self.first_decision = asyncio.Event(), asyncio.Event()
         self.deciding_since: float | None = None
-        self.cycles = 0
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
         """Watch, decide and write until told to stop.
@@ -148,12 +147,13 @@ class Scheduler:
         """Until there is news and what comes with it has come too, or the time is up."""
         try:
             async with asyncio.timeout(self._timing.tick):
-                while not self._news.is_set():
+                while True:
                     await self._heard.wait()
-                    await asyncio.sleep(self._timing.gather)
-                    if not self._news.is_set():  # echoes and signs of life: statuses may change, no decision
-                        self._learn()
-                        self._reports.on_groups(datetime.now(UTC))
+                    await asyncio.sleep(self._timing.gather)  # also for news that came during the decision
+                    if self._news.is_set():
+                        return
+                    self._learn()  # echoes and signs of life: statuses may change, no decision
+                    self._reports.on_groups(datetime.now(UTC))
         except TimeoutError:
             pass
 
@@ -189,7 +189,6 @@ class Scheduler:
         plan = await asyncio.to_thread(self._engine.decide, now.timestamp())
         self._observer.decided(plan, time.monotonic() - began)
         self.deciding_since = None
-        self.cycles += 1
         writes: list[Write] = [*plan.evictions, *self._promises(plan), *plan.selections, *plan.binds]
         for write in writes:
             self._carry_out(write)
