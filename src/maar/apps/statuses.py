@@ -42,19 +42,24 @@ class Statuses:
             self._begin((kind, key))
 
     def _begin(self, place: tuple[str, str]) -> None:
+        self._busy.add(place)
+        self.writers.submit(place, partial(self._write, place), partial(self._done, place))
+
+    async def _write(self, place: tuple[str, str]) -> Outcome | None:
+        """Write what is different by now: while others were written it may have become more, or nothing."""
         write = self._wanted.pop(place)()
-        if write is not None:
-            self._busy.add(place)
-            self.writers.submit(place, partial(self._write, write), partial(self._done, place))
-
-    async def _write(self, write: SetStatus) -> Outcome:
+        if write is None:
+            return None
         kind = _KINDS[write.kind]
-        place, document = place_of(kind), {"status": write.status}
+        document = {"status": write.status}
         if kind is PodGroup:  # as in Volcano, their status is no part of its own
-            return await patch(self.server, place, write.key, document)
-        return await patch(self.server, place, write.key, document, subresource="status")
+            return await patch(self.server, place_of(kind), write.key, document)
+        return await patch(self.server, place_of(kind), write.key, document, subresource="status")
 
-    def _done(self, place: tuple[str, str], outcome: Outcome) -> None:
+    def _done(self, place: tuple[str, str], outcome: Outcome | None) -> None:
+        if outcome is None:
+            self._free(place)
+            return
         if isinstance(outcome, Done):
             self.written(from_json(_KINDS[place[0]], outcome.body))
         else:

@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
-from maar.kube.outcome import Outcome
+T = TypeVar("T")
 
 AT_ONCE: Final = 64
 
-_Job = tuple[Callable[[], Awaitable[Outcome]], Callable[[Outcome], None]]
+_Job = Callable[[], Awaitable[None]]
 
 
 class Writers:
@@ -37,16 +38,14 @@ class Writers:
         """How many writes have no outcome yet."""
         return sum(len(line) for line in self._lines.values())
 
-    def submit(
-        self, key: Hashable, write: Callable[[], Awaitable[Outcome]], done: Callable[[Outcome], None]
-    ) -> None:
+    def submit(self, key: Hashable, write: Callable[[], Awaitable[T]], done: Callable[[T], None]) -> None:
         """Have something written, after what was submitted before for the same key."""
-        line = self._lines.get(key)
+        job, line = partial(_carry_out, write, done), self._lines.get(key)
         if line is None:
-            self._lines[key] = [(write, done)]
+            self._lines[key] = [job]
             self._turns.put_nowait(key)
         else:
-            line.append((write, done))
+            line.append(job)
 
     async def idle(self) -> None:
         """Wait until everything that was submitted has its outcome."""
@@ -56,11 +55,14 @@ class Writers:
         while True:
             key = await self._turns.get()
             line = self._lines[key]
-            write, done = line[0]
-            done(await write())
+            await line[0]()
             del line[0]
             if line:
                 self._turns.put_nowait(key)
             else:
                 del self._lines[key]
             self._turns.task_done()
+
+
+async def _carry_out(write: Callable[[], Awaitable[T]], done: Callable[[T], None]) -> None:
+    done(await write())

@@ -19,7 +19,7 @@ from maar.core.cycle.state import Eviction
 from maar.core.cycle.units import Rank, Unit, is_gang
 from maar.core.model.reasons import Held
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import Column
+from maar.core.tables.rows import Column, PodRow
 
 
 class Attempt:
@@ -172,12 +172,20 @@ class Attempt:
             return self._promise()
 
     def _promise(self) -> bool:
-        for pod in self.pods:
-            node = self.state.places.best(pod, "later")
-            if node == NOWHERE:
-                return False
+        """Promise all pods their nodes, or none."""
+        for _ in self.state.places.tries(self.pods, len(self.pods), "later"):
+            with self.state.trial() as trial:
+                if all(self._is_promised(pod) for pod in self.pods):
+                    trial.keep()
+            if trial.is_kept:
+                return True
+        return False
+
+    def _is_promised(self, pod: PodRow) -> bool:
+        node = self.state.places.best(pod, "later")
+        if node != NOWHERE:
             self.state.promise(pod, node)
-        return True
+        return node != NOWHERE
 
     def _works_with(self, units: Sequence[Unit]) -> bool:
         with self.state.trial():

@@ -1,9 +1,10 @@
 """Where a pod can go: the best node of its shape, unless a promise, its neighbours or a plugin has a say."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from maar.core.cycle.beginnings import Beginnings
 from maar.core.cycle.claims import Claims
 from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
@@ -37,6 +38,7 @@ class Places:
         self._why_not_seen = 0
         self._neighbours = self._count_neighbours()
         self.minds_anybody = self._neighbours is not None  # so that everybody's moves count
+        self._beginnings: Beginnings | None = None  # of the turn that is being tried
         self._usage = usage_score(configuration, tables)
         self._filters, self._scores = configuration.filters(), configuration.scores()
 
@@ -50,8 +52,11 @@ class Places:
                 return promised.index
             return ranking.best()
         scores = self.claims.among(pod.shape, ranking.every_score())
+        beginning = neighbours.beginning(pod) if neighbours is not None and self._beginnings else None
         if neighbours is not None:
             mask = neighbours.mask(pod) & (scores > -np.inf)
+            if self._beginnings is not None and beginning is not None:
+                mask = self._beginnings.narrow(mask, pod.shape, beginning)
             if when == "now":
                 self._leaving_ports.narrow(mask, pod.shape.ports)
             weights = self.configuration.node_order
@@ -64,7 +69,29 @@ class Places:
         if promised is not None and scores[promised.index] > -np.inf:
             return promised.index
         best = int(scores.argmax()) if len(scores) else NOWHERE
-        return best if best != NOWHERE and scores[best] > -np.inf else NOWHERE
+        if best == NOWHERE or scores[best] == -np.inf:
+            return NOWHERE
+        if self._beginnings is not None and beginning is not None:
+            self._beginnings.begin(beginning, best)
+        return best
+
+    def tries(self, pods: Sequence[PodRow], at_least: int, when: When) -> Iterator[None]:
+        """Try a turn once, and again while pods that must be together could begin elsewhere."""
+        if self._neighbours is None or not any(pod.shape.affinity for pod in pods):
+            yield
+            return
+
+        def most(shape: Shape, enough: int) -> Ints:
+            allocatable, now, later = self.room.columns()
+            return self.most(
+                shape, allocatable - (later if when == "later" else np.maximum(now, later)), enough
+            )
+
+        self._beginnings = Beginnings(pods, at_least, most)
+        try:
+            yield from self._beginnings.tries()
+        finally:
+            self._beginnings = None
 
     def chooser(self, shape: Shape) -> Callable[[], int] | None:
         """What gives a shape its best node now, where nobody minds neighbours and no third party is asked."""

@@ -112,12 +112,16 @@ class OneByOne:
 
     def succeeds(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
         """Place enough of the pods, or none."""
-        with self.state.trial() as trial:
-            if self._finds_enough(pods, lacking, tasks):
-                trial.keep()
-        if trial.is_kept:
-            wait_for_claims(self.state, list(self.chosen.values()))
-        return trial.is_kept
+        for _ in self.state.places.tries(pods, max(lacking, 1), "now"):
+            self.failed.clear()
+            self.chosen.clear()
+            with self.state.trial() as trial:
+                if self._finds_enough(pods, lacking, dict(tasks)):
+                    trial.keep()
+            if trial.is_kept:
+                wait_for_claims(self.state, list(self.chosen.values()))
+                return True
+        return False
 
     def _finds_enough(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
         """Place pods of tasks that have a minimum first, then others, until the group is ready."""

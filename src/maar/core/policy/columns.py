@@ -12,12 +12,14 @@ from maar.core.fairshare.water_fill import Flags
 from maar.core.model.node import Taint
 from maar.core.tables.rows import NodeRow
 
+Codes = npt.NDArray[np.intp]
+
 
 @dataclass(frozen=True, eq=False)
 class Coded:
     """A column of values as numbers: equal values have equal codes. Axis letter: D distinct values."""
 
-    codes: npt.NDArray[np.intp]  # [N] those without a value have the code D
+    codes: Codes  # [N] those without a value have the code D
     code_of: dict[str, int]  # [D]
 
     @classmethod

@@ -8,7 +8,7 @@ from maar.core.fairshare.water_fill import Flags, Floats
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.host_ports import HostPorts
-from maar.core.policy.pod_affinity import PodAffinities
+from maar.core.policy.pod_affinity import Beginning, PodAffinities
 from maar.core.policy.scores import BEST
 from maar.core.policy.spread import Spread
 from maar.core.policy.tallies import Tallies
@@ -64,6 +64,10 @@ class Neighbours:
         if on.pod_topology_spread and pod.shape.spread:
             self._spread.narrow(mask, pod)
         return mask
+
+    def beginning(self, pod: PodRow) -> Beginning | None:
+        """Whom a pod would be the first of that must be together, if it would be."""
+        return self._affinities.beginning(pod) if self._switches.pod_affinity else None
 
     def why_not(self, pod: PodRow, node: NodeRow) -> str:
         """What keeps a pod off a node, as a clause; empty where nothing does."""

@@ -8,10 +8,18 @@ import numpy as np
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.policy.affinity_terms import NO_TERMS, Term, TermReader, Terms, keys_read
 from maar.core.policy.audiences import Audience, Speakers
-from maar.core.policy.columns import NodeColumns
+from maar.core.policy.columns import Codes, NodeColumns
 from maar.core.policy.readings import Readings
 from maar.core.policy.tallies import Tallies, Tally
 from maar.core.tables.rows import PodRow
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Pods that must be together and of whom nobody is anywhere yet: whoever comes first decides for all."""
+
+    who: Audience
+    domains: tuple[Codes, ...] = field(compare=False)  # [N] the numbers of each node's domains
 
 
 @dataclass(eq=False)
@@ -94,6 +102,14 @@ class PodAffinities:
             fine = np.ones(domains.missing + 1, np.bool_)
             fine[list(taken)] = False
             mask &= fine[domains.codes]
+
+    def beginning(self, pod: PodRow) -> Beginning | None:
+        """Whom a pod would be the first of, if it would be."""
+        terms = self._terms(pod)
+        near = self._near(terms)
+        if terms.together is None or not self._is_first(terms, near, pod):
+            return None
+        return Beginning(terms.together, tuple(tally.domains.codes for tally in near))
 
     def why_not(self, pod: PodRow, node: int) -> str:
         """The term that keeps a pod off a node, as a clause; empty where none does."""
