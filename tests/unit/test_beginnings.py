@@ -62,7 +62,9 @@ def pod(gang: str, number: int, team: str, near: list[Json], apart: list[Json] |
 
 def places(nodes: list[Json], work: list[Json]) -> dict[str, str]:
     queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "default"}}
-    cycle: Any = plan([typed(one) for one in (queue, *nodes, *work)])["cycles"]
+    plugins = [{"name": name} for name in ("gang", "proportion", "predicates", "nodeorder")]
+    emptiest = {"tiers": [{"plugins": plugins}]}  # nodes are preferred on which nothing is yet
+    cycle: Any = plan([typed(one) for one in (queue, *nodes, *work)], emptiest)["cycles"]
     binds: dict[str, str] = cycle[0]["binds"]
     return {key.partition("/")[2]: node for key, node in binds.items()}
 
