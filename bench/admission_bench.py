@@ -17,9 +17,9 @@ from typing import IO, Final, cast
 import aiohttp
 import uvloop
 
-from maar.apps.webhook_judge import Judge
-from maar.apps.webhook_server import WebhookServer
-from maar.apps.webhooks import https_server, serve_with, spare_what_is_known
+from maar.apps.webhooks.judge import Judge
+from maar.apps.webhooks.program import https_server, serve_with, spare_what_is_known
+from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Options
 from maar.core.model.events import Appeared
 from maar.core.model.kinds import from_document

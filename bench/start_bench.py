@@ -13,7 +13,7 @@ from time import perf_counter, process_time, time
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from maar.apps.scheduler import Scheduler
+from maar.apps.scheduler.scheduler import Scheduler
 from maar.core.engine import Engine
 from maar.core.model.node import Node
 from maar.core.model.pod import GROUP_ANNOTATION, Pod

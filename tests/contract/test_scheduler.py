@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from maar.apps.observer import Nobody
-from maar.apps.scheduler import Scheduler, Timing
+from maar.apps.scheduler.observer import Nobody
+from maar.apps.scheduler.scheduler import Scheduler, Timing
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
 from maar.core.model.volume import SELECTED_NODE_ANNOTATION

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from maar.cli.cluster import Access, on_cluster
-from maar.cli.cluster_client import Cluster
+from maar.cli.cluster.access import Access, on_cluster
+from maar.cli.cluster.client import Cluster
 from maar.cli.failure import CommandError
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer

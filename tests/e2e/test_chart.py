@@ -11,7 +11,7 @@ import yaml
 
 from maar import __version__
 from maar.apps.manifests import installation
-from maar.apps.webhook_configurations import Wanted, register
+from maar.apps.webhooks.configurations import Wanted, register
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from support.control_plane import ControlPlane

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from maar.apps.snapshot import read
+from maar.apps.snapshots.files import read
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from support.control_plane import ControlPlane

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from maar.apps.webhook_configurations import Wanted, register
+from maar.apps.webhooks.configurations import Wanted, register
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from support.needs_kubernetes import needs_kubernetes

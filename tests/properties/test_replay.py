@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maar.apps.recording import Recording, RecordingEngine
-from maar.apps.snapshot import read
-from maar.apps.snapshot_configuration import from_recorded
-from maar.apps.snapshot_objects import Seen
-from maar.apps.snapshot_plan import plans_from, whole
-from maar.apps.snapshots import Taken
+from maar.apps.snapshots.configuration import from_recorded
+from maar.apps.snapshots.files import read
+from maar.apps.snapshots.plan import plans_from, whole
+from maar.apps.snapshots.recording import Recording, RecordingEngine
+from maar.apps.snapshots.taking import Taken
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
+from maar.core.views.objects import Seen
 from maar.core.views.planning import shown
 from properties.cluster_growth import Reach, Recipe
 from properties.clusters import grow, recipes

@@ -11,8 +11,8 @@ from typing import Final, Protocol, assert_never
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from maar.apps.inbox import Inbox
-from maar.apps.metrics_controllers import ControllerMetrics
+from maar.apps.metrics.controllers import ControllerMetrics
+from maar.apps.scheduler.inbox import Inbox
 from maar.core.controllers.pod_groups import MissingGroups, as_owner_says
 from maar.core.controllers.queue_state import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas

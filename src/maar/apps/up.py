@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from maar.apps.controllers import ControllerRunner, controllers
-from maar.apps.scheduler import Scheduler
+from maar.apps.scheduler.scheduler import Scheduler
 from maar.core.engine import Engine
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.embedded.access import ADMINISTRATOR, certificate, token, write_kubeconfig

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from maar.apps.configuration_text import parse_text
+from maar.apps.daemons.configuration_text import parse_text
 from maar.cli.failure import CommandError
 from maar.core.policy.configuration import BadConfigurationError, Configuration
 

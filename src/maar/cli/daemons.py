@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 import uvloop
 
-from maar.cli.cluster import ContextOption, KubeconfigOption
+from maar.cli.cluster.access import ContextOption, KubeconfigOption
 from maar.cli.failure import CommandError
 
 if TYPE_CHECKING:  # at run time they are imported where they are used: a server takes long to import
-    from maar.apps.daemons import Work
+    from maar.apps.daemons.programs import Work
 
 _KEY: Final = re.compile(r"[^/\s]+/[^/\s]+")
 
@@ -70,7 +70,7 @@ def scheduler(  # noqa: PLR0913  # each is a flag
     """Schedule the pods of a cluster."""
     if config is not None and config_map:
         raise CommandError("--config and --config-map: give one of them")
-    from maar.apps.daemons import Settings, schedule  # noqa: PLC0415
+    from maar.apps.daemons.programs import Settings, schedule  # noqa: PLC0415
 
     settings = Settings(
         kubeconfig=kubeconfig,
@@ -97,7 +97,7 @@ def controllers(
     log_format: LogFormatOption = "text",
 ) -> None:
     """Look after the queues, quotas and pod groups of a cluster."""
-    from maar.apps.daemons import Settings, control  # noqa: PLC0415
+    from maar.apps.daemons.programs import Settings, control  # noqa: PLC0415
 
     held = _key("--lease", lease) if leader_elect else ""
     settings = Settings(kubeconfig=kubeconfig, context=context, name=name, lease=held, listen=listen)
@@ -111,10 +111,10 @@ def _key(flag: str, text: str) -> str:
 
 
 def _run(log_format: Literal["text", "json"], work: "Work") -> None:
-    from maar.apps.daemons import BadStartError  # noqa: PLC0415
-    from maar.apps.health import BadAddressError  # noqa: PLC0415
-    from maar.apps.leadership import LeaseLostError  # noqa: PLC0415
-    from maar.apps.logs import set_up_logs  # noqa: PLC0415
+    from maar.apps.daemons.health import BadAddressError  # noqa: PLC0415
+    from maar.apps.daemons.leadership import LeaseLostError  # noqa: PLC0415
+    from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
+    from maar.apps.daemons.programs import BadStartError  # noqa: PLC0415
     from maar.kube.sources import CredentialsError  # noqa: PLC0415
 
     set_up_logs(log_format)

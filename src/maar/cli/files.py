@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from maar.apps.snapshot import Snapshot, UnreadableSnapshotError, read
+from maar.apps.snapshots.files import Snapshot, UnreadableSnapshotError, read
 from maar.cli.documents import read_documents
 from maar.core.model.kinds import BadObjectError, from_document, kind_of
 from maar.core.model.metadata import Object

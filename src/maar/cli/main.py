@@ -6,16 +6,16 @@ import typer
 
 from maar import __version__
 from maar.cli.daemons import controllers, scheduler
-from maar.cli.demo import demo
+from maar.cli.demo.command import demo
 from maar.cli.failure import run
 from maar.cli.manifests import manifests
 from maar.cli.plan import plan
-from maar.cli.queue import queue_app
+from maar.cli.queue.commands import queue_app
+from maar.cli.queue.vcctl import vcctl_queue_app
 from maar.cli.replay import replay
 from maar.cli.snapshot import snapshot
 from maar.cli.up import up
 from maar.cli.validate import validate
-from maar.cli.vcctl_queue import vcctl_queue_app
 from maar.cli.webhooks import webhooks
 
 maar_app: Final = typer.Typer(

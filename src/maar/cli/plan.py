@@ -11,9 +11,9 @@ import typer
 import yaml
 
 from maar import __version__
-from maar.apps.snapshot import Snapshot
-from maar.apps.snapshot_configuration import from_recorded
-from maar.apps.snapshot_plan import first_difference, plans_from
+from maar.apps.snapshots.configuration import from_recorded
+from maar.apps.snapshots.files import Snapshot
+from maar.apps.snapshots.plan import first_difference, plans_from
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests

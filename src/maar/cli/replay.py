@@ -12,8 +12,8 @@ def replay(
     file: Annotated[Path, typer.Argument(help="What maar scheduler --record FILE has written.")],
 ) -> None:
     """Feed a recording to a fresh scheduler, and compare every plan with the recorded one, byte for byte."""
-    from maar.apps.replay import BadRecordingError, DifferenceError  # noqa: PLC0415  as long as a short run
-    from maar.apps.replay import replay as replayed  # noqa: PLC0415
+    from maar.apps.snapshots.replay import BadRecordingError, DifferenceError  # noqa: PLC0415  as long as a short run
+    from maar.apps.snapshots.replay import replay as replayed  # noqa: PLC0415
     from maar.core.policy.configuration import BadConfigurationError  # noqa: PLC0415
 
     try:

@@ -8,7 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from maar import __version__
-from maar.cli.cluster import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 
@@ -30,11 +30,11 @@ def snapshot(
 
     Only what decisions read is in it: no environment variables, no annotations of others, no secrets.
     """
-    from maar.apps.snapshot import ENDINGS, Snapshot, as_yaml, write  # noqa: PLC0415  see cluster.py
-    from maar.apps.snapshot_configuration import as_document  # noqa: PLC0415
-    from maar.apps.snapshot_objects import Seen  # noqa: PLC0415
+    from maar.apps.snapshots.configuration import as_document  # noqa: PLC0415
+    from maar.apps.snapshots.files import ENDINGS, Snapshot, as_yaml, write  # noqa: PLC0415  see cluster/access.py
     from maar.core.engine import Engine  # noqa: PLC0415
     from maar.core.model.events import AnyObject, Appeared  # noqa: PLC0415
+    from maar.core.views.objects import Seen  # noqa: PLC0415
 
     if output != "-" and not output.endswith(ENDINGS):
         raise CommandError(f"--output {output}: name a file that ends in {', '.join(ENDINGS)}, or -")

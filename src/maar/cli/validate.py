@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from maar.cli.cluster import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
 from maar.cli.documents import read_documents
 from maar.cli.failure import FAILED, CommandError
 from maar.core.admission.offline import Judged, Report, Sent, check
@@ -21,8 +21,8 @@ from maar.core.model.node import Node
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 
-if TYPE_CHECKING:  # see maar.cli.cluster
-    from maar.cli.cluster_client import Cluster
+if TYPE_CHECKING:  # see maar.cli.cluster.access
+    from maar.cli.cluster.client import Cluster
 
 UNREADABLE: Final = 2
 _CLUSTER: Final = "cluster"

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import typer
 import uvloop
 
-from maar.cli.cluster import ContextOption, KubeconfigOption
+from maar.cli.cluster.access import ContextOption, KubeconfigOption
 from maar.cli.failure import CommandError
 
 _PORT: Final = 8443
@@ -71,9 +71,9 @@ def webhooks(  # noqa: PLR0913  # each is a flag
 ) -> None:
     """Judge what is written to a cluster: queues, pod groups, jobs, commands, and pods of our scheduler."""
     # Imported here: a server takes longer to import than most commands take to run.
-    from maar.apps import webhooks as app  # noqa: PLC0415
-    from maar.apps.health import BadAddressError  # noqa: PLC0415
-    from maar.apps.logs import set_up_logs  # noqa: PLC0415
+    from maar.apps.daemons.health import BadAddressError  # noqa: PLC0415
+    from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
+    from maar.apps.webhooks import program as app  # noqa: PLC0415
     from maar.core.admission.request import Options  # noqa: PLC0415
     from maar.embedded.serving import PortTakenError  # noqa: PLC0415
     from maar.kube.certificates import CertificatesError  # noqa: PLC0415

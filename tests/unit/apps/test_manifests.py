@@ -8,10 +8,12 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
-from maar.apps import controllers, scheduler, webhook_judge
-from maar.apps.configuration_text import parse_text
+from maar.apps import controllers
+from maar.apps.daemons.configuration_text import parse_text
 from maar.apps.manifests import installation
-from maar.apps.webhook_configurations import registrations, service_hosts
+from maar.apps.scheduler import scheduler
+from maar.apps.webhooks import judge
+from maar.apps.webhooks.configurations import registrations, service_hosts
 from maar.cli.failure import CommandError
 from maar.cli.main import maar_app
 from maar.cli.manifests import manifests
@@ -26,7 +28,7 @@ DEPLOYMENTS: Final = [one for one in ALL if one["kind"] == "Deployment"]
 PROGRAMS: Final = {
     "scheduler": scheduler.WATCHED,
     "controllers": controllers.WATCHED,
-    "webhooks": webhook_judge.WATCHED,
+    "webhooks": judge.WATCHED,
 }
 
 

@@ -9,16 +9,16 @@ from typing import cast
 import msgspec
 import pytest
 
-from maar.apps.recording import Recording, RecordingEngine
-from maar.apps.snapshot import Snapshot, as_yaml, read, write
-from maar.apps.snapshot_objects import Seen
-from maar.apps.snapshot_plan import whole
-from maar.apps.snapshots import Taken
+from maar.apps.snapshots.files import Snapshot, as_yaml, read, write
+from maar.apps.snapshots.plan import whole
+from maar.apps.snapshots.recording import Recording, RecordingEngine
+from maar.apps.snapshots.taking import Taken
 from maar.cli.files import read_manifests
 from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Appeared, Event
 from maar.core.model.pod import Pod
 from maar.core.policy.configuration import parse
+from maar.core.views.objects import Seen
 from support.commands import Run, run
 
 __all__ = ["run"]

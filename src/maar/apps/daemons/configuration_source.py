@@ -1,0 +1,113 @@
+"""Where a scheduler's configuration comes from: a file or a ConfigMap, followed as it changes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from maar.apps.daemons.configuration_text import parse_text
+from maar.core.model.metadata import Metadata
+from maar.core.policy.configuration import BadConfigurationError, Configuration
+from maar.kube.api_server import ApiServer
+from maar.kube.outcome import Done, Gone
+from maar.kube.paths import Place
+from maar.kube.record import Reference
+from maar.kube.write import get
+
+LOOK_EVERY_S: Final = 2.0
+KEYS: Final[tuple[str, ...]] = ("maar-scheduler.conf", "volcano-scheduler.conf")
+
+_CONFIG_MAPS: Final = Place("v1", "configmaps", namespaced=True)
+
+
+class _ConfigMap(msgspec.Struct):
+    metadata: Metadata = Metadata()
+    data: dict[str, str] | None = None
+
+
+_CONFIG_MAP: Final = msgspec.json.Decoder(_ConfigMap)
+
+
+class UnreadableError(Exception):
+    """A configuration cannot be had, which says nothing about whether it is good."""
+
+
+Read = Callable[[], Awaitable[str]]
+
+
+class Source:
+    """A configuration that may change: what it was when last read, and whom news about it concern."""
+
+    def __init__(self, name: str, read: Read, about: Callable[[], Reference | None]) -> None:
+        self.name, self._read, self.about = name, read, about
+        self._text: str | None = None
+
+    async def changed(self) -> Configuration | None:
+        """Read it; give it unless it is what was read before, good or bad."""
+        text = await self._read()
+        if text == self._text:
+            return None
+        self._text = text
+        try:
+            return parse_text(text)
+        except BadConfigurationError as error:
+            raise BadConfigurationError([f"{self.name}: {problem}" for problem in error.problems]) from None
+
+
+def from_file(file: Path) -> Source:
+    """A file; in a container usually a mounted ConfigMap, which is swapped as a whole."""
+
+    async def read() -> str:
+        try:
+            return await asyncio.to_thread(file.read_text, encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnreadableError(f"{file}: cannot be read: {error}") from None
+
+    return Source(str(file), read, lambda: None)
+
+
+def from_config_map(server: ApiServer, key: str) -> Source:
+    """A ConfigMap, under one of the usual keys or the only one it has; where there is none, the default."""
+    namespace, _, name = key.partition("/")
+    found = Metadata()
+
+    async def read() -> str:
+        nonlocal found
+        outcome = await get(server, _CONFIG_MAPS, key)
+        if isinstance(outcome, Gone):
+            return ""
+        if not isinstance(outcome, Done):
+            raise UnreadableError(f"ConfigMap {key}: {outcome.message}")
+        config_map = _CONFIG_MAP.decode(outcome.body)
+        found, data = config_map.metadata, config_map.data or {}
+        names = [one for one in KEYS if one in data] or list(data)
+        if len(names) > 1 and names[0] not in KEYS:
+            raise UnreadableError(
+                f"ConfigMap {key}: name one of its keys {KEYS[0]}; it has {', '.join(names)}"
+            )
+        return data[names[0]] if names else ""
+
+    return Source(f"ConfigMap {key}", read, lambda: Reference("v1", "ConfigMap", namespace, name, found.uid))
+
+
+async def follow(
+    source: Source, accept: Callable[[Configuration], None], refuse: Callable[[str], None]
+) -> None:
+    """Look again and again until cancelled; what cannot be read or is bad is refused, once."""
+    unreadable = ""
+    while True:
+        await asyncio.sleep(LOOK_EVERY_S)
+        before, unreadable = unreadable, ""
+        try:
+            configuration = await source.changed()
+        except UnreadableError as error:
+            unreadable = str(error)
+            if unreadable != before:
+                refuse(unreadable)
+        except BadConfigurationError as error:
+            refuse("; ".join(error.problems))
+        else:
+            if configuration is not None:
+                accept(configuration)

@@ -1,0 +1,197 @@
+"""The parts of Maar that run beside a cluster, each in a process of its own."""
+
+import asyncio
+import gc
+import logging
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+
+from maar.apps.controllers import ControllerRunner, controllers
+from maar.apps.daemons.configuration_source import Source, UnreadableError, follow, from_config_map, from_file
+from maar.apps.daemons.health import Checks, happened, heard_within, serve_status, within
+from maar.apps.daemons.leadership import Leadership
+from maar.apps.metrics.controllers import ControllerMetrics
+from maar.apps.metrics.registry import new_registry
+from maar.apps.metrics.scheduler import SchedulerMetrics
+from maar.apps.scheduler.scheduler import Scheduler
+from maar.apps.snapshots.recording import Recording, RecordingEngine
+from maar.apps.snapshots.taking import Snapshots
+from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration
+from maar.kube.api_server import ApiServer
+from maar.kube.credentials import load
+from maar.kube.record import Reference
+
+_LOG: Final = logging.getLogger(__name__)
+
+_LONG_CYCLE_S: Final = 120.0  # then it does not end any more
+_LONG_SILENCE_S: Final = 60.0
+
+Work = Coroutine[None, None, None]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which cluster, for which pods, and beside whom."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    name: str = "volcano"
+    lease: str = ""  # empty where there is no election
+    listen: str = ""  # where metrics and health are shown; empty where they are not
+    config: Path | None = None
+    config_map: str = ""
+    record: Path | None = None
+    snapshots: Path = Path()
+
+
+class BadStartError(Exception):
+    """What stands in the way of a start, and what to do about it."""
+
+
+async def schedule(settings: Settings, say: Say) -> None:
+    """Run the scheduler until SIGINT or SIGTERM; `say` hears when it stands by and when it is at work."""
+    async with _beside_cluster(settings) as (api, leadership), AsyncExitStack() as ending:
+        source = _source(settings, api)
+        recording = _recording(settings.record)
+        if recording is not None:
+            ending.callback(recording.close)
+        snapshots, metrics = Snapshots(settings.snapshots), SchedulerMetrics(registry := new_registry())
+        engine = RecordingEngine(
+            await _first(source), settings.name, recording=recording, snapshots=snapshots
+        )
+        scheduler = Scheduler(api, engine, observer=metrics, identity=leadership.identity)
+        metrics.follow(scheduler.lags)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, snapshots.ask)
+        deciding = within(_LONG_CYCLE_S, lambda: scheduler.deciding_since, "a decision has been under way")
+        beside = [
+            _announce(scheduler.known, scheduler.first_decision, leadership, say),
+            _show(settings.listen, {"decision": deciding}, scheduler, registry),
+        ]
+        if source is not None:
+            accept, refuse = _hearers(settings, source, scheduler)
+            beside.append(follow(source, accept, refuse))
+        await _until_told(scheduler.run(leadership.begun), scheduler.stop, leadership, beside)
+
+
+async def control(settings: Settings, say: Say) -> None:
+    """Run the controllers until SIGINT or SIGTERM; `say` hears when they stand by and are at work."""
+    async with _beside_cluster(settings) as (api, leadership):
+        runner = ControllerRunner(api, controllers(settings.name), leadership.identity)
+        runner.metrics = ControllerMetrics(registry := new_registry(), runner.queues)
+        runner.metrics.follow(runner.lags)
+        beside = [
+            _announce(runner.known, runner.first_round, leadership, say),
+            _show(settings.listen, {}, runner, registry),
+        ]
+        await _until_told(runner.run(leadership.begun), runner.stop, leadership, beside)
+
+
+async def _show(
+    listen: str, live: Checks, part: Scheduler | ControllerRunner, registry: CollectorRegistry
+) -> None:
+    """Show metrics and health, where somebody may look at them."""
+    if listen:
+        ready = {
+            "caches": happened(part.known, "not everything has been listed yet"),
+            "watches": heard_within(_LONG_SILENCE_S, part.lags),
+        }
+        await serve_status(listen, live, ready, registry)
+
+
+def _hearers(
+    settings: Settings, source: Source, scheduler: Scheduler
+) -> tuple[Callable[[Configuration], None], Callable[[str], None]]:
+    """What to do with a configuration that is good, and with one that is not."""
+
+    def accept(changed: Configuration) -> None:
+        _LOG.info("configuration taken over from %s", source.name)
+        scheduler.configure(changed)
+
+    def refuse(problem: str) -> None:
+        message = f"{problem}; the configuration from before stays"
+        _LOG.error("configuration refused: %s", message)
+        if (about := _about(settings, source)) is not None:
+            scheduler.tell(about, "ConfigurationRefused", message)
+
+    return accept, refuse
+
+
+@asynccontextmanager
+async def _beside_cluster(settings: Settings) -> AsyncIterator[tuple[ApiServer, Leadership]]:
+    credentials = await load(settings.kubeconfig, settings.context)
+    leadership = Leadership(credentials, settings.lease)
+    async with ApiServer(credentials, may_write=leadership.may_write) as api:
+        yield api, leadership
+
+
+async def _announce(known: asyncio.Event, begun: asyncio.Event, leadership: Leadership, say: Say) -> None:
+    """Say how far we are; until all is known, and of that, no garbage is looked for: there is none."""
+    gc.disable()
+    try:
+        await known.wait()
+        gc.freeze()
+    finally:
+        gc.enable()
+    if not leadership.begun.is_set():
+        say("standing by")
+    await begun.wait()
+    say("at work")
+
+
+async def _until_told(
+    work: Work, stop: Callable[[], None], leadership: Leadership, beside: list[Work]
+) -> None:
+    """Work until a signal comes or the lease is lost; at a signal finish, and only then let others lead."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    working, holding = asyncio.create_task(work), asyncio.create_task(leadership.hold())
+    tasks = [working, holding, *map(asyncio.create_task, beside)]
+    try:
+        running = set(tasks)
+        while working in running and holding in running:
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+    finally:
+        for task in tasks:  # one after the other: whoever writes ends before the lease is given back
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def _source(settings: Settings, api: ApiServer) -> Source | None:
+    if settings.config is not None:
+        return from_file(settings.config)
+    return from_config_map(api, settings.config_map) if settings.config_map else None
+
+
+def _recording(file: Path | None) -> Recording | None:
+    try:
+        return Recording(file) if file is not None else None
+    except OSError as error:
+        raise BadStartError(f"--record {file}: cannot be written: {error.strerror}") from None
+
+
+async def _first(source: Source | None) -> Configuration:
+    """What to begin with: a scheduler that was given a bad configuration has none from before to go by."""
+    try:
+        return (await source.changed() if source is not None else None) or DEFAULT
+    except UnreadableError as error:
+        raise BadStartError(str(error)) from None
+    except BadConfigurationError as error:
+        raise BadStartError("\n".join(error.problems)) from None
+
+
+def _about(settings: Settings, source: Source) -> Reference | None:
+    """Whom an event about the configuration concerns: what it is written in, or our lease."""
+    if (about := source.about()) is not None:
+        return about
+    namespace, _, name = settings.lease.partition("/")
+    return Reference("coordination.k8s.io/v1", "Lease", namespace, name, "") if name else None

@@ -1,0 +1,100 @@
+"""What the demo has to show: the scene now, and the summary at the end; values for whoever draws them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+from maar.apps.demo.record import Happening, Record
+from maar.apps.demo.story import Act, Story
+from maar.core.model.queue import ROOT
+from maar.core.views.queue_tree import TreeView
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One moment of the hour."""
+
+    minute: float
+    speed: float
+    is_held: bool  # the hour waits for the cluster
+    tree: TreeView
+    acts: tuple[Act, ...]
+    happenings: tuple[Happening, ...]  # all until now
+
+
+@dataclass(frozen=True)
+class Row:
+    """How a queue fared: CPUs on average, groups, minutes and pods; of an inner queue all below it."""
+
+    queue: str
+    depth: int
+    used: float
+    deserved: float
+    submitted: int
+    done: int
+    median_wait: float | None  # None where nothing ran
+    evicted: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How the hour went, and what was shown."""
+
+    rows: tuple[Row, ...]
+    acts: tuple[Act, ...]
+    failed: int = 0  # pods
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was shown."""
+        return all(act.outcome for act in self.acts)
+
+
+def scene_of(record: Record, story: Story) -> Scene:
+    """Look at the cluster as it is now."""
+    clock = record.clock
+    return Scene(
+        clock.minute, clock.speed, clock.is_held, record.tree(), story.acts, tuple(record.happenings)
+    )
+
+
+def summary_of(record: Record, story: Story) -> Summary:
+    """Add up what has been seen."""
+    return Summary(tuple(_rows(record, record.tree())), story.acts, record.failed)
+
+
+def _rows(record: Record, view: TreeView) -> Iterator[Row]:
+    submitted, done, evicted = Counter[str](), Counter[str](), Counter[str]()
+    waits: defaultdict[str, list[float]] = defaultdict(list)
+    paths = {name: list(_path(view, name)) for name in view.queues}
+    for group, submission in record.submitted.items():
+        for queue in paths[submission.queue]:
+            submitted[queue] += 1
+            done[queue] += group in record.done
+            if group in record.waits:
+                waits[queue].append(record.waits[group])
+    for leaf, pods in record.evicted.items():
+        for queue in paths[leaf]:
+            evicted[queue] += pods
+    for name in view.queues:
+        average = record.averages[name]
+        average.add(record.queues[name], record.clock.minute)
+        span = average.until - average.since
+        yield Row(
+            queue=name,
+            depth=len(paths[name]) - 1,
+            used=average.used / span,
+            deserved=average.deserved / span,
+            submitted=submitted[name],
+            done=done[name],
+            median_wait=median(waits[name]) if waits[name] else None,
+            evicted=evicted[name],
+        )
+
+
+def _path(view: TreeView, name: str) -> Iterator[str]:
+    while name != ROOT:
+        yield name
+        name = view.queues[name].parent
+    yield ROOT

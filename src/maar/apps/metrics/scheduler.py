@@ -1,0 +1,139 @@
+"""What a scheduler does, in numbers: with Volcano's names where it has them, and ours for the rest."""
+
+from collections.abc import Iterator
+from typing import Final, get_args
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
+from prometheus_client.core import UnknownMetricFamily
+
+from maar.apps.metrics.queues import QueueCollector
+from maar.apps.metrics.watches import Lags, WatchMetrics
+from maar.core.model.plan import Plan
+from maar.core.model.reasons import Reason
+from maar.core.model.writes import Bind, EvictingAction, Write
+from maar.kube.outcome import Done, Outcome
+from maar.kube.watch import Trouble
+
+_MILLISECONDS: Final = tuple(5.0 * 2**step for step in range(15))  # Volcano's own buckets
+_CYCLE_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_WRITE_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class SchedulerMetrics:
+    """An observer that counts, and keeps the last plan for whoever asks how queues stand."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._queues, self._attempts = QueueCollector(), _AttemptCollector()
+        registry.register(self._queues)
+        registry.register(self._attempts)
+        self._watches = WatchMetrics(registry)
+        self._latency = Histogram(
+            "volcano_e2e_scheduling_latency_milliseconds",
+            "The time of a cycle in milliseconds.",
+            buckets=_MILLISECONDS,
+            registry=registry,
+        )
+        attempts = Counter(
+            "volcano_schedule_attempts_total",
+            "Pods that were to be bound, by what became of it: scheduled, or error.",
+            ["result"],
+            registry=registry,
+        )
+        self._scheduled, self._failed = attempts.labels("scheduled"), attempts.labels("error")
+        self._victims = Gauge(
+            "volcano_pod_preemption_victims",
+            "Pods evicted in the last cycle in which preemption evicted any.",
+            registry=registry,
+        )
+        self._cycle = Histogram(
+            "maar_cycle_seconds", "The time of a cycle in seconds.", buckets=_CYCLE_S, registry=registry
+        )
+        decisions = Counter(
+            "maar_decisions_total",
+            "Pods that cycles decided to bind, or to evict in reclaim, preempt or cleanup.",
+            ["action"],
+            registry=registry,
+        )
+        self._binds = decisions.labels("bind")
+        self._evictions = {action: decisions.labels(action) for action in get_args(EvictingAction)}
+        held = Counter(
+            "maar_pod_groups_held_total",
+            "Times that a pod group came to be held, by what holds it.",
+            ["reason"],
+            registry=registry,
+        )
+        self._held = {reason: held.labels(reason.value) for reason in Reason}
+        writes = Counter(
+            "maar_writes_total",
+            "Writes of what was decided, by what became of them.",
+            ["write", "outcome"],
+            registry=registry,
+        )
+        self._writes = {
+            (write, outcome): writes.labels(write.__name__, outcome.__name__)
+            for write in get_args(Write)
+            for outcome in get_args(Outcome)
+        }
+        waits = Histogram(
+            "maar_write_seconds",
+            "From a decision to the API server's answer to its write.",
+            ["write"],
+            buckets=_WRITE_S,
+            registry=registry,
+        )
+        self._waits = {write: waits.labels(write.__name__) for write in get_args(Write)}
+
+    def follow(self, lags: Lags) -> None:
+        """Ask here for the lag of each watch when somebody wants to know."""
+        self._watches.follow(lags)
+
+    def learned(self, events: int, delay_s: float) -> None:
+        """Count what was fed."""
+        self._watches.learned(events, delay_s)
+
+    def decided(self, plan: Plan, seconds: float) -> None:
+        """Count what was decided, and keep how things stand."""
+        self._cycle.observe(seconds)
+        self._latency.observe(seconds * 1000)
+        self._binds.inc(len(plan.binds))
+        for eviction in plan.evictions:
+            self._evictions[eviction.action].inc()
+        if preempted := [one for one in plan.evictions if one.action == "preempt"]:
+            self._victims.set(len(preempted))
+            self._attempts.count += len({one.beneficiary for one in preempted})
+        self._count_held(plan)
+        self._queues.queues = plan.queues
+
+    def answered(self, write: Write, outcome: Outcome, seconds: float) -> None:
+        """Count a write by what became of it."""
+        self._writes[type(write), type(outcome)].inc()
+        self._waits[type(write)].observe(seconds)
+        if isinstance(write, Bind):
+            (self._scheduled if isinstance(outcome, Done) else self._failed).inc()
+
+    def troubled(self, trouble: Trouble) -> None:
+        """Count what goes wrong with a watch."""
+        self._watches.troubled(trouble)
+
+    def _count_held(self, plan: Plan) -> None:
+        before = self._queues.held
+        held = {key: one.held.reason for key, one in plan.pod_groups.items() if one.held is not None}
+        for key, reason in held.items():
+            if before.get(key) is not reason:
+                self._held[reason].inc()
+        self._queues.held = held
+
+
+class _AttemptCollector:
+    """A counter whose name does not end as the library's counters do."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def collect(self) -> Iterator[Metric]:
+        yield UnknownMetricFamily(
+            "volcano_total_preemption_attempts", "Pod groups that pods were preempted for.", self.count
+        )
+
+    def describe(self) -> Iterator[Metric]:
+        return self.collect()

@@ -1,0 +1,124 @@
+"""What people are told of a scheduler's decisions: statuses, conditions and events, off its path."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from maar.apps.scheduler.pod_conditions import PodConditions
+from maar.apps.scheduler.statuses import Difference, Statuses
+from maar.core.controllers.group_status import group_write, is_news
+from maar.core.controllers.queue_status import queue_write
+from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.metadata import Object
+from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
+from maar.core.model.pod import GROUP_ANNOTATION, Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import Queue
+from maar.core.model.writes import Bind, Evict, SetStatus, Write
+from maar.core.tables.tables import Tables
+from maar.kube.api_server import ApiServer
+from maar.kube.record import Recorder, Reference
+from maar.kube.writers import Writers
+
+
+class Reports:
+    """Knows what was told last, and tells what has changed since; what fails is told with the next cycle."""
+
+    def __init__(
+        self,
+        server: ApiServer,
+        tables: Tables,
+        writers: Writers,
+        recorder: Recorder,
+        hear: Callable[[list[Event]], None],
+    ) -> None:
+        self._tables, self._hear, self.recorder = tables, hear, recorder
+        self._statuses = Statuses(server, writers, self._see, self._missed)
+        self._conditions = PodConditions(server, writers)
+        self._groups: dict[str, PodGroup] = {}
+        self._changed: set[str] = set()  # groups
+        self._told: dict[str, GroupOutcome] = {}
+
+    def note(self, events: Iterable[Event]) -> None:
+        """Note of which groups something may have changed; before the tables learn it."""
+        for event in events:
+            match event:
+                case Appeared(object=PodGroup() as group):
+                    self._groups[group.key] = group
+                    self._changed.add(group.key)
+                case Appeared(object=Pod() as pod):
+                    if name := pod.metadata.annotations.get(GROUP_ANNOTATION):
+                        self._changed.add(f"{pod.metadata.namespace or 'default'}/{name}")
+                case Vanished(kind="PodGroup", key=key):
+                    self._groups.pop(key, None)
+                case Vanished(kind="Pod", key=key):
+                    self._conditions.forget((key,))
+                    row = self._tables.pods.get(key)
+                    if row is not None and row.group_key:
+                        self._changed.add(row.group_key)
+                case _:
+                    pass
+
+    def on_plan(self, plan: Plan, now: datetime) -> None:
+        """Tell what a cycle has decided about queues and groups."""
+        self._conditions.forget(one.pod for one in plan.binds)
+        told, self._told = self._told, plan.pod_groups
+        self._changed.update(
+            [key for key, outcome in plan.pod_groups.items() if told.get(key) != outcome],
+            [key for key in told if key not in plan.pod_groups],
+        )
+        self.on_groups(now)
+        for name, standing in plan.queues.items():
+            self._statuses.want("Queue", name, self._of_queue(name, standing, now))
+
+    def on_groups(self, now: datetime) -> None:
+        """Tell of groups of which something has changed, as the last cycle saw them."""
+        changed, self._changed = self._changed, set()
+        for key in sorted(changed):
+            outcome = self._told.get(key)
+            self._statuses.want("PodGroup", key, self._of_group(key, outcome, now))
+            if outcome is not None and (row := self._tables.groups.get(key)) is not None:
+                self._conditions.say(row, outcome, now)
+
+    def on_write(self, write: Write, uid: str) -> None:
+        """Tell of a write that was carried out."""
+        match write:
+            case Bind(pod=pod, node=node):
+                self.recorder.record(_pod(pod, uid), "Scheduled", f"Successfully assigned {pod} to {node}")
+            case Evict(pod=pod, action=action, beneficiary=beneficiary):
+                why = f"for {beneficiary}" if beneficiary else "because its group cannot run"
+                self.recorder.record(_pod(pod, uid), "Evict", f"evicted by {action} {why}", "Warning")
+            case _:
+                pass
+
+    def _of_group(self, key: str, outcome: GroupOutcome | None, now: datetime) -> Difference:
+        def difference() -> SetStatus | None:
+            group, row = self._groups.get(key), self._tables.groups.get(key)
+            if group is None or row is None:
+                return None
+            if outcome is not None and outcome.held is not None and is_news(group, outcome.held.reason):
+                self.recorder.record(Reference.to(group), "Unschedulable", outcome.message, "Warning")
+            return group_write(group, row, outcome, now)
+
+        return difference
+
+    def _of_queue(self, name: str, standing: QueueStanding, now: datetime) -> Difference:
+        def difference() -> SetStatus | None:
+            row = self._tables.queues.get(name)
+            return None if row is None else queue_write(row.queue, standing, now)
+
+        return difference
+
+    def _see(self, seen: Object) -> None:
+        """Know an object as the server has it after a write of ours, before the watch says so."""
+        if isinstance(seen, PodGroup | Queue):
+            self._hear([Appeared(object=seen)])
+
+    def _missed(self, kind: str, key: str) -> None:
+        """A status could not be written; the next cycle looks at it again."""
+        if kind == "PodGroup":
+            self._changed.add(key)
+
+
+def _pod(key: str, uid: str) -> Reference:
+    namespace, _, name = key.partition("/")
+    return Reference("v1", "Pod", namespace, name, uid)

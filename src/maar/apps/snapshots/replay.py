@@ -1,0 +1,176 @@
+"""Replaying a recording: the same calls to a fresh engine must give the same plans, byte for byte."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, cast
+
+import msgspec
+
+from maar import __version__
+from maar.apps.snapshots.configuration import from_recorded
+from maar.apps.snapshots.recording import (
+    PARTS,
+    Assumed,
+    Begun,
+    Configured,
+    Decided,
+    Fed,
+    Forgotten,
+    Full,
+    Line,
+    Told,
+    digests,
+)
+from maar.core.engine import Engine
+from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.kinds import KINDS, BadObjectError, from_json
+from maar.core.model.plan import Plan
+from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
+
+_KINDS: Final = {kind.__name__: kind for kind in KINDS}
+_LINE: Final = msgspec.json.Decoder(Line)
+_WRITES: Final[dict[str, tuple[type[Write], ...]]] = {
+    "binds": (Bind,),
+    "evictions": (Evict,),
+    "nominations": (Nominate,),
+    "selections": (SelectNode, BindVolume),
+}
+_SHOWN: Final = 5  # writes of each kind that differ
+
+
+class BadRecordingError(ValueError):
+    """A file that is no recording: the line, and what is wrong with it."""
+
+
+@dataclass
+class Tally:
+    """What has been replayed."""
+
+    runs: int = 0
+    cycles: int = 0
+    events: int = 0
+    binds: int = 0
+    evictions: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def replay(lines: Iterable[bytes]) -> Tally:
+    """Replay all runs of a recording; raises at the first plan that differs."""
+    tally, engine = Tally(), Engine()
+    parsed = _parsed(lines, tally.notes)
+    for number, line in parsed:
+        if not tally.runs and not isinstance(line, Begun):
+            raise BadRecordingError(f"line {number}: a recording starts with a line that says Begun")
+        if isinstance(line, Begun):
+            engine = Engine(from_recorded(line.configuration), line.scheduler_name)
+        elif isinstance(line, Decided):
+            plan = engine.decide(line.now)
+            if line.plan != digests(plan):
+                raise DifferenceError(f"line {number}", line, plan, _assumed_next(parsed))
+            tally.binds += len(plan.binds)
+            tally.evictions += len(plan.evictions)
+        else:
+            _repeat(engine, line, number)
+        _count(tally, line, number)
+    if not tally.runs:
+        raise BadRecordingError("there is no recording in it; maar scheduler --record writes one")
+    return tally
+
+
+def _repeat(engine: Engine, line: Fed | Configured | Assumed | Forgotten | Full, number: int) -> None:
+    """Call the engine as it was called then."""
+    match line:
+        case Fed(events=events):
+            engine.feed([_event(one, number) for one in events])
+        case Configured(configuration=document):
+            engine.configuration = from_recorded(document)
+        case Assumed(write=write):
+            engine.assume(write)
+        case Forgotten(write=write):
+            if (known := engine.assumptions.equal_to(write)) is not None:
+                engine.forget(known)
+        case _:
+            pass
+
+
+def _count(tally: Tally, line: Line, number: int) -> None:
+    match line:
+        case Begun(version=version):
+            tally.runs += 1
+            if version != __version__:
+                tally.notes.append(f"line {number}: recorded by Maar {version}, replayed by {__version__}")
+        case Fed(events=events):
+            tally.events += len(events)
+        case Decided():
+            tally.cycles += 1
+        case Full():
+            tally.notes.append(f"line {number}: the recording ended at its largest size; the run went on")
+        case _:
+            pass
+
+
+class DifferenceError(Exception):
+    """A plan came out otherwise: one sentence for each thing that differs."""
+
+    def __init__(self, place: str, recorded: Decided, plan: Plan, assumed: list[Write]) -> None:
+        found, time = digests(plan), datetime.fromtimestamp(recorded.now, UTC).isoformat()
+        parts = [part for part in PARTS if recorded.plan.get(part) != found[part]]
+        self.sentences = [
+            f"{place}: at {time} another plan comes out; it differs in {', '.join(parts)}",
+            *(sentence for part in parts if part in _WRITES for sentence in _writes(part, plan, assumed)),
+        ]
+        super().__init__("\n".join(self.sentences))
+
+
+def _writes(part: str, plan: Plan, assumed: list[Write]) -> list[str]:
+    """Which writes of one kind were recorded only, or replayed only; none where only their order differs."""
+    recorded = {str(one) for one in assumed if isinstance(one, _WRITES[part])}
+    replayed = {str(one) for one in getattr(plan, part)}
+    return [
+        *(f"recorded, not replayed: {one}" for one in sorted(recorded - replayed)[:_SHOWN]),
+        *(f"replayed, not recorded: {one}" for one in sorted(replayed - recorded)[:_SHOWN]),
+    ]
+
+
+def _assumed_next(parsed: Iterator[tuple[int, Line]]) -> list[Write]:
+    """What the scheduler set out to write after its decision."""
+    writes: list[Write] = []
+    for _, line in parsed:
+        if not isinstance(line, Assumed):
+            break
+        writes.append(line.write)
+    return writes
+
+
+def _parsed(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, Line]]:
+    """Read line by line; one that was cut short may only be the last before a run starts, or of all."""
+    broken = ""
+    for number, data in enumerate(lines, start=1):
+        try:
+            line = _LINE.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            if broken:
+                raise BadRecordingError(broken) from None
+            broken = f"line {number}: not a line of a recording: {error}"
+            continue
+        if broken and not isinstance(line, Begun):
+            raise BadRecordingError(broken)
+        if broken:
+            notes.append(f"line {number - 1}: cut short; whoever wrote it was killed")
+        broken = ""
+        yield number, line
+    if broken:
+        notes.append("the last line is cut short; whoever wrote it was killed")
+
+
+def _event(told: Told, number: int) -> Event:
+    kind = _KINDS.get(told.kind)
+    if kind is None:
+        raise BadRecordingError(f"line {number}: {told.kind} is not a kind that Maar reads")
+    if told.gone:
+        return Vanished(kind=told.kind, key=told.gone)
+    try:
+        return Appeared(object=cast("AnyObject", from_json(kind, told.object)))
+    except BadObjectError as error:
+        raise BadRecordingError(f"line {number}: a {told.kind} cannot be read: {error}") from None

@@ -1,0 +1,96 @@
+"""The webhooks over HTTP: reviews on Volcano's paths, and whether we are well and ready."""
+
+import asyncio
+import time
+from http import HTTPStatus
+from typing import Final, cast
+
+from prometheus_client import CollectorRegistry
+
+from maar.apps.webhooks.judge import Judge
+from maar.apps.webhooks.metrics import WebhookMetrics
+from maar.apps.webhooks.reviews import PATHS, BadReviewError, answer_of, read_review
+from maar.embedded.http import Message, Receive, Send, answer
+
+NOT_READY: Final = "not ready: queues, jobs and nodes of the cluster are still being read; try again soon"
+LARGEST_BODY: Final = 8 << 20  # bytes: an object of Kubernetes has at most 3 MB, and there may be two
+_BODY_WITHIN_S: Final = 5.0
+_TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+_HEALTH: Final = ("/healthz", "/readyz")
+
+
+class WebhookServer:
+    """The ASGI application."""
+
+    def __init__(self, judge: Judge, metrics: WebhookMetrics | None = None) -> None:
+        self._judge, self._metrics = judge, metrics or WebhookMetrics(CollectorRegistry())
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request; what is no review is refused in a sentence."""
+        if scope["type"] != "http":
+            raise NotImplementedError(f"the webhooks speak HTTP only, not {scope['type']}")
+        path = cast(str, scope["path"])
+        try:
+            if path in _HEALTH:
+                self._check(path)
+                await answer(send, b"ok\n", headers=[_TEXT])
+            else:
+                await answer(send, await self._review(cast(str, scope["method"]), path, receive))
+        except _RefusedError as error:
+            if path not in _HEALTH:
+                self._metrics.turned_away(error.status)
+            await answer(send, f"{error}\n".encode(), error.status, headers=[_TEXT])
+
+    async def _review(self, method: str, path: str, receive: Receive) -> bytes:
+        if path not in PATHS:
+            known = ", ".join([*PATHS, *_HEALTH])
+            raise _RefusedError(HTTPStatus.NOT_FOUND, f"{path[:100]!r} is none of the paths here: {known}")
+        if method != "POST":
+            raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes a POST of an AdmissionReview")
+        self._check(path)
+        began, (resource, verb) = time.monotonic(), PATHS[path]
+        try:
+            question = read_review(await _body(receive), resource)
+        except BadReviewError as error:
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, str(error)) from None
+        verdict = await self._judge.judge(verb, question.request)
+        self._metrics.reviewed(verb, question.request, verdict, time.monotonic() - began)
+        return answer_of(question.uid, verdict)
+
+    def _check(self, path: str) -> None:
+        if path != "/healthz" and not self._judge.warm.is_set():
+            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
+
+
+class _RefusedError(Exception):
+    """A request that gets no review, with its HTTP status."""
+
+    def __init__(self, status: HTTPStatus, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+async def _body(receive: Receive) -> bytes:
+    """The whole body, within a limit of size and time."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(_BODY_WITHIN_S):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise _RefusedError(
+                        HTTPStatus.BAD_REQUEST, "the client left before the whole review came"
+                    )
+                parts.append(cast(bytes, message.get("body", b"")))
+                size += len(parts[-1])
+                if size > LARGEST_BODY:
+                    what = (
+                        f"the review has more than {LARGEST_BODY} bytes; no object of Kubernetes is so large"
+                    )
+                    raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, what)
+                if not message.get("more_body"):
+                    return b"".join(parts)
+    except TimeoutError:
+        what = f"the review did not come within {_BODY_WITHIN_S:.0f} s; send it in one go"
+        raise _RefusedError(HTTPStatus.REQUEST_TIMEOUT, what) from None

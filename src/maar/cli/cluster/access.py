@@ -1,0 +1,47 @@
+"""The cluster that a command works on: which one it is, and the one way in."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+
+import typer
+
+if TYPE_CHECKING:  # at run time it is imported where it is used: that takes longer than most commands
+    from maar.cli.cluster.client import Cluster
+
+T = TypeVar("T")
+
+INTERRUPTED: Final = 130  # what shells say of a command that ended by Ctrl-C
+
+KubeconfigOption = Annotated[
+    Path | None,
+    typer.Option("--kubeconfig", help="The kubeconfig to use instead of $KUBECONFIG or the user's own."),
+]
+ContextOption = Annotated[
+    str | None, typer.Option("--context", help="The context of the kubeconfig to use instead of its current.")
+]
+
+
+@dataclass(frozen=True)
+class Access:
+    """How to find the cluster."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    server: str = ""  # an address that takes the place of the kubeconfig's
+
+
+def on_cluster(access: Access, work: "Callable[[Cluster], Awaitable[T]]") -> T:
+    """Do something on a cluster; whatever fails there is told in a sentence."""
+    from maar.cli.cluster.client import connected  # noqa: PLC0415  # see above
+
+    async def session() -> T:
+        async with connected(access) as cluster:
+            return await work(cluster)
+
+    try:
+        return asyncio.run(session())
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None

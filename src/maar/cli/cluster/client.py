@@ -1,0 +1,135 @@
+"""The objects of a cluster as commands ask for them; every way to fail is a sentence with the next step."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+import msgspec
+import typer
+
+from maar.apps.scheduler.scheduler import WATCHED
+from maar.cli.cluster.access import Access
+from maar.cli.cluster.refusal import Errand, refusal, refusal_of_list
+from maar.cli.failure import CommandError
+from maar.core.model.events import AnyObject, Event
+from maar.core.model.kinds import BadObjectError, plain
+from maar.core.model.metadata import Object
+from maar.kube.api_server import ApiServer
+from maar.kube.credentials import load
+from maar.kube.errors import ApiError, UnansweredError
+from maar.kube.listing import objects, read_pages, selection
+from maar.kube.outcome import Done, Outcome
+from maar.kube.paths import Place, place_of
+from maar.kube.sources import CredentialsError
+from maar.kube.watch import Trouble, Watch
+from maar.kube.write import create, delete, get, patch
+
+Document = dict[str, object]
+
+PATIENCE_S: Final = 3.0  # somebody sits there and waits
+
+
+@asynccontextmanager
+async def connected(access: Access) -> AsyncIterator["Cluster"]:
+    """Open the way to a cluster."""
+    try:
+        credentials = await load(access.kubeconfig, access.context)
+        if access.server:
+            address = access.server if "://" in access.server else f"https://{access.server}"
+            credentials.proofs = replace(credentials.proofs, server=address.rstrip("/"))
+        way = ApiServer(credentials, patience_s=PATIENCE_S, warn=_warn)
+    except CredentialsError as error:
+        advice = "" if "; " in str(error) else "; choose another with --kubeconfig or --context"
+        raise CommandError(f"{error}{advice}") from None
+    async with way as server:
+        yield Cluster(server)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster; objects are plain documents, with all that the server says of them."""
+
+    server: ApiServer
+
+    async def get(self, kind: type[Object], key: str) -> Document:
+        """Read an object."""
+        return _done(await get(self.server, *_at(kind, key)), Errand("get", kind, key))
+
+    async def create(self, kind: type[Object], key: str, document: Document) -> Document:
+        """Make an object."""
+        place, key = _at(kind, key)
+        return _done(await create(self.server, place, key, document), Errand("create", kind, key))
+
+    async def change(self, kind: type[Object], key: str, change: Document) -> Document:
+        """Change an object by a merge patch."""
+        place, key = _at(kind, key)
+        return _done(await patch(self.server, place, key, change), Errand("change", kind, key))
+
+    async def delete(self, kind: type[Object], key: str) -> None:
+        """Delete an object."""
+        _done(await delete(self.server, *_at(kind, key)), Errand("delete", kind, key))
+
+    async def all(self, kind: type[Object], labels: str = "") -> list[Document]:
+        """Read all objects of a kind, or those with the labels."""
+        found: list[Document] = []
+
+        def take(items: list[msgspec.Raw]) -> None:
+            found.extend(cast(Document, plain(item)) for item in items)
+
+        try:
+            await read_pages(self.server, place_of(kind).all(), selection(labels), take)
+        except (ApiError, UnansweredError) as error:
+            raise refusal_of_list(error, kind) from None
+        return found
+
+    async def everything(self) -> list[Object]:
+        """Read all that the scheduler decides with; an object that cannot be read is told of and left out."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                read = [tasks.create_task(self._objects(kind)) for kind in WATCHED]
+        except* CommandError as group:
+            raise group.exceptions[0] from None
+        return [one for task in read for one in task.result()]
+
+    async def _objects(self, kind: type[AnyObject]) -> list[Object]:
+        def bad(error: BadObjectError) -> None:
+            typer.echo(f"warning: a {kind.__name__} cannot be read and is left out: {error}", err=True)
+
+        try:
+            return list(await objects(self.server, kind, bad))
+        except (ApiError, UnansweredError) as error:
+            raise refusal_of_list(error, kind) from None
+
+    async def watch(self, kind: type[AnyObject], hear: Callable[[list[Event]], None], labels: str) -> None:
+        """Hear of all objects, then of every change, until somebody interrupts."""
+        said = ""
+
+        def report(trouble: Trouble) -> None:
+            nonlocal said
+            if trouble.problem != said:  # an attempt that fails like the one before is no news
+                said = trouble.problem
+                typer.echo(f"warning: {said}", err=True)
+
+        await Watch(self.server, kind, hear, report, labels=labels).run()
+
+
+def _warn(warning: str) -> None:
+    """Tell what the API server warns of, as kubectl does."""
+    typer.echo(f"{typer.style('Warning:', fg='yellow', bold=True)} {warning}", err=True)
+
+
+def _at(kind: type[Object], key: str) -> tuple[Place, str]:
+    place = place_of(kind)
+    try:
+        place.split(key)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    return place, key
+
+
+def _done(outcome: Outcome, errand: Errand) -> Document:
+    if isinstance(outcome, Done):
+        return cast(Document, plain(outcome.body))
+    raise refusal(outcome, errand)

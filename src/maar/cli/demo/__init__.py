@@ -1,0 +1,1 @@
+"""`maar demo`: its own cluster, the screen and the summary."""

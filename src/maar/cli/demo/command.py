@@ -1,0 +1,121 @@
+"""`maar demo`: an hour of an example organisation, played fast on a cluster of its own."""
+
+import asyncio
+import shlex
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+
+from maar.cli.cluster.access import INTERRUPTED
+from maar.cli.demo.process import ClusterProcess
+from maar.cli.documents import read_documents
+from maar.cli.failure import FAILED, CommandError
+
+if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
+    from maar.apps.demo.scene import Scene, Summary
+
+NODES: Final = "12x8cpu,32Gi"
+_FASTEST: Final = 120  # then an hour is no longer than starting and evicting pods takes
+_LOOK_EVERY_S: Final = 0.5
+
+
+def demo(
+    stay: Annotated[
+        bool, typer.Option("--stay", help="Keep the cluster when the hour is over, until Ctrl-C.")
+    ] = False,
+    speed: Annotated[
+        float, typer.Option(min=1, max=_FASTEST, help="How many times faster than a real hour to play.")
+    ] = 60,
+    seed: Annotated[int, typer.Option(help="Which hour; the same seed submits the same work.")] = 1,
+    organisation: Annotated[
+        Path, typer.Option(help="The manifests of the organisation: namespaces and queues.")
+    ] = Path("examples/organisation"),
+) -> None:
+    """Play an hour of an example organisation on a cluster of its own, and show how it is shared."""
+    documents = _read(organisation)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # they end it as Ctrl-C does
+        signal.signal(number, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
+    console = Console(highlight=False)
+    try:
+        with ClusterProcess(NODES) as cluster:
+            console.print(f"maar up --nodes {NODES}  (in {cluster.folder}, seed {seed})", soft_wrap=True)
+            cluster.wait_until_up()
+            summary = _play(cluster, documents, seed, speed, console)
+            if stay:
+                _stay(cluster, console)
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    if not summary.is_complete:
+        raise typer.Exit(FAILED)
+
+
+def _read(organisation: Path) -> list[dict[str, object]]:
+    if not organisation.exists():
+        raise CommandError(
+            f"{organisation}: there is no such folder; run the demo in a checkout of Maar, or name the "
+            "folder with --organisation"
+        )
+    found = read_documents([organisation])
+    bad = [f"{place}: not an object of Kubernetes" for place, one in found.found if not isinstance(one, dict)]
+    if found.errors or bad:
+        raise CommandError(*found.errors, *bad)
+    return [one for _, one in found.found if isinstance(one, dict)]
+
+
+def _play(
+    cluster: ClusterProcess,
+    organisation: list[dict[str, object]],
+    seed: int,
+    speed: float,
+    console: Console,
+) -> "Summary":
+    from maar.apps.demo.hour import hour  # noqa: PLC0415
+    from maar.apps.demo.performance import perform  # noqa: PLC0415  # see above
+    from maar.apps.demo.player import DemoError  # noqa: PLC0415
+    from maar.cli.demo.screen import showing  # noqa: PLC0415
+    from maar.cli.demo.summary import print_summary  # noqa: PLC0415
+
+    with showing(console) as show:
+
+        def look(scene: "Scene") -> None:
+            if cluster.has_ended:
+                raise cluster.ended()
+            show(scene)
+
+        try:
+            summary = asyncio.run(perform(cluster.kubeconfig, organisation, hour(seed), speed, look))
+        except* (CommandError, DemoError) as group:
+            raise CommandError(str(_first(group))) from None
+    print_summary(summary, console)
+    return summary
+
+
+def _first(error: BaseException) -> BaseException:
+    """What went wrong first, out of groups in groups."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+def _stay(cluster: ClusterProcess, console: Console) -> None:
+    """Say what to type next, and wait for Ctrl-C."""
+    for line in (
+        "",
+        "The cluster stays until Ctrl-C. In another terminal:",
+        f"  export KUBECONFIG={shlex.quote(str(cluster.kubeconfig))}",
+        "  kubectl get queues",
+        "  kubectl get podgroups -A",
+        "  kubectl describe podgroup course -n notebooks   # the gang that is too large",
+        "  maar queue tree",
+        "  maar queue explain language",
+        "  maar queue open legacy",
+    ):
+        console.print(line, soft_wrap=True)
+    try:
+        while not cluster.has_ended:
+            time.sleep(_LOOK_EVERY_S)
+    except KeyboardInterrupt:
+        return  # what it was waiting for
+    raise cluster.ended()

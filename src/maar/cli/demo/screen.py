@@ -1,0 +1,153 @@
+"""The demo on a screen: a line and a bar for every queue, what has been shown, what has just happened."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from maar.apps.demo.clock import MINUTE_S, clock_time
+from maar.apps.demo.scene import Scene
+from maar.core.model.queue import ROOT
+from maar.core.model.resources import CPU, units_in_one
+from maar.core.views.queue_tree import Measure, TreeQueue, TreeView
+
+WIDTH: Final = 80
+_BAR: Final = 24
+_LATEST: Final = 3  # happenings on the screen
+_TREE_EVERY_S: Final = 5.0  # where there is no screen
+_STATES: Final = {"Open": "", "Closing": "yellow", "Closed": "red"}
+_USED, _BORROWED, _RESERVED, _DESERVED = "█", "▓", "▒", "░"
+_COLOURS: Final = {_USED: "green", _BORROWED: "yellow", _RESERVED: "blue", _DESERVED: "dim"}
+_LEGEND: Final = (
+    (_USED, "in use"),
+    (_BORROWED, "borrowed"),
+    (_RESERVED, "reserved and idle"),
+    (_DESERVED, "deserved and idle"),
+)
+
+
+@contextmanager
+def showing(console: Console) -> Iterator[Callable[[Scene], None]]:
+    """Give what shows scenes: in place on a terminal, line by line elsewhere."""
+    if not console.is_terminal:
+        yield PlainLines(console)
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        yield lambda scene: live.update(drawn(scene), refresh=True)
+
+
+class PlainLines:
+    """Prints what happens line by line and a tree every few seconds, where there is no terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._console, self._said, self._tree_at = console, 0, 0.0
+
+    def __call__(self, scene: Scene) -> None:
+        """Print what is new."""
+        for minute, text in scene.happenings[self._said :]:
+            self._print(Text(f"{clock_time(minute)}  {text}"))
+        self._said = len(scene.happenings)
+        if scene.minute >= self._tree_at:
+            self._tree_at = scene.minute + _TREE_EVERY_S * scene.speed / MINUTE_S
+            for line in (_heading(scene), *_tree(scene.tree)):
+                self._print(line)
+
+    def _print(self, line: Text) -> None:
+        line.rstrip()
+        self._console.print(line, soft_wrap=True)
+
+
+def drawn(scene: Scene) -> RenderableType:
+    """One scene, a screenful of eighty columns."""
+    acts = [
+        Text(f"✓ {act.outcome}", "green") if act.outcome else Text(f"· {act.title}", "dim")
+        for act in scene.acts
+    ]
+    latest = [Text(f"{clock_time(minute)}  {text}") for minute, text in scene.happenings[-_LATEST:]]
+    lines = [_heading(scene), *_tree(scene.tree), _legend(), *acts, *latest]
+    for line in lines:
+        line.truncate(WIDTH, overflow="ellipsis")
+    return Group(*lines)
+
+
+def _heading(scene: Scene) -> Text:
+    cluster = scene.tree.queues[ROOT]
+    cpu = cluster.resources[CPU]
+    pace = "paused" if scene.is_held else f"x {scene.speed:g}"
+    return Text(
+        f"{clock_time(scene.minute)} of the hour ({pace}): {_cpus(cpu.used)} of {_cpus(cpu.deserved)} CPUs "
+        f"in use, {cluster.running} groups run, {_waiting(cluster)} wait",
+        "bold",
+    )
+
+
+def _tree(view: TreeView) -> Iterator[Text]:
+    total = view.queues[ROOT].resources[CPU].deserved
+    yield Text(
+        f"{'QUEUE':15} {'W':>2} {'GUAR':>4} {'DESERVED':>8} {'USED':>4} {'CPUS':{_BAR}} RUN WAIT STATE", "dim"
+    )
+    for name, branch in _branches(view):
+        queue = view.queues[name]
+        cpu = queue.resources[CPU]
+        guarantee = "-" if cpu.guarantee is None else _cpus(cpu.guarantee)
+        weight = "" if name == ROOT else str(queue.weight)
+        line = Text(
+            f"{branch + name:15} {weight:>2} {guarantee:>4} {_cpus(cpu.deserved):>8} {_cpus(cpu.used):>4} "
+        )
+        line.append_text(_bar(cpu, total))
+        line.append(f" {queue.running:3} {_waiting(queue):4} ").append(
+            queue.state, _STATES.get(queue.state, "")
+        )
+        yield line
+
+
+def _branches(view: TreeView) -> Iterator[tuple[str, str]]:
+    """Every queue with the branches before it, parents first."""
+    waiting = [(view.top, "", "")]
+    while waiting:
+        name, branch, below = waiting.pop()
+        yield name, branch
+        children = [child for child in view.queues[name].children if child in view.queues]
+        for child in reversed(children):
+            ends = ("└─ ", "   ") if child == children[-1] else ("├─ ", "│  ")
+            waiting.append((child, below + ends[0], below + ends[1]))
+
+
+def _bar(cpu: Measure, total: int) -> Text:
+    """Each cell is a part of the whole cluster: what is used, and what is idle though it is deserved."""
+    used, deserved, guarantee = (
+        round(amount * _BAR / total) if total else 0
+        for amount in (cpu.used, cpu.deserved, cpu.guarantee or 0)
+    )
+    cells = [
+        (_USED if cell < deserved else _BORROWED)
+        if cell < used
+        else _RESERVED
+        if cell < guarantee
+        else _DESERVED
+        if cell < deserved
+        else " "
+        for cell in range(_BAR)
+    ]
+    bar = Text()
+    for cell in cells:
+        bar.append(cell, _COLOURS.get(cell, ""))
+    return bar
+
+
+def _legend() -> Text:
+    legend = Text()
+    for mark, meaning in _LEGEND:
+        legend.append(f"{mark} ", _COLOURS[mark]).append(f"{meaning}   ", "dim")
+    return legend
+
+
+def _waiting(queue: TreeQueue) -> int:
+    return queue.inqueue + queue.pending
+
+
+def _cpus(units: int) -> str:
+    return f"{units / units_in_one(CPU):.3g}"

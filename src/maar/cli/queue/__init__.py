@@ -1,0 +1,1 @@
+"""`maar queue` and `vcctl queue`."""

@@ -1,0 +1,92 @@
+"""The flags of the queue commands, each declared once."""
+
+from typing import Annotated, Final, Literal
+
+import typer
+
+from maar.cli.cluster.access import Access, on_cluster
+from maar.cli.failure import CommandError
+from maar.cli.queue.amounts import Amounts, amounts, changed_amounts, changed_parts, parts
+from maar.cli.queue.show import Output
+from maar.cli.queue.spec import State
+from maar.core.fairshare.claim import LARGEST_WEIGHT
+from maar.core.model.queue import Queue
+
+_LISTED: Final = "cpu=4,memory=8Gi"
+_CHANGED: Final = "cpu=4,memory-"
+
+
+def _names(context: typer.Context, incomplete: str) -> list[str]:
+    """Complete the name of a queue; a cluster that cannot be asked completes nothing."""
+    access = Access(context.params.get("kubeconfig"), context.params.get("context"))
+    try:
+        found = on_cluster(access, lambda cluster: cluster.all(Queue))
+    except (CommandError, typer.Exit):
+        return []
+    named = (one.get("metadata") for one in found)
+    names = [str(metadata.get("name", "")) for metadata in named if isinstance(metadata, dict)]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+NameArgument = Annotated[str, typer.Argument(help="The queue.", autocompletion=_names)]
+NamesArgument = Annotated[list[str], typer.Argument(help="The queues.", autocompletion=_names)]
+TopArgument = Annotated[
+    str, typer.Argument(help="The queue to begin with.", show_default="root", autocompletion=_names)
+]
+NewNameArgument = Annotated[str, typer.Argument(help="The name of the new queue.")]
+
+WeightOption = Annotated[
+    int | None,
+    typer.Option(min=1, max=LARGEST_WEIGHT, help="Its claim relative to its siblings'; 1 unless set."),
+]
+StateOption = Annotated[
+    State | None, typer.Option(case_sensitive=False, help="Whether it takes new jobs; Open unless set.")
+]
+ParentOption = Annotated[str | None, typer.Option(help="The queue above it; root unless set.")]
+ReclaimableOption = Annotated[
+    Literal["true", "false"] | None,
+    typer.Option(help="Whether others may take back what it uses beyond its deserved; true unless set."),
+]
+PriorityOption = Annotated[
+    int | None, typer.Option(min=0, max=2**31 - 1, help="Higher ones go first and lose last; 0 unless set.")
+]
+CapabilityOption = Annotated[
+    Amounts | None, typer.Option(parser=amounts, metavar=_LISTED, help="The most it may use.")
+]
+GuaranteeOption = Annotated[
+    Amounts | None,
+    typer.Option(
+        parser=parts,
+        metavar="cpu=4,memory=20%",
+        help="What is reserved for it: amounts, or parts of the total.",
+    ),
+]
+RequestOption = Annotated[
+    Amounts | None,
+    typer.Option(parser=amounts, metavar=_LISTED, help="What it asks for in place of what its pods do."),
+]
+NewCapabilityOption = Annotated[
+    Amounts | None,
+    typer.Option("--capability", parser=changed_amounts, metavar=_CHANGED, help="The most it may use."),
+]
+NewGuaranteeOption = Annotated[
+    Amounts | None,
+    typer.Option(
+        "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
+    ),
+]
+NewRequestOption = Annotated[
+    Amounts | None,
+    typer.Option(
+        "--request", parser=changed_amounts, metavar=_CHANGED, help="What it asks for in place of its pods."
+    ),
+]
+
+OutputOption = Annotated[Output | None, typer.Option("--output", "-o", help="How to print it.")]
+DataOption = Annotated[
+    Literal["json", "yaml"] | None, typer.Option("--output", "-o", help="Print data instead of text.")
+]
+LabelsOption = Annotated[
+    str, typer.Option("--selector", "-l", help="Only queues with these labels, such as team=a.")
+]
+WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Go on with every change, until Ctrl-C.")]

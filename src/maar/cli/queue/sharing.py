@@ -1,0 +1,113 @@
+"""`maar queue tree` and `maar queue explain`: how a cluster, or one in files, is shared out."""
+
+import time
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+
+from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.failure import CommandError
+from maar.cli.files import read_manifests
+from maar.cli.queue.explain_text import print_explanation
+from maar.cli.queue.flags import DataOption, NameArgument, TopArgument
+from maar.cli.queue.show import read_queues, text_of
+from maar.cli.queue.tree_text import print_tree
+from maar.core.model.metadata import Object
+from maar.core.model.queue import ROOT, Queue
+from maar.core.views.queue_explain import explain_queue
+from maar.core.views.queue_shares import queue_shares
+from maar.core.views.queue_tree import Namespaces, queue_tree, shown_tree
+from maar.core.views.queue_words import shown_explanation
+
+if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
+    from maar.cli.cluster.client import Cluster
+
+FilesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--filename", "-f", help="Files or folders of manifests instead of a cluster; - is standard input."
+    ),
+]
+_MOST_SUGGESTIONS: Final = 3
+
+
+def tree(
+    top: TopArgument = ROOT,
+    namespaces: Annotated[
+        bool, typer.Option("--namespaces", help="Show the namespaces of each queue.")
+    ] = False,
+    files: FilesOption = None,
+    output: DataOption = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+) -> None:
+    """Draw the queue tree: what each queue claims, deserves and uses."""
+    access = Access(kubeconfig, context)
+    inside: Namespaces = {}
+    if files or namespaces:
+        shared = queue_shares(_objects(files, access), time.time())
+        queues, inside = list(shared.queues), shared.namespaces if namespaces else {}
+    else:
+        queues = on_cluster(access, _queues)
+        _wonder(queues)
+    view = queue_tree(queues, top, inside)
+    if view is None:
+        raise _unknown(top, [queue.key for queue in queues])
+    if output:
+        typer.echo(text_of(shown_tree(view), output))
+    else:
+        print_tree(view, Console(highlight=False))
+
+
+def explain(
+    name: NameArgument,
+    files: FilesOption = None,
+    output: DataOption = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+) -> None:
+    """Say why a queue deserves what it does."""
+    shared = queue_shares(_objects(files, Access(kubeconfig, context)), time.time())
+    if why := shared.set_aside.get(name):
+        raise CommandError(f"queue {name} takes no part and deserves nothing: {why}")
+    if name not in shared.shares:
+        raise _unknown(name, [queue.key for queue in shared.queues])
+    explanation = explain_queue(shared.shares, name)
+    if output:
+        typer.echo(text_of(shown_explanation(explanation), output))
+    else:
+        print_explanation(explanation, Console(highlight=False))
+
+
+def _objects(files: list[Path] | None, access: Access) -> list[Object]:
+    if not files:
+        return on_cluster(access, lambda cluster: cluster.everything())
+    manifests = read_manifests(files)
+    for warning in manifests.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    if manifests.errors:
+        raise CommandError(*manifests.errors)
+    return manifests.objects
+
+
+async def _queues(cluster: "Cluster") -> list[Queue]:
+    return read_queues(await cluster.all(Queue))
+
+
+def _wonder(queues: list[Queue]) -> None:
+    """Say so where nobody has written shares: the tree would be a tree of nothing."""
+    if not any(queue.status.deserved for queue in queues):
+        typer.echo(
+            "note: no queue has a share in its status yet; is Maar's scheduler running? "
+            "maar queue tree --namespaces works the shares out by itself",
+            err=True,
+        )
+
+
+def _unknown(name: str, names: list[str]) -> CommandError:
+    close = get_close_matches(name, names, _MOST_SUGGESTIONS)
+    meant = f"did you mean {' or '.join(close)}?" if close else "maar queue list shows those that do"
+    return CommandError(f"queue {name} does not exist; {meant}")

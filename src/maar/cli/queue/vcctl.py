@@ -1,0 +1,179 @@
+"""`vcctl queue`: Volcano's verbs, flags and columns."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
+
+import typer
+
+from maar.cli.cluster.access import Access, on_cluster
+from maar.cli.failure import CommandError
+from maar.cli.queue.show import Document, read_queues
+from maar.cli.queue.spec import State, document_of
+from maar.core.model.job import Command
+from maar.core.model.queue import ROOT, Queue
+
+if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
+    from maar.cli.cluster.client import Cluster
+
+Order = Literal["OpenQueue", "CloseQueue"]
+
+MasterOption = Annotated[str, typer.Option("--master", "-s", help="The address of the API server.")]
+KubeconfigOption = Annotated[
+    Path | None,
+    typer.Option("--kubeconfig", "-k", help="The kubeconfig; $KUBECONFIG or the user's own unless set."),
+]
+NameOption = Annotated[str, typer.Option("--name", "-n", help="The name of the queue.")]
+WeightOption = Annotated[int, typer.Option("--weight", "-w", help="The weight of the queue.")]
+
+_COMMANDS_LIVE_IN: Final = "default"
+_HEADINGS: Final = (
+    "Name", "Weight", "State", "Parent", "Inqueue", "Pending", "Running", "Unknown", "Completed",
+)  # fmt: skip
+_WIDTHS: Final = (25, *[8] * 8)
+
+vcctl_queue_app: Final = typer.Typer(help="Queues, in Volcano's manner.", no_args_is_help=True)
+
+
+@vcctl_queue_app.command()
+def create(
+    name: NameOption = "test",
+    weight: WeightOption = 1,
+    state: Annotated[State, typer.Option("--state", "-S", help="The state of the queue.")] = "Open",
+    master: MasterOption = "",
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Make a queue."""
+    document = document_of(name, {"weight": weight, "state": state})
+    on_cluster(Access(kubeconfig, server=master), lambda cluster: cluster.create(Queue, name, document))
+
+
+@vcctl_queue_app.command()
+def delete(name: NameOption = "", master: MasterOption = "", kubeconfig: KubeconfigOption = None) -> None:
+    """Delete a queue; it must be Closed and have no children."""
+    named = _named(name)
+    on_cluster(Access(kubeconfig, server=master), lambda cluster: cluster.delete(Queue, named))
+
+
+@vcctl_queue_app.command()
+def update(
+    name: NameOption = "",
+    weight: WeightOption = 0,
+    master: MasterOption = "",
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Change the weight of a queue."""
+    _update(_named(name), weight, Access(kubeconfig, server=master))
+
+
+@vcctl_queue_app.command()
+def operate(
+    name: NameOption = "",
+    weight: WeightOption = 0,
+    action: Annotated[str, typer.Option("--action", "-a", help="What to do: open, close or update.")] = "",
+    master: MasterOption = "",
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Open, close or update a queue."""
+    access, named = Access(kubeconfig, server=master), _named(name)
+    match action:
+        case "open":
+            _order(named, "OpenQueue", access)
+        case "close":
+            _order(named, "CloseQueue", access)
+        case "update":
+            _update(named, weight, access)
+        case "":
+            raise CommandError("action can not be null; add -a open, -a close or -a update")
+        case _:
+            raise CommandError(f"action {action} invalid, valid actions are open, close and update")
+
+
+@vcctl_queue_app.command("open")
+def open_queue(name: NameOption = "", master: MasterOption = "", kubeconfig: KubeconfigOption = None) -> None:
+    """Let a queue take new jobs again."""
+    _order(_named(name), "OpenQueue", Access(kubeconfig, server=master))
+
+
+@vcctl_queue_app.command("close")
+def close_queue(
+    name: NameOption = "", master: MasterOption = "", kubeconfig: KubeconfigOption = None
+) -> None:
+    """Let a queue take no new jobs; it is Closed when the jobs it has are finished."""
+    _order(_named(name), "CloseQueue", Access(kubeconfig, server=master))
+
+
+@vcctl_queue_app.command()
+def get(name: NameOption = "", master: MasterOption = "", kubeconfig: KubeconfigOption = None) -> None:
+    """Show a queue."""
+    named = _named(name)
+    found = on_cluster(Access(kubeconfig, server=master), lambda cluster: cluster.get(Queue, named))
+    typer.echo(table(read_queues([found])))
+
+
+@vcctl_queue_app.command("list")
+def list_all(master: MasterOption = "", kubeconfig: KubeconfigOption = None) -> None:
+    """Show all queues."""
+    found = on_cluster(Access(kubeconfig, server=master), lambda cluster: cluster.all(Queue))
+    typer.echo(table(read_queues(found)) if found else "No resources found")
+
+
+def table(queues: list[Queue]) -> str:
+    """Volcano's columns; one that is too narrow for what is in it grows."""
+    rows = [_HEADINGS, *map(_cells, queues)]
+    widths = [
+        max(width, max(map(len, column)) + 1)
+        for width, column in zip(_WIDTHS, zip(*rows, strict=True), strict=True)
+    ]
+    return "\n".join(
+        "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _cells(queue: Queue) -> tuple[str, ...]:
+    status = queue.status
+    counts = (status.inqueue, status.pending, status.running, status.unknown, status.completed)
+    parent = "" if queue.key == ROOT else queue.parent
+    return (queue.key, str(queue.spec.weight), status.state, parent, *map(str, counts))
+
+
+def _named(name: str) -> str:
+    if not name:
+        raise CommandError("queue name must be specified; add -n NAME")
+    return name
+
+
+def _update(name: str, weight: int, access: Access) -> None:
+    if weight <= 0:
+        raise CommandError(
+            f"when update queue {name}, weight must be specified, the value must be greater than 0; add -w 2"
+        )
+    on_cluster(access, lambda cluster: cluster.change(Queue, name, {"spec": {"weight": weight}}))
+
+
+def _order(name: str, order: Order, access: Access) -> None:
+    """Leave an order for the queue, as Volcano's clients do; a controller carries it out."""
+
+    async def work(cluster: "Cluster") -> None:
+        queue = await cluster.get(Queue, name)
+        prefix = f"{name}-{order.lower()}-"
+        await cluster.create(Command, f"{_COMMANDS_LIVE_IN}/{prefix}", _command(queue, prefix, order))
+
+    on_cluster(access, work)
+
+
+def _command(queue: Document, prefix: str, order: Order) -> Document:
+    metadata = cast(Document, queue["metadata"])
+    target = {
+        "apiVersion": Queue.api_version,
+        "kind": "Queue",
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+        "controller": True,
+    }
+    return {
+        "apiVersion": Command.api_version,
+        "kind": "Command",
+        "metadata": {"generateName": prefix, "namespace": _COMMANDS_LIVE_IN, "ownerReferences": [target]},
+        "target": target,
+        "action": order,
+    }

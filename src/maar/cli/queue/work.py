@@ -1,0 +1,90 @@
+"""What the commands that change queues do on a cluster, and what they say when it is done."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, cast
+
+import typer
+
+from maar.cli.failure import CommandError
+from maar.cli.queue.show import Document, Output, show, title
+from maar.cli.queue.spec import Json, State, difference, document_of
+from maar.core.model.queue import ROOT, Queue
+
+if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
+    from maar.cli.cluster.client import Cluster
+
+
+async def create_queue(cluster: "Cluster", name: str, spec: Json, output: Output | None) -> None:
+    """Make a queue."""
+    made = await cluster.create(Queue, name, document_of(name, spec))
+    _say(made, name, "created", output)
+
+
+async def update_queue(cluster: "Cluster", name: str, spec: Json, output: Output | None) -> None:
+    """Bring a queue's spec to what is wanted; fields that are not named stay."""
+    there = await cluster.get(Queue, name)
+    change = difference(_spec(there), spec)
+    if change:
+        there = await cluster.change(Queue, name, {"spec": change})
+    _say(there, name, "updated" if change else "unchanged", output)
+
+
+async def for_each(names: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
+    """Do something to several queues; one that refuses keeps no other from it."""
+    refusals: list[str] = []
+    for name in names:
+        try:
+            await work(name)
+        except CommandError as error:
+            refusals += error.sentences
+    if refusals:
+        raise CommandError(*refusals)
+
+
+async def set_state(cluster: "Cluster", name: str, state: State) -> None:
+    """Ask a queue to open or to close."""
+    there = await cluster.get(Queue, name)
+    word = "opened" if state == "Open" else "closing"
+    if (_spec(there).get("state") or "Open") == state:
+        word = "unchanged"
+    else:
+        await cluster.change(Queue, name, {"spec": {"state": state}})
+    typer.echo(f"{title(name)} {word}")
+    if state == "Open" and (above := await _closed_above(cluster, there)):
+        typer.echo(
+            f"note: queue {name} is treated as closed while queue {above} above it is; "
+            f"open that with maar queue open {above}",
+            err=True,
+        )
+
+
+async def delete_queue(cluster: "Cluster", name: str) -> None:
+    """Delete a queue."""
+    await cluster.delete(Queue, name)
+    typer.echo(f"{title(name)} deleted")
+
+
+async def _closed_above(cluster: "Cluster", queue: Document) -> str:
+    """The nearest queue above that is asked to close; empty where there is none."""
+    seen = set[str]()
+    while (parent := str(_spec(queue).get("parent") or ROOT)) not in (*seen, ROOT):
+        seen.add(parent)
+        try:
+            queue = await cluster.get(Queue, parent)
+        except CommandError:
+            return ""  # a parent that is not there closes nobody
+        if _spec(queue).get("state") == "Closed":
+            return parent
+    return ""
+
+
+def _spec(document: Document) -> Json:
+    spec = document.get("spec")
+    return cast(Json, spec) if isinstance(spec, dict) else {}
+
+
+def _say(document: Document, name: str, word: str, output: Output | None) -> None:
+    if output is None:
+        typer.echo(f"{title(name)} {word}")
+    else:
+        show([document], output, as_list=False)

@@ -1,0 +1,107 @@
+"""Metrics of the controllers and of the webhooks."""
+
+import json
+from http import HTTPStatus
+from itertools import product
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from maar.apps.metrics.controllers import ControllerMetrics
+from maar.apps.metrics.registry import new_registry
+from maar.apps.webhooks.judge import Judge
+from maar.apps.webhooks.metrics import WebhookMetrics
+from maar.apps.webhooks.server import WebhookServer
+from maar.core.admission.request import Finding, Options, Request, Verdict
+from maar.core.model.metadata import Metadata
+from maar.core.model.queue import Queue, QueueStatus
+from maar.core.model.writes import Create, SetStatus
+from maar.embedded.http import Message
+from maar.kube.outcome import Conflict, Done
+from maar.kube.watch import Interruption
+from support.scraped import samples, value
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def registry() -> CollectorRegistry:
+    return new_registry()
+
+
+def test_controllers_show_what_is_in_the_queues_and_what_they_write(registry: CollectorRegistry) -> None:
+    queues = {"a": Queue(metadata=Metadata(name="a"), status=QueueStatus(pending=2, inqueue=1, completed=5))}
+    metrics = ControllerMetrics(registry, queues)
+    metrics.learned(3, 0.1)
+    metrics.reconciled(0.02)
+    metrics.answered(SetStatus(kind="Queue", key="a", status={}), Done(b""))
+    metrics.answered(Create(kind="PodGroup", key="n/p", document={}), Conflict("it is there"))
+    metrics.troubled(Interruption(kind="Pod", problem="gone"))
+    metrics.follow(lambda: {"Pod": 1.0})
+    counts = {"pending": 2, "inqueue": 1, "running": 0, "unknown": 0, "completed": 5}
+    for phase, count in counts.items():
+        assert value(registry, f"volcano_queue_pod_group_{phase}_count", queue_name="a") == count
+    assert value(registry, "maar_controller_round_seconds_count") == 1
+    written = "maar_controller_writes_total"
+    assert value(registry, written, write="SetStatus", kind="Queue", outcome="Done") == 1
+    assert value(registry, written, write="Create", kind="PodGroup", outcome="Conflict") == 1
+    assert value(registry, "maar_watch_lag_seconds", kind="Pod") == 1
+    del queues["a"]
+    assert "volcano_queue_pod_group_pending_count" not in samples(registry)
+
+
+def test_reviews_are_counted_by_what_they_were_about_and_how_they_ended(registry: CollectorRegistry) -> None:
+    metrics = WebhookMetrics(registry)
+    finding = Finding("a-rule", "spec", "1", "is wrong")
+    verdicts = {
+        "allowed": Verdict(),
+        "changed": Verdict(patch=({"op": "add"},)),
+        "warned": Verdict(warnings=(finding,), patch=({"op": "add"},)),
+        "refused": Verdict(refusals=(finding,), warnings=(finding,)),
+    }
+    for (word, verdict), operation in product(verdicts.items(), ("CREATE", "made up")):
+        metrics.reviewed("validate", Request(operation=operation, resource="queues"), verdict, 0.002)
+        where = {"resource": "queues", "webhook": "validate", "verdict": word}
+        shown = operation if operation == "CREATE" else "other"
+        assert value(registry, "maar_webhook_reviews_total", **where, operation=shown) == 1
+    seconds = {"resource": "queues", "webhook": "validate"}
+    assert value(registry, "maar_webhook_review_seconds_sum", **seconds) == pytest.approx(0.016)
+    metrics.turned_away(HTTPStatus.BAD_REQUEST)
+    assert value(registry, "maar_webhook_bad_requests_total", status="400") == 1
+
+
+async def answered(server: WebhookServer, path: str, body: bytes) -> int:
+    """Send one request through ASGI; gives the status."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await server({"type": "http", "method": "POST", "path": path}, receive, send)
+    return int(sent[0]["status"])
+
+
+@pytest.mark.anyio
+async def test_the_webhooks_count_what_they_answer_but_not_who_asks_how_they_are(
+    registry: CollectorRegistry,
+) -> None:
+    judge = Judge(Options())
+    server = WebhookServer(judge, WebhookMetrics(registry))
+    asked = {"uid": "u", "operation": "CREATE", "resource": {"resource": "queues"}, "object": {"spec": {}}}
+    review = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked})
+    assert await answered(server, "/readyz", b"") == 503
+    assert "maar_webhook_bad_requests_total" not in samples(registry)
+    assert await answered(server, "/queues/mutate", review.encode()) == 503
+    judge.warm.set()
+    assert await answered(server, "/queues/mutate", review.encode()) == 200
+    assert await answered(server, "/queues/mutate", b"{") == 400
+    for status in ("400", "503"):
+        assert value(registry, "maar_webhook_bad_requests_total", status=status) == 1
+    where = {"resource": "queues", "webhook": "mutate", "operation": "CREATE", "verdict": "changed"}
+    assert value(registry, "maar_webhook_reviews_total", **where) == 1

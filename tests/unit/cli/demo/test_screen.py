@@ -1,0 +1,109 @@
+"""The demo on a terminal and in a pipe, word for word; MAAR_GOLDEN=write writes it down anew."""
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from maar.apps.demo.record import Happening
+from maar.apps.demo.scene import Row, Scene, Summary
+from maar.apps.demo.story import Act
+from maar.cli.demo.screen import WIDTH, PlainLines, drawn
+from maar.cli.demo.summary import print_summary
+from maar.core.model.metadata import Metadata
+from maar.core.model.queue import Guarantee, Queue, QueueSpec, QueueState, QueueStatus
+from maar.core.model.resources import Resources
+from maar.core.views.queue_tree import queue_tree
+
+GOLDEN = Path(__file__).parents[3] / "golden"
+SHOWN = Act("a reservation takes back what is its own", "serving got its 24 CPUs back in 0.8 s")
+AWAITED = Act("a queue closes and drains")
+
+
+def compare(name: str, printed: str) -> None:
+    file = GOLDEN / name
+    if os.environ.get("MAAR_GOLDEN") == "write":
+        file.write_text(printed, encoding="utf-8")
+    assert printed == file.read_text(encoding="utf-8")
+
+
+def queue(
+    name: str,
+    parent: str = "",
+    *,
+    used: str,
+    deserved: str,
+    guarantee: str = "",
+    state: QueueState = "Open",
+    work: tuple[int, int] = (0, 0),
+) -> Queue:
+    reserved = Guarantee(resource=Resources.parse({"cpu": guarantee} if guarantee else {}))
+    status = QueueStatus(
+        state=state,
+        used=Resources.parse({"cpu": used}),
+        deserved=Resources.parse({"cpu": deserved}),
+        running=work[0],
+        pending=work[1],
+    )
+    spec = QueueSpec(parent=parent, weight=2, guarantee=reserved)
+    return Queue(metadata=Metadata(name=name), spec=spec, status=status)
+
+
+def scene(minute: float, *happenings: Happening) -> Scene:
+    tree = queue_tree(
+        [
+            queue("root", used="84", deserved="96", work=(21, 5)),
+            queue("production", used="16", deserved="28", work=(3, 1)),
+            queue("serving", "production", used="16", deserved="24", guarantee="24", work=(3, 1)),
+            queue("billing", "production", used="0", deserved="4", guarantee="4"),
+            queue("research", used="56", deserved="46500m", work=(17, 4)),
+            queue("notebooks", "research", used="4", deserved="8", work=(1, 0)),
+            queue("legacy", used="12", deserved="12", state="Closing", work=(1, 0)),
+        ]
+    )
+    assert tree is not None
+    return Scene(minute, 60, False, tree, (SHOWN, AWAITED), happenings)
+
+
+LONG = Happening(24.5, "etl/load-3 takes back its share: " + ", ".join(["2 pods of language"] * 9))
+
+
+def test_a_screen_has_eighty_columns() -> None:
+    told = [Happening(float(minute), f"line {minute}") for minute in range(5)]
+    console = Console(file=io.StringIO(), width=WIDTH, highlight=False)
+    with console.capture() as capture:
+        console.print(drawn(scene(24.75, *told, LONG)))
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    assert max(map(len, lines)) == WIDTH
+    compare("demo-screen.txt", "\n".join(lines) + "\n")
+
+
+def test_a_pipe_gets_each_line_once_and_no_escape_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    out = io.StringIO()
+    lines = PlainLines(Console(file=out, highlight=False, width=WIDTH))
+    first, second = Happening(1.0, "language begins to submit work"), LONG
+    lines(scene(1.0, first))
+    lines(scene(2.0, first))
+    lines(scene(24.5, first, second))
+    said = out.getvalue()
+    assert "\x1b" not in said
+    assert said.count(first.text) == 1
+    assert f"24:30  {LONG.text}\n" in said  # nothing is cut off
+    assert said.count("QUEUE") == 2  # not with every scene
+
+
+def test_the_summary_says_what_was_shown_and_what_was_not() -> None:
+    rows = (
+        Row("root", 0, 88.04, 96.0, 140, 93, 0.65, 12),
+        Row("legacy", 1, 3.1, 3.66, 14, 14, 12.5, 0),
+        Row("serving", 1, 0.0, 0.0, 0, 0, None, 0),
+    )
+    summary = Summary(rows, (SHOWN, AWAITED), failed=2)
+    out = io.StringIO()
+    print_summary(summary, Console(file=out, highlight=False, width=WIDTH))
+    assert not summary.is_complete
+    assert Summary(rows, (SHOWN,)).is_complete
+    compare("demo-summary.txt", out.getvalue())

@@ -1,0 +1,74 @@
+"""What the queue commands print, word for word; MAAR_GOLDEN=write writes it down anew."""
+
+import os
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+
+from maar.cli.queue.rows import Columns, cells, headings
+from maar.cli.queue.show import Document, read_queues
+from maar.cli.queue.vcctl import table
+from support.commands import Run, run
+
+__all__ = ["run"]
+
+ROOT = Path(__file__).parents[4]
+GOLDEN = ROOT / "tests" / "golden"
+TOWN = "-f tests/golden/queue-town.yaml"
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
+LONG = "a-very-long-name-that-leaves-no-room-for-anything-else"
+
+
+def compare(name: str, printed: str) -> None:
+    file = GOLDEN / name
+    if os.environ.get("MAAR_GOLDEN") == "write":
+        file.write_text(printed, encoding="utf-8")
+    assert printed == file.read_text(encoding="utf-8")
+
+
+def rows() -> list[Document]:
+    text = (GOLDEN / "queue-rows.yaml").read_text(encoding="utf-8")
+    return list(yaml.safe_load_all(text))
+
+
+@pytest.mark.parametrize(
+    ("golden", "command"),
+    [
+        ("queue-tree-small.txt", "tree -f examples/small"),
+        ("queue-tree-small-research.txt", "tree research --namespaces -f examples/small"),
+        ("queue-tree-town.txt", f"tree --namespaces {TOWN}"),
+        ("queue-tree-lost.txt", f"tree lost {TOWN}"),
+        ("queue-tree-town.json", f"tree --namespaces -o json {TOWN}"),
+        ("queue-tree-small-research.yaml", "tree research -o yaml -f examples/small"),
+        ("queue-explain-root.txt", "explain root -f examples/small"),
+        ("queue-explain-train.txt", "explain train -f examples/small"),
+        ("queue-explain-notebooks.txt", "explain notebooks -f examples/small"),
+        ("queue-explain-platform.txt", "explain platform -f examples/small"),
+        ("queue-explain-office.txt", f"explain office {TOWN}"),
+        ("queue-explain-default.txt", f"explain default {TOWN}"),
+        ("queue-explain-long-name.txt", f"explain {LONG} {TOWN}"),
+        ("queue-explain-train.json", "explain train -o json -f examples/small"),
+        ("queue-explain-train.yaml", "explain train -o yaml -f examples/small"),
+    ],
+)
+def test_trees_and_explanations(golden: str, command: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    ended = run("maar", "queue", *shlex.split(command))
+    assert (ended.code, ended.err) == (0, "")
+    compare(golden, ended.out)
+    if golden.endswith(".txt"):
+        assert max(map(len, ended.out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_rows_of_a_list(wide: bool) -> None:  # noqa: FBT001  # a parameter of the test
+    lines = [headings(wide=wide), *(cells(queue, NOON, wide=wide) for queue in read_queues(rows()))]
+    columns = Columns(lines)
+    compare(f"queue-list{'-wide' if wide else ''}.txt", "\n".join(map(columns.line, lines)) + "\n")
+
+
+def test_rows_in_volcanos_columns() -> None:
+    compare("vcctl-queue-list.txt", table(read_queues(rows())) + "\n")
