@@ -4,7 +4,8 @@ Nodes, queues and groups carry one number per resource of the axis; pods ask thr
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Final
 
 from maar.core.model.node import Taint
@@ -70,6 +71,14 @@ class PodRow:
     order: tuple[int, int, float, str] = (0, 0, 0.0, "")  # higher priority first, then the lower number
     group: "GroupRow | None" = None
     counted: "Counted | None" = None
+
+    def says_the_same_as(self, other: "PodRow") -> bool:
+        """Whether the objects that both were read from are the same to any decision."""
+        return bool(_read(self) == _read(other))
+
+
+_WORKED_OUT: Final = ("priority", "order", "group", "counted")
+_read: Final = attrgetter(*[one.name for one in fields(PodRow) if one.name not in _WORKED_OUT])
 
 
 @dataclass(slots=True, eq=False)

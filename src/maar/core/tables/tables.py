@@ -81,8 +81,10 @@ class Tables(PlainObjects):
         match one:
             case Pod():
                 row = read_pod(one, self.shapes, self.scheduler_name)
-                self._grow()
-                self.put_pod(row)
+                known = self.pods.get(row.key)
+                if known is None or not known.says_the_same_as(row):  # most news of pods is none to us
+                    self._grow()
+                    self.put_pod(row)
             case PodGroup():
                 row_of_group = read_group(one, self.axis)
                 self._grow()
