@@ -2,9 +2,10 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
-from maar.core.model.kinds import plain
+from maar.core.model.kinds import from_json, plain
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.kube.api_server import ApiServer
@@ -71,6 +72,46 @@ async def test_a_pod_that_ends_is_followed_to_its_end(api: ApiServer, namespace:
         await until("it is terminating", lambda: follower.objects[key].is_terminating)
         await api.request("DELETE", PODS.one(key), None, b'{"gracePeriodSeconds": 0}')
         await until("it is gone", lambda: follower.names() == [])
+
+
+async def test_an_answer_brings_nothing_back_that_has_changed_or_gone(api: ApiServer, namespace: str) -> None:
+    key = f"{namespace}/p"
+    await make(api, PODS, namespace, pod("p"))
+    async with following(api, Pod, namespace=namespace) as follower:
+        await follower.synced()
+        answer = await patch(api, PODS, key, {"metadata": {"annotations": {"by": "us"}}})
+        assert isinstance(answer, Done)
+        ours = from_json(Pod, answer.body)
+
+        def by() -> str | None:
+            return follower.objects[key].metadata.annotations.get("by")
+
+        await patch(api, PODS, key, {"metadata": {"annotations": {"by": "others"}}})
+        await until("the stream is past it", lambda: by() == "others")
+        follower.watch.see(ours)
+        assert by() == "others"
+        await delete(api, PODS, key)
+        await until("it has vanished", lambda: follower.story(key)[-1:] == ["vanished"])
+        follower.watch.see(ours)
+        assert follower.names() == []
+
+
+async def test_an_answer_is_told_of_at_once_and_not_taken_back(api: ApiServer, namespace: str) -> None:
+    key = f"{namespace}/p"
+    made = await make(api, PODS, namespace, pod("p"))
+    version = int(made["metadata"]["resourceVersion"])
+    async with following(api, Pod, namespace=namespace) as follower:
+        await follower.synced()
+        early = from_json(Pod, msgspec.json.encode(made))
+        ahead = msgspec.structs.replace(early.metadata, resource_version=str(version + 100_000))
+        follower.watch.see(msgspec.structs.replace(early, metadata=ahead))
+        assert follower.story(key) == [str(version), str(version + 100_000)]
+        await patch(api, PODS, key, {"metadata": {"annotations": {"by": "others"}}})
+        await make(api, PODS, namespace, pod("q"))
+        await until("the stream is past the change", lambda: "q" in follower.names())
+        assert follower.story(key) == [str(version), str(version + 100_000)]
+        await delete(api, PODS, key)
+        await until("it has vanished", lambda: follower.story(key)[-1:] == ["vanished"])
 
 
 async def test_a_bad_object_harms_only_itself(api: ApiServer) -> None:

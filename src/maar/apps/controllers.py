@@ -211,7 +211,7 @@ class ControllerRunner:
         if isinstance(outcome, Done):
             self._failures = 0
             if not isinstance(write, Remove):
-                self._hear([Appeared(object=_seen(_TYPES[write.kind], outcome.body))])
+                self._watches[write.kind].see(_seen(_TYPES[write.kind], outcome.body))
             return
         if not isinstance(outcome, Gone | Conflict):  # those say that the cluster has moved on
             _LOG.warning("%s: %s", write, outcome)

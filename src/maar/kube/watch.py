@@ -80,6 +80,17 @@ class Watch:
         """Wait until all objects that were there at the start have been fed."""
         await self._synced.wait()
 
+    def see(self, answer: AnyObject) -> None:
+        """Tell of an object as the answer to a write has it, unless the stream has come that far already.
+
+        What the stream has told by then is at least as new: it may be that somebody has changed the object
+        again, or deleted it.
+        """
+        key, version = answer.key, answer.metadata.resource_version
+        if self._version and _is_newer(version, self._version):
+            self._known[key] = version
+            self._feed([Appeared(object=answer)])
+
     async def run(self) -> None:
         """List, and follow, until cancelled."""
         backoff = Backoff()
@@ -160,15 +171,15 @@ class Watch:
         if change.type == "ERROR":
             raise ApiError.of(change.object)
         if change.type in ("ADDED", "MODIFIED"):
-            _, version = self._appear(change.object, batch)
+            _, version = self._appear(change.object, batch, is_in_order=True)
         else:
             key, version = self._header(change.object)
             if change.type == "DELETED":
                 self._vanish(key, batch)
         self._version = version or self._version
 
-    def _appear(self, raw: msgspec.Raw, batch: list[Event]) -> tuple[str, str]:
-        """Tell of it unless it has been told of like this; give its key and resource version."""
+    def _appear(self, raw: msgspec.Raw, batch: list[Event], *, is_in_order: bool = False) -> tuple[str, str]:
+        """Tell of it unless it has been told of like this, or newer; give its key and resource version."""
         try:
             found = from_json(self._kind, raw)
         except BadObjectError as error:
@@ -176,7 +187,8 @@ class Watch:
             self._report(BadObject(kind=self._name, key=key, problem=str(error)))
             return key, version
         key, version = found.key, found.metadata.resource_version
-        if self._known.get(key) != version:
+        known = self._known.get(key, "")
+        if known != version and not (is_in_order and _is_newer(known, version)):
             self._known[key] = version
             batch.append(Appeared(object=found))
         return key, version
@@ -197,6 +209,11 @@ class Watch:
     def _hand_over(self, batch: list[Event]) -> None:
         if batch:
             self._feed(batch)
+
+
+def _is_newer(one: str, other: str) -> bool:
+    """Whether a resource version is newer than another; Kubernetes' are numbers that grow."""
+    return one.isdecimal() and other.isdecimal() and int(one) > int(other)
 
 
 class _Change(Record, frozen=True):

@@ -8,7 +8,6 @@ from maar.apps.scheduler.statuses import Difference, Statuses
 from maar.core.controllers.group_status import group_write, is_news
 from maar.core.controllers.queue_status import queue_write
 from maar.core.model.events import Appeared, Event, Vanished
-from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
@@ -29,10 +28,10 @@ class Reports:
         tables: Tables,
         writers: Writers,
         recorder: Recorder,
-        hear: Callable[[list[Event]], None],
+        see: Callable[[Queue | PodGroup], None],
     ) -> None:
-        self._tables, self._hear, self.recorder = tables, hear, recorder
-        self._statuses = Statuses(server, writers, self._see, self._missed)
+        self._tables, self.recorder = tables, recorder
+        self._statuses = Statuses(server, writers, see, self._missed)
         self._conditions = PodConditions(server, writers)
         self._groups: dict[str, PodGroup] = {}
         self._changed: set[str] = set()  # groups
@@ -107,11 +106,6 @@ class Reports:
             return None if row is None else queue_write(row.queue, standing, now)
 
         return difference
-
-    def _see(self, seen: Object) -> None:
-        """Know an object as the server has it after a write of ours, before the watch says so."""
-        if isinstance(seen, PodGroup | Queue):
-            self._hear([Appeared(object=seen)])
 
     def _missed(self, kind: str, key: str) -> None:
         """A status could not be written; the next cycle looks at it again."""

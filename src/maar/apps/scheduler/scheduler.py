@@ -92,7 +92,7 @@ class Scheduler:
             Writers(16) as event_writers,
         ):
             recorder = Recorder(self._server, event_writers, "maar-scheduler", self._identity)
-            self._reports = Reports(self._server, self._engine.tables, status_writers, recorder, self._hear)
+            self._reports = Reports(self._server, self._engine.tables, status_writers, recorder, self._see)
             watching = [tasks.create_task(watch.run()) for watch in watches]
             for watch in watches:
                 await self._learn_until(watch.synced())
@@ -162,6 +162,10 @@ class Scheduler:
             self._news.set()
         self._inbox.put(events)
         self._heard.set()
+
+    def _see(self, written: AnyObject) -> None:
+        """Know an object as the server has it after a write of ours, before the stream says so."""
+        self._watches[type(written).__name__].see(written)
 
     def _decide_soon(self) -> None:
         self._news.set()

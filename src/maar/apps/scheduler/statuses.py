@@ -7,7 +7,6 @@ from functools import partial
 from typing import Final
 
 from maar.core.model.kinds import from_json
-from maar.core.model.metadata import Object
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.writes import SetStatus
@@ -30,7 +29,7 @@ class Statuses:
 
     server: ApiServer
     writers: Writers
-    written: Callable[[Object], None]  # hears of objects as the server has them after a write
+    written: Callable[[Queue | PodGroup], None]  # hears of objects as the server has them after a write
     missed: Callable[[str, str], None]  # hears of the kind and key of what could not be written
     _wanted: dict[tuple[str, str], Difference] = field(default_factory=dict)
     _busy: set[tuple[str, str]] = field(default_factory=set)
