@@ -123,8 +123,9 @@ class Books:
         """
         broken = []
         for resource, amount in needs:
-            if resource not in self._reserved:
-                if amount > self.real[0][resource] - self.used[0][resource]:
+            if resource not in self._reserved:  # the children of a queue hold together what it uses
+                parents = (*self.paths[leaf][1:], 0)
+                if any(self.used[one][resource] + amount > self.real[one][resource] for one in parents):
                     broken.append(resource)
                 continue
             queue = leaf
