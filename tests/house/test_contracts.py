@@ -62,6 +62,7 @@ def test_a_layer_violation_makes_the_whole_check_fail(house: Path) -> None:
         ("kube/watch.py", '"""A watch."""\nimport maar.embedded', "cli -> apps -> kube | embedded -> core"),
         ("apps/manifests.py", "import maar.cli.plan", "cli -> apps -> kube | embedded -> core"),
         ("core/views/__init__.py", "import maar.core.admission", "engine -> views | controllers | admission"),
+        ("apps/scheduler/news.py", "import maar.apps.snapshots.taking", "webhooks | up | demo | manifests"),
         ("core/cycle/__init__.py", "import time", "the core does no I/O"),
         ("core/fairshare/claim.py", "import logging", "the core does no I/O"),
         (
