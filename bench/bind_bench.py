@@ -4,6 +4,7 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
@@ -81,6 +82,32 @@ async def bare(session: aiohttp.ClientSession, pods: list[str]) -> None:
             body = msgspec.json.encode({"metadata": {"name": name}, "target": target})
             path = f"/api/v1/namespaces/{NAMESPACE}/pods/{name}/binding"
             async with session.post(path, data=body) as answer:
+                await answer.read()
+                answer.raise_for_status()
+
+    await asyncio.gather(*[work() for _ in range(CONNECTIONS)])
+
+
+async def say(session: aiohttp.ClientSession, namespace: str, count: int) -> None:
+    """As little as a program can do to write events about pods."""
+    todo = iter(range(count))
+    moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    async def work() -> None:
+        for number in todo:
+            event = {
+                "metadata": {"name": f"said-{number}"},
+                "involvedObject": {"kind": "Pod", "namespace": namespace, "name": f"pod-{number}"},
+                "reason": "Scheduled",
+                "message": f"Successfully assigned {namespace}/pod-{number} to node-{number % 100}",
+                "type": "Normal",
+                "source": {"component": "bare"},
+                "firstTimestamp": moment,
+                "lastTimestamp": moment,
+                "count": 1,
+            }
+            path = f"/api/v1/namespaces/{namespace}/events"
+            async with session.post(path, data=msgspec.json.encode(event)) as answer:
                 await answer.read()
                 answer.raise_for_status()
 
