@@ -35,7 +35,10 @@ def backfill(state: State) -> None:
 
 
 def keep_promises(state: State) -> None:
-    """Bind the pods that were promised a node, a group's together, once their room is free."""
+    """Bind the pods that were promised a node, a group's together, once their room is free.
+
+    A promise that the node cannot keep, whoever leaves it, is let go: it would hold the room for ever.
+    """
     by_group: dict[str, list[PodRow]] = {}
     for pod in map(state.tables.pods.__getitem__, state.promised):
         by_group.setdefault(pod.group_key, []).append(pod)
@@ -47,11 +50,12 @@ def keep_promises(state: State) -> None:
                 trial.keep()
         if trial.is_kept:
             wait_for_claims(state, pods)
-        else:
-            for pod in pods:
-                state.promise(pod, nodes[pod.key])
-            if not _is_enough(state, pods):
-                _release(state, pods)
+            continue
+        with state.trial() as trial:
+            if all(_promise_again(state, pod, nodes[pod.key]) for pod in pods) and _is_enough(state, pods):
+                trial.keep()
+        if not trial.is_kept:
+            _release(state, pods)
 
 
 def _is_enough(state: State, pods: Sequence[PodRow]) -> bool:
@@ -60,9 +64,8 @@ def _is_enough(state: State, pods: Sequence[PodRow]) -> bool:
 
 
 def _release(state: State, pods: Sequence[PodRow]) -> None:
-    """Let promises go that no longer make a gang; the pods wait again."""
+    """Let pods wait again whose promises are no longer worth anything."""
     for pod in pods:
-        state.break_promise(pod)
         if pod.group is not None:
             group = state.group(pod.group)
             group.pending = sorted([*group.pending, pod], key=lambda one: one.order)
@@ -124,6 +127,13 @@ def for_eviction(group: GroupState) -> list[PodRow]:
         if pod not in chosen:
             chosen.append(pod)
     return chosen if len(chosen) >= lacking and not any(tasks.values()) else []
+
+
+def _promise_again(state: State, pod: PodRow, node: int) -> bool:
+    is_possible = state.places.best(pod, "later") == node  # its promised node comes first
+    if is_possible:
+        state.promise(pod, node)
+    return is_possible
 
 
 def _bind_best(state: State, pod: PodRow) -> bool:

@@ -135,7 +135,7 @@ class Attempt:
         if alike in refused:
             return False
         if self.may_take(unit):
-            return True
+            return not self.state.breaks_promise(unit.pods)
         refused.add(alike)
         return False
 

@@ -22,7 +22,9 @@ def cleanup(state: State) -> None:
                 continue
             group = state.group(group_row)
             pods = sorted(state.holders(group), key=lambda one: one.order)
-            if not group.is_ready and state.budgets.allow(tuple(pods)):
+            if group.is_ready or state.breaks_promise(pods):
+                continue
+            if state.budgets.allow(tuple(pods)):
                 state.budgets.spend(tuple(pods))
                 for pod in pods:
                     state.evict(pod)

@@ -108,6 +108,16 @@ class Places:
         """Whether more than room decides where the pod can go; another of its shape may fare better."""
         return self._mind_neighbours(pod) is not None
 
+    def may_stay(self, pod: PodRow, node: int) -> bool:
+        """Whether the neighbours let a pod be on the node that it has, or is promised."""
+        neighbours, row = self._mind_neighbours(pod), self.room.nodes[node]
+        if neighbours is None:
+            return True
+        neighbours.remove(pod, row)
+        is_fine = bool(neighbours.mask(pod)[node])
+        neighbours.add(pod, row)
+        return is_fine
+
     def see_only_shapes(self, pods: Sequence[PodRow]) -> bool:
         """Whether pods go wherever any others of their shapes would."""
         if self._filters or self._scores or any(pod.nominated for pod in pods):

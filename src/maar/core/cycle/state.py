@@ -126,6 +126,22 @@ class State:
         """The pods of a group that this cycle has put on nodes."""
         return [pod for pod in group.row.pods.values() if pod.key in self.bound]
 
+    def breaks_promise(self, pods: Sequence[PodRow]) -> bool:
+        """Whether somebody has been promised room near these pods, and could not be there without them."""
+        if not self.places.minds_anybody:
+            return False
+        known = self.tables.pods
+        leaning = [key for key in self.promised if known[key].shape.affinity and self._may_stay(key)]
+        if not leaning:
+            return False
+        with self.trial():
+            for pod in pods:
+                self.evict(pod)
+            return not all(map(self._may_stay, leaning))
+
+    def _may_stay(self, promised: str) -> bool:
+        return self.places.may_stay(self.tables.pods[promised], self.promised[promised])
+
     def namespace_used(self, leaf: int, namespace: str) -> Column:
         """What a namespace uses in a leaf."""
         return (self._lines.get((leaf, namespace)) or self._line(leaf, namespace)).columns[0]
