@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
+from maar.core.model.resources import PODS
 from properties.cluster_reading import (
     ADMITTED_PHASES,
     Amounts,
@@ -59,10 +60,19 @@ class Outcome:
 
     @cached_property
     def bound(self) -> Moment:
-        """After allocate and backfill: what was bound is placed, promises that were not kept are dropped."""
+        """After allocate and backfill: what was bound is placed, promises that were not kept are dropped.
+
+        One of another node, or of one that could not keep it, is a new one, for which somebody has to go.
+        """
         first = self.reading.at_first
-        promised = {pod for pod in first.places if not self.reading.pods[pod].spec.node_name}
-        kept = {pod: self.nominations[pod] for pod in promised if pod in self.nominations}
+        promised = {
+            pod: node for pod, node in first.places.items() if not self.reading.pods[pod].spec.node_name
+        }
+        kept = {
+            pod: node
+            for pod, node in promised.items()
+            if self.nominations.get(pod) == node and could_be(first, self.reading.pods[pod], node)
+        }
         return first.without(promised).with_places(kept).with_places(self.binds)
 
     @cached_property
@@ -86,6 +96,12 @@ class Outcome:
         }
         return Moment(self.reading, {**there, **self.binds})
 
+    @cached_property
+    def before_backfill(self) -> Moment:
+        """After allocate alone: without what was bound and asks for nothing."""
+        pods = self.reading.pods
+        return self.bound.without({pod for pod in self.binds if asks_for_nothing(pods[pod])})
+
     def is_admitted(self, group: str) -> bool:
         """Whether the group was Inqueue or later, or the plan moves it there."""
         return bool({self.phase(group), self.reading.groups[group].status.phase} & ADMITTED_PHASES)
@@ -99,6 +115,11 @@ class Outcome:
 def request(pods: Iterable[Pod]) -> dict[str, int]:
     """What pods ask for together."""
     return asked(total(pod.request for pod in pods))
+
+
+def asks_for_nothing(pod: Pod) -> bool:
+    """Whether nothing but room for one more pod is asked for."""
+    return asked(pod.request).keys() <= {PODS}
 
 
 def turn(moment: Moment, group: str, pods: Sequence[Pod]) -> list[Pod]:
@@ -117,17 +138,16 @@ def turn(moment: Moment, group: str, pods: Sequence[Pod]) -> list[Pod]:
     return sorted(chosen, key=pods.index) if is_enough else []
 
 
-def fits_together(moment: Moment, pods: Sequence[Pod], physically: Moment | None = None) -> Places | None:
+def fits_together(moment: Moment, pods: Sequence[Pod], *others: Moment) -> Places | None:
     """A place for each pod, one after the other, in the first node that takes it; None where one has none.
 
-    With `physically`, also beside those who have yet to leave.
+    The node takes it at the moment and at all others alike.
     """
     places = dict[str, str]()
     for pod in pods:
         for node in moment.reading.usable_nodes:
             name = node.metadata.name
-            views = [moment] if physically is None else [moment, physically]
-            views = [view.with_places({**places, pod.key: name}) for view in views]
+            views = [view.with_places({**places, pod.key: name}) for view in (moment, *others)]
             if all(has_room(view, name, pod) and not any(misplaced(view, pod, node)) for view in views):
                 if any(spread_breaches(views[0], pod, node)):
                     continue
@@ -142,6 +162,11 @@ def has_room(moment: Moment, node: str, pod: Pod) -> bool:
     """Whether a node has what the pod asks for, the pod being placed there."""
     idle = moment.idle(node)
     return all(idle[resource] >= 0 for resource in asked(pod.request))
+
+
+def could_be(moment: Moment, pod: Pod, node: str) -> bool:
+    """Whether a pod can be where it is placed."""
+    return has_room(moment, node, pod) and not any(misplaced(moment, pod, moment.reading.nodes[node]))
 
 
 def are_alike(pods: Sequence[Pod]) -> bool:

@@ -8,6 +8,7 @@ from properties.cluster_reading import ADMITTED_PHASES, Moment, asked
 from properties.cycle_outcomes import (
     Outcome,
     are_alike,
+    asks_for_nothing,
     fits_together,
     given_away,
     placed_somewhere,
@@ -90,21 +91,28 @@ def c3_queues_stay_within_real_capability(outcome: Outcome) -> Iterator[str]:
 
 
 def allocate_leaves_no_turn(outcome: Outcome) -> Iterator[str]:
-    """§4 allocate: it ends when no turn is left, within deserved or lent; fifo queues are left out."""
+    """§4 allocate: it ends when no turn is left, within deserved or lent; fifo queues are left out.
+
+    Backfill comes after it, and gives others company that allocate did not see: a turn of pods that ask for
+    something must have been there before that as well.
+    """
     reading, moment = outcome.reading, outcome.bound
     for key, group in reading.groups.items():
         leaf = group.spec.queue
         if leaf not in reading.leaves or reading.queues[leaf].spec.dequeue_strategy == "fifo":
             continue
         waiting = [pod for pod in moment.waiting(key) if not pod.spec.scheduling_gates]
-        is_mixed = len({bool(asked(pod.request).keys() - {"pods"}) for pod in waiting}) > 1
+        is_mixed = len(set(map(asks_for_nothing, waiting))) > 1
         is_admitted = group.status.phase in ADMITTED_PHASES or outcome.phase(key) == "Inqueue"
         if not waiting or is_mixed or not is_admitted:
             continue
         chances = [[pod] for pod in waiting] if moment.is_ready(key) else [turn(moment, key, waiting)]
         for pods in chances:
             if pods and are_alike(pods) and is_allowed(moment, leaf, pods):
-                places = fits_together(moment, pods, outcome.physically)
+                views = [outcome.physically]
+                if not asks_for_nothing(pods[0]):
+                    views.append(outcome.before_backfill)
+                places = fits_together(moment, pods, *views)
                 if places is not None:
                     yield f"group {key} could start {sorted(places)} in queue {leaf} on {places}"
                     break

@@ -11,7 +11,8 @@ import pytest
 from maar.core.model.pod_group import PodGroup
 from maar.core.views.planning import plan
 from properties.cluster_growth import Reach, Recipe, Style
-from properties.cluster_manifests import NOW
+from properties.cluster_manifests import HOSTNAME, NOW, GroupPlan, pod_group, pods_of
+from properties.cluster_manifests import node as ready_node
 from properties.cluster_reading import asked
 from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial, planned
 from properties.clusters import Cluster, grow, recipes
@@ -286,6 +287,37 @@ def test_the_checker_notices_a_spoiled_plan(law: str) -> None:
             assert list(OF_PLANS[law](spoiled)), f"{law} finds nothing wrong with {cycle}"
             tried += 1
     assert tried >= 3, f"only {tried} plans could be spoiled"
+
+
+@pytest.mark.parametrize(("cpu", "is_noticed"), [(0, False), (500, True)])
+def test_only_company_that_allocate_brings_makes_a_turn(cpu: int, *, is_noticed: bool) -> None:
+    """A guest waits beside its hosts: had backfill brought them, allocate left no turn undone."""
+    near = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "host"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
+    host = GroupPlan(name="host", namespace="alpha", request={"cpu": cpu} if cpu else {})
+    guest = GroupPlan(
+        name="guest", namespace="alpha", request={"cpu": 1000}, pod_extras={"affinity": affinity}
+    )
+    documents = [ready_node("n", {"cpu": 4000, "pods": 9}, {})]
+    for one in (host, guest):
+        documents += [pod_group(one, "Inqueue"), *pods_of(one)]
+    outcome = Case.of(Cluster(documents)).outcome
+    waits = Outcome(outcome.reading, with_changes(outcome, binds={"alpha/host-0": "n"}))
+    assert any(OF_PLANS["allocate"](waits)) == is_noticed
+
+
+@pytest.mark.parametrize("where", ["n0", "n1"])
+def test_a_promise_counts_as_kept_only_where_it_can_be(where: str) -> None:
+    """Of a node that is closed, or another: nobody has to go for it, so that it is no lawful promise."""
+    nodes = [ready_node(name, {"cpu": 4000, "pods": 9}, {}) for name in ("n0", "n1")]
+    nodes[0]["spec"]["unschedulable"] = True
+    plan = GroupPlan(name="heir", namespace="alpha", request={"cpu": 1000})
+    [pod] = pods_of(plan)
+    pod["status"]["nominatedNodeName"] = "n0"
+    outcome = Case.of(Cluster([*nodes, pod_group(plan, "Inqueue"), pod])).outcome
+    assert outcome.binds == {"alpha/heir-0": "n1"}
+    spoiled = with_changes(outcome, binds={}, nominations={"alpha/heir-0": where})
+    assert any(OF_PLANS["E1"](Outcome(outcome.reading, spoiled)))
 
 
 def idle_planner(cluster: Cluster, now: datetime) -> Cycle:

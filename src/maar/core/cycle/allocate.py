@@ -72,12 +72,23 @@ def _release(state: State, pods: Sequence[PodRow]) -> None:
 
 
 def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, is_gang: bool = True) -> None:
-    """Give turns until nobody is left who can use one; a group without a turn steps back."""
+    """Give turns until nobody is left who can use one."""
     placing = Placing(state, limits, is_gang=is_gang)
     waiting = [group for group in state.waiting() if group.pending and state.is_admitted(group)]
-    turns = Turns(state, phase, [group for group in waiting if wanted(group)])
+    while groups := [group for group in waiting if group.pending and wanted(group)]:
+        waiting = _take_round(placing, Turns(state, phase, groups), wanted)
+
+
+def _take_round(placing: Placing, turns: Turns, wanted: Wanted) -> list[GroupState]:
+    """Give turns while anybody can use one; a group without a turn steps back.
+
+    Those who mind where others are may have a turn after all, once somebody else has: say who they are.
+    """
+    state, back, again = placing.state, list[GroupState](), list[GroupState]()
     while group := turns.next():
         if placing.succeeds(group, wanted(group)):
+            again += back
+            back.clear()
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.held = None
             if group.pending and wanted(group):
@@ -87,11 +98,14 @@ def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, i
             continue
         group.held = more_telling(group.held, placing.held)
         turns.done(group)
+        if state.places.minds_anybody and any(map(state.places.minds, wanted(group))):
+            back.append(group)
         if wanted is for_allocate and state.books.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
             for behind in turns.stop(group.leaf):
                 behind.held = Held(
                     reason=Reason.BEHIND_FIRST_IN_QUEUE, queue=behind.row.queue_name, others=(group.row.key,)
                 )
+    return again
 
 
 def for_allocate(group: GroupState) -> list[PodRow]:

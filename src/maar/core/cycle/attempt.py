@@ -33,6 +33,7 @@ class Attempt:
         self.pods = for_eviction(group)
         self.saw_candidates = False  # whether anybody at all could have been taken
         self.blocked: Held | None = None  # who may not be touched and stands in the way
+        self._found: list[tuple[PodRow, int]] = []  # where its pods can go with the victims of this search
 
     @cached_property
     def request(self) -> Needs:
@@ -101,6 +102,7 @@ class Attempt:
 
     def _collect(self, node: int | None) -> list[Unit] | None:
         """Take units in order until the beneficiary fits; then trim, and check again."""
+        self._found = []
         with self.state.trial():
             taken: list[Unit] = []
             while not self._fits():
@@ -172,20 +174,31 @@ class Attempt:
             return self._promise()
 
     def _promise(self) -> bool:
-        """Promise all pods their nodes, or none."""
-        for _ in self.state.places.tries(self.pods, len(self.pods), "later"):
-            with self.state.trial() as trial:
-                if all(self._is_promised(pod) for pod in self.pods):
-                    trial.keep()
-            if trial.is_kept:
+        """Promise all pods their nodes, or none.
+
+        Where they have been found nodes, those come first: without a victim another search may go astray.
+        """
+        if self._found and self._are_promised(self._found):
+            return True
+        for pods in self.state.places.tries(self.pods, len(self.pods), "later"):
+            if self._are_promised([(pod, NOWHERE) for pod in pods]):
+                self._found = [(pod, self.state.promised[pod.key]) for pod in pods]
                 return True
         return False
 
-    def _is_promised(self, pod: PodRow) -> bool:
-        node = self.state.places.best(pod, "later")
-        if node != NOWHERE:
-            self.state.promise(pod, node)
-        return node != NOWHERE
+    def _are_promised(self, places: Sequence[tuple[PodRow, int]]) -> bool:
+        with self.state.trial() as trial:
+            if all(self._is_promised(pod, node) for pod, node in places):
+                trial.keep()
+        return trial.is_kept
+
+    def _is_promised(self, pod: PodRow, wanted: int) -> bool:
+        """Promise a pod the node that is wanted, or the best."""
+        node = self.state.places.best(pod, "later", wanted)
+        if node == NOWHERE or wanted not in (node, NOWHERE):
+            return False
+        self.state.promise(pod, node)
+        return True
 
     def _works_with(self, units: Sequence[Unit]) -> bool:
         with self.state.trial():

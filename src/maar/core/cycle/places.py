@@ -42,15 +42,13 @@ class Places:
         self._usage = usage_score(configuration, tables)
         self._filters, self._scores = configuration.filters(), configuration.scores()
 
-    def best(self, pod: PodRow, when: When) -> int:
-        """The node that a pod should go to, or NOWHERE."""
+    def best(self, pod: PodRow, when: When, wanted: int = NOWHERE) -> int:
+        """The node that a pod should go to, or NOWHERE: the one that is wanted, or promised, if it can be."""
+        first = self._promised(pod) if wanted == NOWHERE else wanted
         ranking = self._rankings[when].get(pod.shape) or self._rank(pod.shape, when)
         neighbours = self._mind_neighbours(pod)
         if neighbours is None and not (self._filters or self._scores or pod.shape.claims):
-            promised = self.tables.nodes.get(pod.nominated) if pod.nominated else None
-            if promised is not None and ranking.has_room(promised.index):
-                return promised.index
-            return ranking.best()
+            return first if first != NOWHERE and ranking.has_room(first) else ranking.best()
         scores = self.claims.among(pod.shape, ranking.every_score())
         beginning = neighbours.beginning(pod) if neighbours is not None and self._beginnings else None
         if neighbours is not None:
@@ -65,9 +63,8 @@ class Places:
             )
             scores = np.where(mask, scores + bonus, -np.inf)
         scores = self._third_parties(pod, scores)
-        promised = self.tables.nodes.get(pod.nominated) if pod.nominated else None
-        if promised is not None and scores[promised.index] > -np.inf:
-            return promised.index
+        if first != NOWHERE and scores[first] > -np.inf:
+            return first
         best = int(scores.argmax()) if len(scores) else NOWHERE
         if best == NOWHERE or scores[best] == -np.inf:
             return NOWHERE
@@ -75,21 +72,40 @@ class Places:
             self._beginnings.begin(beginning, best)
         return best
 
-    def tries(self, pods: Sequence[PodRow], at_least: int, when: When) -> Iterator[None]:
-        """Try a turn once, and again while pods that must be together could begin elsewhere."""
+    def _promised(self, pod: PodRow) -> int:
+        node = self.tables.nodes.get(pod.nominated) if pod.nominated else None
+        return NOWHERE if node is None else node.index
+
+    def tries(self, pods: Sequence[PodRow], at_least: int, when: When) -> Iterator[Sequence[PodRow]]:
+        """Try a turn with its pods in their order, and if they differ, with the least welcome first.
+
+        Who can go to many nodes might else take the only one that another can go to.
+        """
+        yield from self._tries(pods, at_least, when)
+        shapes = {pod.shape for pod in pods[:at_least]}
+        if len(shapes) > 1:
+            idle = self._idle(when)
+            nodes = {shape: int(self.most(shape, idle, 1).sum()) for shape in shapes}
+            yield from self._tries(sorted(pods[:at_least], key=lambda pod: nodes[pod.shape]), at_least, when)
+
+    def _idle(self, when: When) -> Ints:
+        """The room on the nodes. [R, N]"""
+        allocatable, now, later = self.room.columns()
+        return allocatable - (later if when == "later" else np.maximum(now, later))
+
+    def _tries(self, pods: Sequence[PodRow], at_least: int, when: When) -> Iterator[Sequence[PodRow]]:
+        """Try once, and again while pods that must be together could begin elsewhere."""
         if self._neighbours is None or not any(pod.shape.affinity for pod in pods):
-            yield
+            yield pods
             return
 
         def most(shape: Shape, enough: int) -> Ints:
-            allocatable, now, later = self.room.columns()
-            return self.most(
-                shape, allocatable - (later if when == "later" else np.maximum(now, later)), enough
-            )
+            return self.most(shape, self._idle(when), enough)
 
         self._beginnings = Beginnings(pods, at_least, most)
         try:
-            yield from self._beginnings.tries()
+            for _ in self._beginnings.tries():
+                yield pods
         finally:
             self._beginnings = None
 

@@ -112,11 +112,11 @@ class OneByOne:
 
     def succeeds(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
         """Place enough of the pods, or none."""
-        for _ in self.state.places.tries(pods, max(lacking, 1), "now"):
+        for order in self.state.places.tries(pods, max(lacking, 1), "now"):
             self.failed.clear()
             self.chosen.clear()
             with self.state.trial() as trial:
-                if self._finds_enough(pods, lacking, dict(tasks)):
+                if self._finds_enough(order, lacking, dict(tasks)):
                     trial.keep()
             if trial.is_kept:
                 wait_for_claims(self.state, list(self.chosen.values()))
