@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from maar.core.cycle.decide import decide
 from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import Room, When
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
 from maar.core.model.metadata import Object
+from maar.core.model.node import Node
+from maar.core.model.pod import Pod
 from maar.core.policy.configuration import DEFAULT
 from maar.core.policy.scoring import UsageScore
 from maar.core.tables.rows import NodeRow
@@ -30,14 +33,29 @@ def appeared(one: Object) -> Appeared:
 
 
 def history(objects: list[Object], others: list[Object], dice: Random) -> list[Event]:
-    """Events that end with just these objects: others come first, and go or are replaced on the way."""
+    """Events that end with just these objects: others come and go, and some of these go and come back.
+
+    Most are told of once: what hangs on others has to follow when these change.
+    """
     events: list[Event] = [appeared(one) for one in (*objects, *others)]
     dice.shuffle(events)
-    events += [Vanished(kind=type(one).__name__, key=one.key) for one in others]
-    again = [appeared(one) for one in dice.sample(objects, len(objects))]
-    gone = dice.sample(objects, len(objects) // 3)
+    gone = [*others, *dice.sample(objects, len(objects) // 3)]
+    dice.shuffle(gone)
     events += [Vanished(kind=type(one).__name__, key=one.key) for one in gone]
-    return [*events, *again]
+    back = [*(one for one in gone if one in objects), *dice.sample(objects, len(objects) // 5)]
+    return [*events, *(appeared(one) for one in dice.sample(back, len(back)))]
+
+
+def with_stale_promises(objects: list[Object], dice: Random) -> list[Object]:
+    """Some pods on nodes still carry the promise of another, as API servers of old leave it."""
+    nodes = [one.key for one in objects if isinstance(one, Node)]
+
+    def stale(one: Object) -> Object:
+        if not isinstance(one, Pod) or not one.spec.node_name or not nodes or dice.random() < HALF:
+            return one
+        return replace(one, status=replace(one.status, nominated_node_name=dice.choice(nodes)))
+
+    return [stale(one) for one in objects]
 
 
 def table(tables: Tables) -> dict[str, object]:
@@ -64,6 +82,10 @@ def table(tables: Tables) -> dict[str, object]:
         },
         "members": {name: dict(+one.members) for name, one in tables.queues.items()},
         "budget": (amounts(tables.budget), amounts(tables.capacity)),
+        "pods": {
+            key: (one.order, one.group.key if one.group else "", one.counted is not None)
+            for key, one in tables.pods.items()
+        },
         "waiting": sorted(tables.waiting),
         "outside": sorted(tables.outside),
         "leaving": sorted(tables.leaving),
@@ -81,6 +103,7 @@ def test_tables_kept_up_to_date_are_the_tables_made_anew(reach: Reach) -> None:
         objects, others = grow(recipe).objects, grow(other).objects  # type: ignore[arg-type]
         keys = {(type(one), one.key) for one in objects}
         others = [one for one in others if (type(one), one.key) not in keys]
+        objects = with_stale_promises(objects, dice)
         kept, fresh = Tables(), Tables()
         events = history(objects, others, dice)
         for start in range(0, len(events), 50):

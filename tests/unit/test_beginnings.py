@@ -103,3 +103,40 @@ def test_two_parts_of_a_gang_each_find_a_domain() -> None:
 def test_nothing_is_placed_where_no_domain_holds_the_gang() -> None:
     nodes = [node(f"{zone}-1", 4, zone=zone) for zone in "abc"]
     assert places(nodes, gang("g", *[{"team": "red", "near": [term("zone", "red")]}] * 5)) == {}
+
+
+def test_a_zone_with_room_but_too_few_hosts_is_not_tried() -> None:
+    small = [node(f"{zone}-{host}", 8, zone=f"z{zone}") for zone in range(20) for host in range(2)]
+    wide = [node(f"wide-{host}", 1, zone="wide") for host in range(3)]
+    assert len(places([*small, *wide], gang("g", *[ONE_ZONE] * 3))) == 3
+
+
+def test_pods_that_differ_are_counted_together() -> None:
+    one_host = {"team": "red", "near": [term("host", "red")]}
+    work = gang("g", *[one_host] * 8)
+    work[1]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "500m"  # a launcher, and its workers
+    nodes = [node(f"n-{number}", 7) for number in range(20)]
+    assert set(places([*nodes, node("large", 8)], work).values()) == {"large"}
+
+
+def test_parts_of_a_gang_are_counted_apart() -> None:
+    """With `matchLabelKeys` pods that say the same mean different companies."""
+    near = {**term("zone", "red"), "matchLabelKeys": ["part"]}
+    work = gang("g", *[{"team": "red", "near": [near], "apart": [term("host", "red")]}] * 4)
+    for number, one in enumerate(work[1:]):
+        one["metadata"]["labels"]["part"] = "ab"[number // 2]
+    pairs = [node(f"z{zone}-{host}", 1, zone=f"z{zone}") for zone in range(2) for host in range(2)]
+    assert len(places([*pairs, node("tall", 9, zone="tall")], work)) == 4
+
+
+def test_those_begin_elsewhere_whose_company_finds_no_room() -> None:
+    red, blue = ({"team": team, "near": [term("zone", team)]} for team in ("red", "blue"))
+    twos = [node(f"two-{number}", 2, zone=f"two-{number}") for number in range(5)]
+    ones = [node(f"one-{number}", 1, zone=f"one-{number}") for number in range(5)]
+    assert len(places([*ones, *twos], gang("g", red, blue, red, blue))) == 4
+
+
+@pytest.mark.parametrize("order", [("red", "blue", "blue"), ("blue", "red", "blue"), ("blue", "blue", "red")])
+def test_whoever_comes_first_may_wait_for_those_it_wants_to_be_near(order: tuple[str, ...]) -> None:
+    pods = [{"team": team, "near": [term("host", "red")]} for team in order]
+    assert len(places([node("n", 4)], gang("g", *pods))) == 3

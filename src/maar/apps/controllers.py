@@ -212,6 +212,7 @@ class ControllerRunner:
             self._failures = 0
             if not isinstance(write, Remove):
                 self._watches[write.kind].see(_seen(_TYPES[write.kind], outcome.body))
+            self._news.set()  # whatever happened to it meanwhile has not been looked at
             return
         if not isinstance(outcome, Gone | Conflict):  # those say that the cluster has moved on
             _LOG.warning("%s: %s", write, outcome)

@@ -54,7 +54,7 @@ class History:
     """The last changes of every resource since the server started."""
 
     def __init__(self, store: Store) -> None:
-        self._start = store.revision
+        self._store, self._start = store, store.revision
         self._changes: dict[str, deque[Change]] = {}
         self._subscriptions: dict[str, set[Subscription]] = {}
         self._is_closed = False
@@ -93,6 +93,9 @@ class History:
         known = past[0].revision - 1 if past is not None and len(past) == _REMEMBERED else self._start
         if revision < known:
             raise ApiError(HTTPStatus.GONE, "Expired", f"too old resource version: {revision} ({known})")
+        if revision > self._store.revision:  # of another life of this server: only a new list helps
+            now = self._store.revision
+            raise ApiError(HTTPStatus.GONE, "Expired", f"too large resource version: {revision} ({now})")
 
     def close(self) -> None:
         """End every watch, those to come included."""

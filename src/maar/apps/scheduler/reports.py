@@ -1,5 +1,6 @@
 """What people are told of a scheduler's decisions: statuses, conditions and events, off its path."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
@@ -29,9 +30,10 @@ class Reports:
         writers: Writers,
         recorder: Recorder,
         see: Callable[[Queue | PodGroup], None],
+        at_rest: asyncio.Event,
     ) -> None:
         self._tables, self.recorder = tables, recorder
-        self._statuses = Statuses(server, writers, see, self._missed)
+        self._statuses = Statuses(server, writers, see, self._missed, at_rest)
         self._conditions = PodConditions(server, writers)
         self._groups: dict[str, PodGroup] = {}
         self._changed: set[str] = set()  # groups

@@ -74,6 +74,8 @@ class Scheduler:
         self._reader = News(engine.tables)
         self._heard, self._news, self._stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.known, self.first_decision = asyncio.Event(), asyncio.Event()
+        self._at_rest = asyncio.Event()  # nobody is deciding: the tables may be read
+        self._at_rest.set()
         self.deciding_since: float | None = None
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
@@ -92,7 +94,9 @@ class Scheduler:
             Writers(16) as event_writers,
         ):
             recorder = Recorder(self._server, event_writers, "maar-scheduler", self._identity)
-            self._reports = Reports(self._server, self._engine.tables, status_writers, recorder, self._see)
+            self._reports = Reports(
+                self._server, self._engine.tables, status_writers, recorder, self._see, self._at_rest
+            )
             watching = [tasks.create_task(watch.run()) for watch in watches]
             for watch in watches:
                 await self._learn_until(watch.synced())
@@ -190,7 +194,9 @@ class Scheduler:
         now = datetime.now(UTC)
         self.deciding_since = began = time.monotonic()
         # In a thread, so that watches are read and writes go on meanwhile; the tables are ours until it ends.
+        self._at_rest.clear()
         plan = await asyncio.to_thread(self._engine.decide, now.timestamp())
+        self._at_rest.set()
         self._observer.decided(plan, time.monotonic() - began)
         self.deciding_since = None
         writes: list[Write] = [*plan.evictions, *self._promises(plan), *plan.selections, *plan.binds]

@@ -31,6 +31,7 @@ class Statuses:
     writers: Writers
     written: Callable[[Queue | PodGroup], None]  # hears of objects as the server has them after a write
     missed: Callable[[str, str], None]  # hears of the kind and key of what could not be written
+    at_rest: asyncio.Event  # set while nobody decides: differences are read from tables that are settled
     _wanted: dict[tuple[str, str], Difference] = field(default_factory=dict)
     _busy: set[tuple[str, str]] = field(default_factory=set)
 
@@ -46,6 +47,7 @@ class Statuses:
 
     async def _write(self, place: tuple[str, str]) -> Outcome | None:
         """Write what is different by now: while others were written it may have become more, or nothing."""
+        await self.at_rest.wait()
         write = self._wanted.pop(place)()
         if write is None:
             return None

@@ -4,62 +4,98 @@ They begin only in a domain whose nodes have room for all of them, and where tha
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol
 
 import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Ints
+from maar.core.policy.audiences import Audience
 from maar.core.policy.pod_affinity import Beginning
 from maar.core.tables.rows import PodRow
-from maar.core.tables.shapes import Shape
 
-MOST_TRIES: Final = 8
+MOST_TRIES: Final = 16
 
-Most = Callable[[Shape, int], Ints]  # how many pods of a shape each node takes, up to a number. [N]
+
+class Ground(Protocol):
+    """What is known of the nodes and of those who mind one another."""
+
+    def company(self, pod: PodRow) -> Audience | None:
+        """The pods that a pod has to be near."""
+
+    def takes(self, pod: PodRow, enough: int) -> Ints:
+        """How many pods like this one each node takes, up to what is enough. [N]"""
+
+    def idle(self) -> Ints:
+        """The room on the nodes. [R, N]"""
 
 
 class Beginnings:
     """The tries of one turn, which has to place at least some number of pods."""
 
-    def __init__(self, pods: Sequence[PodRow], at_least: int, most: Most) -> None:
-        self._at_least, self._count, self._most = at_least, len(pods), most
-        self._shapes = Counter(pod.shape for pod in pods)
-        self._begun: dict[
-            Beginning, Flags
-        ] = {}  # in this try, in order: the nodes that others have to follow to
-        self._too_small: dict[Beginning, Flags] = {}  # where it was tried in vain
+    def __init__(self, pods: Sequence[PodRow], at_least: int, ground: Ground) -> None:
+        self._pods, self._at_least, self._ground = pods, at_least, ground
+        self._begun: dict[Audience, Flags] = {}  # in this try, in order: the nodes that others must follow to
+        self._too_small: dict[Audience, Flags] = {}  # where it was tried in vain
+        self._stuck: PodRow | None = None  # the first that found no node in this try
 
     def tries(self) -> Iterator[None]:
-        """Try once, and again while pods could begin elsewhere: the last to begin moves first."""
+        """Try once, and again while a pod finds no node and those it must be near could begin elsewhere."""
         for _ in range(MOST_TRIES):
             self._begun.clear()
+            self._stuck = None
             yield
-            if not self._begun:
+            if self._stuck is None or not self._begun:
                 return
-            last, nodes = self._begun.popitem()
-            earlier = {one: tried for one, tried in self._too_small.items() if one in self._begun}
-            before = self._too_small.get(last)
-            self._too_small = {**earlier, last: nodes if before is None else nodes | before}
+            self._move(self._stuck)
 
-    def narrow(self, mask: Flags, shape: Shape, beginning: Beginning) -> Flags:
+    def _move(self, stuck: PodRow) -> None:
+        """Have those begin elsewhere whom a stuck pod must be near, or else who began last."""
+        company = self._ground.company(stuck)
+        who = company if company in self._begun else next(reversed(self._begun))
+        earlier = list(self._begun)[: list(self._begun).index(who)]
+        nodes, before = self._begun[who], self._too_small.get(who)
+        kept = {one: self._too_small[one] for one in earlier if one in self._too_small}
+        self._too_small = {**kept, who: nodes if before is None else nodes | before}
+
+    def narrow(self, mask: Flags, beginning: Beginning) -> Flags:
         """Leave out nodes whose domain was tried in vain or has no room for all; not, where none has."""
-        roomy = mask & self._roomy(shape, beginning)
-        if beginning in self._too_small:
-            return roomy & ~self._too_small[beginning]
+        roomy = mask & self._roomy(beginning)
+        if beginning.who in self._too_small:
+            return roomy & ~self._too_small[beginning.who]
         return roomy if roomy.any() else mask
 
-    def _roomy(self, shape: Shape, beginning: Beginning) -> Flags:
+    def _roomy(self, beginning: Beginning) -> Flags:
         """The nodes in whose domains there is room for as many pods as have to follow. [N]"""
         roomy = np.ones(len(beginning.domains[0]), np.bool_)
-        for other, count in self._shapes.items():
-            least = self._at_least - (self._count - count)
-            if least > 1 and other.affinity == shape.affinity:
-                takes = self._most(other, least)  # [N]
-                for codes in beginning.domains:
-                    roomy &= (np.bincount(codes, takes) >= least)[codes]
+        following = [pod for pod in self._pods if self._ground.company(pod) == beginning.who]
+        kinds = Counter((pod.shape, pod.labels) for pod in following)
+        for one in {(pod.shape, pod.labels): pod for pod in following}.values():
+            least = self._at_least - (len(self._pods) - kinds[one.shape, one.labels])
+            if least > 1:
+                roomy &= _enough(self._ground.takes(one, least), least, beginning)
+        if len(kinds) > 1 and self._at_least == len(self._pods):
+            together = Counter[int]()
+            for pod in following:
+                together.update(dict(pod.shape.needs))
+            idle = np.maximum(self._ground.idle(), 0)  # [R, N]
+            for resource, amount in together.items():
+                roomy &= _enough(idle[resource], amount, beginning)
         return roomy
 
     def begin(self, beginning: Beginning, node: int) -> None:
         """Remember that the first of some pods went to a node, where the others have to follow."""
-        self._begun[beginning] = np.logical_and.reduce([codes == codes[node] for codes in beginning.domains])
+        nodes = np.logical_and.reduce([codes == codes[node] for codes in beginning.domains])
+        self._begun[beginning.who] = nodes
+
+    def stick(self, pod: PodRow) -> None:
+        """Remember that a pod has found no node."""
+        self._stuck = self._stuck or pod
+
+
+def _enough(amounts: Ints, least: int, beginning: Beginning) -> Flags:
+    """The nodes in whose domains there is enough. [N] -> [N]"""
+    enough = np.ones(len(amounts), np.bool_)
+    for codes in beginning.domains:
+        enough &= (np.bincount(codes, amounts) >= least)[codes]
+    return enough

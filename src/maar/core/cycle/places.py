@@ -1,6 +1,7 @@
 """Where a pod can go: the best node of its shape, unless a promise, its neighbours or a plugin has a say."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
 from maar.core.model.reasons import Held, Reason
+from maar.core.policy.audiences import Audience
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.filters import static_mask
@@ -39,11 +41,20 @@ class Places:
         self._neighbours = self._count_neighbours()
         self.minds_anybody = self._neighbours is not None  # so that everybody's moves count
         self._beginnings: Beginnings | None = None  # of the turn that is being tried
+        self._is_stuck = False  # whether a pod of that turn has found no node
         self._usage = usage_score(configuration, tables)
         self._filters, self._scores = configuration.filters(), configuration.scores()
 
     def best(self, pod: PodRow, when: When, wanted: int = NOWHERE) -> int:
         """The node that a pod should go to, or NOWHERE: the one that is wanted, or promised, if it can be."""
+        node = self._best(pod, when, wanted)
+        if node == NOWHERE:
+            self._is_stuck = True
+            if self._beginnings is not None:
+                self._beginnings.stick(pod)
+        return node
+
+    def _best(self, pod: PodRow, when: When, wanted: int) -> int:
         first = self._promised(pod) if wanted == NOWHERE else wanted
         ranking = self._rankings[when].get(pod.shape) or self._rank(pod.shape, when)
         neighbours = self._mind_neighbours(pod)
@@ -54,7 +65,7 @@ class Places:
         if neighbours is not None:
             mask = neighbours.mask(pod) & (scores > -np.inf)
             if self._beginnings is not None and beginning is not None:
-                mask = self._beginnings.narrow(mask, pod.shape, beginning)
+                mask = self._beginnings.narrow(mask, beginning)
             if when == "now":
                 self._leaving_ports.narrow(mask, pod.shape.ports)
             weights = self.configuration.node_order
@@ -63,12 +74,8 @@ class Places:
             )
             scores = np.where(mask, scores + bonus, -np.inf)
         scores = self._third_parties(pod, scores)
-        if first != NOWHERE and scores[first] > -np.inf:
-            return first
-        best = int(scores.argmax()) if len(scores) else NOWHERE
-        if best == NOWHERE or scores[best] == -np.inf:
-            return NOWHERE
-        if self._beginnings is not None and beginning is not None:
+        best = first if first != NOWHERE and scores[first] > -np.inf else _highest(scores)
+        if self._beginnings is not None and beginning is not None and best != NOWHERE:
             self._beginnings.begin(beginning, best)
         return best
 
@@ -81,14 +88,15 @@ class Places:
 
         Who can go to many nodes might else take the only one that another can go to.
         """
+        self._is_stuck = False
         yield from self._tries(pods, at_least, when)
         shapes = {pod.shape for pod in pods[:at_least]}
-        if len(shapes) > 1:
-            idle = self._idle(when)
+        if self._is_stuck and len(shapes) > 1:
+            idle = self.idle(when)
             nodes = {shape: int(self.most(shape, idle, 1).sum()) for shape in shapes}
             yield from self._tries(sorted(pods[:at_least], key=lambda pod: nodes[pod.shape]), at_least, when)
 
-    def _idle(self, when: When) -> Ints:
+    def idle(self, when: When) -> Ints:
         """The room on the nodes. [R, N]"""
         allocatable, now, later = self.room.columns()
         return allocatable - (later if when == "later" else np.maximum(now, later))
@@ -98,11 +106,7 @@ class Places:
         if self._neighbours is None or not any(pod.shape.affinity for pod in pods):
             yield pods
             return
-
-        def most(shape: Shape, enough: int) -> Ints:
-            return self.most(shape, self._idle(when), enough)
-
-        self._beginnings = Beginnings(pods, at_least, most)
+        self._beginnings = Beginnings(pods, at_least, _Ground(self, self._neighbours, when))
         try:
             for _ in self._beginnings.tries():
                 yield pods
@@ -262,6 +266,29 @@ class Places:
             else:
                 scores[node] = -np.inf
         return scores
+
+
+def _highest(scores: Floats) -> int:
+    best = int(scores.argmax()) if len(scores) else NOWHERE
+    return best if best != NOWHERE and scores[best] > -np.inf else NOWHERE
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """The nodes as pods that must be together find them."""
+
+    places: Places
+    neighbours: Neighbours
+    when: When
+
+    def company(self, pod: PodRow) -> Audience | None:
+        return self.neighbours.company(pod)
+
+    def takes(self, pod: PodRow, enough: int) -> Ints:
+        return self.places.most(pod.shape, self.idle(), 1 if self.neighbours.keep_alone(pod) else enough)
+
+    def idle(self) -> Ints:
+        return self.places.idle(self.when)
 
 
 def usage_score(configuration: Configuration, tables: Tables) -> UsageScore:

@@ -1,5 +1,6 @@
 """One turn of a group: the pods that make it ready, or one more, get their nodes together or not at all."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from maar.core.cycle.group_state import GroupState
@@ -9,7 +10,7 @@ from maar.core.cycle.state import State
 from maar.core.model.reasons import Held, Reason
 from maar.core.tables.axis import times
 from maar.core.tables.rows import NO_TASKS, PodRow
-from maar.core.tables.shapes import Shape
+from maar.core.tables.shapes import Labels, Shape
 
 
 class Placing:
@@ -107,16 +108,18 @@ class OneByOne:
 
     def __init__(self, placing: Placing, group: GroupState) -> None:
         self.placing, self.state, self.group = placing, placing.state, group
-        self.failed: set[Shape] = set()
+        self.failed: set[tuple[Shape, Labels]] = set()
         self.chosen: dict[str, PodRow] = {}
+        self.of_task = Counter[str]()  # how many are chosen
 
     def succeeds(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
         """Place enough of the pods, or none."""
         for order in self.state.places.tries(pods, max(lacking, 1), "now"):
             self.failed.clear()
             self.chosen.clear()
+            self.of_task.clear()
             with self.state.trial() as trial:
-                if self._finds_enough(order, lacking, dict(tasks)):
+                if self._finds_enough(order, lacking, tasks):
                     trial.keep()
             if trial.is_kept:
                 wait_for_claims(self.state, list(self.chosen.values()))
@@ -126,26 +129,42 @@ class OneByOne:
     def _finds_enough(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
         """Place pods of tasks that have a minimum first, then others, until the group is ready."""
         for pod in pods if tasks else ():
-            if tasks.get(pod.task, 0) > 0 and self._takes(pod):
-                tasks[pod.task] -= 1
-        for pod in pods:
-            if len(self.chosen) >= max(lacking, 1):
-                break
-            if pod.key not in self.chosen:
+            if self.of_task[pod.task] < tasks.get(pod.task, 0):
                 self._takes(pod)
-        return bool(self.chosen) and len(self.chosen) >= lacking and not any(tasks.values())
+        while self._might_find_more(pods, max(lacking, 1)):
+            self.failed.clear()
+        return (
+            bool(self.chosen)
+            and len(self.chosen) >= lacking
+            and all(self.of_task[task] >= least for task, least in tasks.items())
+        )
+
+    def _might_find_more(self, pods: Sequence[PodRow], wanted: int) -> bool:
+        """Place pods until they are enough; say whether some found no place before others had theirs.
+
+        Who wants to be near those may find one now.
+        """
+        before = None
+        for pod in pods:
+            if len(self.chosen) >= wanted:
+                return False
+            if pod.key not in self.chosen and not self._takes(pod) and before is None:
+                before = len(self.chosen)
+        return self.state.places.minds_anybody and before is not None and len(self.chosen) > before
 
     def _takes(self, pod: PodRow) -> bool:
-        """Place one pod; what has failed once in a turn fails for all pods of its shape."""
-        shape, placing = pod.shape, self.placing
-        if shape in self.failed:
+        """Place one pod; what has failed once fails for all that are alike, until somebody else is placed."""
+        shape, placing, places = pod.shape, self.placing, self.state.places
+        alike = (shape, pod.labels if places.minds_anybody else ())
+        if alike in self.failed:
             return False
-        held = self.state.places.never(shape) or placing.limits.refusal(self.group.leaf, shape.needs)
+        held = places.never(shape) or placing.limits.refusal(self.group.leaf, shape.needs)
         held = held or self._cannot_be_placed(pod)
         if held is None:
             self.chosen[pod.key] = pod
+            self.of_task[pod.task] += 1
             return True
-        self.failed.add(shape)
+        self.failed.add(alike)
         placing.held = placing.held or held
         return False
 

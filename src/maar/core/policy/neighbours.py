@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Floats
+from maar.core.policy.audiences import Audience
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.host_ports import HostPorts
@@ -64,6 +65,17 @@ class Neighbours:
         if on.pod_topology_spread and pod.shape.spread:
             self._spread.narrow(mask, pod)
         return mask
+
+    def company(self, pod: PodRow) -> Audience | None:
+        """The pods that a pod has to be near."""
+        return self._affinities.company(pod) if self._switches.pod_affinity else None
+
+    def keep_alone(self, pod: PodRow) -> bool:
+        """Whether no node takes two pods like this one."""
+        on = self._switches
+        return bool(
+            (on.node_ports and pod.shape.ports) or (on.pod_affinity and self._affinities.keeps_alone(pod))
+        )
 
     def beginning(self, pod: PodRow) -> Beginning | None:
         """Whom a pod would be the first of that must be together, if it would be."""

@@ -103,6 +103,14 @@ class PodAffinities:
             fine[list(taken)] = False
             mask &= fine[domains.codes]
 
+    def company(self, pod: PodRow) -> Audience | None:
+        """The pods that a pod has to be near."""
+        return self._terms(pod).together
+
+    def keeps_alone(self, pod: PodRow) -> bool:
+        """Whether two pods like this one keep each other off a node."""
+        return any(term.audience.includes(pod.namespace, dict(pod.labels)) for term in self._terms(pod).apart)
+
     def beginning(self, pod: PodRow) -> Beginning | None:
         """Whom a pod would be the first of, if it would be."""
         terms = self._terms(pod)

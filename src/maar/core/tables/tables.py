@@ -208,6 +208,7 @@ class Tables(PlainObjects):
             self._uncount(pod)
             self._leave(pod)
             self._join(pod, None)
+            self._prioritise(pod)
             self._count(pod)
             if is_waiting(pod):
                 self.orphans[pod.key] = pod
@@ -298,7 +299,8 @@ class Tables(PlainObjects):
     def _remove_node(self, name: str) -> None:
         node = self.nodes.pop(name, None)
         if node is not None:
-            for pod in [*node.pods.values(), *(pod for pod in self.pods.values() if pod.nominated == name)]:
+            promised = [pod for pod in self.pods.values() if pod.nominated == name and not pod.node_name]
+            for pod in (*node.pods.values(), *promised):
                 self._uncount(pod)
             self._has_new_nodes = True
 
