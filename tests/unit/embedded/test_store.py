@@ -5,11 +5,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 
+from maar.embedded.failures import ApiError
 from maar.embedded.generations import FolderInUseError
+from maar.embedded.history import History
 from maar.embedded.store import Change, Key, Store
 
 POD = Key("pods", "default", "p")
@@ -44,6 +47,19 @@ def test_every_write_gets_the_next_revision_and_listeners_hear_of_it(tmp_path: P
         (2, "MODIFIED", b"%d two" % (start + 2), first),
         (3, "DELETED", b"%d gone" % (start + 3), second),
     ]
+    store.close()
+
+
+def test_a_watch_from_a_revision_of_another_life_is_refused(tmp_path: Path) -> None:
+    """Who knows a later revision than the store, as after an old copy was put back, has to list."""
+    store = Store(tmp_path)
+    history = History(store)
+    write(store)
+    with history.watch("pods", store.revision):
+        pass
+    with pytest.raises(ApiError, match="too large") as refusal, history.watch("pods", store.revision + 1):
+        pass
+    assert refusal.value.code == HTTPStatus.GONE
     store.close()
 
 
