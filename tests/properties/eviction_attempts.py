@@ -132,11 +132,13 @@ class Attempt:
                 yield f"of {group} {left} is left, which is no gang"
 
     def is_whole(self, group: str, gone: Sequence[str]) -> bool:
-        """Whether the group is ready, or has nothing left, on nodes or promised, without these pods."""
+        """Whether what the group has left without these pods, on nodes or promised, is a gang, or nothing.
+
+        Pods that have succeeded do no more work: those that are left must be enough by themselves.
+        """
         moment = self.left(gone)
-        return moment.is_ready(group) or not any(
-            pod.key in moment.places for pod in self.reading.pods_of[group]
-        )
+        left = [pod for pod in self.reading.pods_of[group] if pod.key in moment.places]
+        return not left or lacking(self.reading.groups[group], left) == (0, {})
 
     def is_not_minimal(self) -> Iterator[str]:
         """Law 2: dropping any unit breaks the fit."""

@@ -19,6 +19,7 @@ from properties.clusters import Cluster, grow, recipes
 from properties.cycle_histories import Cycle, Future, History, Planner, finite_work, lived
 from properties.cycle_outcomes import Outcome, request, within
 from properties.equal_work import POD, crowded_leaf, equal_work, small_recipes
+from properties.eviction_attempts import Attempt
 from properties.law_checkers import (
     OF_HISTORIES,
     OF_PLANS,
@@ -318,6 +319,19 @@ def test_a_promise_counts_as_kept_only_where_it_can_be(where: str) -> None:
     assert outcome.binds == {"alpha/heir-0": "n1"}
     spoiled = with_changes(outcome, binds={}, nominations={"alpha/heir-0": where})
     assert any(OF_PLANS["E1"](Outcome(outcome.reading, spoiled)))
+
+
+@pytest.mark.parametrize(("gone", "is_crippled"), [(1, True), (2, False)])
+def test_a_pod_that_has_succeeded_makes_no_gang_of_what_is_left(gone: int, *, is_crippled: bool) -> None:
+    gang = GroupPlan(name="gang", namespace="alpha", size=3, min_member=2)
+    pods = pods_of(gang)
+    for pod in pods[:2]:
+        pod["spec"]["nodeName"], pod["status"]["phase"] = "n", "Running"
+    pods[2]["status"]["phase"] = "Succeeded"
+    documents = [ready_node("n", {"cpu": 4000, "pods": 9}, {}), pod_group(gang, "Running"), *pods]
+    moment = Case.of(Cluster(documents)).outcome.reading.at_first
+    victims = [f"alpha/gang-{number}" for number in range(gone)]
+    assert any(Attempt(moment, "preempt", "alpha/gang", [], {}, victims).cripples()) == is_crippled
 
 
 def idle_planner(cluster: Cluster, now: datetime) -> Cycle:
