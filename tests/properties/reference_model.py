@@ -2,9 +2,9 @@
 
 It is asked with changes, each where the page says more than it does: queues get whole units by largest
 remainder (the model does not round), a declared request that names no pods asks for those that exist, a
-group whose pods have all finished is finished, preempt gives nothing away that is reserved (law C3), and of
-the nodes that take a pod it chooses the one that the engine chose (the model does not score). What is left
-to differ is decisions.
+group whose pods have all finished is finished, a promise that its node cannot keep is let go (the model would
+keep it for ever), preempt gives nothing away that is reserved (law C3), and of the nodes that take a pod it
+chooses the one that the engine chose (the model does not score). What is left to differ is decisions.
 """
 
 import importlib.util
@@ -88,7 +88,11 @@ class ReferenceModel:
             pods = [pod for pod in cluster.pods.values() if pod.group == name]
             if pods and not any(pod.live for pod in pods):
                 group.phase = "Completed"
-        return kind(cluster, self.configuration, now)
+        cycle = kind(cluster, self.configuration, now)
+        broken = [pod for pod in map(cluster.pods.get, cycle.promised) if not _can_be_kept(cycle, pod)]
+        for pod in broken:
+            pod.nominated = ""
+        return kind(cluster, self.configuration, now) if broken else cycle
 
 
 def _in_fractions(parts: Mapping[str, ModuleType]) -> Any:  # noqa: ANN401
@@ -141,6 +145,13 @@ def _place(cycle: Any, pods: Any, at_once: bool, victims: Any, advice: Mapping[s
         chosen = advice.get(pod.name, pod.nominated)
         places[pod.name] = chosen if chosen in fitting else fitting[0]
     return places
+
+
+def _can_be_kept(cycle: Any, pod: Any) -> bool:  # noqa: ANN401
+    """Whether a pod can go where it is promised room, once those are gone who leave."""
+    node, name = cycle.cluster.nodes[pod.nominated], pod.nominated
+    is_free = cycle.has_room(pod, node, cycle.held_later[name].minus(pod.request), {})
+    return bool(is_free and node in cycle.usable_nodes() and cycle.suits(pod, node, {}, set()))
 
 
 def _preempt_allows(attempt: Any, losses: Any) -> bool:  # noqa: ANN401

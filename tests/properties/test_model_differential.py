@@ -29,7 +29,7 @@ import pytest
 
 from maar.core.model.resources import Resources
 from properties.cluster_growth import Reach
-from properties.cluster_manifests import NOW, GroupPlan, pod_group, pods_of, priority_class, quota
+from properties.cluster_manifests import HOSTNAME, NOW, GroupPlan, pod_group, pods_of, priority_class, quota
 from properties.cluster_manifests import node as ready_node
 from properties.cluster_reading import Reading, lacking
 from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial
@@ -84,6 +84,17 @@ def test_only_a_group_that_grows_excuses_a_search_that_ends_early(there: int, *,
     quiet = {**case.cycle, "evictions": [], "nominations": {}}
     silent = Case(case.cluster, quiet, Outcome(case.outcome.reading, quiet))
     assert any(one.startswith("the engine evicts") for one in differences(silent, is_single=True)) == differs
+
+
+def test_both_let_go_of_a_promise_that_cannot_be_kept() -> None:
+    apart = GroupPlan(name="apart", namespace="alpha", request={"cpu": 1000}, size=2, keeps_apart=True)
+    there, heir = pods_of(apart)
+    there["spec"]["nodeName"], there["status"]["phase"] = "n", "Running"
+    heir["status"]["nominatedNodeName"] = "n"
+    node = ready_node("n", {"cpu": 4000, "pods": 9}, {HOSTNAME: "n"})
+    case = Case.of(Cluster([node, pod_group(apart, "Running"), there, heir]))
+    assert not case.cycle["nominations"]
+    assert not list(differences(case, is_single=True))
 
 
 def differences(case: Case, *, is_single: bool) -> Iterator[str]:
