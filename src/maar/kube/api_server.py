@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from functools import lru_cache, partial
+from functools import partial
 from http import HTTPStatus
 from types import TracebackType
 from typing import Final, Self
@@ -12,18 +12,21 @@ from urllib.parse import urlencode
 import aiohttp
 from yarl import URL
 
-from maar.kube.connections import Connections, fenced
+from maar.kube.address import address_of
+from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, LastingConnector, in_our_words
 from maar.kube.credentials import Credentials
 from maar.kube.errors import ApiError, FencedError, UnansweredError
+from maar.kube.proxied import Proxied
 from maar.kube.retry import persist
+from maar.kube.sender import NotSentError, NotTrustedError, Sender
 from maar.kube.sources import CredentialsError
 from maar.kube.warning_headers import HEADER, Once, Warn, read_warnings
+from maar.kube.wire import Wire
 
 _LOG: Final = logging.getLogger(__name__)
 
 JSON: Final = "application/json"
 CONNECTIONS: Final = 64
-CONNECT_TIMEOUT_S: Final = 5.0
 REQUEST_TIMEOUT_S: Final = 15.0
 PATIENCE_S: Final = 30.0  # an API server that is restarted is back before
 READ_BUFFER: Final = 2**20  # bytes; lists are long
@@ -35,16 +38,6 @@ _HEADERS: Final = {
     "Accept-Encoding": "identity",  # packing costs both sides more than the wire does
     "User-Agent": "maar",
 }
-_BROKEN: Final = (aiohttp.ClientError, TimeoutError)
-_NOT_SENT: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
-_NOT_TRUSTED: Final = (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)
-
-
-def _within(seconds: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT_S)
-
-
-_LIMITS: Final = _within(REQUEST_TIMEOUT_S)
 
 
 def _log(warning: str) -> None:
@@ -63,16 +56,27 @@ class ApiServer:
         may_write: Callable[[], bool] = lambda: True,
         warn: Warn = _log,
     ) -> None:
-        if problem := _problem_with(credentials.proofs.server):
-            raise CredentialsError(problem)
+        try:
+            address_of(credentials.proofs.server)
+        except ValueError as error:
+            raise CredentialsError(str(error)) from None
         self.credentials = credentials
         self._connections, self._patience_s, self._may_write = connections, patience_s, may_write
         self._warn = Once(warn)
 
     async def __aenter__(self) -> Self:
-        self._requests = self._session(self._connections)
-        self._streams = self._session(0)  # they last: each has a connection beside the bounded ones
-        self._authorization = ""
+        proxy = self.credentials.proxy
+        self._requests: Sender = (
+            Wire(self.credentials, self._connections, self._may_write)
+            if proxy is None
+            else Proxied(self.credentials, proxy, self._connections, self._may_write)
+        )
+        self._streams = aiohttp.ClientSession(  # they last: each has a connection beside the bounded ones
+            connector=LastingConnector(0, self.credentials.tls),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=proxy,
+            read_bufsize=READ_BUFFER,
+        )
         return self
 
     async def __aexit__(
@@ -91,126 +95,93 @@ class ApiServer:
         timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> bytes:
         """Ask until there is an answer; what fails is tried again while that may help and patience lasts."""
-        # What most requests have in common is said once, to the session: that is measurably faster.
-        headers = None if content_type == JSON else {"Content-Type": content_type}
-        limits = _LIMITS if timeout_s == REQUEST_TIMEOUT_S else _within(timeout_s)
-        return await persist(
-            partial(self._ask, method, self._url(path, query), body, headers, limits), self._patience_s
-        )
+        question = f"?{urlencode(query)}" if query else ""
+        attempt = partial(self._ask, method, f"{path}{question}", body or b"", content_type, timeout_s)
+        return await persist(attempt, self._patience_s)
 
     @asynccontextmanager
     async def stream(
         self, path: str, query: Mapping[str, str], longest_silence_s: float
     ) -> AsyncIterator[AsyncIterator[list[bytes]]]:
         """Open a stream of lines, which come as many together as have arrived; nothing is tried again."""
-        url, authorization = self._url(path, query), await self._authorize()
+        headers, proofs = await self._headers(), self.credentials.proofs
+        url = URL(f"{address_of(proofs.server).base}{path}?{urlencode(query)}", encoded=True)
         timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT_S, sock_read=longest_silence_s)
         try:
             async with self._streams.get(
-                url, timeout=timeout, allow_redirects=False, server_hostname=self._server_name
+                url,
+                headers=headers,
+                timeout=timeout,
+                allow_redirects=False,
+                server_hostname=proofs.server_name,
             ) as response:
-                self._pass_on_warnings(response)
+                self._pass_on(response.headers.getall(HEADER, []))
                 if response.status != HTTPStatus.OK:
-                    raise await self._refusal(response, await response.read(), authorization)
+                    answer, retry_after = await response.read(), response.headers.get("Retry-After", "")
+                    raise await self._refusal(response.status, answer, retry_after, headers)
                 try:
                     yield _lines(response.content)
                 finally:
                     _hang_up(response)
-        except _BROKEN as error:
-            raise _unanswered(error, url) from error
+        except BROKEN as error:
+            raise self._unanswered(in_our_words(error)) from error
 
-    async def _ask(
-        self,
-        method: str,
-        url: URL,
-        body: bytes | None,
-        headers: Mapping[str, str] | None,
-        limits: aiohttp.ClientTimeout,
-    ) -> bytes:
+    async def _ask(self, method: str, path: str, body: bytes, content_type: str, timeout_s: float) -> bytes:
         for is_second in (False, True):
-            authorization = await self._authorize()
+            headers = await self._headers(content_type)
             if method != "GET" and not self._may_write():
-                raise FencedError  # the connection asks again when it is about to be sent; this is cheaper
+                raise FencedError  # it is asked again when it is about to be sent; this is cheaper
             try:
-                async with self._requests.request(
-                    method,
-                    url,
-                    data=body,
-                    headers=headers,
-                    timeout=limits,
-                    allow_redirects=False,
-                    server_hostname=self._server_name,
-                ) as response:
-                    answer = await response.read()
-                    self._pass_on_warnings(response)
-            except _BROKEN as error:
-                raise _unanswered(error, url) from error
-            if response.status < HTTPStatus.MULTIPLE_CHOICES:
-                return answer
-            refusal = await self._refusal(response, answer, authorization)
+                reply = await self._requests.ask(method, path, headers, body, timeout_s)
+            except OSError as error:
+                raise self._unanswered(error) from error
+            self._pass_on(reply.warnings)
+            if reply.status < HTTPStatus.MULTIPLE_CHOICES:
+                return reply.body
+            refusal = await self._refusal(reply.status, reply.body, reply.retry_after, headers)
             if is_second or refusal.code != HTTPStatus.UNAUTHORIZED:
                 break  # with new credentials a second attempt may do
         raise refusal
 
-    async def _authorize(self) -> str:
-        """Let requests carry credentials that are fresh; give what they carry."""
+    async def _headers(self, content_type: str = JSON) -> dict[str, str]:
+        """What a request carries, fresh credentials among it."""
         if self.credentials.is_stale:
             await self.credentials.refresh()
-        authorization = self.credentials.proofs.authorization
-        if authorization != self._authorization:
-            self._authorization = authorization
-            for session in (self._requests, self._streams):
-                session.headers["Authorization"] = authorization
-        return authorization
+        try:
+            address_of(self.credentials.proofs.server)  # it may be another than when we started
+        except ValueError as error:
+            raise UnansweredError(str(error), may_be_done=False, is_passing=False) from None
+        headers = {**_HEADERS, "Content-Type": content_type}
+        if authorization := self.credentials.proofs.authorization:
+            headers["Authorization"] = authorization
+        return headers
 
-    async def _refusal(self, response: aiohttp.ClientResponse, answer: bytes, authorization: str) -> ApiError:
+    async def _refusal(
+        self, status: int, answer: bytes, retry_after: str, headers: Mapping[str, str]
+    ) -> ApiError:
         """Read what the server has against it; where that is our credentials, have them renewed."""
-        refusal = ApiError.of(answer, response.status, response.headers.get("Retry-After", ""))
+        refusal = ApiError.of(answer, status, retry_after)
         if refusal.code == HTTPStatus.UNAUTHORIZED:
             try:
-                await self.credentials.refresh(rejected=authorization)
+                await self.credentials.refresh(rejected=headers.get("Authorization", ""))
             except CredentialsError as error:
                 refusal.message = f"{refusal.message}; and there are no others: {error}"
         return refusal
 
-    def _pass_on_warnings(self, response: aiohttp.ClientResponse) -> None:
-        if HEADER in response.headers:
-            for text in read_warnings(response.headers.getall(HEADER)):
-                self._warn(text)
+    def _pass_on(self, warnings: list[str]) -> None:
+        for text in read_warnings(warnings):
+            self._warn(text)
 
-    def _session(self, limit: int) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=Connections(self.credentials, limit, self._may_write),
-            headers=_HEADERS,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            proxy=self.credentials.proxy,
-            read_bufsize=READ_BUFFER,
-            request_class=fenced(self._may_write),
-        )
-
-    def _url(self, path: str, query: Mapping[str, str] | None) -> URL:
-        server = self.credentials.proofs.server
-        if problem := _problem_with(server):  # it was another when we started, and has been read again
-            raise UnansweredError(problem, may_be_done=False, is_passing=False)
-        question = f"?{urlencode(query)}" if query else ""
-        return URL(f"{server}{path}{question}", encoded=True)
-
-    @property
-    def _server_name(self) -> str | None:
-        return self.credentials.proofs.server_name
-
-
-@lru_cache(maxsize=16)
-def _problem_with(server: str) -> str:
-    """What is wrong with the address of an API server; empty where nothing is."""
-    advice = "write it as https://HOST:PORT, in the kubeconfig or wherever it was named"
-    try:
-        address = URL(server)
-    except ValueError as error:
-        return f"{server!r} is not the address of an API server: {error}; {advice}"
-    if address.scheme in ("http", "https") and address.host:
-        return ""
-    return f"{server!r} is not the address of an API server; {advice}"
+    def _unanswered(self, error: OSError) -> UnansweredError:
+        origin = address_of(self.credentials.proofs.server).origin
+        what = str(error) or "it gave no answer in time"
+        if isinstance(error, NotTrustedError):
+            advice = "check the cluster's certificate-authority and tls-server-name in the kubeconfig"
+            return UnansweredError(
+                f"{origin} is not trusted: {what}; {advice}", may_be_done=False, is_passing=False
+            )
+        advice = "check that it runs and that the kubeconfig has its address"
+        return UnansweredError(f"{origin}: {what}; {advice}", may_be_done=not isinstance(error, NotSentError))
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
@@ -227,18 +198,3 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
             raise UnansweredError(f"a line of more than {LONGEST_LINE} bytes came", may_be_done=False)
         if lines:
             yield lines
-
-
-def _unanswered(error: Exception, url: URL) -> UnansweredError:
-    what = str(error) or "it gave no answer in time"
-    if isinstance(error, _NOT_TRUSTED):
-        advice = "check the cluster's certificate-authority and tls-server-name in the kubeconfig"
-        return UnansweredError(
-            f"{url.origin()} is not trusted: {what}; {advice}", may_be_done=False, is_passing=False
-        )
-    advice = "check that it runs and that the kubeconfig has its address"
-    return UnansweredError(
-        f"{url.origin()}: {what}; {advice}",
-        may_be_done=not isinstance(error, _NOT_SENT),
-        is_passing=not isinstance(error, aiohttp.InvalidURL),
-    )

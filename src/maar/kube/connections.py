@@ -1,21 +1,21 @@
-"""Connections to an API server: bounded, given up when the other side is gone, closed to a former leader."""
+"""Connections of the general client: given up when the other side is gone, none left open at the end."""
 
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 from weakref import WeakSet
 
 import aiohttp
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.connector import Connection
-from aiohttp.tracing import Trace
 
-from maar.kube.credentials import Credentials
-from maar.kube.errors import FencedError
+from maar.kube.sender import NotSentError, NotTrustedError
 
+CONNECT_TIMEOUT_S: Final = 5.0
+BROKEN: Final = (aiohttp.ClientError, TimeoutError)
+
+_NOT_SENT: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+_NOT_TRUSTED: Final = (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)
 # A machine that is gone says nothing: ask after 20 s of silence, and give up 15 s later.
 _KEEP_ALIVE: Final = (
     ("TCP_KEEPIDLE", 20),
@@ -47,44 +47,22 @@ class LastingConnector(aiohttp.TCPConnector):
         family, kind, protocol, *_ = address
         opened = socket.socket(family, kind, protocol)
         self._sockets.add(opened)
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in _KEEP_ALIVE:
-            if hasattr(socket, name):  # other systems have fewer of them
-                opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        keep_alive(opened)
         return opened
 
 
-class Connections(LastingConnector):
-    """Connections to an API server; a write leaves only while `may_write`, asked at the last moment."""
-
-    def __init__(self, credentials: Credentials, limit: int, may_write: Callable[[], bool]) -> None:
-        super().__init__(limit, credentials.tls)
-        self._may_write = may_write
-
-    async def connect(
-        self,
-        req: aiohttp.ClientRequest,
-        traces: list[Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # that is how it is called
-    ) -> Connection:
-        """Get a connection, unless it is too late to write."""
-        connection = await super().connect(req, traces, timeout)
-        if req.method != "GET" and not self._may_write():
-            connection.release()
-            raise FencedError
-        return connection
+def keep_alive(opened: socket.socket) -> None:
+    """Have the other side asked after a silence whether it is still there."""
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEP_ALIVE:
+        if hasattr(socket, name):  # other systems have fewer of them
+            opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-def fenced(may_write: Callable[[], bool]) -> type[aiohttp.ClientRequest]:
-    """Requests whose body leaves only while `may_write`: this is the last moment there is."""
-
-    class Fenced(aiohttp.ClientRequest):
-        async def write_bytes(
-            self, writer: AbstractStreamWriter, conn: Connection, content_length: int | None = None
-        ) -> None:
-            if self.method == "GET" or may_write():
-                await super().write_bytes(writer, conn, content_length)
-            elif conn.transport is not None:
-                conn.transport.abort()  # nothing of it has been sent; whoever waits for the answer asks again
-
-    return Fenced
+def in_our_words(error: Exception) -> OSError:
+    """What has gone wrong: all that matters is whether the server may have heard of the request."""
+    if isinstance(error, _NOT_TRUSTED):
+        return NotTrustedError(str(error))
+    if isinstance(error, _NOT_SENT):
+        return NotSentError(str(error))
+    return ConnectionError(str(error))

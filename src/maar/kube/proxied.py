@@ -1,0 +1,74 @@
+"""Requests through a proxy: the general client knows the way, and the wire does not."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import aiohttp
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.connector import Connection
+from yarl import URL
+
+from maar.kube.address import address_of
+from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, LastingConnector, in_our_words
+from maar.kube.credentials import Credentials
+from maar.kube.errors import FencedError
+from maar.kube.sender import Reply
+from maar.kube.warning_headers import HEADER
+
+_RETRY_AFTER: Final = "Retry-After"
+
+
+class Proxied:
+    """Connections to an API server through a proxy, up to a bound."""
+
+    def __init__(
+        self, credentials: Credentials, proxy: str, limit: int, may_write: Callable[[], bool]
+    ) -> None:
+        self._credentials, self._may_write = credentials, may_write
+        self._session = aiohttp.ClientSession(
+            connector=LastingConnector(limit, credentials.tls),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=proxy,
+            request_class=_fenced(may_write),
+        )
+
+    async def ask(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float
+    ) -> Reply:
+        """Send a request and give what is answered; a write leaves only while it may, asked last of all."""
+        proofs = self._credentials.proofs
+        try:
+            async with self._session.request(
+                method,
+                URL(f"{address_of(proofs.server).base}{path}", encoded=True),
+                data=body,
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_TIMEOUT_S),
+                allow_redirects=False,
+                server_hostname=proofs.server_name,
+            ) as response:
+                answer, said = await response.read(), response.headers
+                return Reply(response.status, answer, said.getall(HEADER, []), said.get(_RETRY_AFTER, ""))
+        except BROKEN as error:
+            if method != "GET" and not self._may_write():
+                raise FencedError from error
+            raise in_our_words(error) from error
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+
+def _fenced(may_write: Callable[[], bool]) -> type[aiohttp.ClientRequest]:
+    """Requests whose body leaves only while `may_write`: this is the last moment there is."""
+
+    class Fenced(aiohttp.ClientRequest):
+        async def write_bytes(
+            self, writer: AbstractStreamWriter, conn: Connection, content_length: int | None = None
+        ) -> None:
+            if self.method == "GET" or may_write():
+                await super().write_bytes(writer, conn, content_length)
+            elif conn.transport is not None:
+                conn.transport.abort()  # nothing of it has been sent
+
+    return Fenced
