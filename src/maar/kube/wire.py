@@ -110,6 +110,7 @@ class _Line(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
         self._transport, self.is_open = cast("asyncio.Transport", transport), True
+        self.used = asyncio.get_running_loop().time()
         self._all_open.add(self)
         keep_alive(cast("socket.socket", transport.get_extra_info("socket")))
 

@@ -14,16 +14,19 @@ _Job = Callable[[], Awaitable[None]]
 
 
 class Writers:
-    """Carries out writes as they come; each reports its outcome by itself."""
+    """Carries out writes as they come; each reports its outcome by itself.
 
-    def __init__(self, at_once: int = AT_ONCE) -> None:
-        self._at_once = at_once
+    Some stand behind others: while those have anything to write, only a few go on `meanwhile`.
+    """
+
+    def __init__(self, at_once: int = AT_ONCE, behind: "Writers | None" = None, meanwhile: int = 0) -> None:
+        self._at_once, self._behind, self._meanwhile = at_once, behind, meanwhile
         self._lines: dict[Hashable, list[_Job]] = {}  # by object, the one that is being written first
         self._turns = asyncio.Queue[Hashable]()
 
     async def __aenter__(self) -> Self:
         self._group = await asyncio.TaskGroup().__aenter__()
-        self._workers = [self._group.create_task(self._work()) for _ in range(self._at_once)]
+        self._workers = [self._group.create_task(self._work(number)) for number in range(self._at_once)]
         return self
 
     async def __aexit__(
@@ -51,8 +54,10 @@ class Writers:
         """Wait until everything that was submitted has its outcome."""
         await self._turns.join()
 
-    async def _work(self) -> None:
+    async def _work(self, number: int) -> None:
         while True:
+            if self._behind is not None and number >= self._meanwhile:
+                await self._behind.idle()
             key = await self._turns.get()
             line = self._lines[key]
             await line[0]()

@@ -12,7 +12,7 @@ from maar.kube.writers import Writers
 pytestmark = pytest.mark.anyio
 
 
-class Wire:
+class Line:
     """Carries out writes one step at a time, as the test lets it."""
 
     def __init__(self) -> None:
@@ -37,34 +37,34 @@ class Wire:
 
 
 async def test_writes_to_one_object_come_in_order_and_others_do_not_wait() -> None:
-    wire, outcomes = Wire(), list[Outcome]()
+    line, outcomes = Line(), list[Outcome]()
     async with Writers(8) as writers:
         for key, name in (("a", "a1"), ("a", "a2"), ("b", "b1"), ("a", "a3")):
-            writers.submit(key, wire.write(name), outcomes.append)
+            writers.submit(key, line.write(name), outcomes.append)
         await asyncio.sleep(0)
-        assert wire.started == ["a1", "b1"]
+        assert line.started == ["a1", "b1"]
         assert writers.waiting == 4
-        await wire.finish("b1")
-        await wire.finish("a1")
-        assert wire.started == ["a1", "b1", "a2"]
-        await wire.finish("a2")
-        await wire.finish("a3")
+        await line.finish("b1")
+        await line.finish("a1")
+        assert line.started == ["a1", "b1", "a2"]
+        await line.finish("a2")
+        await line.finish("a3")
         await writers.idle()
         assert outcomes == [Done(name) for name in (b"b1", b"a1", b"a2", b"a3")]
         assert writers.waiting == 0
 
 
 async def test_no_more_are_under_way_than_may_be() -> None:
-    wire, outcomes = Wire(), list[Outcome]()
+    line, outcomes = Line(), list[Outcome]()
     async with Writers(2) as writers:
         for name in "abcd":
-            writers.submit(name, wire.write(name), outcomes.append)
+            writers.submit(name, line.write(name), outcomes.append)
         await asyncio.sleep(0)
-        assert wire.started == ["a", "b"]
-        await wire.finish("b")
-        assert wire.started == ["a", "b", "c"]
+        assert line.started == ["a", "b"]
+        await line.finish("b")
+        assert line.started == ["a", "b", "c"]
         for name in "acd":
-            await wire.finish(name)
+            await line.finish(name)
         await writers.idle()
         assert len(outcomes) == 4
 
@@ -103,10 +103,28 @@ async def test_a_bug_in_a_write_ends_them_all() -> None:
 
 
 async def test_leaving_early_leaves_the_rest_undone() -> None:
-    wire, outcomes = Wire(), list[Outcome]()
+    line, outcomes = Line(), list[Outcome]()
     async with Writers(1) as writers:
         for name in "ab":
-            writers.submit(name, wire.write(name), outcomes.append)
+            writers.submit(name, line.write(name), outcomes.append)
         await asyncio.sleep(0)
-    assert wire.started == ["a"]
+    assert line.started == ["a"]
     assert outcomes == []
+
+
+async def test_those_who_stand_behind_others_go_on_a_few_at_a_time() -> None:
+    line, outcomes = Line(), list[Outcome]()
+    async with Writers(2) as first, Writers(4, behind=first, meanwhile=1) as behind:
+        first.submit("bind", line.write("bind"), outcomes.append)
+        for name in "abcd":
+            behind.submit(name, line.write(name), outcomes.append)
+        await asyncio.sleep(0)
+        assert line.started == ["bind", "a"]
+        await line.finish("a")
+        assert line.started == ["bind", "a", "b"], "some go on: nobody is kept from the word for ever"
+        await line.finish("bind")
+        assert line.started == ["bind", "a", "b", "c", "d"]
+        for name in "bcd":
+            await line.finish(name)
+        await behind.idle()
+        assert len(outcomes) == 5

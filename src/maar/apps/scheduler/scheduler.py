@@ -41,6 +41,9 @@ WATCHED: Final[tuple[type[AnyObject], ...]] = (
     PodDisruptionBudget, PersistentVolumeClaim, PersistentVolume,
 )  # fmt: skip
 
+# While many pods are being bound, the API server's time goes to them; people hear of it a little later.
+_STATUSES_MEANWHILE: Final = 4
+_EVENTS_MEANWHILE: Final = 8
 _FINISH_WITHIN_S: Final = 5.0  # what was decided before the end
 
 
@@ -90,8 +93,8 @@ class Scheduler:
         async with (
             asyncio.TaskGroup() as tasks,
             Writers() as self._writers,
-            Writers(16) as status_writers,
-            Writers(16) as event_writers,
+            Writers(16, behind=self._writers, meanwhile=_STATUSES_MEANWHILE) as status_writers,
+            Writers(behind=self._writers, meanwhile=_EVENTS_MEANWHILE) as event_writers,
         ):
             recorder = Recorder(self._server, event_writers, "maar-scheduler", self._identity)
             self._reports = Reports(

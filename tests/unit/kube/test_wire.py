@@ -1,0 +1,201 @@
+"""Short requests over kept connections: what servers answer, how they hang up, and who may still write."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from maar.kube import wire
+from maar.kube.api_server import ApiServer
+from maar.kube.credentials import load
+from maar.kube.errors import ApiError, FencedError, UnansweredError
+from support.kubeconfigs import written
+from support.until import until
+
+pytestmark = pytest.mark.anyio
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"
+HANG_UP = b""
+
+Client = Callable[..., Awaitable[ApiServer]]
+
+
+class Server:
+    """Answers requests with bytes as they are given, the last of them for ever; nothing at all hangs up."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self._answers = list(answers)
+        self.asked: list[bytes] = []
+        self.connections: list[asyncio.StreamWriter] = []
+
+    async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer on one connection until the other side is gone."""
+        self.connections.append(writer)
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
+                self.asked.append(head + await reader.readexactly(length))
+                answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+                if answer == HANG_UP:
+                    return
+                for part in (answer[:7], answer[7:]):  # it may come in pieces
+                    writer.write(part)
+                    await writer.drain()
+                    await asyncio.sleep(0)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def talking(
+    server: Server, folder: Path, *, may_write: Callable[[], bool] = lambda: True, connections: int = 64
+) -> AsyncIterator[ApiServer]:
+    """A client of a server that is not patient."""
+    listener = await asyncio.start_server(server.meet, "127.0.0.1", 0)
+    async with listener:
+        address = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/prefix/"
+        found = await load(written(folder / "one", address))
+        async with ApiServer(found, connections=connections, patience_s=0, may_write=may_write) as client:
+            yield client
+
+
+async def test_a_request_says_what_it_must(tmp_path: Path) -> None:
+    server = Server(OK)
+    async with talking(server, tmp_path) as client:
+        assert await client.request("POST", "/api", {"a": "b c"}, b"{}", "text/plain") == b"fine"
+        head, _, body = server.asked[0].partition(b"\r\n\r\n")
+        first, *headers = head.decode().split("\r\n")
+        assert (first, body) == ("POST /prefix/api?a=b+c HTTP/1.1", b"{}")
+        said = dict(line.split(": ") for line in headers)
+        assert said["Host"].startswith("127.0.0.1:")
+        assert said["Authorization"] == "Bearer token-of-one"
+        assert (said["Content-Type"], said["Content-Length"]) == ("text/plain", "2")
+
+
+async def test_answers_come_in_chunks_and_connections_are_kept(tmp_path: Path) -> None:
+    chunked = b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nfi\r\n2\r\nne\r\n0\r\n\r\n"
+    server = Server(chunked, b"HTTP/1.1 102 Processing\r\n\r\n" + OK, OK)
+    async with talking(server, tmp_path) as client:
+        for _ in range(3):
+            assert await client.request("GET", "/") == b"fine"
+        assert len(server.connections) == 1
+
+
+async def test_a_connection_that_ends_is_replaced(tmp_path: Path) -> None:
+    last = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nfine"
+    server = Server(last, OK)
+    async with talking(server, tmp_path) as client:
+        assert await client.request("POST", "/", None, b"{}") == b"fine"
+        assert await client.request("POST", "/", None, b"{}") == b"fine"
+        server.connections[1].close()  # while nobody asks anything
+        await asyncio.sleep(0.05)
+        assert await client.request("POST", "/", None, b"{}") == b"fine"
+        assert len(server.connections) == 3
+
+
+async def test_what_comes_unasked_is_nobodys_answer(tmp_path: Path) -> None:
+    server = Server(OK)
+    async with talking(server, tmp_path) as client:
+        await client.request("GET", "/")
+        server.connections[0].write(OK.replace(b"fine", b"lies"))
+        await asyncio.sleep(0.05)
+        assert await client.request("GET", "/") == b"fine"
+        assert len(server.connections) == 2
+
+
+async def test_a_connection_that_was_idle_for_long_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "_LONGEST_IDLE_S", 0.0)
+    server = Server(OK)
+    async with talking(server, tmp_path) as client:
+        await client.request("GET", "/")
+        await client.request("GET", "/")
+        assert len(server.connections) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [HANG_UP, b"SSH-2.0-OpenSSH_9.9\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"],
+    ids=["nothing", "another-protocol", "no-length"],
+)
+async def test_what_is_no_answer_may_have_been_done(tmp_path: Path, answer: bytes) -> None:
+    server = Server(answer, OK)
+    async with talking(server, tmp_path) as client:
+        with pytest.raises(UnansweredError, match="check that it runs") as unanswered:
+            await client.request("POST", "/", None, b"{}")
+        assert unanswered.value.may_be_done
+        assert await client.request("POST", "/", None, b"{}") == b"fine"
+        assert len(server.connections) == 2
+
+
+async def test_an_answer_that_comes_too_late_is_not_the_next_ones(tmp_path: Path) -> None:
+    server = Server(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfi", OK)
+    async with talking(server, tmp_path, connections=1) as client:
+        with pytest.raises(UnansweredError, match="no answer in time") as unanswered:
+            await client.request("POST", "/", None, b"{}", timeout_s=0.05)
+        assert unanswered.value.may_be_done
+        assert await client.request("GET", "/") == b"fine"
+
+
+async def test_a_refusal_says_when_to_come_back(tmp_path: Path) -> None:
+    server = Server(b"HTTP/1.1 429 No\r\nretry-after: 7\r\nContent-Length: 0\r\n\r\n")
+    async with talking(server, tmp_path) as client:
+        with pytest.raises(ApiError) as refused:
+            await client.request("POST", "/", None, b"{}")
+        assert (refused.value.code, refused.value.retry_after_s) == (429, 7)
+
+
+async def test_who_gives_up_waiting_takes_no_connection_away(tmp_path: Path) -> None:
+    server = Server(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfi", OK)
+    async with talking(server, tmp_path, connections=1) as client:
+        stuck = asyncio.create_task(client.request("GET", "/stuck"))
+        await until("it is asked", lambda: len(server.asked) == 1)
+        impatient = [asyncio.create_task(client.request("GET", "/impatient")) for _ in range(3)]
+        patient = asyncio.create_task(client.request("GET", "/patient"))
+        await asyncio.sleep(0)
+        stuck.cancel()
+        for one in impatient:
+            one.cancel()
+        assert await asyncio.wait_for(patient, 5) == b"fine"
+        assert len(server.asked) == 2
+
+
+async def test_who_may_no_longer_write_sends_nothing(tmp_path: Path) -> None:
+    answers = iter([True, False])  # asked before it waits for a connection, and when it has one
+    server = Server(OK)
+    async with talking(server, tmp_path, may_write=lambda: next(answers)) as client:
+        with pytest.raises(FencedError):
+            await client.request("POST", "/", None, b"{}")
+        assert await client.request("GET", "/") == b"fine"
+        assert len(server.asked) == len(server.connections) == 1, "the connection is as good as before"
+
+
+async def test_who_may_no_longer_write_sends_nothing_through_a_proxy_either(tmp_path: Path) -> None:
+    answers = iter([True, False, False])
+    server = Server(OK)
+    listener = await asyncio.start_server(server.meet, "127.0.0.1", 0)
+    async with listener:
+        proxy = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+        file = written(tmp_path / "one", "http://cluster.example", cluster={"proxy-url": proxy})
+        async with ApiServer(await load(file), patience_s=0, may_write=lambda: next(answers)) as client:
+            with pytest.raises(FencedError):
+                await client.request("POST", "/", None, b"{}")
+            assert server.asked == []
+            assert next(answers, None) is None, "asked at the last moment, and why it has failed"
+
+
+async def test_nobody_listens_so_nothing_was_sent(tmp_path: Path) -> None:
+    server = Server(OK)
+    async with talking(server, tmp_path) as client:
+        pass
+    async with client:
+        with pytest.raises(UnansweredError, match="check that it runs") as unanswered:
+            await client.request("POST", "/", None, b"{}")
+        assert not unanswered.value.may_be_done
+        assert unanswered.value.is_passing
