@@ -48,7 +48,14 @@ class Hang:
     """Do not answer, ever; the server never hears of the request."""
 
 
-Fault = Say | Drop | Lose | Cut | Hang
+@dataclass(frozen=True)
+class Hold:
+    """Let the server carry it out, and keep the answer back until it is released."""
+
+    released: asyncio.Event
+
+
+Fault = Say | Drop | Lose | Cut | Hang | Hold
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ class Proxy:
             self._open.discard(transport)
 
     async def _pass_on(
-        self, request: web.BaseRequest, transport: asyncio.Transport, fault: Lose | Cut | None
+        self, request: web.BaseRequest, transport: asyncio.Transport, fault: Lose | Cut | Hold | None
     ) -> web.StreamResponse:
         headers = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
         async with self._upstream.request(
@@ -116,11 +123,13 @@ class Proxy:
                 await upstream.read()
                 transport.abort()
                 return web.Response()
+            if isinstance(fault, Hold):
+                await fault.released.wait()
             kept = {name: upstream.headers[name] for name in ("Content-Type",) if name in upstream.headers}
             answer = web.StreamResponse(status=upstream.status, headers=kept)
             await answer.prepare(request)
             try:
-                if await _copy(upstream.content, answer, fault.after if fault else None):
+                if await _copy(upstream.content, answer, fault.after if isinstance(fault, Cut) else None):
                     await answer.write_eof()
                 else:
                     transport.abort()
