@@ -1,4 +1,4 @@
-"""Binds against a real kube-apiserver through the client, beside a bare loop of the same HTTP library."""
+"""Binds against a real kube-apiserver through the client, beside a bare loop of a general HTTP client."""
 
 import asyncio
 import sys
@@ -14,12 +14,12 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from maar.kube.api_server import CONNECTIONS, ApiServer
+from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.outcome import Done, Outcome
 from maar.kube.paths import PODS
 from maar.kube.write import bind, create
-from maar.kube.writers import Writers
+from maar.kube.writers import AT_ONCE, Writers
 from support.control_plane import ControlPlane, find_binaries
 
 ROUNDS = 30  # of each, in turn: what else the machine does meets both
@@ -45,7 +45,7 @@ async def compare(plane: ControlPlane) -> None:
     """Bind as many pods one way as the other, round by round."""
     credentials = await load(plane.kubeconfig)
     pods = [f"{NAMESPACE}/pod-{number}" for number in range(2 * ROUNDS * PODS_A_ROUND)]
-    connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=credentials.tls)
+    connector = aiohttp.TCPConnector(limit=AT_ONCE, ssl=credentials.tls)
     headers = {"Authorization": credentials.proofs.authorization, "Content-Type": "application/json"}
     async with (
         ApiServer(credentials) as server,
@@ -63,7 +63,7 @@ async def compare(plane: ControlPlane) -> None:
             seconds[way] += perf_counter() - started
             cpu[way] += process_time() - used
     count = ROUNDS * PODS_A_ROUND
-    print(f"  {count:,} binds each, {CONNECTIONS} at a time, {len(NODES)} nodes")
+    print(f"  {count:,} binds each, {AT_ONCE} at a time, {len(NODES)} nodes")
     for way in ways:
         each = cpu[way] / count * 1e6
         rate = count / seconds[way]
@@ -85,7 +85,7 @@ async def bare(session: aiohttp.ClientSession, pods: list[str]) -> None:
                 await answer.read()
                 answer.raise_for_status()
 
-    await asyncio.gather(*[work() for _ in range(CONNECTIONS)])
+    await asyncio.gather(*[work() for _ in range(AT_ONCE)])
 
 
 async def say(session: aiohttp.ClientSession, namespace: str, count: int) -> None:
@@ -111,7 +111,7 @@ async def say(session: aiohttp.ClientSession, namespace: str, count: int) -> Non
                 await answer.read()
                 answer.raise_for_status()
 
-    await asyncio.gather(*[work() for _ in range(CONNECTIONS)])
+    await asyncio.gather(*[work() for _ in range(AT_ONCE)])
 
 
 async def client(server: ApiServer, writers: Writers, pods: list[str]) -> None:

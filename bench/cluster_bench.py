@@ -22,9 +22,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from bind_bench import bare, say
 
 from maar.core.model.pod_group import PodGroup
-from maar.kube.api_server import CONNECTIONS, ApiServer
+from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.paths import EVENTS, PODS, place_of
+from maar.kube.writers import AT_ONCE
 from support.control_plane import ControlPlane, find_binaries
 from support.load import NAMESPACE, Gang, clear, make, make_nodes, prepare, queue
 from support.load_counting import Reached, Tally, added, counting, session
@@ -70,7 +71,7 @@ async def measure(nodes: int, pods: int, logs: Path | None, *, peer: bool) -> fl
         with ControlPlane(folder, controllers=True) as plane, Daemons(folder) as daemons:
             prepare(plane)
             credentials = await load(plane.kubeconfig)
-            async with ApiServer(credentials) as server, session(credentials, CONNECTIONS) as client:
+            async with ApiServer(credentials) as server, session(credentials, AT_ONCE) as client:
                 await make_nodes(server, [f"node-{number}" for number in range(nodes)])
                 await make(server, [queue(f"queue-{number}") for number in range(QUEUES)])
                 print(f"  {nodes:,} nodes, {pods:,} pods in gangs of {GANG} over {QUEUES} queues", flush=True)

@@ -26,7 +26,7 @@ from maar.kube.wire import Wire
 _LOG: Final = logging.getLogger(__name__)
 
 JSON: Final = "application/json"
-CONNECTIONS: Final = 64
+CONNECTIONS: Final = 96  # binds, statuses and events of a scheduler have one each, and need not wait
 REQUEST_TIMEOUT_S: Final = 15.0
 PATIENCE_S: Final = 30.0  # an API server that is restarted is back before
 READ_BUFFER: Final = 2**20  # bytes; lists are long
