@@ -28,6 +28,7 @@ def address_of(server: str) -> Address:
     advice = "write it as https://HOST:PORT, in the kubeconfig or wherever it was named"
     try:
         url = URL(server)
+        (url.raw_host or "").encode("idna")  # what no name server could look up is refused here
     except ValueError as error:
         raise ValueError(f"{server!r} is not the address of an API server: {error}; {advice}") from error
     if url.scheme not in ("http", "https") or not url.host or not url.port:

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 import aiohttp
 from yarl import URL
 
-from maar.kube.address import address_of
-from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, LastingConnector, in_our_words
+from maar.kube.address import Address, address_of
+from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, READ_BUFFER, LastingConnector, in_our_words
 from maar.kube.credentials import Credentials
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.proxied import Proxied
@@ -29,12 +29,10 @@ JSON: Final = "application/json"
 CONNECTIONS: Final = 96  # binds, statuses and events of a scheduler have one each, and need not wait
 REQUEST_TIMEOUT_S: Final = 15.0
 PATIENCE_S: Final = 30.0  # an API server that is restarted is back before
-READ_BUFFER: Final = 2**20  # bytes; lists are long
 LONGEST_LINE: Final = 64 * 2**20  # bytes; etcd takes objects of a few megabytes at most
 
 _HEADERS: Final = {
     "Accept": JSON,
-    "Content-Type": JSON,
     "Accept-Encoding": "identity",  # packing costs both sides more than the wire does
     "User-Agent": "maar",
 }
@@ -104,8 +102,8 @@ class ApiServer:
         self, path: str, query: Mapping[str, str], longest_silence_s: float
     ) -> AsyncIterator[AsyncIterator[list[bytes]]]:
         """Open a stream of lines, which come as many together as have arrived; nothing is tried again."""
-        headers, proofs = await self._headers(), self.credentials.proofs
-        url = URL(f"{address_of(proofs.server).base}{path}?{urlencode(query)}", encoded=True)
+        address, headers = await self._prepared()
+        url = URL(f"{address.base}{path}?{urlencode(query)}", encoded=True)
         timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT_S, sock_read=longest_silence_s)
         try:
             async with self._streams.get(
@@ -113,7 +111,7 @@ class ApiServer:
                 headers=headers,
                 timeout=timeout,
                 allow_redirects=False,
-                server_hostname=proofs.server_name,
+                server_hostname=self.credentials.proofs.server_name,
             ) as response:
                 self._pass_on(response.headers.getall(HEADER, []))
                 if response.status != HTTPStatus.OK:
@@ -124,17 +122,17 @@ class ApiServer:
                 finally:
                     _hang_up(response)
         except BROKEN as error:
-            raise self._unanswered(in_our_words(error)) from error
+            raise _unanswered(in_our_words(error), address) from error
 
     async def _ask(self, method: str, path: str, body: bytes, content_type: str, timeout_s: float) -> bytes:
         for is_second in (False, True):
-            headers = await self._headers(content_type)
+            address, headers = await self._prepared(content_type)
             if method != "GET" and not self._may_write():
                 raise FencedError  # it is asked again when it is about to be sent; this is cheaper
             try:
-                reply = await self._requests.ask(method, path, headers, body, timeout_s)
+                reply = await self._requests.ask(address, method, path, headers, body, timeout_s)
             except OSError as error:
-                raise self._unanswered(error) from error
+                raise _unanswered(error, address) from error
             self._pass_on(reply.warnings)
             if reply.status < HTTPStatus.MULTIPLE_CHOICES:
                 return reply.body
@@ -143,18 +141,19 @@ class ApiServer:
                 break  # with new credentials a second attempt may do
         raise refusal
 
-    async def _headers(self, content_type: str = JSON) -> dict[str, str]:
-        """What a request carries, fresh credentials among it."""
+    async def _prepared(self, content_type: str = JSON) -> tuple[Address, dict[str, str]]:
+        """Where a request goes, and what it carries, fresh credentials among it."""
         if self.credentials.is_stale:
             await self.credentials.refresh()
+        proofs = self.credentials.proofs
         try:
-            address_of(self.credentials.proofs.server)  # it may be another than when we started
-        except ValueError as error:
+            address = address_of(proofs.server)
+        except ValueError as error:  # it is another than when we started
             raise UnansweredError(str(error), may_be_done=False, is_passing=False) from None
         headers = {**_HEADERS, "Content-Type": content_type}
-        if authorization := self.credentials.proofs.authorization:
-            headers["Authorization"] = authorization
-        return headers
+        if proofs.authorization:
+            headers["Authorization"] = proofs.authorization
+        return address, headers
 
     async def _refusal(
         self, status: int, answer: bytes, retry_after: str, headers: Mapping[str, str]
@@ -172,17 +171,6 @@ class ApiServer:
         for text in read_warnings(warnings):
             self._warn(text)
 
-    def _unanswered(self, error: OSError) -> UnansweredError:
-        origin = address_of(self.credentials.proofs.server).origin
-        what = str(error) or "it gave no answer in time"
-        if isinstance(error, NotTrustedError):
-            advice = "check the cluster's certificate-authority and tls-server-name in the kubeconfig"
-            return UnansweredError(
-                f"{origin} is not trusted: {what}; {advice}", may_be_done=False, is_passing=False
-            )
-        advice = "check that it runs and that the kubeconfig has its address"
-        return UnansweredError(f"{origin}: {what}; {advice}", may_be_done=not isinstance(error, NotSentError))
-
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
     """End a stream now; taking leave politely would leave a connection behind that nobody waits for."""
@@ -198,3 +186,16 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
             raise UnansweredError(f"a line of more than {LONGEST_LINE} bytes came", may_be_done=False)
         if lines:
             yield lines
+
+
+def _unanswered(error: OSError, address: Address) -> UnansweredError:
+    what = str(error) or "it gave no answer in time"
+    if isinstance(error, NotTrustedError):
+        advice = "check the cluster's certificate-authority and tls-server-name in the kubeconfig"
+        return UnansweredError(
+            f"{address.origin} is not trusted: {what}; {advice}", may_be_done=False, is_passing=False
+        )
+    advice = "check that it runs and that the kubeconfig has its address"
+    return UnansweredError(
+        f"{address.origin}: {what}; {advice}", may_be_done=not isinstance(error, NotSentError)
+    )

@@ -9,19 +9,15 @@ from weakref import WeakSet
 
 import aiohttp
 
+from maar.kube.dialing import keep_alive
 from maar.kube.sender import NotSentError, NotTrustedError
 
 CONNECT_TIMEOUT_S: Final = 5.0
+READ_BUFFER: Final = 2**20  # bytes; lists are long
 BROKEN: Final = (aiohttp.ClientError, TimeoutError)
 
 _NOT_SENT: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 _NOT_TRUSTED: Final = (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)
-# A machine that is gone says nothing: ask after 20 s of silence, and give up 15 s later.
-_KEEP_ALIVE: Final = (
-    ("TCP_KEEPIDLE", 20),
-    ("TCP_KEEPINTVL", 5),
-    ("TCP_KEEPCNT", 3),
-)
 _LEAVE_S: Final = 1.0
 
 
@@ -49,14 +45,6 @@ class LastingConnector(aiohttp.TCPConnector):
         self._sockets.add(opened)
         keep_alive(opened)
         return opened
-
-
-def keep_alive(opened: socket.socket) -> None:
-    """Have the other side asked after a silence whether it is still there."""
-    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _KEEP_ALIVE:
-        if hasattr(socket, name):  # other systems have fewer of them
-            opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def in_our_words(error: Exception) -> OSError:

@@ -54,6 +54,11 @@ class Credentials:
         return time.monotonic() >= self._read_at + FRESH_FOR_S
 
     @property
+    def certificates(self) -> tuple[tuple[str, int], ...]:
+        """Which certificates connections are opened with now: files, and when they were written."""
+        return self._files
+
+    @property
     def proxy(self) -> str | None:
         """The proxy to go through: the cluster's, or the one that the environment names for its host."""
         if self.proofs.proxy:

@@ -8,8 +8,8 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.connector import Connection
 from yarl import URL
 
-from maar.kube.address import address_of
-from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, LastingConnector, in_our_words
+from maar.kube.address import Address
+from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, READ_BUFFER, LastingConnector, in_our_words
 from maar.kube.credentials import Credentials
 from maar.kube.errors import FencedError
 from maar.kube.sender import Reply
@@ -24,34 +24,38 @@ class Proxied:
     def __init__(
         self, credentials: Credentials, proxy: str, limit: int, may_write: Callable[[], bool]
     ) -> None:
-        self._credentials, self._may_write = credentials, may_write
+        self._credentials = credentials
         self._session = aiohttp.ClientSession(
             connector=LastingConnector(limit, credentials.tls),
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=proxy,
+            read_bufsize=READ_BUFFER,
             request_class=_fenced(may_write),
         )
 
     async def ask(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float
+        self,
+        address: Address,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_s: float,
     ) -> Reply:
         """Send a request and give what is answered; a write leaves only while it may, asked last of all."""
-        proofs = self._credentials.proofs
         try:
             async with self._session.request(
                 method,
-                URL(f"{address_of(proofs.server).base}{path}", encoded=True),
+                URL(f"{address.base}{path}", encoded=True),
                 data=body,
                 headers=headers,
                 timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_TIMEOUT_S),
                 allow_redirects=False,
-                server_hostname=proofs.server_name,
+                server_hostname=self._credentials.proofs.server_name,
             ) as response:
                 answer, said = await response.read(), response.headers
                 return Reply(response.status, answer, said.getall(HEADER, []), said.get(_RETRY_AFTER, ""))
         except BROKEN as error:
-            if method != "GET" and not self._may_write():
-                raise FencedError from error
             raise in_our_words(error) from error
 
     async def close(self) -> None:
@@ -68,7 +72,8 @@ def _fenced(may_write: Callable[[], bool]) -> type[aiohttp.ClientRequest]:
         ) -> None:
             if self.method == "GET" or may_write():
                 await super().write_bytes(writer, conn, content_length)
-            elif conn.transport is not None:
-                conn.transport.abort()  # nothing of it has been sent
+            elif conn.protocol is not None and conn.transport is not None:
+                conn.protocol.set_exception(FencedError())  # to whoever waits for the answer
+                conn.transport.abort()
 
     return Fenced

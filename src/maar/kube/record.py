@@ -16,7 +16,7 @@ from maar.kube.writers import Writers
 
 Severity = Literal["Normal", "Warning"]
 
-MOST_WAITING: Final = 20_000
+MOST_WAITING: Final = 50_000  # a kilobyte each; binds go first, so those of a great burst may all wait
 MOST_REMEMBERED: Final = 4_096
 LONGEST_MESSAGE: Final = 1_024  # characters, which is what Kubernetes takes
 LONGEST_NAME: Final = 200  # characters of the object's name in the name of its event

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
+from maar.kube.address import Address
+
 
 class Reply(NamedTuple):
     """What the server answered, as far as anybody asks."""
@@ -21,7 +23,13 @@ class Sender(Protocol):
     """
 
     async def ask(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float
+        self,
+        address: Address,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_s: float,
     ) -> Reply:
         """Send a request and give what is answered, whatever that is."""
         ...

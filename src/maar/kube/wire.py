@@ -4,7 +4,6 @@ A general client costs more of our processor for a bind than the decision about 
 """
 
 import asyncio
-import socket
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,9 +12,10 @@ from typing import Final, cast
 
 import httptools
 
-from maar.kube.address import address_of
-from maar.kube.connections import CONNECT_TIMEOUT_S, keep_alive
+from maar.kube.address import Address
+from maar.kube.connections import CONNECT_TIMEOUT_S
 from maar.kube.credentials import Credentials
+from maar.kube.dialing import Dialer
 from maar.kube.errors import FencedError
 from maar.kube.sender import NotSentError, NotTrustedError, Reply
 
@@ -28,28 +28,35 @@ class Wire:
 
     def __init__(self, credentials: Credentials, limit: int, may_write: Callable[[], bool]) -> None:
         self._credentials, self._may_write = credentials, may_write
+        self._dialer = Dialer()
         self._turns = asyncio.Semaphore(limit)
         self._idle: list[_Line] = []
         self._open = set[_Line]()
+        self._is_closed = False
 
     async def ask(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float
+        self,
+        address: Address,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_s: float,
     ) -> Reply:
         """Send a request and give what is answered; a write leaves only while it may, asked last of all."""
-        server = self._credentials.proofs.server
-        address = address_of(server)
         said = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         head = (
             f"{method} {address.prefix}{path} HTTP/1.1\r\nHost: {address.authority}\r\n"
             f"Content-Length: {len(body)}\r\n{said}\r\n"
         )
         async with self._turns:
-            line = self._kept(server) or await self._connect(server)
+            began = asyncio.get_running_loop().time()
+            line = self._kept(address, began) or await self._connect(address, timeout_s)
             if method != "GET" and not self._may_write():
                 self._idle.append(line)
                 raise FencedError
             try:
-                reply = await line.ask(head.encode() + body, timeout_s)
+                reply = await line.ask(head.encode() + body, began + timeout_s)
             except BaseException:
                 line.drop()  # its answer may still come, and would be taken for another's
                 raise
@@ -58,7 +65,8 @@ class Wire:
             return reply
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; nothing is asked any more."""
+        self._is_closed = True
         lines = list(self._open)
         for line in lines:
             line.drop()
@@ -67,42 +75,53 @@ class Wire:
                 for line in lines:
                     await line.closed.wait()
 
-    def _kept(self, server: str) -> "_Line | None":
+    def _kept(self, address: Address, now: float) -> "_Line | None":
         """A connection that is still good, the one used last: the others may be left to age."""
-        now = asyncio.get_running_loop().time()
+        wanted = (address, self._credentials.certificates)
         while self._idle:
             line = self._idle.pop()
-            if line.is_open and line.server == server and now - line.used < _LONGEST_IDLE_S:
+            if line.is_open and line.opened_for == wanted and now - line.used < _LONGEST_IDLE_S:
                 return line
             line.drop()
         return None
 
-    async def _connect(self, server: str) -> "_Line":
-        address, tls = address_of(server), self._credentials.tls
-        known_as = self._credentials.proofs.server_name or address.host
+    async def _connect(self, address: Address, within_s: float) -> "_Line":
+        tls, known_as = self._credentials.tls, self._credentials.proofs.server_name or address.host
+        opened_for = (address, self._credentials.certificates)
+        self._refuse_if_closed()
         try:
-            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            async with asyncio.timeout(min(within_s, CONNECT_TIMEOUT_S)):
                 _, line = await asyncio.get_running_loop().create_connection(
-                    lambda: _Line(server, self._open),
-                    address.host,
-                    address.port,
+                    lambda: _Line(opened_for, self._open),
+                    sock=await self._dialer.dial(address.host, address.port),
                     ssl=tls if address.is_tls else None,
-                    server_hostname=known_as if address.is_tls else None,
+                    server_hostname=known_as.rstrip(".") if address.is_tls else None,
                 )
+        except TimeoutError as error:
+            raise NotSentError("no connection in time") from error
         except ssl.SSLEOFError as error:
-            raise NotSentError(str(error)) from error  # it has just gone
+            raise NotSentError("it hung up") from error
         except ssl.SSLError as error:
             raise NotTrustedError(str(error)) from error
         except OSError as error:
-            raise NotSentError(str(error) or f"no connection within {CONNECT_TIMEOUT_S:.0f} s") from error
+            raise NotSentError(str(error) or "it hung up") from error
+        if line.is_open:
+            self._open.add(line)
+        if self._is_closed:
+            line.drop()
+        self._refuse_if_closed()
         return line
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise RuntimeError("this client is closed")
 
 
 class _Line(asyncio.Protocol):
     """One connection, with one request on it at a time."""
 
-    def __init__(self, server: str, all_open: set["_Line"]) -> None:
-        self.server, self._all_open = server, all_open
+    def __init__(self, opened_for: object, all_open: set["_Line"]) -> None:
+        self.opened_for, self._all_open = opened_for, all_open
         self.is_open, self.used = False, 0.0
         self.closed = asyncio.Event()
         self._answer: asyncio.Future[Reply] | None = None
@@ -111,18 +130,17 @@ class _Line(asyncio.Protocol):
         """Begin."""
         self._transport, self.is_open = cast("asyncio.Transport", transport), True
         self.used = asyncio.get_running_loop().time()
-        self._all_open.add(self)
-        keep_alive(cast("socket.socket", transport.get_extra_info("socket")))
 
-    def ask(self, request: bytes, timeout_s: float) -> "asyncio.Future[Reply]":
+    def ask(self, request: bytes, until: float) -> "asyncio.Future[Reply]":
         """Send a request."""
         loop = asyncio.get_running_loop()
         self._answer = answer = loop.create_future()
         self._parser = httptools.HttpResponseParser(self)
-        self._body: list[bytes] = []
         self._warnings: list[str] = []
         self._retry_after = ""
-        self._timer = loop.call_later(timeout_s, self._fail, TimeoutError("it gave no answer in time"))
+        self._body: list[bytes] = []
+        self._ends_with_connection = False
+        self._timer = loop.call_at(until, self._fail, TimeoutError("it gave no answer in time"))
         self._transport.write(request)
         return answer
 
@@ -139,7 +157,14 @@ class _Line(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
+            self.drop()
             self._fail(ConnectionError(f"what came is no answer: {error}"))
+
+    def on_message_begin(self) -> None:
+        """Begin to read an answer, which somebody must be waiting for."""
+        if self._answer is None:
+            self.drop()
+        self._is_bounded = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep what somebody wants to know."""
@@ -147,7 +172,13 @@ class _Line(asyncio.Protocol):
             case b"warning":
                 self._warnings.append(value.decode(errors="surrogateescape"))
             case b"retry-after":
-                self._retry_after = value.decode(errors="surrogateescape")
+                self._retry_after = value.decode(errors="replace")
+            case b"content-length" | b"transfer-encoding":
+                self._is_bounded = True
+
+    def on_headers_complete(self) -> None:
+        """Know where the answer ends."""
+        self._ends_with_connection = not self._is_bounded
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of the answer."""
@@ -157,13 +188,13 @@ class _Line(asyncio.Protocol):
         """Give the answer."""
         status = self._parser.get_status_code()
         if status < HTTPStatus.OK:
+            self._ends_with_connection = False
             return  # the answer proper follows
         self.used = asyncio.get_running_loop().time()
         if not self._parser.should_keep_alive():
-            self.is_open = False
-            self._transport.close()
-        self._timer.cancel()
+            self.drop()
         answer, self._answer = self._answer, None
+        self._timer.cancel()
         if answer is not None and not answer.done():
             answer.set_result(Reply(status, b"".join(self._body), self._warnings, self._retry_after))
 
@@ -172,6 +203,8 @@ class _Line(asyncio.Protocol):
         self.is_open = False
         self._all_open.discard(self)
         self.closed.set()
+        if self._answer is not None and self._ends_with_connection and exc is None:
+            self.on_message_complete()
         self._fail(ConnectionError(str(exc) if exc else "it closed the connection"))
 
     def _fail(self, error: Exception) -> None:

@@ -37,6 +37,11 @@ class Writers:
         await self._group.__aexit__(kind, error, trace)
 
     @property
+    def is_busy(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self._lines)
+
+    @property
     def waiting(self) -> int:
         """How many writes have no outcome yet."""
         return sum(len(line) for line in self._lines.values())
@@ -56,9 +61,12 @@ class Writers:
 
     async def _work(self, number: int) -> None:
         while True:
-            if self._behind is not None and number >= self._meanwhile:
-                await self._behind.idle()
             key = await self._turns.get()
+            if self._behind is not None and self._behind.is_busy and number >= self._meanwhile:
+                self._turns.put_nowait(key)
+                self._turns.task_done()
+                await self._behind.idle()
+                continue
             line = self._lines[key]
             await line[0]()
             del line[0]

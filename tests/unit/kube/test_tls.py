@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from maar.kube import dialing
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.errors import ApiError, UnansweredError
@@ -111,6 +112,48 @@ async def test_a_server_may_have_another_name_than_its_address(serve: Serve, tmp
             else:
                 with pytest.raises(UnansweredError, match="not trusted"):
                     await server.request("GET", "/")
+
+
+async def test_a_new_client_certificate_is_shown_at_once_when_the_old_one_is_rejected(
+    serve: Serve, tmp_path: Path
+) -> None:
+    authority, accepted = Signed.authority(), "old"
+
+    async def check(request: web.BaseRequest) -> web.Response:
+        answer = await who(request)
+        good = accepted in str(answer.text)
+        return answer if good else web.Response(status=HTTPStatus.UNAUTHORIZED, text="{}")
+
+    address = await serve(check, server_side(authority, tmp_path))
+    certificate, key = authority.sign("old").write(tmp_path / "client")
+    user = {"client-certificate": str(certificate), "client-key": str(key)}
+    cluster = {"certificate-authority": str(authority.write(tmp_path / "authority")[0])}
+    async with ApiServer(await load(written(tmp_path / "one", address, user, cluster))) as server:
+        assert b"old" in await server.request("GET", "/")
+        authority.sign("new").write(tmp_path / "client")
+        accepted = "new"
+        assert b"new" in await server.request("GET", "/")
+
+
+async def test_a_name_may_end_with_a_dot(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority, looked_up, real = Signed.authority(), list[str](), dialing.look_up
+
+    async def here(host: str, port: int) -> list[Any]:
+        looked_up.append(host)
+        return await real("127.0.0.1", port)
+
+    monkeypatch.setattr(dialing, "look_up", here)
+    name = "kubernetes.example"
+    address = await serve(who, server_side(authority, tmp_path, name))
+    certificate, key = authority.sign("maar").write(tmp_path / "client")
+    user = {"client-certificate": str(certificate), "client-key": str(key)}
+    cluster = {"certificate-authority": str(authority.write(tmp_path / "authority")[0])}
+    file = written(tmp_path / "one", address.replace("127.0.0.1", f"{name}."), user, cluster)
+    async with ApiServer(await load(file)) as server:
+        assert b"maar" in await server.request("GET", "/")
+    assert looked_up == [f"{name}."]
 
 
 async def test_a_rejected_token_is_read_again_once(serve: Serve, tmp_path: Path) -> None:

@@ -128,3 +128,14 @@ async def test_those_who_stand_behind_others_go_on_a_few_at_a_time() -> None:
             await line.finish(name)
         await behind.idle()
         assert len(outcomes) == 5
+        first.submit("bind", line.write("again"), outcomes.append)
+        for name in "efgh":  # they had nothing to do until now
+            behind.submit(name, line.write(name), outcomes.append)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert len(line.started) == 5 + 2, "one beside the bind, and it is no matter which"
+        await line.finish("again")
+        for name in "efgh":
+            await line.finish(name)
+        await behind.idle()
+        assert len(outcomes) == 10

@@ -1,0 +1,52 @@
+"""Opening connections to a host that may have several addresses, some of them dead."""
+
+import asyncio
+import socket
+from typing import Final
+
+import aiohappyeyeballs
+
+_NEXT_AFTER_S: Final = 0.25  # another address is tried where one has not answered by then: RFC 8305
+_KNOWN_FOR_S: Final = 10.0
+# A machine that is gone says nothing: ask after 20 s of silence, and give up 15 s later.
+_KEEP_ALIVE: Final = (
+    ("TCP_KEEPIDLE", 20),
+    ("TCP_KEEPINTVL", 5),
+    ("TCP_KEEPCNT", 3),
+)
+
+
+class Dialer:
+    """Finds the addresses of a host, once for all who ask, and connects to the first that answers."""
+
+    def __init__(self) -> None:
+        self._finding = asyncio.Lock()
+        self._found: list[aiohappyeyeballs.AddrInfoType] = []
+        self._found_for, self._found_until = ("", 0), 0.0
+
+    async def dial(self, host: str, port: int) -> socket.socket:
+        """Open a connection."""
+        loop = asyncio.get_running_loop()
+        async with self._finding:
+            if self._found_for != (host, port) or loop.time() > self._found_until:
+                self._found = await look_up(host, port)
+                self._found_for, self._found_until = (host, port), loop.time() + _KNOWN_FOR_S
+        opened = await aiohappyeyeballs.start_connection(
+            self._found, happy_eyeballs_delay=_NEXT_AFTER_S, interleave=1
+        )
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        keep_alive(opened)
+        return opened
+
+
+async def look_up(host: str, port: int) -> list[aiohappyeyeballs.AddrInfoType]:
+    """Ask name servers for the addresses of a host."""
+    return list(await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM))
+
+
+def keep_alive(opened: socket.socket) -> None:
+    """Have the other side asked after a silence whether it is still there."""
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEP_ALIVE:
+        if hasattr(socket, name):  # other systems have fewer of them
+            opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
