@@ -128,19 +128,6 @@ async def remove(server: ApiServer, pod: Pod) -> Outcome:
         return Gone(error.message)
 
 
-async def clear(server: ApiServer, place: Place) -> None:
-    """Take away all objects of a kind, at once; the server may need more than one request for many."""
-    for _ in range(TRIES):
-        try:
-            await server.request("DELETE", place.all(NAMESPACE), {"gracePeriodSeconds": "0"}, timeout_s=120.0)
-        except (ApiError, UnansweredError) as error:
-            if not error.is_passing:
-                raise
-        else:
-            return
-    raise TimeoutError(f"{place.plural} were still there after {TRIES} attempts to delete them all")
-
-
 def _document(
     kind: str, place: Place, key: str, annotations: Mapping[str, str] | None = None, **parts: object
 ) -> Document:

@@ -42,8 +42,8 @@ WATCHED: Final[tuple[type[AnyObject], ...]] = (
 )  # fmt: skip
 
 # While many pods are being bound, the API server's time goes to them; people hear of it a little later.
-_STATUSES_MEANWHILE: Final = 2
-_EVENTS_MEANWHILE: Final = 2
+_STATUSES_MEANWHILE: Final = 1
+_EVENTS_MEANWHILE: Final = 1
 _FINISH_WITHIN_S: Final = 5.0  # what was decided before the end
 
 
