@@ -12,7 +12,7 @@ from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
-from maar.kube.errors import ApiError, UnansweredError
+from maar.kube.errors import ApiError
 from maar.kube.outcome import Conflict, Done, Gone, Outcome
 from maar.kube.paths import PODS, Place, place_of
 from maar.kube.write import create, patch
@@ -23,7 +23,6 @@ CRDS: Final = Path(__file__).parents[2] / "deploy" / "crds"
 NAMESPACE: Final = "default"
 SIZE: Final = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 
-TRIES: Final = 10
 
 Document = dict[str, object]
 Made = tuple[Place, str, Document]
