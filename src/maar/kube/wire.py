@@ -98,13 +98,13 @@ class Wire:
                     server_hostname=known_as.rstrip(".") if address.is_tls else None,
                 )
         except TimeoutError as error:
-            raise NotSentError("no connection in time") from error
+            raise NotSentError("cannot connect in time") from error
         except ssl.SSLEOFError as error:
-            raise NotSentError("it hung up") from error
+            raise NotSentError("cannot connect: it hung up") from error
         except ssl.SSLError as error:
             raise NotTrustedError(str(error)) from error
         except OSError as error:
-            raise NotSentError(str(error) or "it hung up") from error
+            raise NotSentError(f"cannot connect: {error.strerror or str(error) or 'it hung up'}") from error
         if line.is_open:
             self._open.add(line)
         if self._is_closed:

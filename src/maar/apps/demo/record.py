@@ -12,6 +12,7 @@ from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue
+from maar.core.model.reasons import Reason
 from maar.core.model.resources import CPU, units_in_one
 from maar.core.views.queue_tree import TreeView, queue_tree
 
@@ -128,11 +129,10 @@ class Record:
         return self.submitted[group].queue if group in self.submitted else ""
 
     def reason(self, group: str) -> str:
-        """Why a group waits, in the scheduler's words; empty where nothing is said."""
+        """Why a group waits, in the scheduler's words; empty where none is said or pods are on their way."""
         conditions = self.groups[group].status.conditions if group in self.groups else ()
-        return next(
-            (one.message for one in conditions if one.type == "Unschedulable" and one.status == "True"), ""
-        )
+        said = [one for one in conditions if one.type == "Unschedulable" and one.status == "True"]
+        return next((one.message for one in said if one.reason != Reason.NOT_ENOUGH_TASKS), "")
 
     def tree(self) -> TreeView:
         """The queue tree as it is now, without the default queue, which nobody uses here."""

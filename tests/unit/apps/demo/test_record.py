@@ -14,8 +14,9 @@ from maar.core.model.queue import Queue, QueueState, QueueStatus
 from maar.core.model.resources import Resources
 
 
-def group(name: str, phase: PodGroupPhase, why: str = "") -> Appeared:
-    condition = PodGroupCondition(type="Unschedulable", status="True" if why else "False", message=why)
+def group(name: str, phase: PodGroupPhase, why: str = "", reason: str = "QueueAtCapability") -> Appeared:
+    holds = "True" if why else "False"
+    condition = PodGroupCondition(type="Unschedulable", status=holds, reason=reason, message=why)
     status = PodGroupStatus(phase=phase, conditions=(condition,))
     return Appeared(object=PodGroup(metadata=Metadata(name=name, namespace="n"), status=status))
 
@@ -102,6 +103,8 @@ def test_a_reason_is_the_schedulers_own(record: Record) -> None:
     record.hear([group("a", "Pending", "it needs cpu 12"), group("b", "Running")])
     assert record.reason("n/a") == "it needs cpu 12"
     assert record.reason("n/b") == record.reason("n/unheard-of") == ""
+    record.hear([group("c", "Pending", "it has 2 of 6 pods", "NotEnoughTasks")])
+    assert record.reason("n/c") == "", "they are on their way"
 
 
 def test_the_cluster_is_behind_while_a_group_goes_unnoticed(
