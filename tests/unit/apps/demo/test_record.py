@@ -15,8 +15,9 @@ from maar.core.model.resources import Resources
 
 
 def group(name: str, phase: PodGroupPhase, why: str = "", reason: str = "QueueAtCapability") -> Appeared:
-    holds = "True" if why else "False"
-    condition = PodGroupCondition(type="Unschedulable", status=holds, reason=reason, message=why)
+    condition = PodGroupCondition(
+        type="Unschedulable", status="True" if why else "False", reason=reason, message=why
+    )
     status = PodGroupStatus(phase=phase, conditions=(condition,))
     return Appeared(object=PodGroup(metadata=Metadata(name=name, namespace="n"), status=status))
 
