@@ -105,8 +105,9 @@ class Wire:
             raise NotTrustedError(str(error)) from error
         except OSError as error:
             raise NotSentError(f"cannot connect: {error.strerror or str(error) or 'it hung up'}") from error
-        if line.is_open:
-            self._open.add(line)
+        if not line.is_open:
+            raise NotSentError("cannot connect: it hung up")
+        self._open.add(line)
         if self._is_closed:
             line.drop()
         self._refuse_if_closed()
