@@ -26,7 +26,7 @@ from maar.kube.wire import Wire
 _LOG: Final = logging.getLogger(__name__)
 
 JSON: Final = "application/json"
-CONNECTIONS: Final = 96  # binds, statuses and events of a scheduler have one each, and need not wait
+CONNECTIONS: Final = 96  # enough for all binds at a time, or for all statuses and events after them
 REQUEST_TIMEOUT_S: Final = 15.0
 PATIENCE_S: Final = 30.0  # an API server that is restarted is back before
 LONGEST_LINE: Final = 64 * 2**20  # bytes; etcd takes objects of a few megabytes at most
