@@ -18,7 +18,7 @@ from maar.kube.credentials import Credentials
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.proxied import Proxied
 from maar.kube.retry import persist
-from maar.kube.sender import NotSentError, NotTrustedError, Sender
+from maar.kube.sender import NotSentError, NotTrustedError, Request, Sender
 from maar.kube.sources import CredentialsError
 from maar.kube.warning_headers import HEADER, Once, Warn, read_warnings
 from maar.kube.wire import Wire
@@ -127,10 +127,11 @@ class ApiServer:
     async def _ask(self, method: str, path: str, body: bytes, content_type: str, timeout_s: float) -> bytes:
         for is_second in (False, True):
             address, headers = await self._prepared(content_type)
-            if method != "GET" and not self._may_write():
+            request = Request(method, path, headers, body, timeout_s)
+            if request.is_write and not self._may_write():
                 raise FencedError  # it is asked again when it is about to be sent; this is cheaper
             try:
-                reply = await self._requests.ask(address, method, path, headers, body, timeout_s)
+                reply = await self._requests.ask(address, request)
             except OSError as error:
                 raise _unanswered(error, address) from error
             self._pass_on(reply.warnings)

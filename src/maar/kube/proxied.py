@@ -1,6 +1,6 @@
 """Requests through a proxy: the general client knows the way, and the wire does not."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 import aiohttp
@@ -12,7 +12,7 @@ from maar.kube.address import Address
 from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, READ_BUFFER, LastingConnector, in_our_words
 from maar.kube.credentials import Credentials
 from maar.kube.errors import FencedError
-from maar.kube.sender import Reply
+from maar.kube.sender import Reply, Request
 from maar.kube.warning_headers import HEADER
 
 _RETRY_AFTER: Final = "Retry-After"
@@ -33,23 +33,15 @@ class Proxied:
             request_class=_fenced(may_write),
         )
 
-    async def ask(
-        self,
-        address: Address,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        timeout_s: float,
-    ) -> Reply:
+    async def ask(self, address: Address, request: Request) -> Reply:
         """Send a request and give what is answered; a write leaves only while it may, asked last of all."""
         try:
             async with self._session.request(
-                method,
-                URL(f"{address.base}{path}", encoded=True),
-                data=body,
-                headers=headers,
-                timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_TIMEOUT_S),
+                request.method,
+                URL(f"{address.base}{request.path}", encoded=True),
+                data=request.body,
+                headers=request.headers,
+                timeout=aiohttp.ClientTimeout(total=request.timeout_s, sock_connect=CONNECT_TIMEOUT_S),
                 allow_redirects=False,
                 server_hostname=self._credentials.proofs.server_name,
             ) as response:

@@ -6,6 +6,21 @@ from typing import NamedTuple, Protocol
 from maar.kube.address import Address
 
 
+class Request(NamedTuple):
+    """What is asked of the server, and how long the answer may take."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    timeout_s: float
+
+    @property
+    def is_write(self) -> bool:
+        """Whether only who leads may send it."""
+        return self.method != "GET"
+
+
 class Reply(NamedTuple):
     """What the server answered, as far as anybody asks."""
 
@@ -22,15 +37,7 @@ class Sender(Protocol):
     have, and FencedError.
     """
 
-    async def ask(
-        self,
-        address: Address,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        timeout_s: float,
-    ) -> Reply:
+    async def ask(self, address: Address, request: Request) -> Reply:
         """Send a request and give what is answered, whatever that is."""
         ...
 

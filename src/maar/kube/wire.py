@@ -5,7 +5,7 @@ A general client costs more of our processor for a bind than the decision about 
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Final, cast
@@ -17,7 +17,7 @@ from maar.kube.connections import CONNECT_TIMEOUT_S
 from maar.kube.credentials import Credentials
 from maar.kube.dialing import Dialer
 from maar.kube.errors import FencedError
-from maar.kube.sender import NotSentError, NotTrustedError, Reply
+from maar.kube.sender import NotSentError, NotTrustedError, Reply, Request
 
 _LONGEST_IDLE_S: Final = 60.0  # API servers hang up after 90: a request should not meet that
 _LEAVE_S: Final = 1.0
@@ -34,29 +34,21 @@ class Wire:
         self._open = set[_Line]()
         self._is_closed = False
 
-    async def ask(
-        self,
-        address: Address,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        timeout_s: float,
-    ) -> Reply:
+    async def ask(self, address: Address, request: Request) -> Reply:
         """Send a request and give what is answered; a write leaves only while it may, asked last of all."""
-        said = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        said = "".join([f"{name}: {value}\r\n" for name, value in request.headers.items()])
         head = (
-            f"{method} {address.prefix}{path} HTTP/1.1\r\nHost: {address.authority}\r\n"
-            f"Content-Length: {len(body)}\r\n{said}\r\n"
+            f"{request.method} {address.prefix}{request.path} HTTP/1.1\r\nHost: {address.authority}\r\n"
+            f"Content-Length: {len(request.body)}\r\n{said}\r\n"
         )
         async with self._turns:
             began = asyncio.get_running_loop().time()
-            line = self._kept(address, began) or await self._connect(address, timeout_s)
-            if method != "GET" and not self._may_write():
+            line = self._kept(address, began) or await self._connect(address, request.timeout_s)
+            if request.is_write and not self._may_write():
                 self._idle.append(line)
                 raise FencedError
             try:
-                reply = await line.ask(head.encode() + body, began + timeout_s)
+                reply = await line.ask(head.encode() + request.body, began + request.timeout_s)
             except BaseException:
                 line.drop()  # its answer may still come, and would be taken for another's
                 raise
