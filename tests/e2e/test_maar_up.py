@@ -71,6 +71,20 @@ def test_the_kubeconfig_is_the_owners_alone(tmp_path: Path) -> None:
         assert up.stop(signal.SIGTERM) == 0
 
 
+def test_options_of_admission_hold_in_maar_up(tmp_path: Path) -> None:
+    needs_kubernetes()
+    flags = ("--max-queue-depth=1", "--child-capability=max", "--guarantee-over-total=warn")
+    with MaarUp(tmp_path, "--nodes", "1x4cpu,8Gi", *flags) as up:
+        queue = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: %s}, spec: %s}"
+        large = up.kubectl("apply", "-f", "-", stdin=queue % ("large", "{guarantee: {resource: {cpu: 9}}}"))
+        assert "Warning: [queue-guarantee-too-large]" in large.stderr
+        deep = up.kubectl("apply", "-f", "-", stdin=queue % ("deep", "{parent: large}"), check=False)
+        assert "--max-queue-depth is 1" in deep.stderr
+        up.kubectl("patch", "queue", "root", "--type=merge", "-p", '{"spec":{"capability":{"cpu":9}}}')
+        for name in ("one", "two"):  # together above root's 9, each within it
+            up.kubectl("apply", "-f", "-", stdin=queue % (name, "{capability: {cpu: 6}}"))
+
+
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -5,13 +5,14 @@ import logging
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.scheduler.scheduler import Scheduler
+from maar.core.admission.request import Options
 from maar.core.engine import Engine
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.embedded.access import ADMINISTRATOR, certificate, token, write_kubeconfig
@@ -53,6 +54,7 @@ class Settings:
     nodes: tuple[str, ...] = ()
     is_local: bool = False
     configuration: Configuration = DEFAULT
+    admission: Options = field(default_factory=Options)
 
 
 Say = Callable[[str, Path, int], None]  # the address, the kubeconfig and how many nodes there are
@@ -62,7 +64,7 @@ async def up(settings: Settings, say: Say) -> None:
     """Run a whole cluster until SIGINT or SIGTERM; `say` hears when it is ready."""
     folder = settings.folder
     with closing(Store(folder)) as store:
-        cluster = assemble(store, admit=InProcessAdmission(store))
+        cluster = assemble(store, admit=InProcessAdmission(store, settings.admission))
         machine = [this_machine()] if settings.is_local else []
         nodes = [*parse(*settings.nodes, taken=[host_name()] if machine else []), *machine]
         register(cluster, nodes)

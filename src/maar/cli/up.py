@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 import uvloop
 
+from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotalOption, MaxQueueDepthOption
 from maar.cli.failure import CommandError
 
 _DEFAULT_NODES = "4x8cpu,32Gi"
 
 
-def up(
+def up(  # noqa: PLR0913, PLR0917  # each is a flag
     data: Annotated[
         Path | None,
         typer.Option(help="Where the cluster's data is kept; without it, in the user's data folder."),
@@ -35,11 +36,15 @@ def up(
     config: Annotated[
         Path | None, typer.Option(help="A scheduler configuration, in Volcano's grammar.")
     ] = None,
+    guarantee_over_total: GuaranteeOverTotalOption = "refuse",
+    child_capability: ChildCapabilityOption = "sum",
+    max_queue_depth: MaxQueueDepthOption = 5,
 ) -> None:
     """Run a whole cluster in this process: an API server for kubectl, nodes and the scheduler."""
     # Imported here: a server takes longer to import than most commands take to run.
     from maar.apps import up as app  # noqa: PLC0415
     from maar.cli.configuration import read_configuration  # noqa: PLC0415
+    from maar.core.admission.request import Options  # noqa: PLC0415
     from maar.embedded.generations import FolderInUseError  # noqa: PLC0415
     from maar.embedded.nodes.node_files import BadNodesError  # noqa: PLC0415
     from maar.embedded.serving import PortTakenError  # noqa: PLC0415
@@ -52,6 +57,11 @@ def up(
         nodes=wanted,
         is_local=local,
         configuration=read_configuration(config),
+        admission=Options(
+            guarantee_over_total=guarantee_over_total,
+            child_capability=child_capability,
+            max_queue_depth=max_queue_depth,
+        ),
     )
     try:
         uvloop.run(app.up(settings, _say))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
+from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotalOption, MaxQueueDepthOption
 from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
 from maar.cli.documents import read_documents
 from maar.cli.failure import FAILED, CommandError
@@ -37,15 +38,9 @@ def validate(  # noqa: PLR0913, PLR0917  each is an option of the command
     against: Annotated[
         str, typer.Option(help="What is there already: a file or folder of manifests, or the word cluster.")
     ] = "",
-    guarantee_over_total: Annotated[
-        Literal["refuse", "warn"],
-        typer.Option(help="What to do about guarantees beyond the cluster's total."),
-    ] = "refuse",
-    child_capability: Annotated[
-        Literal["sum", "max"],
-        typer.Option(help="Whether children's capabilities are added up or compared one by one."),
-    ] = "sum",
-    max_queue_depth: Annotated[int, typer.Option(min=1, help="How deep the tree may be below root.")] = 5,
+    guarantee_over_total: GuaranteeOverTotalOption = "refuse",
+    child_capability: ChildCapabilityOption = "sum",
+    max_queue_depth: MaxQueueDepthOption = 5,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
     output: Annotated[

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import typer
 import uvloop
 
+from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotalOption, MaxQueueDepthOption
 from maar.cli.cluster.access import ContextOption, KubeconfigOption
 from maar.cli.failure import CommandError
 
@@ -32,15 +33,9 @@ def webhooks(  # noqa: PLR0913  # each is a flag
         int | None,
         typer.Option(min=0, max=65535, help="Where to listen; without it, the port of --url, or 8443."),
     ] = None,
-    guarantee_over_total: Annotated[
-        Literal["refuse", "warn"],
-        typer.Option(help="What to do about guarantees beyond the cluster's total."),
-    ] = "refuse",
-    child_capability: Annotated[
-        Literal["sum", "max"],
-        typer.Option(help="Whether children's capabilities are added up or compared one by one."),
-    ] = "sum",
-    max_queue_depth: Annotated[int, typer.Option(min=1, help="How deep the tree may be below root.")] = 5,
+    guarantee_over_total: GuaranteeOverTotalOption = "refuse",
+    child_capability: ChildCapabilityOption = "sum",
+    max_queue_depth: MaxQueueDepthOption = 5,
     scheduler_name: Annotated[
         list[str] | None,
         typer.Option(
