@@ -1,10 +1,28 @@
-"""The report at the end of a run: what the laws were tried on."""
+"""The report at the end of a run: what the laws were tried on, and what was skipped."""
+
+from collections import Counter
 
 import pytest
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what the laws were tried on, and how to have the same again."""
+    """Say what the laws were tried on and how to have the same again, and what was skipped and why."""
+    _say_what_was_tried(terminalreporter)
+    _say_what_was_skipped(terminalreporter)
+
+
+def _say_what_was_skipped(terminalreporter: pytest.TerminalReporter) -> None:
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.getreports("skipped"):
+        place = report.longrepr
+        reasons[(place[2] if isinstance(place, tuple) else str(place)).removeprefix("Skipped: ")] += 1
+    if reasons:
+        terminalreporter.section("what was skipped")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count} test{'' if count == 1 else 's'}: {reason}")
+
+
+def _say_what_was_tried(terminalreporter: pytest.TerminalReporter) -> None:
     seeds = set[int]()
     for report in [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]:
         recorded = dict(report.user_properties)

@@ -21,10 +21,10 @@ if ! "$python" -c 'import ensurepip' 2>/dev/null; then
 fi
 
 if [ ! -x "$venv/bin/pip" ]; then
-    echo "setup: making $venv with $("$python" --version)"
+    echo "setup: making $venv with $("$python" --version); a few seconds"
     "$python" -m venv --clear "$venv"
 fi
 echo "setup: installing Maar and its tools at the versions of constraints.txt"
 # As a variable the constraints hold for the build tools too.
-PIP_CONSTRAINT=constraints.txt "$venv/bin/pip" install --quiet --disable-pip-version-check --editable '.[dev]'
-echo "setup: ready in $venv"
+PIP_CONSTRAINT=constraints.txt "$venv/bin/python" tools/install.py
+echo "setup: ready; the programs are in $venv/bin: maar, vcctl, kubectl-maar"

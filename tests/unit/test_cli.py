@@ -28,9 +28,10 @@ def refused(stdin: str) -> str:
     return result.stderr.strip()
 
 
+@pytest.mark.parametrize("asked", ["version", "--version"])
 @pytest.mark.parametrize("program", ["maar", "vcctl", "kubectl-maar"])
-def test_every_program_says_its_version(program: str) -> None:
-    result = run(program, "version")
+def test_every_program_says_its_version(program: str, asked: str) -> None:
+    result = run(program, asked)
     assert (result.returncode, result.stdout) == (0, "maar 0.1.0\n")
 
 

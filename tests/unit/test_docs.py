@@ -56,6 +56,17 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+WATCH_OF_SEVERAL = re.compile(r"kubectl get [\w.]+,\S+ [^`\n]*(?:-w|--watch)\b")
+
+
+@pytest.mark.parametrize("folder", ["docs", "examples", "src/maar/cli", "src/maar/apps", "deploy/chart"])
+def test_no_page_and_no_message_watches_several_kinds_at_once(folder: str) -> None:
+    """Kubectl refuses it: you may only specify a single resource type."""
+    files = [one for one in (ROOT / folder).rglob("*") if one.suffix in {".md", ".yaml", ".py"}]
+    for file in [*files, ROOT / "README.md"]:
+        assert not WATCH_OF_SEVERAL.search(file.read_text(encoding="utf-8")), file
+
+
 def test_the_verbs_that_the_pages_name_exist() -> None:
     verbs = set(re.findall(r"^\$ make ([a-z-]+)", "".join(page.read_text() for page in PAGES), re.MULTILINE))
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

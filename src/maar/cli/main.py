@@ -1,6 +1,6 @@
 """The three commands that Maar installs: maar, vcctl and kubectl-maar."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
@@ -26,10 +26,20 @@ vcctl_app: Final = typer.Typer(
 )
 
 
+def _say_version(is_asked: bool) -> None:  # noqa: FBT001  # typer calls it with the value of the flag
+    if is_asked:
+        version()
+        raise typer.Exit
+
+
 @maar_app.callback()
 @vcctl_app.callback()
-def _commands() -> None:
-    """Keep `version` a command of its own where it is the only one."""
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which Maar this is.")
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
 
 
 @maar_app.command()
