@@ -1,4 +1,4 @@
-"""Installs Maar and its tools with pip, and says how far it has come: pip itself is silent or says too much."""
+"""Installs Maar and its tools with pip, and says how far it has come; pip says nothing or too much."""
 
 import re
 import subprocess
@@ -29,12 +29,16 @@ class Progress:
         if step["collected"]:
             self._names.add(step["collected"].lower().replace("_", "-"))
             count = len(self._names)
-            self._say(f"package {count} of about {self._total}: {step['collected']}", stays=not count % _EVERY)
+            self._say(
+                f"package {count} of about {self._total}: {step['collected']}", stays=not count % _EVERY
+            )
         elif step["file"]:
             self._say(f"package {len(self._names)} of about {self._total}: {step['file']}, {step['size']}")
         else:
             count = step["names"].count(",") + 1
-            self._say(f"unpacking {count} package{'s' if count > 1 else ''}, which takes a moment", stays=True)
+            self._say(
+                f"unpacking {count} package{'s' if count > 1 else ''}, which takes a moment", stays=True
+            )
 
     def end(self) -> None:
         """Leave a terminal as it was."""
@@ -58,8 +62,7 @@ def main() -> int:
     command += ["--editable", ".[dev]"]
     progress, said = Progress(total), list[str]()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
-        assert pip.stdout is not None  # it is piped
-        for line in pip.stdout:
+        for line in pip.stdout or ():
             said.append(line)
             progress.hear(line)
     progress.end()

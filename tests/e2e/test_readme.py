@@ -20,7 +20,7 @@ ROOT: Final = Path(__file__).parents[2]
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK: Final = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINES: Final = [line for block in BLOCK.findall(README) for line in block.splitlines() if line.strip()]
-RUN: Final = [line for line in LINES if line.startswith(("kubectl ", "maar ")) and not line.startswith("maar up")]
+RUN: Final = [line for line in LINES if line.startswith(("kubectl ", "maar q", "maar --"))]
 WATCHED_S: Final = 3.0
 
 
