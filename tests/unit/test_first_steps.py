@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PIP = """\
-Obtaining file:///home/ada/maar
+Obtaining file:///maar
 Collecting aiohttp>=3.13 (from maar==0.1.0)
   Downloading aiohttp-3.13.2-cp311-cp311-manylinux_2_28_x86_64.whl.metadata (8.1 kB)
 Collecting PyYAML
