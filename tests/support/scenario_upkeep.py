@@ -13,6 +13,7 @@ patch, or null where it goes}, and again `expect`:
   `share`, `conditions` (those that hold);
 - `quotas`: {namespace: limits}, complete; `made`: {pod: {queue, min, needs, pods, class}}, the groups that
   Maar has made, complete; `phases` by group; `says`: {group: {condition: reason, or true and false}};
+- of groups, deleted ones included: `waits`: {group: reason, or null}, `placed`: {group: pods with a node};
 - `told`: {queue, or group: reasons of events in their order}, complete; `orders`: how many are left;
 - `quiet: true`: nothing at all is written.
 """

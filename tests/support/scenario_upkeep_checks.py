@@ -16,7 +16,7 @@ Check = Callable[[World, Names, Any], Iterator[str]]
 
 _AMOUNTS: Final = ("deserved", "realCapability", "used", "allocated", "preempting")
 _BY_QUEUE: Final = ("state", "asked", "counters", "share", "conditions", *_AMOUNTS)
-_BY_GROUP: Final = ("phases", "says")
+_BY_GROUP: Final = ("phases", "says", "waits", "placed")
 
 
 @dataclass(frozen=True)
@@ -169,6 +169,26 @@ def _says(world: World, names: Names, expected: Mapping[str, Mapping[str, object
                 yield f"{group}: {kind} {one}, expected {value}"
 
 
+def _waits(world: World, names: Names, expected: Mapping[str, str]) -> Iterator[str]:
+    """Why the last decision holds a group, or pods whose group does not exist."""
+    for group, reason in expected.items():
+        outcome = world.plan.pod_groups.get(names.groups[group])
+        actual = str(outcome.held.reason) if outcome is not None and outcome.held is not None else ""
+        if actual != (reason or ""):
+            yield f"{group}: {actual or 'nothing'}, expected {reason or 'nothing'}"
+
+
+def _placed(world: World, names: Names, expected: Mapping[str, int]) -> Iterator[str]:
+    """How many pods of a group have a node, whether the group still exists or not."""
+    for group, number in expected.items():
+        pods = [key for reference, key in names.pods.items() if reference.startswith(f"{group}-")]
+        placed = sum(
+            bool(world.objects.get(("Pod", key), {}).get("spec", {}).get("nodeName")) for key in pods
+        )
+        if placed != number:
+            yield f"{group}: {placed}, expected {number}"
+
+
 def _told(world: World, names: Names, expected: Mapping[str, list[str]]) -> Iterator[str]:
     references = {key: reference for reference, key in names.groups.items()}
     actual = {
@@ -202,6 +222,8 @@ _CHECKS: Final[dict[str, Check]] = {
     "made": _made,
     "phases": _phases,
     "says": _says,
+    "waits": _waits,
+    "placed": _placed,
     "told": _told,
     "orders": _orders,
     "quiet": _quiet,

@@ -37,6 +37,7 @@ class World:
     owners: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # annotations by kind/name
     told: dict[Place, list[str]] = field(default_factory=dict)
     writes: list[Upkeep] = field(default_factory=list)
+    plan: Plan = field(default_factory=Plan)  # the last decision
     _news: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -77,7 +78,7 @@ class World:
         for _ in range(MOST_ROUNDS):
             events, self._news = self._news, []
             self._engine.feed(events)
-            plan = self._engine.decide(self.now.timestamp())
+            plan = self.plan = self._engine.decide(self.now.timestamp())
             wanted = [*self._statuses(plan)]
             for controller in self._controllers:
                 controller.feed(events)

@@ -27,15 +27,21 @@ class PodConditions:
 
     def say(self, group: GroupRow, outcome: GroupOutcome, now: datetime) -> None:
         """Let the waiting pods of a group say what holds them."""
+        for pod in _waiting(group):
+            self.say_of(pod, outcome, now)
+
+    def say_of(self, pod: PodRow, outcome: GroupOutcome, now: datetime) -> bool:
+        """Let a waiting pod say what holds it; False where it said so before."""
         if outcome.held is None:
-            return
+            return False
         # Only what another node would help is called unschedulable, so that nobody buys nodes for the rest.
         reason = UNSCHEDULABLE if outcome.held.reason.wants_nodes else str(outcome.held.reason)
-        for pod in _waiting(group):
-            if self._said.get(pod.key) != reason:
-                self._said[pod.key] = reason
-                write = partial(self._write, pod.key, reason, outcome.message, now)
-                self.writers.submit(("PodScheduled", pod.key), write, partial(self._done, pod.key))
+        if self._said.get(pod.key) == reason:
+            return False
+        self._said[pod.key] = reason
+        write = partial(self._write, pod.key, reason, outcome.message, now)
+        self.writers.submit(("PodScheduled", pod.key), write, partial(self._done, pod.key))
+        return True
 
     def forget(self, pods: Iterable[str]) -> None:
         """Pods that wait no longer; a bind writes the condition by itself."""

@@ -1,13 +1,15 @@
 """What people are told of a scheduler's decisions: statuses, conditions and events, off its path."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from typing import Final
 
 from maar.apps.scheduler.pod_conditions import PodConditions
 from maar.apps.scheduler.statuses import Difference, Statuses
 from maar.core.controllers.group_status import group_write, is_news
 from maar.core.controllers.queue_status import queue_write
+from maar.core.cycle.outcome import missing_group_key
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
@@ -18,6 +20,10 @@ from maar.core.tables.tables import Tables
 from maar.kube.api_server import ApiServer
 from maar.kube.record import Recorder, Reference
 from maar.kube.writers import Writers
+
+# A pod may be heard of before its group is; where it names none, the controllers have to make one first.
+_GROUP_COMES_WITHIN_S: Final = 2.0
+_GROUP_IS_MADE_WITHIN_S: Final = 30.0
 
 
 class Reports:
@@ -31,8 +37,9 @@ class Reports:
         recorder: Recorder,
         see: Callable[[Queue | PodGroup], None],
         at_rest: asyncio.Event,
+        uids: Mapping[str, str],
     ) -> None:
-        self._tables, self.recorder = tables, recorder
+        self._tables, self.recorder, self._uids = tables, recorder, uids
         self._statuses = Statuses(server, writers, see, self._missed, at_rest)
         self._conditions = PodConditions(server, writers)
         self._groups: dict[str, PodGroup] = {}
@@ -68,6 +75,7 @@ class Reports:
             [key for key in told if key not in plan.pod_groups],
         )
         self.on_groups(now)
+        self._on_missing_groups(plan, now)
         for name, standing in plan.queues.items():
             self._statuses.want("Queue", name, self._of_queue(name, standing, now))
 
@@ -79,6 +87,17 @@ class Reports:
             self._statuses.want("PodGroup", key, self._of_group(key, outcome, now))
             if outcome is not None and (row := self._tables.groups.get(key)) is not None:
                 self._conditions.say(row, outcome, now)
+
+    def _on_missing_groups(self, plan: Plan, now: datetime) -> None:
+        """Tell pods whose group does not exist; not at once, it may be on its way."""
+        for pod in self._tables.orphans.values():
+            patience_s = _GROUP_COMES_WITHIN_S if pod.group_key else _GROUP_IS_MADE_WITHIN_S
+            outcome = plan.pod_groups.get(missing_group_key(pod))
+            if outcome is None or pod.is_gated or now.timestamp() - pod.created < patience_s:
+                continue
+            if self._conditions.say_of(pod, outcome, now):
+                about = _pod(pod.key, self._uids.get(pod.key, ""))
+                self.recorder.record(about, "FailedScheduling", outcome.message, "Warning")
 
     def on_write(self, write: Write, uid: str) -> None:
         """Tell of a write that was carried out."""

@@ -98,7 +98,13 @@ class Scheduler:
         ):
             recorder = Recorder(self._server, event_writers, "maar-scheduler", self._identity)
             self._reports = Reports(
-                self._server, self._engine.tables, status_writers, recorder, self._see, self._at_rest
+                self._server,
+                self._engine.tables,
+                status_writers,
+                recorder,
+                self._see,
+                self._at_rest,
+                self._engine.assumptions.uids,
             )
             watching = [tasks.create_task(watch.run()) for watch in watches]
             for watch in watches:

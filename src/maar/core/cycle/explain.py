@@ -147,6 +147,17 @@ def _no_node(state: State, held: Held) -> str:
     return f"{suit} and none of them takes it; look at its selectors, tolerations, affinity and ports"
 
 
+def _no_group(_state: State, held: Held) -> str:
+    if not held.others:
+        return "it names no pod group and none was made for it; check that `maar controllers` runs"
+    group, *elsewhere = held.others
+    missing = f"there is no pod group {group} for its pods; create it"
+    if not elsewhere:
+        return missing
+    which = f"the one in namespace {', '.join(elsewhere[:_FEW])}"
+    return f"{missing} ({which} is not theirs: a pod and its group share a namespace)"
+
+
 def _being_freed(_state: State, held: Held) -> str:
     by = f" by {', '.join(held.others)}" if held.others else ""
     return f"room is being freed for it{by}; it starts when they are gone"
@@ -167,9 +178,7 @@ def _amounts(held: Held) -> str:
 
 _SENTENCES: Final[Mapping[Reason, Callable[[State, Held], str]]] = {
     Reason.BAD_OBJECT: lambda _state, held: f"it cannot be read: {held.others[0]}",
-    Reason.POD_GROUP_MISSING: lambda _state, held: (
-        f"there is no pod group {held.others[0]} for its pods; create it"
-    ),
+    Reason.POD_GROUP_MISSING: _no_group,
     Reason.QUEUE_MISSING: lambda _state, held: (
         f"queue {held.queue} does not exist; create it, or put the group into another"
     ),

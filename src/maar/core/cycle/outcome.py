@@ -11,7 +11,7 @@ from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Held, Reason
 from maar.core.model.writes import Bind, Evict, Nominate
 from maar.core.tables.counting import is_finished, is_starving
-from maar.core.tables.rows import GroupRow
+from maar.core.tables.rows import GroupRow, PodRow
 
 _WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupPhase)}
 
@@ -54,10 +54,24 @@ def _outcomes(state: State) -> dict[str, GroupOutcome]:
                 phase=phase, held=held, message=message, is_unschedulable=group.was_unschedulable
             )
     for pod in state.tables.orphans.values():
-        key = pod.group_key or pod.key
-        held = Held(reason=Reason.POD_GROUP_MISSING, others=(key,))
-        outcomes[key] = GroupOutcome(phase="Pending", held=held, message=sentence(state, held))
+        key = missing_group_key(pod)
+        if key not in outcomes:
+            held = _group_missing(state, pod)
+            outcomes[key] = GroupOutcome(phase="Pending", held=held, message=sentence(state, held))
     return outcomes
+
+
+def missing_group_key(pod: PodRow) -> str:
+    """The key in a plan of what holds a pod without a group; no key of a group has two slashes."""
+    return pod.group_key or f"{pod.namespace}/pod/{pod.key.rpartition('/')[2]}"
+
+
+def _group_missing(state: State, pod: PodRow) -> Held:
+    """A pod's group does not exist; namespaces that have a group of that name are named too."""
+    groups, name = state.tables.groups, pod.group_key.partition("/")[2]
+    elsewhere = [one for one in state.tables.namespaces if f"{one}/{name}" in groups] if name else []
+    named = (pod.group_key, *sorted(elsewhere)) if name else ()
+    return Held(reason=Reason.POD_GROUP_MISSING, others=named)
 
 
 def _phase(state: State, group: GroupState) -> PodGroupPhase:

@@ -1,0 +1,120 @@
+"""Pods whose pod group does not exist, or no longer does, are told so on API servers."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
+
+import pytest
+
+from maar.apps.scheduler.scheduler import Scheduler, Timing
+from maar.core.engine import Engine
+from maar.kube.api_server import ApiServer
+from maar.kube.outcome import Done
+from maar.kube.paths import EVENTS, PODS, Place
+from maar.kube.write import delete
+from support.manifests import Json, body, make, make_node, there, unique
+from support.until import until_async
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
+
+GROUPS: Final = Place("scheduling.volcano.sh/v1beta1", "podgroups", namespaced=True)
+OURS: Final = "missing-groups"  # a scheduler name that nobody else has
+TOO_MUCH: Final = "4000"  # CPUs: more than all nodes of the suite
+
+
+@asynccontextmanager
+async def scheduling(api: ApiServer) -> AsyncIterator[None]:
+    scheduler = Scheduler(api, Engine(scheduler_name=OURS), Timing(tick=0.5))
+    task = asyncio.create_task(scheduler.run())
+    try:
+        await scheduler.first_decision.wait()
+        yield
+    finally:
+        scheduler.stop()
+        await task
+
+
+async def make_group(api: ApiServer, namespace: str, name: str) -> None:
+    header = {"apiVersion": GROUPS.api_version, "kind": "PodGroup", "metadata": {"name": name}}
+    await make(api, GROUPS, namespace, {**header, "spec": {"minMember": 1, "queue": "default"}})
+
+
+async def make_pod(api: ApiServer, namespace: str, name: str, group: str, cpu: str = "1m") -> None:
+    notes = {"scheduling.k8s.io/group-name": group} if group else {}
+    need = {"requests": {"cpu": cpu}}
+    spec: Json = {
+        "schedulerName": OURS,
+        "tolerations": [{"operator": "Exists"}],
+        "containers": [{"name": "main", "image": "none", "resources": need}],
+    }
+    await make(api, PODS, namespace, {"metadata": {"name": name, "annotations": notes}, "spec": spec})
+
+
+async def said(api: ApiServer, pod: str) -> tuple[str, str, str]:
+    """The status, reason and message of the PodScheduled condition."""
+    for one in (await there(api, PODS, pod))["status"].get("conditions", []):
+        if one["type"] == "PodScheduled":
+            return one["status"], one.get("reason", ""), one.get("message", "")
+    return "", "", ""
+
+
+async def has_reason(api: ApiServer, pod: str, reason: str) -> bool:
+    return (await said(api, pod))[:2] == ("False", reason)
+
+
+async def is_bound(api: ApiServer, pod: str) -> bool:
+    return bool((await there(api, PODS, pod))["spec"].get("nodeName")) and (await said(api, pod))[0] == "True"
+
+
+async def events(api: ApiServer, namespace: str, pod: str) -> list[str]:
+    answer = await api.request("GET", EVENTS.all(namespace), {"fieldSelector": f"involvedObject.name={pod}"})
+    return [f"{one['reason']}: {one['message']}" for one in body(Done(answer))["items"]]
+
+
+async def test_a_pod_that_names_a_group_that_never_existed_is_told_and_runs_when_it_comes(
+    api: ApiServer, namespace: str
+) -> None:
+    await make_node(api)
+    pod = f"{namespace}/early"
+    await make_pod(api, namespace, "early", "late-group")
+    async with scheduling(api):
+        await until_async("it is told", partial(has_reason, api, pod, "PodGroupMissing"))
+        sentence = f"there is no pod group {namespace}/late-group for its pods; create it"
+        assert (await said(api, pod))[2] == sentence
+
+        async def has_event() -> bool:
+            return f"FailedScheduling: {sentence}" in await events(api, namespace, "early")
+
+        await until_async("an event says so", has_event)
+        await make_group(api, namespace, "late-group")
+        await until_async("it runs", partial(is_bound, api, pod))
+
+
+async def test_a_group_that_is_deleted_takes_the_reason_of_its_waiting_pods_with_it(
+    api: ApiServer, namespace: str
+) -> None:
+    await make_node(api)
+    pod = f"{namespace}/large"
+    await make_group(api, namespace, "short-lived")
+    await make_pod(api, namespace, "large", "short-lived", TOO_MUCH)
+    async with scheduling(api):
+        await until_async("it is too large", partial(has_reason, api, pod, "Unschedulable"))
+        assert isinstance(await delete(api, GROUPS, f"{namespace}/short-lived"), Done)
+        await until_async("its group is missing", partial(has_reason, api, pod, "PodGroupMissing"))
+        await make_group(api, namespace, "short-lived")
+        await until_async("it is too large again", partial(has_reason, api, pod, "Unschedulable"))
+
+
+async def test_a_group_in_another_namespace_is_named(api: ApiServer, namespace: str) -> None:
+    elsewhere, pod = "default", f"{namespace}/astray"
+    name = unique("group")
+    await make_group(api, elsewhere, name)
+    await make_pod(api, namespace, "astray", name)
+    async with scheduling(api):
+        await until_async("it is told", partial(has_reason, api, pod, "PodGroupMissing"))
+        assert (await said(api, pod))[2] == (
+            f"there is no pod group {namespace}/{name} for its pods; create it "
+            f"(the one in namespace {elsewhere} is not theirs: a pod and its group share a namespace)"
+        )
