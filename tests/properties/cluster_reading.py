@@ -360,10 +360,9 @@ def lacking(group: PodGroup, pods: Collection[Pod]) -> tuple[int, dict[str, int]
 
 
 def number(pod: Pod) -> int:
-    """The number that a pod's name ends with."""
-    name = pod.metadata.name
-    digits = name[len(name.rstrip("0123456789")) :]
-    return int(digits) if digits else 0
+    """The last segment of a pod's name where that is a number of at most four digits; none has an index."""
+    segment = pod.metadata.name.rpartition("-")[2]
+    return int(segment) if segment.isdecimal() and len(segment) <= 4 else 0
 
 
 def _named(kind: type[ObjectT], objects: Iterable[Object]) -> dict[str, ObjectT]:

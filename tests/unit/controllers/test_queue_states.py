@@ -45,9 +45,13 @@ def job(name: str, queue: str, *, finished: bool = False) -> Event:
     )
 
 
-def order(action: str, target: str, name: str = "c") -> Event:
+def order(action: str, target: str, name: str = "c", version: str = "") -> Event:
     metadata = Metadata(
-        name=name, namespace="default", uid="uid-c", creation_timestamp=datetime(2026, 1, 1, tzinfo=UTC)
+        name=name,
+        namespace="default",
+        uid="uid-c",
+        resource_version=version,
+        creation_timestamp=datetime(2026, 1, 1, tzinfo=UTC),
     )
     return Appeared(
         object=Command(metadata=metadata, action=action, target=OwnerReference(kind="Queue", name=target))
@@ -131,6 +135,14 @@ def test_nothing_is_written_where_all_is_as_it_should_be() -> None:
     controller = QueueStates()
     controller.feed((*ALWAYS, queue("q")))
     assert controller.reconcile() == []
+
+
+def test_commands_of_one_second_are_carried_out_in_the_order_in_which_they_were_given() -> None:
+    controller = QueueStates()
+    first, second = order("CloseQueue", "q", "z", "9"), order("OpenQueue", "q", "a", "10")
+    controller.feed((*ALWAYS, queue("q"), second, first))
+    changes = [write.patch for write in controller.reconcile() if isinstance(write, Change)]
+    assert changes == [{"spec": {"state": "Closed"}}, {"spec": {"state": "Open"}}]
 
 
 def test_a_command_sets_what_is_wanted_and_goes() -> None:

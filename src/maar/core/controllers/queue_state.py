@@ -79,6 +79,7 @@ class QueueStates:
 
     def _carried_out_commands(self) -> Iterable[Upkeep]:
         """Orders to queues: first what they want is written, then they go, so that none is lost."""
+        asked = {name: queue.spec.state or "Open" for name, queue in self.queues.items()}
         for key, command in sorted(self.commands.items(), key=lambda one: _age(one[1])):
             target = command.target
             if command.action not in _ORDERS or target is None or target.kind != "Queue":
@@ -91,7 +92,8 @@ class QueueStates:
                 yield Tell(
                     kind="Queue", key=queue.key, reason=command.action, message=message, is_warning=True
                 )
-            elif (queue.spec.state or "Open") != state:
+            elif asked[queue.key] != state:
+                asked[queue.key] = state
                 yield Change(kind="Queue", key=queue.key, patch={"spec": {"state": state}})
                 done = "Open queue succeed" if state == "Open" else "Close queue succeed"
                 yield Tell(kind="Queue", key=queue.key, reason=command.action, message=done)
@@ -153,6 +155,11 @@ def _status(queue: Queue, state: QueueState, counts: Counter[str]) -> Iterable[U
         )
 
 
-def _age(command: Command) -> tuple[float, str]:
-    created = command.metadata.creation_timestamp
-    return (created.timestamp() if created else 0.0, command.key)
+def _age(command: Command) -> tuple[float, int, str]:
+    """When a command was given; of one second by its resource version, for nobody writes it again."""
+    created, version = command.metadata.creation_timestamp, command.metadata.resource_version
+    return (
+        created.timestamp() if created else 0.0,
+        int(version) if version.isascii() and version.isdecimal() else 0,
+        command.key,
+    )

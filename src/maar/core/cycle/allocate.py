@@ -13,6 +13,7 @@ from maar.core.cycle.refusals import more_telling
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
 from maar.core.cycle.turn import Placing, wait_for_claims
+from maar.core.model.names import natural
 from maar.core.model.reasons import Held, Reason
 from maar.core.tables.rows import PodRow
 
@@ -42,7 +43,7 @@ def keep_promises(state: State) -> None:
     by_group: dict[str, list[PodRow]] = {}
     for pod in map(state.tables.pods.__getitem__, state.promised):
         by_group.setdefault(pod.group_key, []).append(pod)
-    for key in sorted(by_group):
+    for key in sorted(by_group, key=natural):
         pods = sorted(by_group[key], key=lambda pod: pod.order)
         nodes = {pod.key: state.break_promise(pod) for pod in pods}
         with state.trial() as trial:

@@ -150,9 +150,10 @@ class Attempt:
         def order(unit: Unit) -> tuple[object, ...]:
             one = unit.group.row
             namespace, job = state.namespace_share(leaf, one.namespace), self.books.dominant(unit.group.used)
-            return (unit.rank, -namespace, -job, -one.created, one.key)
+            return (namespace, job, one.order)
 
-        return sorted((unit for unit in units if unit is not None), key=order)
+        last_first = sorted((unit for unit in units if unit is not None), key=order, reverse=True)
+        return sorted(last_first, key=lambda unit: unit.rank)
 
     def _take(self, unit: Unit) -> None:
         for pod in unit.pods:

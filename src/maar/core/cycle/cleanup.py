@@ -1,6 +1,6 @@
 """Cleanup: in an overused queue, jobs that have been starving too long give up what they hold."""
 
-from operator import gt
+from operator import attrgetter, gt
 
 from maar.core.cycle.state import Eviction, State
 
@@ -12,7 +12,7 @@ def cleanup(state: State) -> None:
         if not row.is_leaf or not any(map(gt, books.used[row.index], books.deserved[row.index])):
             continue
         promised = {state.tables.pods[key].group_key for key in state.promised}
-        for group_row in sorted(row.groups.values(), key=lambda one: (one.created, one.key)):
+        for group_row in sorted(row.groups.values(), key=attrgetter("order")):
             since = group_row.unschedulable_since
             if (
                 since is None
@@ -21,7 +21,7 @@ def cleanup(state: State) -> None:
             ):
                 continue
             group = state.group(group_row)
-            pods = sorted(state.holders(group), key=lambda one: one.order)
+            pods = sorted(state.holders(group), key=attrgetter("order"))
             if group.is_ready or state.breaks_promise(pods):
                 continue
             if state.budgets.allow(tuple(pods)):

@@ -13,6 +13,7 @@ from maar.core.cycle.books import Whole, largest_part, whole_of
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.heaps import Entry, Key, LazyHeap
 from maar.core.cycle.state import State
+from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
 from maar.core.policy.opinions import GroupView
 from maar.core.tables.rows import Column
@@ -25,10 +26,10 @@ Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and 
 class _Branch:
     """A queue or a namespace: where it stands among its siblings while it has work, and who waits below."""
 
-    __slots__ = ("above", "age", "children", "entry", "name", "priority", "used", "waiting", "whole")
+    __slots__ = ("above", "age", "children", "entry", "order", "priority", "used", "waiting", "whole")
 
     def __init__(self, above: "_Branch | None", used: Column, whole: Whole, age: float, name: str) -> None:
-        self.above, self.used, self.whole, self.age, self.name = above, used, whole, age, name
+        self.above, self.used, self.whole, self.age, self.order = above, used, whole, age, natural(name)
         self.priority = 0  # the smaller goes first
         self.entry: Standing | None = None
         self.children: list[Standing] = []  # a heap, the first of which is always good
@@ -45,7 +46,7 @@ class _Branch:
                     part = used[row] / amount
                     if part > share:  # noqa: PLR1730 (as there)
                         share = part
-                branch.entry = entry = (branch.priority, share, branch.age, branch.name, branch)
+                branch.entry = entry = (branch.priority, share, branch.age, branch.order, branch)
                 if siblings and siblings[0] is known:
                     heapreplace(siblings, entry)
                 else:
@@ -179,8 +180,7 @@ def job_entry(state: State) -> Callable[[GroupState], Job]:
             -row.priority if by_priority else 0,
             group.is_ready if by_readiness else False,
             largest_part(group.used, total) if by_share and not group.is_idle else 0.0,
-            row.created,
-            row.key,
+            row.order,
             group,
         )
 

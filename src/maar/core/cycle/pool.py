@@ -9,8 +9,9 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Rank, Unit, next_unit
+from maar.core.tables.rows import GroupOrder
 
-Job = tuple[float, float, str]  # minus what it uses, minus its age, its key: the smallest pays first
+Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest pays first
 MayPay = Callable[[Rank, str, float], bool]  # the rank, the namespace, and what that uses per weight
 
 
@@ -41,7 +42,7 @@ class Pool:
             del jobs[bisect_left(jobs, job)]
         new = next_unit(self.state, group, self.protection)
         if new is not None:
-            job = (-self.state.books.dominant(group.used), -group.row.created, key)
+            job = (self.state.books.dominant(group.used), group.row.order, key)
             self._units[key] = new, job
             insort(self._jobs.setdefault(new.rank, {}).setdefault(namespace, []), job)
 
@@ -49,11 +50,11 @@ class Pool:
         """Units of the namespaces that may have to pay, the first to pay first; of equals the job decides."""
         for rank in sorted(self._jobs):
             paying = [
-                zip(repeat(-self._shares[namespace]), jobs)
+                zip(repeat(self._shares[namespace]), reversed(jobs))
                 for namespace, jobs in self._jobs[rank].items()
                 if jobs and may_pay(rank, namespace, self._shares[namespace])
             ]
-            for _, job in merge(*paying):
+            for _, job in merge(*paying, reverse=True):
                 yield self._units[job[-1]][0]
 
     def __contains__(self, key: str) -> bool:

@@ -10,6 +10,7 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.hunt import Hunt
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Unit
+from maar.core.model.names import natural
 from maar.core.model.reasons import Held, Reason
 
 _FEW: Final = 5  # names that a sentence bears
@@ -139,7 +140,7 @@ class Reclaim(Attempt):
                 spec.weight,
                 -self.books.share(queue),
                 -self.books.tree.claims[queue].created,
-                self.books.rows[queue].name,
+                natural(self.books.rows[queue].name),
             )
             for queue in reversed(branch)
             for spec in (self.books.rows[queue].queue.spec,)

@@ -1,9 +1,9 @@
 """From objects to rows: what decisions ask about a pod, a group or a node, worked out once."""
 
-import re
 from typing import Final
 
 from maar.core.model.metadata import mark
+from maar.core.model.names import natural
 from maar.core.model.node import Node
 from maar.core.model.pod import (
     EVICTED_FOR_ANNOTATION,
@@ -14,12 +14,11 @@ from maar.core.model.pod import (
 )
 from maar.core.model.pod_group import PodGroup
 from maar.core.tables.axis import ResourceAxis
+from maar.core.tables.numbers import is_lead, number_of
 from maar.core.tables.rows import GroupRow, NodeRow, PodRow
 from maar.core.tables.shapes import Shapes
 
-_NUMBER: Final = re.compile(r"[0-9]+$")
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
-_LONGEST_NUMBER: Final = 18
 
 
 def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
@@ -27,7 +26,6 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
     metadata, spec, status = pod.metadata, pod.spec, pod.status
     namespace = metadata.namespace or "default"
     group = metadata.annotations.get(GROUP_ANNOTATION, "")
-    number = _NUMBER.search(metadata.name)
     created = metadata.creation_timestamp
     return PodRow(
         key=pod.key,
@@ -37,7 +35,8 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         labels=tuple(metadata.labels.items()),
         stated_priority=spec.priority,
         priority_class=spec.priority_class_name,
-        number=int(number[0][-_LONGEST_NUMBER:]) if number else 0,
+        number=number_of(metadata),
+        is_lead=is_lead(metadata),
         created=created.timestamp() if created else 0.0,
         task=metadata.annotations.get(TASK_ANNOTATION, ""),
         node_name=spec.node_name,
@@ -60,6 +59,9 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
     """Make the row of a pod group."""
     metadata, spec, status = group.metadata, group.spec, group.status
     created = metadata.creation_timestamp
+    namespace = metadata.namespace or "default"
+    owner = next((one.name for one in metadata.owner_references if one.controller), "")
+    age = created.timestamp() if created else 0.0
     turned = [
         one.last_transition_time.timestamp()
         for one in status.conditions
@@ -67,14 +69,16 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
     ]
     return GroupRow(
         key=group.key,
-        namespace=metadata.namespace or "default",
+        namespace=namespace,
         queue_name=spec.queue,
         min_member=spec.min_member,
         min_task_member=dict(spec.min_task_member),
         min_resources=None if spec.min_resources is None else axis.needs(spec.min_resources),
         priority_class=spec.priority_class_name,
         phase=status.phase or "Pending",
-        created=created.timestamp() if created else 0.0,
+        created=age,
+        owner=owner,
+        order=(age, natural(f"{namespace}/{owner or metadata.name}"), natural(metadata.name)),
         preemptable=mark(metadata, PREEMPTABLE_MARK),
         unschedulable_since=max(turned, default=None),
     )

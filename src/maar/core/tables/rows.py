@@ -16,6 +16,12 @@ from maar.core.tables.shapes import Labels, Shape
 
 Column = list[int]  # [R]
 Amounts = tuple[int, ...]  # a column that is not changed any more; where it ends, zeros follow
+# Which pod of a group is placed first, and evicted last: the higher priority, the lower number, the one that
+# others depend on, the older, the first by name.
+PodOrder = tuple[int, int, bool, float, str]
+# Which pod group came first: the older, then by the name of its owner, or its own where it has none. Times
+# are whole seconds, so that one `kubectl apply` makes many of one age.
+GroupOrder = tuple[float, str, str]
 NO_TASKS: Final[dict[str, int]] = {}  # of the many groups in which no task has a minimum; not to be changed
 
 
@@ -51,7 +57,8 @@ class PodRow:
     labels: Labels
     stated_priority: int | None
     priority_class: str
-    number: int  # the digits its name ends in
+    number: int  # in its group
+    is_lead: bool  # the others of its group depend on it
     created: float
     task: str
     node_name: str
@@ -68,7 +75,7 @@ class PodRow:
     is_ours: bool  # for our scheduler to place, or for nobody in particular
     names_us: bool  # for our scheduler, by its name
     priority: int = 0
-    order: tuple[int, int, float, str] = (0, 0, 0.0, "")  # higher priority first, then the lower number
+    order: PodOrder = (0, 0, False, 0.0, "")
     group: "GroupRow | None" = None
     counted: "Counted | None" = None
 
@@ -107,6 +114,8 @@ class GroupRow:
     priority_class: str
     phase: PodGroupPhase
     created: float
+    owner: str  # the name of its controller; groups that Maar makes are named after uids
+    order: GroupOrder
     preemptable: str | None
     unschedulable_since: float | None
     priority: int = 0

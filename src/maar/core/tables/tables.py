@@ -12,6 +12,7 @@ from maar.core.fairshare import QueueTree
 from maar.core.fairshare.share_out import ClaimColumns
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.metadata import Metadata, Object
+from maar.core.model.names import natural
 from maar.core.model.node import Node
 from maar.core.model.plan import QueueStanding
 from maar.core.model.pod import Pod
@@ -170,7 +171,7 @@ class Tables(PlainObjects):
         default = pod.group.priority if pod.group else 0
         stated = pod.stated_priority
         pod.priority = self.priority_of(pod.priority_class, default) if stated is None else stated
-        pod.order = (-pod.priority, pod.number, pod.created, pod.key)
+        pod.order = (-pod.priority, pod.number, not pod.is_lead, pod.created, natural(pod.key))
 
     def _count(self, pod: PodRow) -> None:
         count(pod, self.nodes, self.budget)

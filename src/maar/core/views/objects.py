@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from maar.core.model.disruption_budget import PodDisruptionBudget
-from maar.core.model.metadata import Condition, Metadata, Object
+from maar.core.model.metadata import Condition, Metadata, Object, OwnerReference
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.node import Node, NodeSpec, NodeStatus
 from maar.core.model.pod import (
@@ -37,6 +37,7 @@ from maar.core.model.queue import Queue
 from maar.core.model.resources import PODS, Resources
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from maar.core.tables.axis import Needs
+from maar.core.tables.numbers import TASK_INDEX, number_of
 from maar.core.tables.rows import GroupRow, NodeRow, PodRow
 from maar.core.tables.tables import Tables
 
@@ -102,8 +103,10 @@ class Seen:
         waits = PodGroupCondition(
             type="Unschedulable", status="True", last_transition_time=None if since is None else _time(since)
         )
+        metadata = _metadata(row.key, row.namespace, row.created, marks)
+        owners = (OwnerReference(name=row.owner, controller=True),) if row.owner else ()
         return PodGroup(
-            metadata=_metadata(row.key, row.namespace, row.created, marks),
+            metadata=msgspec.structs.replace(metadata, owner_references=owners),
             spec=PodGroupSpec(
                 min_member=row.min_member,
                 min_task_member=row.min_task_member,
@@ -123,8 +126,12 @@ class Seen:
         }
         metadata = _metadata(row.key, row.namespace, row.created, marks)
         leaves = _LONG_AGO if row.is_terminating else None
+        metadata = msgspec.structs.replace(metadata, labels=dict(row.labels), deletion_timestamp=leaves)
+        if number_of(metadata) != row.number:  # it came from an annotation
+            index = {**metadata.annotations, TASK_INDEX: str(row.number)}
+            metadata = msgspec.structs.replace(metadata, annotations=index)
         return Pod(
-            metadata=msgspec.structs.replace(metadata, labels=dict(row.labels), deletion_timestamp=leaves),
+            metadata=metadata,
             spec=self._spec(row),
             status=PodStatus(phase=_phase(row), nominated_node_name=row.nominated),
         )

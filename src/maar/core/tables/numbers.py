@@ -1,0 +1,62 @@
+"""Which pod of its group a pod is: its number, and whether the others depend on it.
+
+A number comes from an index that a controller wrote, and only else from the name, whose end is random for
+most workloads: a segment of at most four digits is taken for a number, a longer one is a hash (Argo's pods
+end in a decimal one, and one random suffix of five letters in 850 is all digits).
+"""
+
+import re
+from typing import Final
+
+from maar.core.model.metadata import Metadata, mark
+
+_COMPLETION: Final = "batch.kubernetes.io/job-completion-index"
+_JOB_OF_SET: Final = ("jobset.sigs.k8s.io/job-global-index", "jobset.sigs.k8s.io/job-index")
+_INDEXES: Final = (
+    _COMPLETION,
+    "apps.kubernetes.io/pod-index",  # StatefulSet
+    "training.kubeflow.org/replica-index",  # training-operator, mpi-operator
+    "spark-exec-id",
+)
+TASK_INDEX: Final = "volcano.sh/task-index"
+_LEADS: Final = {
+    "ray.io/node-type": ("head",),
+    "spark-role": ("driver",),
+    "training.kubeflow.org/job-role": ("master", "launcher"),
+}
+_LAST_SEGMENT: Final = re.compile(r"(?:^|-)([0-9]{1,4})$")
+_LONGEST_INDEX: Final = 18
+_LARGEST_JOB: Final = 2**31  # indexes within a Job are below it
+
+
+def number_of(metadata: Metadata) -> int:
+    """The number of a pod in its group: its index, else the last segment of its name, else 0."""
+    if metadata.labels or metadata.annotations:
+        index = _index(metadata)
+        if index is not None:
+            return index
+    segment = _LAST_SEGMENT.search(metadata.name)
+    return int(segment[1]) if segment else 0
+
+
+def is_lead(metadata: Metadata) -> bool:
+    """Whether the other pods of its group depend on it; of pods with equal numbers it is the last to go."""
+    labels = metadata.labels
+    return any(labels.get(name) in roles for name, roles in _LEADS.items())
+
+
+def _index(metadata: Metadata) -> int | None:
+    """The index that a controller wrote as an annotation or as a label."""
+    stated = _stated(metadata, TASK_INDEX)
+    if stated is not None:
+        return stated
+    within = next((one for name in _INDEXES if (one := _stated(metadata, name)) is not None), None)
+    job = next((one for name in _JOB_OF_SET if (one := _stated(metadata, name)) is not None), None)
+    return within if job is None else job * _LARGEST_JOB + (within or 0)
+
+
+def _stated(metadata: Metadata, name: str) -> int | None:
+    text = mark(metadata, name)
+    if text is None or not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX):
+        return None
+    return int(text)
