@@ -1,0 +1,97 @@
+"""Operators on Maar: what they write, in their order, and what comes of it."""
+
+from support.operator_stage import Stage, node, queue
+from support.operators import MPIJob, PyTorchJob, RayCluster, SparkApplication
+from support.workloads import Deployment
+
+
+def test_training_operator_makes_its_pods_once_the_group_is_inqueue() -> None:
+    stage, job = Stage(node("n", 8)), PyTorchJob("fits")
+    stage.create(job.group())
+    assert stage.phase("fits") == "Inqueue"  # neither empty nor Pending: it makes pods now
+    stage.create(*job.pods())
+    assert len(stage.pods(start="fits-")) == 4
+    assert stage.phase("fits") == "Running"
+
+
+def test_training_operator_puts_the_whole_group_at_each_reconcile_and_nothing_changes() -> None:
+    stage, job = Stage(node("n", 8), queue("team")), PyTorchJob("fits", queue="team")
+    stage.create(job.group())
+    stage.create(*job.pods())
+    stage.replace(job.group(stored_queue="team"))
+    assert (stage.phase("fits"), stage.used("team"), stage.world.writes) == ("Running", "4", [])
+
+
+def test_a_finished_training_job_loses_its_group_and_the_pods_that_run_on_are_left_alone() -> None:
+    stage, job = Stage(node("n", 4), queue("team")), PyTorchJob("ends", queue="team")
+    stage.create(job.group())
+    stage.create(*job.pods())
+    stage.end("ends-master-0")
+    stage.delete("PodGroup", "ends")  # cleanPodPolicy None: the workers run on
+    assert len(stage.pods(start="ends-worker")) == 3
+    assert stage.used("team") == "0"
+    stage.create(queue("other", guarantee={"resource": {"cpu": "4", "memory": "4Gi"}}))
+    later = PyTorchJob("later", workers=1, queue="other")
+    stage.create(later.group())
+    stage.create(*later.pods())
+    assert len(stage.pods(start="ends-worker")) == 3, "nobody is evicted from where nobody is counted"
+    stage.delete("Pod", *stage.pods(start="ends-worker"))
+    assert len(stage.pods(start="later-")) == 2
+
+
+def test_a_training_job_that_is_suspended_loses_its_group_and_gets_another() -> None:
+    stage, job = Stage(node("n", 4)), PyTorchJob("stops")
+    stage.create(job.group())
+    stage.create(*job.pods())
+    stage.delete("Pod", *stage.pods(start="stops-"))
+    stage.delete("PodGroup", "stops")
+    stage.create(job.group())
+    assert stage.phase("stops") == "Inqueue"
+    stage.create(*job.pods())
+    assert len(stage.pods(start="stops-")) == 4
+
+
+def test_a_ray_cluster_comes_with_its_pods_and_waits_as_a_whole() -> None:
+    stage, fits, waits = Stage(node("n", 4)), RayCluster("fits"), RayCluster("waits", workers=1)
+    stage.create(fits.group(), *fits.pods())
+    stage.create(waits.group(), *waits.pods())
+    assert len(stage.pods(start="fits-")) == 4
+    assert stage.pods(start="waits-") == []
+    stage.delete("Pod", *stage.pods(start="fits-"))
+    stage.delete("PodGroup", "ray-fits-pg")
+    assert len(stage.pods(start="waits-")) == 2
+
+
+def test_a_ray_cluster_that_scales_itself_needs_its_smallest_size_only() -> None:
+    stage, cluster = Stage(node("n", 3)), RayCluster("grows", workers=4, autoscaling_from=1)
+    stage.create(cluster.group(), *cluster.pods())
+    assert len(stage.pods(start="grows-")) == 3
+    assert stage.phase("ray-grows-pg") == "Running"
+
+
+def test_a_ray_job_counts_its_submitter_in_resources_and_not_in_members() -> None:
+    stage, cluster = Stage(node("n", 4)), RayCluster("train-x7k2p", workers=2, job="train")
+    stage.create(cluster.group(), *cluster.pods())
+    assert stage.group("ray-train-pg")["spec"]["minResources"] == {"cpu": "3500m", "memory": "3272Mi"}
+    assert len(stage.pods(start="train-")) == 4
+
+
+def test_an_mpi_job_starts_its_workers_and_its_launcher_together() -> None:
+    stage, job = Stage(node("n", 4)), MPIJob("sums")
+    stage.create(job.group(), *[job.worker(index) for index in range(3)])
+    assert stage.pods(start="sums-") == []
+    assert stage.held("sums") == "NotEnoughTasks"
+    stage.create(job.launcher())
+    assert len(stage.pods(start="sums-")) == 4
+
+
+def test_spark_executors_start_one_by_one_after_their_driver() -> None:
+    stage, web, application = Stage(node("n", 5)), Deployment("web"), SparkApplication("counts", executors=3)
+    stage.create(web.pod(), web.pod())
+    stage.create(application.group())
+    stage.create(application.driver())
+    assert stage.pods(start="counts-driver") == ["counts-driver"]
+    stage.create(*(application.executor(number) for number in (1, 2, 3)))
+    assert len(stage.pods(start="counts-0123")) == 2
+    stage.end("counts-0123456789abcdef-exec-1")
+    assert len(stage.pods(start="counts-0123")) == 2
