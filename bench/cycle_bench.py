@@ -24,7 +24,7 @@ from maar.core.model.node import Node, NodeSpec, NodeStatus, Taint
 from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from maar.core.model.pod_group import PodGroup, PodGroupPhase, PodGroupSpec, PodGroupStatus
 from maar.core.model.priority_class import PriorityClass
-from maar.core.model.queue import Queue, QueueSpec
+from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
 
 TIMES = 5
@@ -118,7 +118,7 @@ def reclaiming() -> None:
     """4,000 one-GPU jobs run in one queue, 4,000 wait in another."""
     size = Resources({"cpu": 64_000, "memory": 512 * GIB, "pods": 110, "nvidia.com/gpu": 8})
     events: list[Event] = [Appeared(object=ready_node(f"gpu-{index:03}", size, {})) for index in range(500)]
-    events += [Appeared(object=Queue(metadata=Metadata(name=name))) for name in ("busy", "late")]
+    events += [Appeared(object=Queue(metadata=QueueMetadata(name=name))) for name in ("busy", "late")]
     one = Container(
         name="main", resources=ResourceRequirements(requests=Resources({"cpu": 1000, "nvidia.com/gpu": 1}))
     )
@@ -183,7 +183,7 @@ def full_of_gangs(nodes: int, queues: int, namespaces: int, victims: int | None 
     for index in range(nodes):
         yield Appeared(object=ready_node(f"node-{index:05}", size, {}))
     for index in range(queues):
-        yield Appeared(object=Queue(metadata=Metadata(name=f"queue-{index}")))
+        yield Appeared(object=Queue(metadata=QueueMetadata(name=f"queue-{index}")))
     for number in range(nodes * 8 // 10):
         specs = [
             PodSpec(node_name=f"node-{(number * 10 + k) % nodes:05}", containers=work_of(40).containers)
@@ -288,10 +288,10 @@ def job(
 def many_queues(count: int) -> Iterator[Event]:
     """Queues in two levels, ten to a parent."""
     for index in range(count // 10):
-        yield Appeared(object=Queue(metadata=Metadata(name=f"parent-{index}")))
+        yield Appeared(object=Queue(metadata=QueueMetadata(name=f"parent-{index}")))
     for index in range(count):
         spec = QueueSpec(parent=f"parent-{index % (count // 10)}", weight=1 + index % 5)
-        yield Appeared(object=Queue(metadata=Metadata(name=f"leaf-{index}"), spec=spec))
+        yield Appeared(object=Queue(metadata=QueueMetadata(name=f"leaf-{index}"), spec=spec))
 
 
 def running(pods: int, leaves: int) -> Iterator[Event]:
@@ -327,11 +327,11 @@ def queues() -> Iterator[Event]:
     """Ten leaves under three departments."""
     for index in range(3):
         yield Appeared(
-            object=Queue(metadata=Metadata(name=f"dept-{index}"), spec=QueueSpec(weight=index + 1))
+            object=Queue(metadata=QueueMetadata(name=f"dept-{index}"), spec=QueueSpec(weight=index + 1))
         )
     for index in range(10):
         spec = QueueSpec(parent=f"dept-{index % 3}", weight=1 + index % 4)
-        yield Appeared(object=Queue(metadata=Metadata(name=f"queue-{index}"), spec=spec))
+        yield Appeared(object=Queue(metadata=QueueMetadata(name=f"queue-{index}"), spec=spec))
 
 
 def work(pods: int, gang: int) -> Iterator[Event]:

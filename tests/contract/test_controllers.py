@@ -53,3 +53,26 @@ async def test_what_changes_while_a_write_is_under_way_is_looked_at_when_it_is_a
             return bool((await there(api, QUEUES, name))["status"]["state"] == "Closed")
 
         await until_async("it is closed", is_closed)
+
+
+async def test_a_state_that_a_client_of_volcano_wrote_stands_until_it_can_delete_the_queue(
+    api: ApiServer,
+) -> None:
+    name = unique("queue")
+    path, status = f"{QUEUES.one(name)}/status", b'{"status": {"state": "Closed"}}'
+
+    async def state() -> str:
+        return str((await there(api, QUEUES, name)).get("status", {}).get("state"))
+
+    async def is_open() -> bool:
+        return await state() == "Open"
+
+    async with running(ControllerRunner(api, [QueueStates()])):
+        await make(api, QUEUES, "", {**HEADER, "metadata": {"name": name}, "spec": {"weight": 1}})
+        await until_async("it is open", is_open)
+        writer = {"fieldManager": "volcano-client"}
+        await api.request("PATCH", path, writer, status, "application/merge-patch+json")
+        for _ in range(20):
+            await asyncio.sleep(0.1)
+            assert await state() == "Closed"
+        await until_async("the state follows the spec again", is_open)

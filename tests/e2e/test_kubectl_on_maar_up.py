@@ -92,6 +92,28 @@ def test_client_side_apply_can_be_taken_over_by_server_side_apply(up: MaarUp) ->
     clear(up, "taken-over")
 
 
+@pytest.mark.parametrize("wait_s", [0.0, 0.2, 2.0])
+def test_a_queue_is_deleted_as_clients_of_volcano_do(up: MaarUp, wait_s: float) -> None:
+    up.kubectl("apply", "-f", "-", stdin=TEAM % {"name": "short"})
+    up.kubectl("wait", "--for=jsonpath={.status.state}=Open", "queue/short", "--timeout=10s")
+    closed = '{"status":{"state":"Closed"}}'
+    up.kubectl("patch", "queue", "short", "--subresource=status", "--type=merge", "-p", closed)
+    time.sleep(wait_s)
+    up.kubectl("delete", "queue", "short")
+    up.kubectl("delete", "pg", "short")
+
+
+def test_a_client_that_does_not_know_the_state_of_a_queue_leaves_it_closed(up: MaarUp) -> None:
+    up.kubectl("apply", "-f", "-", stdin=TEAM % {"name": "kept"})
+    up.kubectl("patch", "queue", "kept", "--type=merge", "-p", '{"spec":{"state":"Closed"}}')
+    stored = json.loads(up.kubectl("get", "queue", "kept", "-o", "json").stdout)
+    del stored["spec"]["state"]
+    up.kubectl("replace", "-f", "-", stdin=json.dumps(stored))
+    up.kubectl("delete", "pg", "kept")
+    up.kubectl("wait", "--for=jsonpath={.status.state}=Closed", "queue/kept", "--timeout=10s")
+    up.kubectl("delete", "queue", "kept")
+
+
 def test_describe_shows_what_happened_to_a_pod(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=work("described"))
     up.kubectl("wait", "--for=condition=Ready", "pod/described-0", "--timeout=20s")

@@ -6,9 +6,9 @@ What there is: as in `scenario.py`, and
 - `bare`: pods without a group: {name: {cpu, …, queue, min, of (Kind/name of the owner), class, scheduler,
   namespace}}; `owners`: {Kind/name: {queue, min}}, what those say in annotations.
 
-What must come of it once all is at rest: `expect`; and after it `then`, a list of what happens next: `add`
-(more of what there is), `change`: {queues/a, nodes/n, namespaces/x, groups/a/j, pods/a/j-0, quotas/x: a merge
-patch, or null where it goes}, and again `expect`:
+What must come of it once all is at rest: `expect`; and after it `then`, a list of what happens next: `after`
+(seconds that pass first), `add` (more of what there is), `change`: {queues/a, nodes/n, namespaces/x,
+groups/a/j, pods/a/j-0, quotas/x: a merge patch, or null where it goes}, and again `expect`:
 - of queues: `state`, `asked` (spec.state), `counters`, deserved, realCapability, used, allocated, preempting,
   `share`, `conditions` (those that hold);
 - `quotas`: {namespace: limits}, complete; `made`: {pod: {queue, min, needs, pods, class}}, the groups that
@@ -20,7 +20,7 @@ patch, or null where it goes}, and again `expect`:
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -48,6 +48,7 @@ class Step:
     documents: list[Json]
     changes: dict[Place, Json | None]
     checks: Checks
+    after_s: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class UpkeepScenario:
         world = world_of((), self.now)
         world.owners = self.owners
         for number, step in enumerate(self.steps, start=1):
+            world.now += timedelta(seconds=step.after_s)
             self._happen(world, step, backwards=backwards)
             if restarting:
                 world.restart()
@@ -133,7 +135,8 @@ def _step(value: object, path: str, cluster: Cluster) -> Step:
             _place(reference, cluster.names, path): cast(Json | None, patch)
             for reference, patch in fields.every("change")
         }
-        return Step(added, changes, fields.read("expect", _reader(cluster.names)))
+        after_s = fields.take("after", int, 0)
+        return Step(added, changes, fields.read("expect", _reader(cluster.names)), after_s)
 
 
 def _reader(names: Names) -> Any:  # noqa: ANN401  # what Fields.read takes

@@ -20,7 +20,7 @@ from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Upkeep
+from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
 
 Json = dict[str, Any]
 Place = tuple[str, str]  # kind and key
@@ -82,7 +82,7 @@ class World:
             wanted = [*self._statuses(plan)]
             for controller in self._controllers:
                 controller.feed(events)
-                wanted += controller.reconcile()
+                wanted += self._due(controller.reconcile())
             self._carry_out(plan)
             for write in wanted:
                 self._write(write)
@@ -90,6 +90,14 @@ class World:
             if not wanted and not self._news:
                 return
         raise AssertionError(f"it does not come to rest; it still wants {wanted}")
+
+    def _due(self, wanted: Iterable[Upkeep | Later]) -> Iterable[Upkeep]:
+        """What is to be done by now."""
+        for one in wanted:
+            if not isinstance(one, Later):
+                yield one
+            elif one.at <= self.now:
+                yield one.write
 
     def _statuses(self, plan: Plan) -> Iterable[Upkeep]:
         """What the scheduler writes about queues and pod groups, and tells of the latter."""

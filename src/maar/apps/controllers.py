@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final, Protocol, assert_never
 
@@ -24,7 +25,7 @@ from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Upkeep
+from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Outcome
 from maar.kube.paths import Place, place_of
@@ -60,7 +61,7 @@ class Controller(Protocol):
     def feed(self, events: Iterable[Event]) -> None:
         """Learn what has happened."""
 
-    def reconcile(self) -> list[Upkeep]:
+    def reconcile(self) -> Sequence[Upkeep | Later]:
         """Say what has to be written now; nothing where all is as it should be."""
 
 
@@ -166,10 +167,22 @@ class ControllerRunner:
         self._learn()
         under_way = frozenset(self._busy)
         for controller in self._running:
-            for write in controller.reconcile():
-                if (write.kind, write.key) not in under_way:  # looked at again when it is answered
+            for one in controller.reconcile():
+                write = self._due(one)
+                # What is under way is looked at again when it is answered.
+                if write is not None and (write.kind, write.key) not in under_way:
                     self._carry_out(write)
         self.metrics.reconciled(time.monotonic() - began)
+
+    def _due(self, write: Upkeep | Later) -> Upkeep | None:
+        """What is to be done now; for what is not due yet there is another round when it is."""
+        if not isinstance(write, Later):
+            return write
+        delay_s = (write.at - datetime.now(UTC)).total_seconds()
+        if delay_s <= 0:
+            return write.write
+        asyncio.get_running_loop().call_later(delay_s, self._news.set)
+        return None
 
     def _carry_out(self, write: Upkeep) -> None:
         place = (write.kind, write.key)

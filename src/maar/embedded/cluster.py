@@ -124,8 +124,10 @@ class Cluster:
             served.behaviour.before_create(self, value, call)
             admission = Admission("CREATE", resource, "", key.namespace, name, None, value, call)
             self._admitted("fill in", admission)
+            if served.behaviour.tracks_owners and not meta.get("managedFields"):
+                value = self._tracked(served, None, value, call)
             self._check(served, None, value)
-            self._admitted("judge", admission)
+            self._admitted("judge", replace(admission, new=value))
             self._write(served, key, None, None, value)
         return value
 
@@ -319,15 +321,7 @@ class Cluster:
             self._admitted("fill in", admission)
             count_generation(old, value)
             if track and metadata(old).get("managedFields"):
-                value = tracked(
-                    old,
-                    value,
-                    served.schema,
-                    manager=call.manager,
-                    now=self.now(),
-                    api_version=served.resource.api_version,
-                    subresource=subresource,
-                )
+                value = self._tracked(served, old, value, call, subresource)
             if value == old:
                 return old  # nothing changed: no new revision, nobody is told
             self._check(served, old, value)
@@ -336,6 +330,20 @@ class Cluster:
                 return self._remove(served, key, body, value)
             self._write(served, key, body, old, value)
             return value
+
+    def _tracked(
+        self, served: Served, old: Json | None, value: Json, call: Call, subresource: str = ""
+    ) -> Json:
+        """The object with the owners that its fields have after a write."""
+        return tracked(
+            old,
+            value,
+            served.schema,
+            manager=call.manager,
+            now=self.now(),
+            api_version=served.resource.api_version,
+            subresource=subresource,
+        )
 
     def _admitted(self, stage: Stage, admission: Admission) -> None:
         if self._admit is not None and admission.call.caller is not SYSTEM:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import aiohttp
 from yarl import URL
 
+from maar.core.model.metadata import FIELD_MANAGER
 from maar.kube.address import Address, address_of
 from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, READ_BUFFER, LastingConnector, in_our_words
 from maar.kube.credentials import Credentials
@@ -34,7 +35,7 @@ LONGEST_LINE: Final = 64 * 2**20  # bytes; etcd takes objects of a few megabytes
 _HEADERS: Final = {
     "Accept": JSON,
     "Accept-Encoding": "identity",  # packing costs both sides more than the wire does
-    "User-Agent": "maar",
+    "User-Agent": FIELD_MANAGER,
 }
 
 

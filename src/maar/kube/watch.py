@@ -10,7 +10,7 @@ import msgspec
 
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
 from maar.core.model.kinds import BadObjectError, from_json
-from maar.core.model.metadata import Metadata, Record
+from maar.core.model.metadata import Record
 from maar.kube.api_server import ApiServer
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import read_pages, selection
@@ -203,8 +203,7 @@ class Watch:
             name = _HEADER.decode(raw).metadata
         except (msgspec.DecodeError, UnicodeDecodeError):
             return "", ""
-        placed = self._kind(metadata=Metadata(name=name.name, namespace=name.namespace))
-        return placed.key, name.resource_version
+        return self._kind.key_of(name.namespace, name.name), name.resource_version
 
     def _hand_over(self, batch: list[Event]) -> None:
         if batch:

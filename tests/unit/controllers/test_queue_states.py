@@ -10,14 +10,14 @@ from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.job import Command, Job, JobSpec, JobState, JobStatus
 from maar.core.model.metadata import Metadata, OwnerReference
 from maar.core.model.pod_group import PodGroup, PodGroupPhase, PodGroupSpec, PodGroupStatus
-from maar.core.model.queue import Queue, QueueSpec, QueueState, QueueStatus
+from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueState, QueueStatus
 from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell
 
 
 def queue(name: str, parent: str = "", state: str = "", was: QueueState = "Open") -> Event:
     return Appeared(
         object=Queue(
-            metadata=Metadata(name=name, uid=f"uid-{name}"),
+            metadata=QueueMetadata(name=name, uid=f"uid-{name}"),
             spec=QueueSpec(parent=parent, state=state),
             status=QueueStatus(state=was),
         )

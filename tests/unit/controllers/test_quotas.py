@@ -7,7 +7,7 @@ from maar.core.controllers.quotas import QUOTA_NAME, NamespaceQuotas
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.metadata import Metadata
 from maar.core.model.namespace import QUOTA_LABEL, Namespace, QuotaSpec, ResourceQuota
-from maar.core.model.queue import Queue, QueueSpec, QueueStatus
+from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
 from maar.core.model.writes import Change, Create, Remove
 
@@ -17,7 +17,7 @@ QUEUE = "scheduling.volcano.sh/queue-name"
 def queue(name: str, allocated: dict[str, str], request: dict[str, str] | None) -> Event:
     return Appeared(
         object=Queue(
-            metadata=Metadata(name=name),
+            metadata=QueueMetadata(name=name),
             spec=QueueSpec(request=None if request is None else Resources.parse(request)),
             status=QueueStatus(allocated=Resources.parse(allocated)),
         )

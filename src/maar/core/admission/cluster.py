@@ -7,12 +7,11 @@ from maar.core.admission.reservations import Reservations
 from maar.core.admission.total import Total
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.job import Job
-from maar.core.model.metadata import Metadata
 from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
 from maar.core.model.pod import QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import DEFAULT, ROOT, Queue
+from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"  # which every namespace has
 
@@ -210,4 +209,4 @@ class KnownCluster:
 
 
 def _implied(name: str) -> Queue:
-    return Queue(metadata=Metadata(name=name))
+    return Queue(metadata=QueueMetadata(name=name))

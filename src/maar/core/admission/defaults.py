@@ -5,7 +5,7 @@ from typing import Final
 
 from maar.core.admission.case import Case
 from maar.core.admission.patch import setting
-from maar.core.admission.plain import at, list_at, map_at
+from maar.core.admission.plain import at, list_at, map_at, text_at
 from maar.core.admission.request import CREATE, UPDATE, Json
 from maar.core.model.queue import DEFAULT, ROOT
 
@@ -18,13 +18,14 @@ _UNSET: Final = (None, "")
 
 
 def queue_fields(case: Case) -> Iterator[Json]:
-    """A queue without them gets state Open, weight 1, reclaimable true and, below the root, parent root."""
+    """A queue without them gets state Open (or keeps its own), weight 1, reclaimable true and parent root."""
     wanted = {"weight": 1, "reclaimable": True}
     for field, value in wanted.items():
         if at(case.new, "spec", field) is None:
             yield setting(value, "spec", field)
     if at(case.new, "spec", "state") in _UNSET:
-        yield setting("Open", "spec", "state")
+        # Typed clients that do not know the field leave it out of every update: only Open opens a queue.
+        yield setting(text_at(case.old, "spec", "state") or "Open", "spec", "state")
     if at(case.new, "spec", "parent") in _UNSET and case.name != ROOT:
         yield setting(ROOT, "spec", "parent")
 

@@ -14,11 +14,11 @@ from maar.core.admission.review import mutated, review
 from maar.core.model.events import AnyObject, Appeared
 from maar.core.model.job import Command, Job
 from maar.core.model.kinds import BadObjectError
-from maar.core.model.metadata import Metadata, Object
+from maar.core.model.metadata import Object
 from maar.core.model.namespace import ResourceQuota
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import ROOT, Queue, QueueSpec, QueueStatus
+from maar.core.model.queue import ROOT, Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.unread import unknown_fields
 
 UNKNOWN_FIELD: Final = "unknown-field"
@@ -105,7 +105,7 @@ class Imagined:
         """Give a refused queue its place and no more, so that those below it are judged for themselves."""
         if queue.key not in self.stored:
             spec = QueueSpec(parent=text_at(queue.document, "spec", "parent"))
-            self.known.feed([Appeared(object=Queue(metadata=Metadata(name=queue.key[-1]), spec=spec))])
+            self.known.feed([Appeared(object=Queue(metadata=QueueMetadata(name=queue.key[-1]), spec=spec))])
 
     def warnings(self, judged: Judged) -> Iterator[Finding]:
         """What people should hear of an object once everything else is there too."""

@@ -1,11 +1,16 @@
 """The state and counters of queues, and the commands that open and close them.
 
 Level-based: whatever order events come in, the state follows from what is there now.
+
+Clients of Volcano, which has no spec.state, delete a queue in two steps: they write Closed into its status,
+then delete it. So a Closed that another client wrote stands for a while before the state follows the spec
+again. Who wrote it and when is in the queue's managedFields: nothing has to be remembered here.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -14,12 +19,15 @@ from maar.core.controllers.differences import difference
 from maar.core.fairshare import Claim, QueueTree
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.job import Command, Job
+from maar.core.model.metadata import FIELD_MANAGER
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueState, QueueStatus
-from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Upkeep
+from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
 
 _FINISHED_JOBS: Final = ("Aborted", "Completed", "Terminated", "Failed")
 _COUNTED: Final = ("pending", "inqueue", "running", "unknown", "completed")
+# Clients take up to 2 s; times in managedFields are whole seconds, and clocks differ by a little.
+_CLOSED_BY_CLIENT_STANDS: Final = timedelta(seconds=5)
 _ORDERS: Final = {"OpenQueue": "Open", "CloseQueue": "Closed"}
 
 
@@ -62,7 +70,7 @@ class QueueStates:
             case "Command":
                 self.commands.pop(key, None)
 
-    def reconcile(self) -> list[Upkeep]:
+    def reconcile(self) -> list[Upkeep | Later]:
         """What has to be written for every queue to be in its state."""
         return [*self._missing_queues(), *self._carried_out_commands(), *self._statuses()]
 
@@ -99,7 +107,7 @@ class QueueStates:
                 yield Tell(kind="Queue", key=queue.key, reason=command.action, message=done)
             yield Remove(kind="Command", key=key, uid=command.metadata.uid)
 
-    def _statuses(self) -> Iterable[Upkeep]:
+    def _statuses(self) -> Iterable[Upkeep | Later]:
         tree = QueueTree.of(
             Claim(name=name, parent=ROOT if name == ROOT else queue.parent)
             for name, queue in self.queues.items()
@@ -143,16 +151,40 @@ class QueueStates:
         return counts
 
 
-def _status(queue: Queue, state: QueueState, counts: Counter[str]) -> Iterable[Upkeep]:
+def _status(queue: Queue, state: QueueState, counts: Counter[str]) -> Iterable[Upkeep | Later]:
     old = queue.status
-    new: QueueStatus = msgspec.structs.replace(old, state=state, **{name: counts[name] for name in _COUNTED})
+    until = _stands_until(queue) if state != "Closed" else None
+    counted: QueueStatus = msgspec.structs.replace(old, **{name: counts[name] for name in _COUNTED})
+    new = counted if until is not None else msgspec.structs.replace(counted, state=state)
     if patch := difference(old, new):
         yield SetStatus(kind="Queue", key=queue.key, status=patch)
     if old.state != state:
         before = f" (was {old.state})" if old.state else ""
-        yield Tell(
+        told = Tell(
             kind="Queue", key=queue.key, reason=f"Queue{state}", message=f"the queue is {state}{before}"
         )
+        if until is None:
+            yield told
+        else:
+            yield Later(at=until, write=SetStatus(kind="Queue", key=queue.key, status={"state": state}))
+            yield Later(at=until, write=told)
+
+
+def _stands_until(queue: Queue) -> datetime | None:
+    """Until when the state stands that another client wrote; None where the state is Maar's to write."""
+    if queue.status.state != "Closed" or queue.key in (ROOT, DEFAULT):
+        return None
+    times = [
+        one.time
+        for one in queue.metadata.managed_fields
+        if one.time is not None and one.manager != FIELD_MANAGER and _has_state(one.fields_v1)
+    ]
+    return max(times) + _CLOSED_BY_CLIENT_STANDS if times else None
+
+
+def _has_state(fields: dict[str, object]) -> bool:
+    status = fields.get("f:status")
+    return isinstance(status, dict) and "f:state" in status
 
 
 def _age(command: Command) -> tuple[float, int, str]:

@@ -1,9 +1,11 @@
 """What every object has: the record all others derive from, its metadata, conditions and selectors."""
 
 from datetime import datetime
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
+
+FIELD_MANAGER: Final = "maar"  # by which API servers know what Maar wrote
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]  # one without a zone could not be compared with others
 
@@ -36,6 +38,14 @@ class Metadata(Record, frozen=True):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
+class ManagedFields(Record, frozen=True):
+    """The fields that one client wrote last, and when; `fields_v1` is a tree of f:name keys."""
+
+    manager: str = ""
+    time: Time | None = None
+    fields_v1: dict[str, object] = {}
+
+
 class Object(Record, frozen=True, tag_field="kind"):
     """An object of the API: it has a kind, a place in a group and metadata."""
 
@@ -46,8 +56,12 @@ class Object(Record, frozen=True, tag_field="kind"):
     @property
     def key(self) -> str:
         """Name the object as people do: namespace/name, or the name where there is no namespace."""
-        namespace, name = self.metadata.namespace, self.metadata.name
-        return f"{namespace or 'default'}/{name}" if self.namespaced else name
+        return self.key_of(self.metadata.namespace, self.metadata.name)
+
+    @classmethod
+    def key_of(cls, namespace: str, name: str) -> str:
+        """The key of an object of this kind."""
+        return f"{namespace or 'default'}/{name}" if cls.namespaced else name
 
     @property
     def is_terminating(self) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Final, Literal
 
-from maar.core.model.metadata import Condition, LabelSelector, Object, Record
+from maar.core.model.metadata import Condition, LabelSelector, ManagedFields, Metadata, Object, Record
 from maar.core.model.resources import Percentages, Resources
 
 ROOT: Final = "root"
@@ -52,12 +52,19 @@ class QueueStatus(Record, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
+class QueueMetadata(Metadata, frozen=True):
+    """Metadata of a queue, with who wrote which field: clients of Volcano write the status too."""
+
+    managed_fields: tuple[ManagedFields, ...] = ()
+
+
 class Queue(Object, frozen=True, tag="Queue"):
     """A queue of the tree; leaves hold work."""
 
     api_version: ClassVar[str] = "scheduling.volcano.sh/v1beta1"
     namespaced: ClassVar[bool] = False
 
+    metadata: QueueMetadata = QueueMetadata()
     spec: QueueSpec = QueueSpec()
     status: QueueStatus = QueueStatus()
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from maar.core.fairshare import QueueTree
 from maar.core.fairshare.share_out import ClaimColumns
 from maar.core.model.events import Appeared, Event, Vanished
-from maar.core.model.metadata import Metadata, Object
+from maar.core.model.metadata import Object
 from maar.core.model.names import natural
 from maar.core.model.node import Node
 from maar.core.model.plan import QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
-from maar.core.model.queue import DEFAULT, ROOT, Queue
+from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, is_starving, is_waiting, sum_up, uncount
 from maar.core.tables.plain_objects import PlainObjects
@@ -343,7 +343,7 @@ class Tables(PlainObjects):
     def _settle_queues(self) -> None:
         for name in (ROOT, DEFAULT):
             if name not in self.queues:
-                self._put_queue(Queue(metadata=Metadata(name=name)))
+                self._put_queue(Queue(metadata=QueueMetadata(name=name)))
         planted: NewTree = plant(self.queues, self.axis)
         self._grow()
         self.tree, self.rows, self.paths = planted.tree, planted.rows, planted.paths

@@ -6,9 +6,9 @@ from typing import Final
 
 from maar.core.fairshare import Claim, QueueTree
 from maar.core.fairshare.claim import HUNDRED_PERCENT
-from maar.core.model.metadata import Metadata, Record
+from maar.core.model.metadata import Record
 from maar.core.model.plan import NamespaceStanding
-from maar.core.model.queue import ROOT, Queue
+from maar.core.model.queue import ROOT, Queue, QueueMetadata
 from maar.core.model.resources import CPU, MEMORY, PODS, Resources, shown
 
 Json = dict[str, object]
@@ -54,7 +54,7 @@ class TreeView(Record, frozen=True):
 def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces = _NOBODY) -> TreeView | None:
     """Arrange queues as a tree by what their specs and statuses say; None where there is no such queue."""
     by_name = {queue.key: queue for queue in queues}
-    by_name.setdefault(ROOT, Queue(metadata=Metadata(name=ROOT)))
+    by_name.setdefault(ROOT, Queue(metadata=QueueMetadata(name=ROOT)))
     if top not in by_name:
         return None
     tree = QueueTree.of(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from maar.embedded.behaviour import Behaviour
+from maar.embedded.behaviour import Behaviour, OwnersTracked
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.kinds import budgets, claims, jobs, namespaces, priorities, quotas
@@ -23,6 +23,7 @@ _FIRST_STATUS: Final[Mapping[str, Json]] = {
     budgets.PLURAL: {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0},
     claims.VOLUMES: {"phase": "Pending"},
 }
+_QUEUES: Final = "queues.scheduling.volcano.sh"  # the queue controller reads who wrote their state
 _UNCOUNTED: Final = frozenset({"events"})  # quotas do not count what everybody writes about everybody
 
 
@@ -37,6 +38,7 @@ def behaviours(resources: Iterable[Resource]) -> dict[str, Behaviour]:
         quotas.PLURAL: ResourceQuotas(ledger),
         jobs.PLURAL: Jobs(ledger),
         priorities.PLURAL: classes,
+        _QUEUES: OwnersTracked(),
     }
     for resource in resources:
         name = resource.qualified

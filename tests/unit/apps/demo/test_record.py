@@ -10,7 +10,7 @@ from maar.core.model.events import Appeared, Vanished
 from maar.core.model.metadata import Metadata
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod, PodPhase, PodStatus
 from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupPhase, PodGroupStatus
-from maar.core.model.queue import Queue, QueueState, QueueStatus
+from maar.core.model.queue import Queue, QueueMetadata, QueueState, QueueStatus
 from maar.core.model.resources import Resources
 
 
@@ -32,7 +32,7 @@ def queue(used: str, deserved: str, state: QueueState = "Open") -> Appeared:
     status = QueueStatus(
         state=state, used=Resources.parse({"cpu": used}), deserved=Resources.parse({"cpu": deserved})
     )
-    return Appeared(object=Queue(metadata=Metadata(name="q"), status=status))
+    return Appeared(object=Queue(metadata=QueueMetadata(name="q"), status=status))
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Finding, Options, Request, Verdict
-from maar.core.model.metadata import Metadata
-from maar.core.model.queue import Queue, QueueStatus
+from maar.core.model.queue import Queue, QueueMetadata, QueueStatus
 from maar.core.model.writes import Create, SetStatus
 from maar.embedded.http import Message
 from maar.kube.outcome import Conflict, Done
@@ -33,7 +32,8 @@ def registry() -> CollectorRegistry:
 
 
 def test_controllers_show_what_is_in_the_queues_and_what_they_write(registry: CollectorRegistry) -> None:
-    queues = {"a": Queue(metadata=Metadata(name="a"), status=QueueStatus(pending=2, inqueue=1, completed=5))}
+    status = QueueStatus(pending=2, inqueue=1, completed=5)
+    queues = {"a": Queue(metadata=QueueMetadata(name="a"), status=status)}
     metrics = ControllerMetrics(registry, queues)
     metrics.learned(3, 0.1)
     metrics.reconciled(0.02)

@@ -22,9 +22,8 @@ from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.core.admission.request import Request, Verdict
 from maar.core.engine import Engine
 from maar.core.model.events import Appeared, Vanished
-from maar.core.model.metadata import Metadata
 from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueStanding, Share
-from maar.core.model.queue import Queue
+from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.reasons import Held, Reason
 from maar.core.model.resources import Resources
 from maar.core.model.writes import Bind, Evict, Nominate, SetStatus
@@ -166,7 +165,7 @@ def test_queues_come_and_go_with_the_engines_own_plans(
     registry: CollectorRegistry, metrics: SchedulerMetrics
 ) -> None:
     engine = Engine()
-    engine.feed([Appeared(object=Queue(metadata=Metadata(name=name))) for name in ("a", "b")])
+    engine.feed([Appeared(object=Queue(metadata=QueueMetadata(name=name))) for name in ("a", "b")])
     metrics.decided(engine.decide(0.0), 0.1)
     assert {labels["queue_name"] for labels, _ in samples(registry)["volcano_queue_weight"]} >= {"a", "b"}
     engine.feed([Vanished(kind="Queue", key="b")])
@@ -291,7 +290,7 @@ def all_families() -> Iterator[tuple[str, str, set[str]]]:
     scheduler.decided(Plan(queues={"a": standing(dict.fromkeys(AMOUNTS, amounts))}), 0.1)
     scheduler.troubled(Interruption(kind="Pod", problem=""))
     scheduler.troubled(BadObject(kind="Pod", key="", problem=""))
-    controllers = ControllerMetrics(second, {"a": Queue(metadata=Metadata(name="a"))})
+    controllers = ControllerMetrics(second, {"a": Queue(metadata=QueueMetadata(name="a"))})
     controllers.follow(lambda: {"Pod": 1.0})
     controllers.troubled(Interruption(kind="Pod", problem=""))
     controllers.troubled(BadObject(kind="Pod", key="", problem=""))

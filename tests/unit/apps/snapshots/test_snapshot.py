@@ -25,7 +25,7 @@ from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import Queue
+from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.policy.configuration import Configuration, parse
 from maar.core.policy.opinions import Opinions
 from maar.core.tables.shapes import Shape
@@ -170,7 +170,7 @@ def test_reading_the_objects_of_a_snapshot_gives_the_same_rows(name: str) -> Non
 def test_what_nobody_decides_by_is_not_in_a_snapshot(tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     secretive = Namespace(metadata=Metadata(name="ns", annotations={"mine": SECRET, "maar.sh/x": "kept"}))
-    queue = Queue(metadata=Metadata(name="q", annotations={"example.com/volcano.sh": SECRET}))
+    queue = Queue(metadata=QueueMetadata(name="q", annotations={"example.com/volcano.sh": SECRET}))
     seen = Seen.of(fed([*objects(NODE, GROUP, *PODS), secretive, queue]))
     write(file, Snapshot(time=NOW), seen.objects())
     assert SECRET not in file.read_text(encoding="utf-8")

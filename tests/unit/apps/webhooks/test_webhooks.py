@@ -24,7 +24,7 @@ from maar.core.admission.rules import all_rules
 from maar.core.model.events import Appeared, Vanished
 from maar.core.model.metadata import Metadata
 from maar.core.model.namespace import QUOTA_LABEL, Namespace
-from maar.core.model.queue import Queue
+from maar.core.model.queue import Queue, QueueMetadata
 from maar.kube.certificates import OVERLAP, Keys, renewed
 
 NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
@@ -208,10 +208,10 @@ async def test_a_refusal_waits_for_what_is_on_its_way(judge: Judge) -> None:
     body = review("queues", queue("child", parent="parent", weight=1, state="Open"))
     asking = asyncio.create_task(response(judge, "/queues/validate", body))
     await asyncio.sleep(0)
-    judge.feed([Appeared(object=Queue(metadata=Metadata(name="other")))])
+    judge.feed([Appeared(object=Queue(metadata=QueueMetadata(name="other")))])
     await asyncio.sleep(0)
     assert not asking.done()
-    judge.feed([Appeared(object=Queue(metadata=Metadata(name="parent")))])
+    judge.feed([Appeared(object=Queue(metadata=QueueMetadata(name="parent")))])
     assert (await asking)["allowed"] is True
     judge.feed([Vanished(kind="Queue", key="parent")])
     assert (await response(judge, "/queues/validate", body))["allowed"] is False

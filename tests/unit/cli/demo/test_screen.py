@@ -12,8 +12,7 @@ from maar.apps.demo.scene import Row, Scene, Summary
 from maar.apps.demo.story import Act
 from maar.cli.demo.screen import WIDTH, PlainLines, drawn
 from maar.cli.demo.summary import print_summary
-from maar.core.model.metadata import Metadata
-from maar.core.model.queue import Guarantee, Queue, QueueSpec, QueueState, QueueStatus
+from maar.core.model.queue import Guarantee, Queue, QueueMetadata, QueueSpec, QueueState, QueueStatus
 from maar.core.model.resources import Resources
 from maar.core.views.queue_tree import queue_tree
 
@@ -48,7 +47,7 @@ def queue(
         pending=work[1],
     )
     spec = QueueSpec(parent=parent, weight=2, guarantee=reserved)
-    return Queue(metadata=Metadata(name=name), spec=spec, status=status)
+    return Queue(metadata=QueueMetadata(name=name), spec=spec, status=status)
 
 
 def scene(minute: float, *happenings: Happening) -> Scene:

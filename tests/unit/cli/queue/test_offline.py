@@ -8,8 +8,7 @@ import yaml
 from rich.console import Console
 
 from maar.cli.queue.tree_text import print_tree
-from maar.core.model.metadata import Metadata
-from maar.core.model.queue import Queue, QueueSpec
+from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.views.queue_tree import queue_tree
 from support.commands import Run, run
 
@@ -19,7 +18,7 @@ SMALL = ("-f", str(Path(__file__).parents[4] / "examples" / "small"))
 
 
 def queue(name: str, parent: str = "") -> Queue:
-    return Queue(metadata=Metadata(name=name), spec=QueueSpec(parent=parent))
+    return Queue(metadata=QueueMetadata(name=name), spec=QueueSpec(parent=parent))
 
 
 @pytest.fixture
