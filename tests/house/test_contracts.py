@@ -84,7 +84,7 @@ def test_every_layer_is_held(house: Path, file: str, line: str, broken: str) -> 
     [
         ("src/maar/kube/helpers.py", '"""A drawer."""\n', "the name helpers says nothing"),
         ("src/maar/kube/silent.py", "x = 1\n", "begin with one sentence"),
-        ("docs/decisions/0999-late.md", "# Late\n", "numbered without a gap"),
+        ("docs/decisions/0001-late.md", "# Late\n", "a number that no other has"),
         ("docs/decisions/0999-long.md", "line\n" * 41, "more than 40 lines"),
         ("src/maar/kube/long.py", '"""Long."""\n' + "x = 1\n" * 400, "more than 400 lines"),
         ("docs/here.md", "look in /wor" + "k/main\n", "a path of one machine"),
