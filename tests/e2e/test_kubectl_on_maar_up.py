@@ -76,7 +76,7 @@ def test_what_is_applied_is_scheduled_runs_and_can_be_applied_again(
     again = up.kubectl("apply", *flags, "-f", "-", stdin=document)
     assert again.stderr == ""
     shown = up.kubectl("get", "queues,podgroups,pods").stdout
-    assert "DESERVED CPU" in shown
+    assert "cpu=4," in shown  # what the queue deserves, as people read it
     assert f"pod/{name}-0" in shown
     clear(up, name)
     assert up.kubectl("get", "queue", name, check=False).stderr == (

@@ -10,7 +10,7 @@ What must come of it once all is at rest: `expect`; and after it `then`, a list 
 (seconds that pass first), `add` (more of what there is), `change`: {queues/a, nodes/n, namespaces/x,
 groups/a/j, pods/a/j-0, quotas/x: a merge patch, or null where it goes}, and again `expect`:
 - of queues: `state`, `asked` (spec.state), `counters`, deserved, realCapability, used, allocated, preempting,
-  `share`, `conditions` (those that hold);
+  `share`, `summary`, `conditions` (those that hold);
 - `quotas`: {namespace: limits}, complete; `made`: {pod: {queue, min, needs, pods, class}}, the groups that
   Maar has made, complete; `phases` by group; `says`: {group: {condition: reason, or true and false}};
 - of groups, deleted ones included: `waits`: {group: reason, or null}, `placed`: {group: pods with a node};

@@ -15,7 +15,7 @@ from support.scenario_world import Json, World
 Check = Callable[[World, Names, Any], Iterator[str]]
 
 _AMOUNTS: Final = ("deserved", "realCapability", "used", "allocated", "preempting")
-_BY_QUEUE: Final = ("state", "asked", "counters", "share", "conditions", *_AMOUNTS)
+_BY_QUEUE: Final = ("state", "asked", "counters", "share", "summary", "conditions", *_AMOUNTS)
 _BY_GROUP: Final = ("phases", "says", "waits", "placed")
 
 
@@ -214,6 +214,7 @@ _PLAIN: Final = ("orders", "quiet")
 _CHECKS: Final[dict[str, Check]] = {
     "state": _of_status("state"),
     "share": _of_status("share"),
+    "summary": _of_status("summary"),
     **{key: _amounts(key) for key in _AMOUNTS},
     "asked": _asked,
     "counters": _counters,

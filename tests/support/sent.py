@@ -84,8 +84,8 @@ false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentag
 "request":{"cpu":"50"},"deserved":{"cpu":"60"},"state":"Closed","dequeueStrategy":"fifo",
 "namespaceSelector":{"matchLabels":{"team":"ml"}},"type":"x","affinity":{"nodeGroupAffinity":{}}},"status":
 {"state":"Closing","deserved":{"cpu":"40"},"realCapability":{"cpu":"90"},"allocated":{"cpu":"30"},"used":{
-"cpu":"35"},"preempting":{"cpu":"10"},"share":"0.88","pending":1,"inqueue":2,"running":3,"unknown":4,
-"completed":5,"conditions":[{"type":"Overused","status":"False","reason":"BelowShare"}]}}""",
+"cpu":"35"},"preempting":{"cpu":"10"},"share":"0.88","summary":{"deserved":"cpu=40","used":"cpu=35"},
+"pending":1,"inqueue":2,"running":3,"unknown":4,"completed":5,"conditions":[{"type":"Overused","status":"False","reason":"BelowShare"}]}}""",
     PodGroup: b"""{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{"name":
 "train","namespace":"ml","managedFields":MANAGED},"spec":{"minMember":3,"minTaskMember":{"worker":2},
 "queue":"research","priorityClassName":"high","minResources":{"cpu":"4500m"}},"status":{"phase":"Inqueue",

@@ -11,7 +11,7 @@ from rich.text import Text
 from maar.apps.demo.clock import MINUTE_S, clock_time
 from maar.apps.demo.scene import Scene
 from maar.core.model.queue import ROOT
-from maar.core.model.resources import CPU, units_in_one
+from maar.core.model.resources import CPU, roughly
 from maar.core.views.queue_tree import Measure, TreeQueue, TreeView
 
 WIDTH: Final = 80
@@ -150,4 +150,4 @@ def _waiting(queue: TreeQueue) -> int:
 
 
 def _cpus(units: int) -> str:
-    return f"{units / units_in_one(CPU):.3g}"
+    return roughly(CPU, units)

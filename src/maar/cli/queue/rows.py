@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from maar.core.model.queue import ROOT, Queue
-from maar.core.model.resources import CPU, MEMORY, Percentages, roughly
+from maar.core.model.resources import Percentages, roughly
 from maar.embedded.rows import age
 
 _NONE: Final = "<none>"
@@ -29,8 +29,8 @@ def cells(queue: Queue, now: float, *, wide: bool) -> list[str]:
         _NONE if queue.key == ROOT else queue.parent,
         str(spec.weight),
         status.state or "Unknown",
-        _usual(status.deserved),
-        _usual(status.used),
+        status.deserved.summary() or _NONE,
+        status.used.summary() or _NONE,
         status.share or _NONE,
         age(made.isoformat() if made else "", now),
     ]
@@ -52,11 +52,6 @@ class Columns:
         """One row."""
         padded = (cell.ljust(width) for cell, width in zip(row, self._widths, strict=True))
         return _GAP.join(padded).rstrip()
-
-
-def _usual(amounts: Mapping[str, int]) -> str:
-    """What people look at first: CPU, memory and devices."""
-    return _amounts({name: units for name, units in amounts.items() if name in (CPU, MEMORY) or "/" in name})
 
 
 def _amounts(amounts: Mapping[str, int]) -> str:

@@ -8,7 +8,7 @@ from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 from maar.core.model.queue import Queue
-from maar.core.model.resources import shown as amount_shown
+from maar.core.model.resources import precisely
 
 
 class Limit(NamedTuple):
@@ -41,10 +41,10 @@ def _above(queue: QueueCase) -> Iterator[Problem]:
             before, after, words = own, units, "its capability to"
         if after > max(limit.units, before):
             sentence = (
-                f"brings {words} {resource} {amount_shown(resource, after)}, must be <= capability of "
-                f"{limit.setter}, {amount_shown(resource, limit.units)}; lower it or raise that capability"
+                f"brings {words} {resource} {precisely(resource, after)}, must be <= capability of "
+                f"{limit.setter}, {precisely(resource, limit.units)}; lower it or raise that capability"
             )
-            yield Problem(below("spec.capability", resource), amount_shown(resource, units), sentence)
+            yield Problem(below("spec.capability", resource), precisely(resource, units), sentence)
 
 
 def _below(queue: QueueCase) -> Iterator[Problem]:
@@ -57,10 +57,10 @@ def _below(queue: QueueCase) -> Iterator[Problem]:
             continue
         for words, units in _capped(queue, resource):
             if units > limit.units:
-                most = amount_shown(resource, limit.units)
+                most = precisely(resource, limit.units)
                 sentence = (
                     f"makes the capability of {limit.setter}, {resource} {most}, the most for what is below, "
-                    f"and {words} {amount_shown(resource, units)}; lower that first"
+                    f"and {words} {precisely(resource, units)}; lower that first"
                 )
                 yield Problem(*_place(queue, resource), sentence)
                 break
@@ -70,7 +70,7 @@ def _place(queue: QueueCase, resource: str) -> tuple[str, str]:
     """The field that makes the difference, and its value."""
     if resource in queue.spec.capability:
         units = queue.spec.capability[resource]
-        return below("spec.capability", resource), amount_shown(resource, units)
+        return below("spec.capability", resource), precisely(resource, units)
     return "spec.parent", shown(queue.new.parent)
 
 

@@ -11,7 +11,7 @@ from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 from maar.core.fairshare.claim import LARGEST_WEIGHT
 from maar.core.model.queue import DEFAULT, ROOT
-from maar.core.model.resources import shown as amount_shown
+from maar.core.model.resources import precisely
 from maar.core.policy.selectors import LABEL_OPERATORS
 
 _STATES: Final = ("", "Open", "Closed")
@@ -73,7 +73,7 @@ def guarantee_capability(queue: QueueCase) -> Iterator[Problem]:
     for resource, units in queue.known.reservations.declared(queue.new).items():
         most = queue.spec.capability.get(resource)
         if most is not None and units > most:
-            amount, limit = amount_shown(resource, units), amount_shown(resource, most)
+            amount, limit = precisely(resource, units), precisely(resource, most)
             sentence = f"is {amount}, must be <= capability, {limit}; lower it or raise spec.capability"
             yield Problem(guarantee_field(queue, resource), amount, sentence)
 
@@ -83,7 +83,7 @@ def deserved_capability(queue: QueueCase) -> Iterator[Problem]:
     for resource, units in queue.spec.deserved.items():
         most = queue.spec.capability.get(resource)
         if most is not None and units > most:
-            amount, limit = amount_shown(resource, units), amount_shown(resource, most)
+            amount, limit = precisely(resource, units), precisely(resource, most)
             sentence = f"is {amount}, must be <= capability, {limit}; lower it or raise spec.capability"
             yield Problem(below("spec.deserved", resource), amount, sentence)
 

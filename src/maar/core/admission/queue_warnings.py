@@ -11,7 +11,7 @@ from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 from maar.core.admission.sum_rules import over_total
 from maar.core.model.queue import DEFAULT, ROOT
-from maar.core.model.resources import shown as amount_shown
+from maar.core.model.resources import precisely
 
 _PARENT: Final = "spec.parent"
 
@@ -51,10 +51,10 @@ def guarantee_too_large(queue: QueueCase) -> Iterator[Problem]:
         most = max(0, total.get(resource, 0))
         if units > before.get(resource, 0) and together.get(resource, 0) > most:
             sentence = (
-                f"makes {resource} {amount_shown(resource, together[resource])} guaranteed of the cluster's "
-                f"{amount_shown(resource, most)}: no parent can honour that, all are scaled down"
+                f"makes {resource} {precisely(resource, together[resource])} guaranteed of the cluster's "
+                f"{precisely(resource, most)}: no parent can honour that, all are scaled down"
             )
-            yield Problem(guarantee_field(queue, resource), amount_shown(resource, units), sentence)
+            yield Problem(guarantee_field(queue, resource), precisely(resource, units), sentence)
 
 
 def deserved(queue: QueueCase) -> Iterator[Problem]:

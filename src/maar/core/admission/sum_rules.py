@@ -11,7 +11,7 @@ from maar.core.admission.request import Problem
 from maar.core.admission.reservations import Amounts
 from maar.core.admission.rulebook import Rule
 from maar.core.model.queue import Queue
-from maar.core.model.resources import shown as amount_shown
+from maar.core.model.resources import precisely
 
 
 def guarantee_total(queue: QueueCase) -> Iterator[Problem]:
@@ -26,7 +26,7 @@ def over_total(queue: QueueCase) -> Iterator[Problem]:
     for resource, units in queue.spec.guarantee.resource.items() if total is not None else ():
         most = max(0, (total or {}).get(resource, 0))
         if units > max(most, before.get(resource, 0)):
-            amount, limit = amount_shown(resource, units), amount_shown(resource, most)
+            amount, limit = precisely(resource, units), precisely(resource, most)
             sentence = (
                 f"is {amount}, and the cluster's total is {limit}; "
                 "lower it or add nodes (--guarantee-over-total=warn lets it wait for nodes that come later)"
@@ -53,10 +53,10 @@ def _over_limit(queue: QueueCase, word: str) -> Iterator[Problem]:
         for resource, most in _limits(queue, level.parent, word).items():
             after = level.after.get(resource, 0)
             if after > max(most, level.before.get(resource, 0)):
-                sums = f"{resource} {amount_shown(resource, after)}"
+                sums = f"{resource} {precisely(resource, after)}"
                 sentence = (
                     f"brings what the children of {parent} guarantee together to {sums}, must be <= {word} "
-                    f"of {parent}, {amount_shown(resource, most)}; lower it or raise that {word}"
+                    f"of {parent}, {precisely(resource, most)}; lower it or raise that {word}"
                 )
                 yield Problem(*_place(queue, resource), sentence)
     yield from _under_children(queue, word)
@@ -68,7 +68,7 @@ def _under_children(queue: QueueCase, word: str) -> Iterator[Problem]:
     before = _limits(queue, queue.old, word) if queue.old is not None else {}
     for resource, most in _limits(queue, queue.new, word).items():
         if together.get(resource, 0) > most and most < before.get(resource, most + 1):
-            amount, more = amount_shown(resource, most), amount_shown(resource, together[resource])
+            amount, more = precisely(resource, most), precisely(resource, together[resource])
             sentence = (
                 f"is {amount}, and its children guarantee {more} together; "
                 "lower theirs first, or set at least as much here"
@@ -87,7 +87,7 @@ def _place(queue: QueueCase, resource: str) -> tuple[str, str]:
     """The field that makes the difference, and its value."""
     declared = queue.known.reservations.declared(queue.new)
     if resource in declared:
-        return guarantee_field(queue, resource), amount_shown(resource, declared[resource])
+        return guarantee_field(queue, resource), precisely(resource, declared[resource])
     return "spec.parent", shown(queue.new.parent)
 
 

@@ -12,7 +12,7 @@ from maar.core.admission.reading import read
 from maar.core.admission.request import Problem
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.pod import Container, Pod
-from maar.core.model.resources import shown as amount_shown
+from maar.core.model.resources import precisely
 
 _RESTART_POLICIES: Final = ("", "Always", "OnFailure", "Never")
 _LONGEST_FIELD: Final = 253
@@ -78,7 +78,7 @@ def _over_limits(container: Container) -> Iterator[Problem]:
     limits = container.resources.limits
     for resource, units in container.resources.requests.items():
         if units > limits.get(resource, units):
-            amount, limit = amount_shown(resource, units), amount_shown(resource, limits[resource])
+            amount, limit = precisely(resource, units), precisely(resource, limits[resource])
             sentence = f"is {amount}, must be <= the limit, {limit}; lower it or raise the limit"
             yield Problem(below("resources.requests", resource), amount, sentence)
 

@@ -8,7 +8,7 @@ import msgspec
 from maar.core.controllers.differences import difference
 from maar.core.model.metadata import Condition
 from maar.core.model.plan import QueueStanding
-from maar.core.model.queue import Queue, QueueStatus
+from maar.core.model.queue import Queue, QueueStatus, QueueSummary
 from maar.core.model.writes import SetStatus
 
 _OURS: Final = ("GuaranteeReduced", "SetAside")
@@ -32,6 +32,7 @@ def _with_shares(old: QueueStatus, standing: QueueStanding, now: datetime) -> Qu
         used=standing.used,
         preempting=standing.preempting,
         share=share,
+        summary=QueueSummary(deserved=standing.deserved.summary(), used=standing.used.summary()),
         conditions=_combined(old.conditions, standing.conditions, now),
     )
 

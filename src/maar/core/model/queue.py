@@ -34,6 +34,13 @@ class QueueSpec(Record, frozen=True):
     namespace_selector: LabelSelector | None = None
 
 
+class QueueSummary(Record, frozen=True):
+    """Shares as people read them, rounded: kubectl can show a text, and cannot round a quantity."""
+
+    deserved: str = ""
+    used: str = ""
+
+
 class QueueStatus(Record, frozen=True):
     """What Maar says of the queue."""
 
@@ -44,6 +51,7 @@ class QueueStatus(Record, frozen=True):
     used: Resources = Resources()
     preempting: Resources = Resources()
     share: str = ""
+    summary: QueueSummary = QueueSummary()
     pending: int = 0
     inqueue: int = 0
     running: int = 0

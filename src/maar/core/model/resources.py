@@ -11,8 +11,13 @@ MEMORY: Final = "memory"
 PODS: Final = "pods"
 
 _WHOLE: Final = 100_000  # a hundred percent in thousandths
-_SHORT: Final = 6  # letters that need no rounding
-_NO_DECIMALS: Final = 100
+_SHORT: Final = 9  # letters that need no rounding
+_FEW_DIGITS: Final = 3
+_MANY_DIGITS: Final = 6
+_ALL_DIGITS: Final = 19
+_PLAIN: Final = 100_000  # whole numbers below it need no suffix
+_DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E")
+_BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _BYTES: Final = frozenset({MEMORY, "ephemeral-storage", "storage"})
 
 
@@ -58,23 +63,35 @@ def amount(resource: str, text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def shown(resource: str, units: int) -> str:
-    """Write an amount as the canonical quantity."""
+    """Write an amount for machines: exactly, as the canonical quantity of Kubernetes."""
     notation = Notation.BINARY if is_bytes(resource) else Notation.DECIMAL
     return str(Quantity(units * NANOS // units_in_one(resource), notation))
 
 
 def roughly(resource: str, units: int) -> str:
-    """Write an amount for people: exact where that is short, else to three digits."""
-    exact = shown(resource, units)
-    if len(exact) <= _SHORT:
-        return exact
-    steps, size = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1024.0
-    if not is_bytes(resource):
-        steps, size = ("", "k", "M", "G", "T", "P", "E"), 1000.0
-    number, step = units / units_in_one(resource), 0
-    while number >= size and step < len(steps) - 1:
-        number, step = number / size, step + 1
-    return (f"{number:.0f}" if number >= _NO_DECIMALS else f"{number:.3g}") + steps[step]
+    """Write an amount for people: 76.8, 614Gi, 0.25; to three digits, and whole numbers to five.
+
+    Amounts of one resource keep their order when they are written so, and none reads as more than it is.
+    """
+    return _decimal(resource, units, _FEW_DIGITS)
+
+
+def precisely(resource: str, units: int) -> str:
+    """Write an amount that people compare with another: exactly where that is short, else to six digits."""
+    exact = shown(resource, units) if is_bytes(resource) else _decimal(resource, units, _ALL_DIGITS)
+    return exact if len(exact) <= _SHORT else _decimal(resource, units, _MANY_DIGITS)
+
+
+def _decimal(resource: str, units: int, digits: int) -> str:
+    """Write an amount with its largest suffix and so many digits, rounded down; whole numbers lose none."""
+    base, suffixes = (1024, _BINARY) if is_bytes(resource) else (1000, _DECIMAL)
+    scale, step, most = units_in_one(resource), 0, base if is_bytes(resource) else _PLAIN
+    while units >= scale * most and step < len(suffixes) - 1:
+        scale, step, most = scale * base, step + 1, base
+    decimals = max(0, digits - len(str(units // scale)) + (units < scale))
+    whole, part = divmod(units * 10**decimals // scale, 10**decimals)
+    text = f"{whole}.{part:0{decimals}}".rstrip("0").removesuffix(".") if part else str(whole)
+    return text + suffixes[step]
 
 
 class Amounts(Mapping[str, int]):
@@ -124,7 +141,14 @@ class Resources(Amounts):
         return {name: shown(name, units) for name, units in self.items()}
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {text}" for name, text in self.quantities().items()) or "nothing"
+        """Write every amount as people read it."""
+        return ", ".join(f"{name} {roughly(name, units)}" for name, units in self.items()) or "nothing"
+
+    def summary(self) -> str:
+        """Write what people look at first, as a column: CPUs and memory, and the devices that there are."""
+        devices = [name for name, units in self.items() if "/" in name and units]
+        names = [name for name in (CPU, MEMORY) if name in self] + sorted(devices)
+        return ",".join(f"{name}={roughly(name, self[name])}" for name in names)
 
     def plus(self, other: Mapping[str, int]) -> Self:
         """Add, resource by resource."""

@@ -13,6 +13,7 @@ from maar.core.views.queue_explain import Explanation, Sibling, Step
 Json = dict[str, object]
 
 _FEW: Final = 3  # names that a sentence bears
+_MUCH: Final = 1_000  # what a fraction adds to so much is not worth a digit
 
 
 def summary(one: Explanation) -> str:
@@ -48,7 +49,7 @@ def water(step: Step) -> str:
 
 def per_weight(resource: str, level: Fraction) -> str:
     """A water level as people write it, in Kubernetes' units."""
-    if is_bytes(resource):
+    if is_bytes(resource) or level >= _MUCH * units_in_one(resource):
         return roughly(resource, int(level))
     return f"{float(level / units_in_one(resource)):.4g}"
 
