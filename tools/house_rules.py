@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 
 VAGUE: Final = frozenset({"util", "utils", "helper", "helpers", "manager", "common", "base", "info", "misc"})
 LONGEST_RECORD: Final = 40  # lines of a decision record
@@ -15,13 +15,16 @@ LONGEST_FILE: Final = 400  # lines of code that still are one thing; most are ne
 MACHINE_PATH: Final = re.compile(r"(?<![\w.])/(?:work|farm|root|home/\w+)/")
 ADDRESS: Final = re.compile(r"https?://")
 WITHOUT_ADDRESSES: Final = re.compile(r"constraints|requirements|lock|Makefile|\.sh$|\.toml$|^\.ci/")
+YAML_READER: Final = re.compile(r"load|compose|decode|parse|scan|Loader")
 THIS_FILE: Final = "tools/house_rules.py"
 
 
 def main() -> int:
     """Print every breach; leave with 1 if there is one."""
     breaches = [
-        breach for rule in (names, docstrings, records, lengths, machine) for breach in rule(_tracked())
+        breach
+        for rule in (names, docstrings, records, lengths, machine, yaml_limits)
+        for breach in rule(_tracked())
     ]
     for breach in breaches:
         print(breach)
@@ -78,6 +81,26 @@ def machine(files: list[Path]) -> Iterator[str]:
                 yield f"{file}:{number}: a path of one machine"
             if ADDRESS.search(line) and WITHOUT_ADDRESSES.search(str(file)):
                 yield f"{file}:{number}: an address in a set-up file"
+
+
+def yaml_limits(files: list[Path]) -> Iterator[str]:
+    """Only maar.parsing reads YAML: a loader without limits ends the process, or takes all memory."""
+    for file in files:
+        if file.parts[:2] != ("src", "maar") or file.suffix != ".py" or file.parts[2] == "parsing":
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if _reads_yaml(node):
+                yield f"{file}:{node.lineno}: reads YAML without limits; use maar.parsing.yaml_documents"
+
+
+def _reads_yaml(node: ast.AST) -> TypeGuard[ast.expr | ast.stmt]:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "yaml" and any(YAML_READER.search(one.name) for one in node.names)
+    return (
+        isinstance(node, ast.Attribute)
+        and ast.unparse(node.value) in ("yaml", "msgspec.yaml")
+        and YAML_READER.search(node.attr) is not None
+    )
 
 
 def _tracked() -> list[Path]:

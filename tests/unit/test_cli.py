@@ -120,7 +120,7 @@ def test_lists_are_taken_apart_and_other_kinds_are_counted() -> None:
 @pytest.mark.parametrize(
     ("stdin", "sentence"),
     [
-        ("kind: [", "error: standard input: not YAML: while parsing"),
+        ("kind: [", "error: standard input: not YAML: line 2, column 1: did not find expected"),
         ("- 1", "error: standard input, document 1: not an object of Kubernetes: it has no kind"),
         (
             f"---\n---\n{QUEUE} spec: {{capability: {{cpu: 2c}}}}}}",
@@ -145,7 +145,7 @@ def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "nowhere.yaml: there is no such file or folder" in run("maar", "plan", "-f", "nowhere.yaml").stderr
     assert "the folder has no .yaml, .yml, .json files" in run("maar", "plan", "-f", str(tmp_path)).stderr
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
-    assert "binary.yaml: cannot be read" in run("maar", "plan", "-f", str(tmp_path)).stderr
+    assert "binary.yaml: not YAML: byte 0 is not UTF-8" in run("maar", "plan", "-f", str(tmp_path)).stderr
 
 
 def test_a_wrong_command_line_leaves_with_2() -> None:

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from maar.cli.failure import CommandError
+from maar.parsing.limits import FILES, BadYamlError
+from maar.parsing.yaml_documents import documents as yaml_documents
 
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 _STANDARD_INPUT: Final = Path("-")
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C reads ten times faster
 
 
 @dataclass(frozen=True)
@@ -31,12 +30,10 @@ def read_documents(paths: list[Path]) -> Documents:
             name = "standard input" if file == _STANDARD_INPUT else str(file)
             try:
                 documents.found.extend((f"{name}, {place}", one) for place, one in _documents(file))
-            except yaml.YAMLError as error:
-                documents.errors.append(f"{name}: not YAML: {' '.join(str(error).split())}")
-            except (OSError, UnicodeDecodeError) as error:
+            except BadYamlError as error:
+                documents.errors.append(f"{name}: not YAML: {error}")
+            except OSError as error:
                 documents.errors.append(f"{name}: cannot be read: {error}")
-            except RecursionError:
-                documents.errors.append(f"{name}: cannot be read: nested too deeply")
     return documents
 
 
@@ -54,8 +51,9 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _documents(file: Path) -> Iterator[tuple[str, object]]:
     """Give every document with its place in the file."""
-    text = sys.stdin.read() if file == _STANDARD_INPUT else file.read_text(encoding="utf-8")
-    for number, document in enumerate(yaml.load_all(text, Loader=_LOADER), start=1):
+    with sys.stdin.buffer if file == _STANDARD_INPUT else file.open("rb") as opened:
+        data = opened.read(FILES.characters + 1)  # no more than it takes to see that it is too much
+    for number, document in enumerate(yaml_documents(data), start=1):
         if isinstance(document, dict) and isinstance(document.get("items"), list):
             for index, item in enumerate(document["items"], start=1):
                 yield f"document {number}, item {index}", item

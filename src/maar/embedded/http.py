@@ -2,17 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
-import yaml
 
 from maar.embedded.calls import Call, Caller, Strictness
 from maar.embedded.failures import ApiError, Json, bad_request
 from maar.embedded.wire.decode import MEDIA_TYPE, decode
+from maar.parsing.depth import is_deeper
+from maar.parsing.limits import DEEPEST, OBJECT, BadYamlError
+from maar.parsing.yaml_documents import document
 
 Message = MutableMapping[str, Any]  # ASGI's own type
 Receive = Callable[[], Awaitable[Message]]
@@ -149,21 +152,28 @@ def as_object(value: object) -> Json:
 def from_json(data: bytes) -> object:
     """Read JSON that a client sent."""
     try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        value = msgspec.json.decode(data)
+    except RecursionError:
+        raise _too_deep() from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise bad_request(f"the body is not JSON: {error}") from None
+    if data.count(b"[") + data.count(b"{") > DEEPEST and is_deeper(value, DEEPEST):
+        raise _too_deep()
+    return value
+
+
+def _too_deep() -> ApiError:
+    return bad_request(f"the body is nested more than {DEEPEST} levels deep; make it flatter")
 
 
 def from_yaml(data: bytes) -> object:
     """Read YAML that a client sent; JSON is YAML and quicker to read."""
+    if data.startswith(b"{"):
+        with suppress(ApiError):
+            return from_json(data)
     try:
-        return cast(object, msgspec.json.decode(data))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        # Through JSON, so that nothing is in it that JSON does not know: dates, keys that are no text.
-        return cast(object, msgspec.json.decode(msgspec.json.encode(yaml.load(data, yaml.CSafeLoader))))
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        return document(data, OBJECT)
+    except BadYamlError as error:
         raise bad_request(f"the body is not YAML: {error}") from None
 
 

@@ -7,7 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-import yaml
+from yaml import YAMLError
+
+from maar.parsing.limits import OBJECT
+from maar.parsing.yaml_documents import document
 
 if TYPE_CHECKING:  # at run time it is imported where it is used: that takes most of a second
     from kubernetes_asyncio.client import Configuration
@@ -16,7 +19,7 @@ if TYPE_CHECKING:  # at run time it is imported where it is used: that takes mos
 # The library checks little of what it reads: a file that is no kubeconfig ends in any of these.
 _UNUSABLE: Final = (
     OSError, ValueError, TypeError, LookupError, AttributeError, AssertionError, RuntimeError,
-    binascii.Error, yaml.YAMLError,
+    binascii.Error, YAMLError,
 )  # fmt: skip
 
 
@@ -66,9 +69,10 @@ class Kubeconfig:
         configuration = Configuration()
         try:
             if self._loader is None or anew:
+                first = self._first_context()
                 self._loader = await load_kube_config(
                     config_file=self._paths,
-                    context=self._context or self._first_context(),
+                    context=self._context or first,
                     client_configuration=configuration,
                     persist_config=False,
                 )
@@ -83,14 +87,20 @@ class Kubeconfig:
         return _proofs(configuration, str(namespace or "default"))
 
     def _first_context(self) -> str | None:
-        """The first file that names a context wins, as with kubectl; the library takes the last."""
+        """The first file that names a context wins, as with kubectl; the library takes the last.
+
+        Every file is read, within limits that the library does not have.
+        """
+        contexts: list[str] = []
         for path in filter(None, self._paths.split(os.pathsep)):
             file = Path(path).expanduser()
             if file.is_file():
-                document = yaml.safe_load(file.read_text(encoding="utf-8"))
-                if isinstance(document, dict) and document.get("current-context"):
-                    return str(document["current-context"])
-        raise ValueError("no such file names a current context; write one, or choose with --context")
+                found = document(file.read_bytes(), OBJECT, repeated=lambda _: None)
+                if isinstance(found, dict) and found.get("current-context"):
+                    contexts.append(str(found["current-context"]))
+        if not contexts and not self._context:
+            raise ValueError("no such file names a current context; write one, or choose with --context")
+        return next(iter(contexts), None)
 
 
 class InCluster:

@@ -4,9 +4,7 @@ import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Final
-
-import yaml
+from typing import Final, cast
 
 from maar.core.admission.plain import at, list_at, text_at
 from maar.core.admission.request import Json
@@ -15,6 +13,7 @@ from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone
 from maar.kube.paths import Place
 from maar.kube.write import get, patch
+from maar.parsing.yaml_documents import documents
 
 _VERSION: Final = "admissionregistration.k8s.io/v1"
 _PLACES: Final = {
@@ -64,11 +63,15 @@ class Wanted:
 def registrations() -> tuple[Registration, ...]:
     """The configurations that Maar ships."""
     folder = files("maar") / "deploy" / "webhooks"
-    texts = [file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".yaml")]
+    texts = [file.read_bytes() for file in folder.iterdir() if file.name.endswith(".yaml")]
     return tuple(
-        Registration(_PLACES[one["kind"]], one["metadata"]["name"], tuple(one["webhooks"]))
+        Registration(
+            _PLACES[text_at(one, "kind")],
+            text_at(one, "metadata", "name"),
+            tuple(cast(list[Json], list_at(one, "webhooks"))),
+        )
         for text in texts
-        for one in yaml.safe_load_all(text)
+        for one in documents(text)
     )
 
 

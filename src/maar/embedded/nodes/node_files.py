@@ -1,19 +1,17 @@
 """Files of Node manifests, YAML or JSON, single objects or lists."""
 
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import Final, cast
-
-import yaml
 
 from maar.core.model.kinds import BadObjectError, from_document, without_nulls
 from maar.core.model.node import Node
 from maar.core.model.resources import BadAmountError, Resources
 from maar.embedded.calls import metadata, section
 from maar.embedded.failures import Json
+from maar.parsing.limits import BadYamlError
+from maar.parsing.yaml_documents import documents
 
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C reads ten times faster
 _AMOUNTS: Final = ("capacity", "allocatable")
 _EXAMPLE: Final = "status: {allocatable: {cpu: 8, memory: 32Gi}}"
 
@@ -25,12 +23,12 @@ class BadNodesError(ValueError):
 def read_nodes(file: Path) -> list[Json]:
     """The nodes of a file, without what only the cluster they were taken from knew of them."""
     try:
-        documents = list(yaml.load_all(file.read_text(encoding="utf-8"), Loader=_LOADER))
-    except (OSError, UnicodeDecodeError) as error:
+        found = list(documents(file.read_bytes()))
+    except OSError as error:
         raise BadNodesError(f"{file}: cannot be read: {error}") from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise BadNodesError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
-    nodes = [_node(f"{file}, {place}", found) for place, found in _objects(documents)]
+    except BadYamlError as error:
+        raise BadNodesError(f"{file}: not YAML: {error}") from None
+    nodes = [_node(f"{file}, {place}", one) for place, one in _objects(found)]
     if not nodes:
         raise BadNodesError(f"{file}: the file has no nodes; for a cluster without nodes write none")
     return nodes
@@ -50,7 +48,7 @@ def _node(place: str, found: object) -> Json:
         raise BadNodesError(f"{place}: not a Node: each object of the file needs apiVersion: v1, kind: Node")
     try:
         node = from_document(Node, found)
-        value = cast(Json, _plain(without_nulls(found)))
+        value = cast(Json, without_nulls(found))
         status = section(value, "status")
         for name in _AMOUNTS:
             if name in status:
@@ -64,12 +62,3 @@ def _node(place: str, found: object) -> Json:
     meta = metadata(value)
     value["metadata"] = {name: meta[name] for name in ("name", "labels", "annotations") if name in meta}
     return value
-
-
-def _plain(value: object) -> object:
-    """As JSON has it: YAML reads what looks like a time as one."""
-    if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return value.isoformat() if isinstance(value, date) else value

@@ -6,13 +6,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, cast
 
-import yaml
-
 from maar.embedded.failures import Json
 from maar.embedded.resources import Column, Resource
 from maar.embedded.schema.builtin import object_meta
 from maar.embedded.schema.descriptions import FIELDS
 from maar.embedded.schema.types import Merge, Rule, Schema
+from maar.parsing.yaml_documents import document
 
 _Node = Mapping[str, Any]  # a part of a definition, which the definition of definitions has checked
 
@@ -75,7 +74,7 @@ def packaged() -> tuple[CustomKind, ...]:
     found = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".yaml")), key=lambda file: file.name
     )
-    return tuple(custom(yaml.safe_load(file.read_text(encoding="utf-8"))) for file in found)
+    return tuple(custom(cast(Json, document(file.read_bytes()))) for file in found)
 
 
 def _column(column: _Node) -> Column:

@@ -1,0 +1,1 @@
+"""Text that people and programs hand in, read within limits."""
