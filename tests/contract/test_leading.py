@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -87,10 +88,15 @@ async def test_a_leader_that_is_cut_off_stops_before_another_starts(
         second = Candidate(await load(kubeconfig), key, "second", rival=first)
         assert first.term is not None
         passing.plan(*[Hang()] * 50)
-        await first.term.lost()
+        await until("it stops writing", lambda: not first.leads)
         assert not second.leads, "it still waits"
         await until("the other leads", lambda: second.leads)
         assert not second.had_rival
+        assert not first.term.is_over, "it does not know yet"
+        passing.mend()
+        async with asyncio.timeout(10):
+            await first.term.lost()
+        assert first.term.successor == "second"
         await first.leave()
         assert second.leads, "who is no longer the leader cannot give the lease away"
         await second.leave()
@@ -147,11 +153,77 @@ async def test_a_leader_that_was_stopped_writes_nothing_when_it_goes_on(
         last = await there(api, CONFIG_MAPS, key)
         process.send_signal(signal.SIGCONT)
         said, _ = await process.communicate()
-        assert (process.returncode, said.decode().strip()) == (0, FENCED)
+        *refusals, last_word = said.decode().split("\n")[:-1]
+        assert (process.returncode, last_word) == (0, "lost to standby")
+        assert set(refusals) <= {FENCED}
         # What it had begun to send when it was stopped may still arrive; it begins nothing new.
         now = await there(api, CONFIG_MAPS, key)
         assert int(now["data"]["n"]) - int(last["data"]["n"]) <= 1
         assert term.holding()
+
+
+async def test_a_leader_that_was_stopped_goes_on_where_nobody_took_its_place(
+    api: ApiServer, kubeconfig: Path, namespace: str
+) -> None:
+    lease, key = f"{namespace}/maar", f"{namespace}/c"
+    await make(api, CONFIG_MAPS, namespace, config_map("c", n="0"))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, LEADER, kubeconfig, lease, key, stdout=asyncio.subprocess.PIPE
+    )
+
+    async def written() -> int:
+        return int((await there(api, CONFIG_MAPS, key))["data"]["n"])
+
+    async def goes_on() -> bool:
+        return await written() > before + 10
+
+    try:
+        before = 0
+        await until_async("it writes", goes_on)
+        process.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(QUICK.duration_s + 1)
+        before = await written()
+        process.send_signal(signal.SIGCONT)
+        await until_async("it writes again", goes_on)
+        spec = (await there(api, LEASES, lease))["spec"]
+        assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("stopped", 1)
+    finally:
+        process.kill()
+        said, _ = await process.communicate()
+    assert set(said.decode().split()) == {FENCED}, "it wrote nothing before the lease was renewed"
+
+
+async def test_a_leader_that_gets_no_processor_goes_on_with_its_own_lease(
+    kubeconfig: Path, namespace: str
+) -> None:
+    told = list[str]()
+    async with lead(await load(kubeconfig), f"{namespace}/maar", "first", QUICK, told.append) as term:
+        time.sleep(QUICK.duration_s + 1)  # noqa: ASYNC251  # as on a machine that has no time for us
+        assert not term.holding()
+        await until("it is renewed", term.holding)
+        assert not term.is_over
+    assert [words.partition(": ")[2] for words in told] == [
+        "not renewed within 1.2 s; nothing is written until it is",
+        "renewed; nobody else has held it, and this process goes on",
+    ]
+
+
+async def test_a_lease_that_lapsed_and_was_deleted_is_lost(
+    api: ApiServer, kubeconfig: Path, tmp_path: Path, namespace: str
+) -> None:
+    """Others may have held it, written, and gone."""
+    key = f"{namespace}/maar"
+    async with (
+        proxy(kubeconfig, tmp_path) as (passing, through),
+        lead(await load(through), key, "first", QUICK) as term,
+    ):
+        passing.plan(*[Hang()] * 50)
+        await until("it has lapsed", lambda: not term.holding())
+        await delete(api, LEASES, key)
+        passing.mend()
+        async with asyncio.timeout(10):
+            await term.lost()
+        assert not term.holding()
 
 
 def test_a_standby_leads_within_fifteen_seconds() -> None:

@@ -3,11 +3,14 @@
 import json
 import re
 import signal
+import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from maar.kube.lease import STANDARD
 from support.control_plane import ControlPlane
 from support.load_daemons import Daemons
 from support.needs_kubernetes import needs_kubernetes
@@ -52,6 +55,10 @@ def is_bound(plane: ControlPlane, pod: str) -> bool:
     return bool(plane.kubectl("get", "pod", pod, "-o", "jsonpath={.spec.nodeName}").stdout)
 
 
+def has_logged(daemons: Daemons, name: str, words: str) -> bool:
+    return words in daemons.log(name).read_text()
+
+
 def submit(plane: ControlPlane, name: str) -> None:
     plane.kubectl("apply", "-f", "-", stdin=POD % (name, name, name))
 
@@ -74,6 +81,27 @@ def test_who_ends_hands_over_at_once_and_the_other_knows_everything(
     wait_until("the second leads", lambda: daemons.has_said("second", "at work"), within_s=5)
     submit(plane, "after")
     wait_until("it schedules", lambda: is_bound(plane, "after"))
+
+
+def test_daemons_that_got_no_processor_go_on_with_their_own_leases(
+    plane: ControlPlane, daemons: Daemons
+) -> None:
+    plane.kubectl("create", "namespace", "maar-system")
+    parts = ("scheduler", "controllers")
+    for part in parts:
+        daemons.run(part, part, plane.kubeconfig)
+    for part in parts:
+        wait_until(f"{part}: at work", partial(daemons.has_said, part, "at work"))
+    for part in parts:
+        daemons.signal(part, signal.SIGSTOP)
+    time.sleep(STANDARD.duration_s + 1)
+    submit(plane, "meanwhile")
+    for part in parts:
+        daemons.signal(part, signal.SIGCONT)
+    wait_until("it is scheduled", lambda: is_bound(plane, "meanwhile"))
+    for part in parts:
+        wait_until(f"{part}: it goes on", partial(has_logged, daemons, part, "this process goes on"))
+    daemons.check()
 
 
 def test_a_namespace_that_is_not_there_for_the_lease_is_told(plane: ControlPlane, daemons: Daemons) -> None:

@@ -78,6 +78,10 @@ class Proxy:
         """Let the next requests of that method, with that in path or query, meet these faults in turn."""
         self._planned += [_Planned(fault, method, part) for fault in faults]
 
+    def mend(self) -> None:
+        """Forget the faults that have not been met."""
+        self._planned.clear()
+
     @property
     def is_spent(self) -> bool:
         """Whether every fault has been met."""

@@ -1,4 +1,4 @@
-"""A program that leads and writes as fast as it can until it sees that it leads no longer."""
+"""A program that leads and writes as fast as it can while it holds its lease, until it has lost it."""
 
 import asyncio
 import sys
@@ -16,17 +16,20 @@ WRITTEN = Place("v1", "configmaps", namespaced=True)
 
 
 async def main(kubeconfig: Path, lease: str, key: str) -> None:
-    """Count up in a config map."""
+    """Count up in a config map; say what it is refused, and at the end that the lease was lost."""
     credentials, number = await load(kubeconfig), 0
     async with (
         lead(credentials, lease, "stopped", TIMING) as term,
         ApiServer(credentials, may_write=term.holding) as server,
     ):
-        outcome = None
-        while not isinstance(outcome, Refused):
-            number += 1
-            outcome = await patch(server, WRITTEN, key, {"data": {"n": str(number)}})
-    print(outcome.reason)  # noqa: T201  # for the test that runs it
+        while not term.is_over:
+            outcome = await patch(server, WRITTEN, key, {"data": {"n": str(number + 1)}})
+            if isinstance(outcome, Refused):
+                print(outcome.reason, flush=True)  # noqa: T201  # for the test that runs it
+                await asyncio.sleep(TIMING.retry_s)
+            else:
+                number += 1
+    print(f"lost to {term.successor}")  # noqa: T201
 
 
 if __name__ == "__main__":

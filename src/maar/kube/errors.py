@@ -91,10 +91,10 @@ class UnansweredError(Exception):
 
 
 class FencedError(Exception):
-    """A write that was not sent, because this process no longer leads."""
+    """A write that was not sent, because this process does not hold its lease at the moment."""
 
     def __init__(self) -> None:
-        super().__init__("not written: this process has lost its lease, and whoever holds it now decides")
+        super().__init__("not written: this process does not hold its lease at the moment")
 
 
 class _Status(Record, frozen=True):

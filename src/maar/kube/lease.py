@@ -1,4 +1,12 @@
-"""One leader at a time: a Lease is held by renewing it, and given up in time where that fails."""
+"""One leader at a time: a Lease is held by renewing it.
+
+The holder counts from before it sent its last renewal, and others from when they saw it, and longer: it stops
+writing while they still wait. A holder that could not renew in time (the API server does not answer, or this
+process got no processor) does not know whether another holds the lease by now. It has *lapsed*: it writes
+nothing and goes on trying. A renewal names the version that it wrote last, so that it succeeds only where
+nobody has written the lease since; then nobody else can have led, and the holder goes on. Whoever finds that
+another has written it has lost it for good: what it knows of its own writes may be wrong.
+"""
 
 import asyncio
 import time
@@ -29,7 +37,7 @@ class Timing:
 
     @property
     def renewal_s(self) -> float:
-        """How long an attempt to renew may take: a busy server answers late, and two must be possible."""
+        """How long an attempt to renew in time may take: a busy server answers late, and two must fit in."""
         return (self.hold_s - self.retry_s) * 0.45
 
 
@@ -37,11 +45,12 @@ STANDARD: Final = Timing()  # a standby leads within 12 s of the last sign of li
 
 
 class Term:
-    """The time in which this process leads; once it is over it stays over."""
+    """The time in which this process leads; it may lapse and be renewed, but once over it stays over."""
 
     def __init__(self) -> None:
         self._until: float | None = None
         self._over = asyncio.Event()
+        self.successor = ""  # who has the lease now, where it was taken from us and somebody has it
 
     @property
     def has_begun(self) -> bool:
@@ -50,11 +59,12 @@ class Term:
 
     def holding(self) -> bool:
         """Whether we lead at this moment, by our own clock: no word has to reach us before we stop."""
-        if self._until is None:
-            return False
-        if time.monotonic() >= self._until:
-            self._over.set()
-        return not self._over.is_set()
+        return self._until is not None and time.monotonic() < self._until and not self._over.is_set()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether we lead no longer, and never again."""
+        return self._over.is_set()
 
     async def lost(self) -> None:
         """Wait until the term is over."""
@@ -62,11 +72,11 @@ class Term:
 
     def extend(self, until: float) -> None:
         """Lead on; where the term is over already, it comes too late."""
-        if self._until is None or self.holding():
-            self._until = until
+        self._until = until
 
-    def end(self) -> None:
+    def end(self, successor: str = "") -> None:
         """Lead no longer."""
+        self.successor = self.successor or successor
         self._over.set()
 
 
@@ -125,17 +135,24 @@ class _Claim:
         self._report, self._reported = report, ""
         self._seen, self._since = "", 0.0  # the lease's resource version, and since when it is the same
         self._ours = ""  # the version that we wrote last
+        self._has_lapsed = False
         self.term = Term()
 
     async def press(self) -> bool:
         """Take the lease if nobody holds it, renew it if we do; tell whether we lead from now on."""
-        patience_s = self._timing.renewal_s if self.term.has_begun else self._timing.retry_s
+        patience_s = self._patience_s()
         try:
             async with asyncio.timeout(patience_s):
                 return await (self._renew() if self.term.has_begun else self._press())
         except TimeoutError:
             self._say(f"lease {self._key}: the API server gave no answer in {patience_s:g} s")
             return False
+
+    def _patience_s(self) -> float:
+        """How long an attempt may take; once the lease has lapsed there is no hurry any more."""
+        if not self.term.has_begun:
+            return self._timing.retry_s
+        return self._timing.renewal_s if self.term.holding() else self._timing.duration_s
 
     async def win(self) -> None:
         """Try until the lease is ours."""
@@ -148,12 +165,21 @@ class _Claim:
         """Give signs of life until the term is over."""
         pause_s = self._timing.retry_s
         try:
-            while self.term.holding():
+            while not self.term.is_over:
                 await asyncio.sleep(pause_s)
-                # After an attempt that failed time is short.
-                pause_s = self._timing.retry_s if await self.press() else self._timing.retry_s / 10
+                self._notice_lapse()
+                is_renewed = await self.press()
+                # After an attempt that failed in time, time is short.
+                is_urgent = not is_renewed and self.term.holding()
+                pause_s = self._timing.retry_s / 10 if is_urgent else self._timing.retry_s
         finally:
             self.term.end()
+
+    def _notice_lapse(self) -> None:
+        if not self.term.holding() and not self._has_lapsed:
+            self._has_lapsed = True
+            limit_s = self._timing.hold_s
+            self._say(f"lease {self._key}: not renewed within {limit_s:g} s; nothing is written until it is")
 
     async def release(self) -> None:
         """Give the lease back, unless somebody else has it by now."""
@@ -178,6 +204,9 @@ class _Claim:
         found = await get(self._server, LEASES, self._key)
         asked_at = time.monotonic()
         if isinstance(found, Gone):
+            if self.term.has_begun and not self.term.holding():
+                self.term.end()  # others may have led and gone meanwhile
+                return False
             _, name = LEASES.split(self._key)
             document = {"metadata": {"name": name}, "spec": self._signed(_Spec())}
             return self._hold(asked_at, await create(self._server, LEASES, self._key, document))
@@ -196,7 +225,7 @@ class _Claim:
         if spec.holder_identity == self._identity:
             return True
         if self.term.has_begun:
-            self.term.end()  # somebody has taken it from us
+            self.term.end(spec.holder_identity or "")
             return False
         duration_s = spec.lease_duration_seconds or self._timing.duration_s
         if not spec.holder_identity or now >= self._since + duration_s:
@@ -210,6 +239,9 @@ class _Claim:
         self._reported = ""
         self._ours = _LEASE.decode(outcome.body).metadata.resource_version
         self.term.extend(asked_at + self._timing.hold_s)
+        if self._has_lapsed and self.term.holding():
+            self._has_lapsed = False
+            self._report(f"lease {self._key}: renewed; nobody else has held it, and this process goes on")
         return self.term.holding()
 
     def _fail(self, outcome: Outcome) -> bool:

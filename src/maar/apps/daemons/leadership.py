@@ -14,7 +14,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class LeaseLostError(Exception):
-    """This process led and leads no longer; what it knows of its own writes may be wrong from now on."""
+    """Another process holds the lease; what this one knows of its own writes may be wrong from now on."""
 
 
 class Leadership:
@@ -40,6 +40,6 @@ class Leadership:
             _LOG.info("leads, as %s", self.identity)
             self.begun.set()
             await self._term.lost()
-        raise LeaseLostError(
-            f"the lease {self._lease} was lost to another process; start this one again to stand by"
-        )
+        successor = self._term.successor
+        why = f"{successor} holds it now" if successor else "somebody else has written or deleted it"
+        raise LeaseLostError(f"the lease {self._lease} was lost: {why}; start this process again to stand by")

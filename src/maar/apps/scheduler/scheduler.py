@@ -238,9 +238,9 @@ class Scheduler:
         if isinstance(outcome, Done):
             self._reports.on_write(write, uid)
             return
-        if isinstance(outcome, Refused) and outcome.reason == FENCED:
-            return  # this process ends, and whoever leads now decides anew
-        level = logging.DEBUG if isinstance(outcome, Gone) else logging.WARNING  # pods come and go
+        is_fenced = isinstance(outcome, Refused) and outcome.reason == FENCED  # the lease says so, once
+        is_plain = is_fenced or isinstance(outcome, Gone)  # pods come and go
+        level = logging.DEBUG if is_plain else logging.WARNING
         _LOG.log(level, "%s: %s", write, getattr(outcome, "message", outcome))
         delay = self._timing.tick if isinstance(outcome, Unanswered) else self._timing.again
         asyncio.get_running_loop().call_later(delay, self._try_again, write)
