@@ -5,6 +5,7 @@ from typing import Annotated, Final
 import typer
 
 from maar import __version__
+from maar.cli.backup import backup, restore
 from maar.cli.daemons import controllers, scheduler
 from maar.cli.demo.command import demo
 from maar.cli.failure import run
@@ -49,7 +50,20 @@ def version() -> None:
     typer.echo(f"maar {__version__}")
 
 
-for command in (up, demo, plan, validate, snapshot, replay, scheduler, controllers, webhooks, manifests):
+for command in (
+    up,
+    backup,
+    restore,
+    demo,
+    plan,
+    validate,
+    snapshot,
+    replay,
+    scheduler,
+    controllers,
+    webhooks,
+    manifests,
+):
     maar_app.command()(command)
 maar_app.add_typer(queue_app, name="queue")
 vcctl_app.add_typer(vcctl_queue_app, name="queue")

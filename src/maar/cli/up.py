@@ -45,7 +45,7 @@ def up(  # noqa: PLR0913, PLR0917  # each is a flag
     from maar.apps import up as app  # noqa: PLC0415
     from maar.cli.configuration import read_configuration  # noqa: PLC0415
     from maar.core.admission.request import Options  # noqa: PLC0415
-    from maar.embedded.generations import FolderInUseError  # noqa: PLC0415
+    from maar.embedded.data_folder import DataFolderError  # noqa: PLC0415
     from maar.embedded.nodes.node_files import BadNodesError  # noqa: PLC0415
     from maar.embedded.serving import PortTakenError  # noqa: PLC0415
 
@@ -65,7 +65,7 @@ def up(  # noqa: PLR0913, PLR0917  # each is a flag
     )
     try:
         uvloop.run(app.up(settings, _say))
-    except (FolderInUseError, PortTakenError, BadNodesError) as error:
+    except (DataFolderError, PortTakenError, BadNodesError) as error:
         raise CommandError(str(error)) from None
 
 

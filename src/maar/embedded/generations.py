@@ -1,110 +1,273 @@
-"""Database files of which a plain copy, taken at any moment, is whole.
+"""Generations of database files: what was acknowledged is there, or opening them says what is damaged.
 
-A copy made file by file is torn when SQLite moves pages from the write-ahead log into the database
-meanwhile. So that never happens here: a database file is written once, all later writes are in its log, and
-when the log is large a new generation is made beside it. The newest generation in a copy is then always
-whole: its database never changes, and of its log a copy has the beginning.
+A generation is a snapshot, `objects-000001.db`, that never changes once it has its name, and a write-ahead
+log, `objects-000001.wal`, that only grows. The log's header has the snapshot's SHA-256, so that a changed
+byte in either file is found when they are opened. What is served is a working database made of both; it has
+no name in the folder and needs none, because it can always be made again. When the log has outgrown the
+snapshot, the next generation is begun.
+
+A plain copy of the folder, made file by file at any moment, opens with all that was acknowledged before the
+copy began: of the newest generation in it the snapshot is whole, and the log has at least what its marks
+say (see `write_ahead_log`). The log gets its name before the snapshot does: a snapshot without a log is
+damage, a log without records beside the generation before it is a new generation that was not finished.
 """
 
-import fcntl
+import hashlib
 import os
 import re
 import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+
+from maar.embedded.private_files import sync
+from maar.embedded.write_ahead_log import (
+    DamagedLogError,
+    Header,
+    LogReader,
+    LogWriter,
+    Transaction,
+    create_log,
+)
 
 _LARGE_LOG: Final = 64 << 20
-_NAME: Final = re.compile(r"objects-(\d{6})\.db")
+_NAME: Final = re.compile(r"objects-(\d{6})\.(db|wal)")
+_CHUNK: Final = 1 << 20
+_BATCH: Final = 5_000  # transactions whose pages are in memory while a log is read
+FORMAT: Final = 2  # 1 had no number, and SQLite's own log
+_TABLES: Final = f"""
+CREATE TABLE objects (
+    resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (resource, namespace, name)
+);
+CREATE TABLE latest (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL);
+INSERT INTO latest VALUES (1, 1);
+PRAGMA user_version = {FORMAT};
+"""  # noqa: S608  a constant
 
 
-class FolderInUseError(RuntimeError):
-    """Another process has the data folder open."""
+class DamageError(Exception):
+    """A file of a generation lacks something that was acknowledged."""
+
+    def __init__(self, file: Path, what: str) -> None:
+        super().__init__(f"{file} is {what}")
+        self.file, self.what = file, what
+
+
+class Files(NamedTuple):
+    """The two files of a generation."""
+
+    number: int
+    snapshot: Path
+    log: Path
+
+
+class Working(NamedTuple):
+    """The objects of a generation in a database that may be written, and the log read to its end."""
+
+    database: sqlite3.Connection
+    log: LogReader
+
+
+def files(folder: Path, number: int) -> Files:
+    """Where a generation is kept."""
+    path = folder / f"objects-{number:06}"
+    return Files(number, path.with_suffix(".db"), path.with_suffix(".wal"))
+
+
+def numbers(folder: Path, kind: str) -> list[int]:
+    """The generations of which a folder has a db or a wal."""
+    found = (_NAME.fullmatch(path.name) for path in folder.iterdir())
+    return sorted(int(one[1]) for one in found if one and one[2] == kind)
+
+
+def newest(folder: Path) -> Files | None:
+    """The generation in use; None where there is none yet."""
+    snapshots, logs = numbers(folder, "db"), numbers(folder, "wal")
+    if logs and logs[-1] > (snapshots[-1] if snapshots else 0):
+        unfinished = files(folder, logs[-1])
+        before = files(folder, snapshots[-1]) if snapshots else None
+        if not _is_unfinished(unfinished, before):
+            raise DamageError(unfinished.snapshot, "missing, although its write-ahead log is there")
+    return files(folder, snapshots[-1]) if snapshots else None
+
+
+def load(generation: Files, into: Path, *, tolerant: bool = False) -> Working:
+    """Make the working database of a generation in a new file; `tolerant` stops at a damaged record."""
+    with open_log(generation) as log:
+        _copy_checked(generation, log.header, into)
+        return Working(continued(open_working(into), generation, log, tolerant=tolerant), log)
+
+
+def open_log(generation: Files) -> LogReader:
+    """The log of a generation from its beginning."""
+    try:
+        return LogReader(generation.log)
+    except FileNotFoundError:
+        raise DamageError(generation.log, "missing, although its snapshot is there") from None
+    except DamagedLogError as error:
+        raise DamageError(generation.log, str(error)) from None
+
+
+def continued(
+    database: sqlite3.Connection, generation: Files, log: LogReader, *, tolerant: bool = False
+) -> sqlite3.Connection:
+    """Bring a database that is as the snapshot of a generation to the end of its log."""
+    database.execute("BEGIN")
+    try:
+        _replay(database, log)
+    except DamagedLogError as error:
+        if not tolerant:
+            database.close()
+            raise DamageError(
+                generation.log, f"{error}, and revision {log.acknowledged} was acknowledged"
+            ) from None
+    database.execute("UPDATE latest SET revision = ?", (log.revision,))
+    database.execute("COMMIT")
+    return database
+
+
+def open_working(path: Path | str) -> sqlite3.Connection:
+    """Open a database that is thrown away afterwards: it waits for no disk, and writes when it commits."""
+    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    for pragma in (
+        "locking_mode = EXCLUSIVE",
+        "journal_mode = MEMORY",
+        "synchronous = OFF",
+        "cache_spill = OFF",
+    ):
+        database.execute(f"PRAGMA {pragma}")
+    return database
+
+
+def write_generation(database: sqlite3.Connection, folder: Path, number: int) -> Files:
+    """Write a database as a snapshot with an empty log; they have their names only when they are whole."""
+    made = files(folder, number)
+    unfinished = folder / "unfinished.db"
+    unfinished.unlink(missing_ok=True)
+    try:
+        database.execute("VACUUM INTO ?", (str(unfinished),))
+        unfinished.chmod(0o600)
+        sync(unfinished)
+        revision = database.execute("SELECT revision FROM latest").fetchone()[0]
+        with unfinished.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest()
+        create_log(made.log, Header(number, revision, unfinished.stat().st_size, digest))
+        unfinished.rename(made.snapshot)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    sync(folder)
+    return made
+
+
+def write_first(folder: Path) -> Files:
+    """Write a generation without objects."""
+    with closing(empty(":memory:")) as database:
+        return write_generation(database, folder, 1)
+
+
+def empty(path: Path | str) -> sqlite3.Connection:
+    """A database without objects in a new file."""
+    database = open_working(path)
+    database.executescript(_TABLES)
+    return database
 
 
 class Generations:
-    """The database files of a data folder; the newest is in use."""
+    """The generations of a data folder that this process has to itself; the newest is in use."""
 
-    def __init__(self, folder: Path, tables: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._tables = tables
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o700)
-        self._lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        for path in (*folder.glob("unfinished.db*"), *folder.glob("working.db*")):
+            path.unlink()
+        found = newest(folder)
+        self._use(found or write_first(folder))
+        for number in numbers(folder, "wal"):
+            if number > self._files.number:  # begun and not finished
+                files(folder, number).log.unlink()
+
+    def _use(self, generation: Files) -> None:
+        path = self._folder / "working.db"
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._lock)
-            raise FolderInUseError(
-                f"{folder} is in use by another maar; stop that one, or name another folder with --data"
-            ) from None
-        self._forget_unfinished()
-        numbers = self._numbers()
-        self._number = numbers[-1] if numbers else self._first()
-        self._connect()
+            self.database, log = load(generation, path)
+        finally:
+            path.unlink(missing_ok=True)  # it stays open, and goes with the process
+        self.log = LogWriter(generation.log, log)
+        self._files = generation
 
-    def _connect(self) -> None:
-        path = self._path(self._number)
-        self.writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self.writer.execute("PRAGMA journal_mode = WAL")
-        self.writer.execute("PRAGMA synchronous = NORMAL")
-        self.writer.execute("PRAGMA wal_autocheckpoint = 0")
-        self.writer.executescript(self._tables)
-        # The last connection to close moves the log into the database, unless it may not write.
-        self._keeper = sqlite3.connect(f"file:{path}?mode=ro", uri=True, check_same_thread=False)
-        self._keeper.execute("SELECT count(*) FROM latest").fetchone()
-
-    def roll_when_large(self) -> bool:
-        """Begin a new generation once the log has outgrown the database; True where that was done."""
-        path = self._path(self._number)
-        log = path.with_name(path.name + "-wal")
-        if log.stat().st_size < max(_LARGE_LOG, 2 * path.stat().st_size):
+    def roll_when_large(self, prepare: Callable[[], None]) -> bool:
+        """Begin a new generation once the log has outgrown the snapshot; True where that was done."""
+        if self.log.size < max(_LARGE_LOG, 2 * self._files.snapshot.stat().st_size):
             return False
-        self._write_generation(self._number + 1)
-        self._disconnect()
-        self._number += 1
-        self._connect()
-        for number in self._numbers():
-            if number < self._number - 1:  # a copy under way may still want the one before
-                self._delete(number)
+        prepare()
+        made = write_generation(self.database, self._folder, self._files.number + 1)
+        self.log.close()
+        with LogReader(made.log) as log:
+            self.log = LogWriter(made.log, log)
+        self._files = made
+        for number in numbers(self._folder, "db"):
+            if number < made.number - 1:  # a copy under way may still want the one before
+                for path in self._folder.glob(f"objects-{number:06}.*"):
+                    path.unlink(missing_ok=True)
         return True
 
     def close(self) -> None:
-        """Let go of the files; the log stays as it is."""
-        self._disconnect()
-        os.close(self._lock)
+        """Let go of the files."""
+        self.database.close()
+        self.log.close()
 
-    def _disconnect(self) -> None:
-        self.writer.close()
-        self._keeper.close()
 
-    def _first(self) -> int:
-        self.writer = sqlite3.connect(":memory:", isolation_level=None)
-        self.writer.executescript(self._tables)
-        self._write_generation(1)
-        self.writer.close()
-        return 1
+def _replay(database: sqlite3.Connection, log: LogReader) -> None:
+    for number, transaction in enumerate(log.transactions(), start=1):
+        apply(database, transaction)
+        if number % _BATCH == 0:
+            database.execute("COMMIT")
+            database.execute("BEGIN")
 
-    def _write_generation(self, number: int) -> None:
-        """Write all there is into a file that has its name only when it is whole and on the disk."""
-        unfinished = self._folder / "unfinished.db"
-        self.writer.execute("VACUUM INTO ?", (str(unfinished),))
-        unfinished.chmod(0o600)
-        for path in (unfinished, self._folder):
-            descriptor = os.open(path, os.O_RDONLY)
-            os.fsync(descriptor)
-            os.close(descriptor)
-        unfinished.rename(self._path(number))
 
-    def _forget_unfinished(self) -> None:
-        for path in self._folder.glob("unfinished.db*"):
-            path.unlink()
+def apply(database: sqlite3.Connection, transaction: Transaction) -> None:
+    """Carry out the writes of a transaction."""
+    for *key, body in transaction.writes:
+        if body is None:
+            database.execute("DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?", key)
+        else:
+            database.execute(
+                "INSERT INTO objects VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
+                (*key, body),
+            )
 
-    def _numbers(self) -> list[int]:
-        return sorted(int(m[1]) for p in self._folder.iterdir() if (m := _NAME.fullmatch(p.name)))
 
-    def _path(self, number: int) -> Path:
-        return self._folder / f"objects-{number:06}.db"
+def _copy_checked(generation: Files, header: Header, into: Path) -> None:
+    """Copy a snapshot, and check on the way that it is the one that its log continues."""
+    if header.generation != generation.number:
+        raise DamageError(generation.log, f"the log of another generation, {header.generation}")
+    digest, size = hashlib.sha256(), 0
+    descriptor = os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with generation.snapshot.open("rb") as source, os.fdopen(descriptor, "wb") as target:
+        while chunk := source.read(_CHUNK):
+            digest.update(chunk)
+            target.write(chunk)
+            size += len(chunk)
+    if (size, digest.digest()) != header[2:]:
+        raise DamageError(
+            generation.snapshot,
+            f"damaged: it has {size:,} bytes of {header.snapshot_size:,}"
+            if size != header.snapshot_size
+            else "damaged: its checksum is wrong",
+        )
 
-    def _delete(self, number: int) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            self._path(number).with_name(self._path(number).name + suffix).unlink(missing_ok=True)
+
+def _is_unfinished(generation: Files, before: Files | None) -> bool:
+    """Whether a log without a snapshot was made by a start of a generation that was not finished."""
+    try:
+        with LogReader(generation.log) as log:
+            has_records = next(log.transactions(), None) is not None
+            if has_records or before is None:
+                return not has_records and log.header.revision == 1
+            with LogReader(before.log) as previous:
+                for _ in previous.transactions():
+                    pass
+                return previous.revision == log.header.revision
+    except (DamagedLogError, FileNotFoundError):
+        return False

@@ -1,24 +1,24 @@
 """Objects in SQLite: every write gets the next revision, and what was acknowledged survives kill -9."""
 
+import logging
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from maar.embedded.generations import Generations
+from maar.embedded.data_folder import DataFolder
+from maar.embedded.failures import ApiError
+from maar.embedded.opening import open_generations
+from maar.embedded.storage_problems import not_stored
+from maar.embedded.write_ahead_log import Transaction, Written
+
+_LOG: Final = logging.getLogger(__name__)
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS objects (
-    resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (resource, namespace, name)
-);
-CREATE TABLE IF NOT EXISTS latest (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL);
-INSERT OR IGNORE INTO latest VALUES (1, 1);
-"""
 _CHECK_SIZE_EVERY: Final = 256  # writes
+_ROOM: Final = 64 << 10  # bytes that must be free before writes are expected to succeed again
 
 
 class Key(NamedTuple):
@@ -43,15 +43,18 @@ class Store:
     """The objects of a cluster, each as the JSON that clients get, in one SQLite file of a data folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._generations = Generations(folder, _TABLES)
+        self._folder = DataFolder(folder)
+        try:
+            self._generations = open_generations(folder)
+        except BaseException:
+            self._folder.close()
+            raise
         self._listeners: list[Callable[[Change], None]] = []
         self._unsaid: list[Change] = []
         self._depth = 0
         self._writes = 0
-        self._open()
-
-    def _open(self) -> None:
-        self._db: sqlite3.Connection = self._generations.writer
+        self._problem: ApiError | None = None
+        self._db: sqlite3.Connection = self._generations.database
         self.revision: int = self._db.execute("SELECT revision FROM latest").fetchone()[0]
 
     def listen(self, listener: Callable[[Change], None]) -> None:
@@ -103,14 +106,13 @@ class Store:
             finally:
                 self._depth -= 1
             return
-        before = self.revision
+        before, unmarked = self.revision, None
         self._db.execute("BEGIN IMMEDIATE")
         self._depth = 1
         try:
             yield
             if keep and self.revision != before:
-                self._db.execute("UPDATE latest SET revision = ?", (self.revision,))
-                self._db.execute("COMMIT")
+                unmarked = self._commit()
                 before = self.revision
         finally:
             self._depth = 0
@@ -120,16 +122,18 @@ class Store:
                 self.revision = before
                 self._unsaid.clear()
         self._tell()
+        if unmarked is not None:
+            raise unmarked
 
     def put(self, key: Key, before: bytes | None, body: Callable[[int], bytes]) -> bytes:
         """Write an object, made for its revision; `before` is what `get` gave, None for a new one."""
         with self.transaction():
-            self.revision += 1
-            data = body(self.revision)
+            data = body(self.revision + 1)
             self._db.execute(
                 "INSERT INTO objects VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
                 (*key, data),
             )
+            self.revision += 1
             type_: ChangeType = "ADDED" if before is None else "MODIFIED"
             self._unsaid.append(Change(self.revision, key, type_, data, before))
         return data
@@ -137,15 +141,56 @@ class Store:
     def remove(self, key: Key, before: bytes, body: Callable[[int], bytes]) -> bytes:
         """Delete an object; `body` makes what watchers are told it was."""
         with self.transaction():
-            self.revision += 1
-            data = body(self.revision)
+            data = body(self.revision + 1)
             self._db.execute("DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?", key)
+            self.revision += 1
             self._unsaid.append(Change(self.revision, key, "DELETED", data, before))
         return data
+
+    def problem(self) -> str:
+        """Why nothing can be written at the moment, or nothing; looked at again when it is asked."""
+        if self._problem is not None:
+            try:
+                self._generations.log.check_room(_ROOM)
+                self._problem = None
+            except OSError as error:
+                self._problem = not_stored(self._folder.path, error)
+        return "" if self._problem is None else self._problem.message
 
     def close(self) -> None:
         """Let go of the files."""
         self._generations.close()
+        self._folder.close()
+
+    def _commit(self) -> ApiError | None:
+        """Make the writes of a transaction durable: in the log, in the database, and then they count.
+
+        Gives what kept them from being marked: they are there then, but must not be acknowledged.
+        """
+        log = self._generations.log
+        writes = [Written(*one.key, None if one.type == "DELETED" else one.body) for one in self._unsaid]
+        try:
+            log.append(Transaction(self.revision, writes))
+            self._db.execute("COMMIT")
+        except (OSError, sqlite3.Error) as error:
+            with suppress(OSError):  # what is behind the mark does not count
+                log.take_back()
+            raise self._noted(error) from None
+        try:
+            log.mark()
+        except OSError as error:
+            return self._noted(error)
+        if self._problem is not None:
+            self._problem = None
+            _LOG.warning("%s can be written again", self._folder.path)
+        return None
+
+    def _noted(self, error: OSError | sqlite3.Error) -> ApiError:
+        problem = not_stored(self._folder.path, error)
+        if self._problem is None:
+            _LOG.error("%s", problem.message)
+        self._problem = problem
+        return problem
 
     def _tell(self) -> None:
         changes, self._unsaid = self._unsaid, []
@@ -155,5 +200,14 @@ class Store:
                 listener(change)
         if self._writes >= _CHECK_SIZE_EVERY:
             self._writes = 0
-            if self._generations.roll_when_large():
-                self._open()
+            self._roll()
+
+    def _roll(self) -> None:
+        """Begin a new generation if it is time; where there is no room for it, the old one goes on."""
+        try:
+            self._generations.roll_when_large(self._note_revision)
+        except (OSError, sqlite3.Error) as error:
+            _LOG.warning("no new generation can be begun: %s", not_stored(self._folder.path, error).message)
+
+    def _note_revision(self) -> None:
+        self._db.execute("UPDATE latest SET revision = ?", (self.revision,))

@@ -1,0 +1,100 @@
+"""The data folder of a cluster: made, checked and held by one process at a time."""
+
+import errno
+import fcntl
+import os
+import re
+from pathlib import Path
+from typing import Final, Self
+
+_OURS: Final = re.compile(
+    r"lock|kubeconfig|\w+\.kubeconfig|\w+\.token|server\.(crt|key)|(objects-\d{6}|working|unfinished)\..*"
+    r"|backups|set-aside-.*|pods|logs|lost\+found|\..*|.*\.\d+"
+)
+_USED: Final = re.compile(r"\w+\.token|server\.(crt|key)|kubeconfig")
+_SHOWN: Final = 3
+_CHOOSE: Final = "name a folder that does not exist yet, is empty, or was made by maar up"
+
+
+class DataFolderError(RuntimeError):
+    """A folder cannot be used: what is wrong with it, and what to do."""
+
+
+class FolderInUseError(DataFolderError):
+    """Another process has the data folder open."""
+
+
+class DataFolder:
+    """A folder that this process has to itself until it lets go."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            if path.exists() and not path.is_dir():
+                raise DataFolderError(f"--data {path}: this is a file, not a folder; {_CHOOSE}")
+            path.mkdir(parents=True, exist_ok=True)
+            path.chmod(0o700)
+            self._lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        except (OSError, RuntimeError) as error:  # pathlib says RuntimeError of a loop of links
+            raise unusable(path, error) from None
+        try:
+            self._hold()
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others use the folder."""
+        os.close(self._lock)
+
+    def _hold(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._lock, 20, 0).decode("ascii", "replace").strip()
+            process = f" (process {holder})" if holder.isdecimal() else ""
+            raise FolderInUseError(
+                f"{self.path} is in use by another maar{process}; stop that one, or name another folder with"
+                " --data"
+            ) from None
+        try:
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        except OSError:
+            pass  # a full disk: the number is only told to whoever comes second
+
+    def check_beginning(self) -> None:
+        """Refuse to begin a cluster where something else is kept, or where the objects of one are gone."""
+        names = sorted(path.name for path in self.path.iterdir())
+        others = [name for name in names if not _OURS.fullmatch(name)]
+        if others:
+            shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
+            raise DataFolderError(
+                f"--data {self.path}: the folder has files that are not of a cluster ({shown}); {_CHOOSE}"
+            )
+
+
+def was_used(folder: Path) -> bool:
+    """Whether a cluster has been served from a folder."""
+    return any(_USED.fullmatch(path.name) for path in folder.iterdir())
+
+
+def unusable(path: Path, error: Exception) -> DataFolderError:
+    """What to say of a folder in which something cannot be done."""
+    if isinstance(error, DataFolderError):
+        return error
+    if not isinstance(error, OSError):
+        return DataFolderError(f"--data {path}: {error}; {_CHOOSE}")
+    what = (error.strerror or str(error)).lower()
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DataFolderError(f"--data {path}: the disk is full ({what}); free some space, and start again")
+    where = f" at {error.filename}" if error.filename and str(error.filename) != str(path) else ""
+    return DataFolderError(
+        f"--data {path}: the folder cannot be used{where} ({what}); {_CHOOSE}, and that you may write to"
+    )
