@@ -52,12 +52,12 @@ def docstrings(files: list[Path]) -> Iterator[str]:
 def records(files: list[Path]) -> Iterator[str]:
     """A decision record has a number of its own, and is short enough to be read."""
     numbered = [file for file in files if file.parent == Path("docs/decisions") and file.suffix == ".md"]
-    taken: dict[str, Path] = {}
+    taken = set[str]()
     for file in sorted(numbered):
         number = file.name.partition("-")[0]
         if NUMBER.fullmatch(number) is None or number in taken:  # numbers may be set aside for branches
             yield f"{file}: begin the name of a decision record with a number that no other has, NNNN-"
-        taken[number] = file
+        taken.add(number)
         if len(file.read_text(encoding="utf-8").splitlines()) > LONGEST_RECORD:
             yield f"{file}: more than {LONGEST_RECORD} lines; say what was decided, why, and why not X"
 

@@ -11,6 +11,7 @@ import pytest
 
 from support.maar_up import MaarUp
 from support.programs import find_binaries
+from support.reapplying import GROWN_AND_SHRUNK, reapply
 
 TEAM = """
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -253,3 +254,13 @@ def test_the_next_start_goes_on_where_it_was(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=work("restarted", pods=3))
     up.kubectl("wait", "--for=condition=Ready", "pod/restarted-2", "--timeout=20s")
     clear(up, "restarted")
+
+
+@pytest.mark.parametrize("flags", [(), ("--server-side",)], ids=["client-side", "server-side"])
+def test_work_that_is_applied_again_is_not_refused_over_what_maar_filled_in(
+    up: MaarUp, flags: tuple[str, ...]
+) -> None:
+    name = f"again-{len(flags)}"
+    assert reapply(up.kubectl, name, *flags) == GROWN_AND_SHRUNK
+    up.kubectl("delete", "vcjob", name)
+    clear(up, name)

@@ -13,6 +13,7 @@ from maar.apps.webhooks.configurations import Wanted, register
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from support.needs_kubernetes import needs_kubernetes
+from support.reapplying import GROWN_AND_SHRUNK, reapply
 from support.webhooks_process import (
     CLUSTER_USER,
     CONFIGURATION,
@@ -229,3 +230,11 @@ def test_what_somebody_takes_out_of_a_configuration_comes_back(webhooks: Webhook
 
     webhooks.plane.until("the configuration is right again", is_back)
     webhooks.plane.until("it asks the webhooks", webhooks.answers)
+
+
+@pytest.mark.parametrize("flags", [(), ("--server-side",)], ids=["client-side", "server-side"])
+def test_work_that_is_applied_again_is_not_refused_over_what_maar_filled_in(
+    webhooks: Webhooks, flags: tuple[str, ...]
+) -> None:
+    name = f"again-{len(flags)}"
+    assert reapply(webhooks.plane.kubectl, name, *flags) == GROWN_AND_SHRUNK

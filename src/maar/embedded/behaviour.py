@@ -1,6 +1,6 @@
 """What may be special about a kind: a set of steps in the life of its objects, all empty here."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from maar.embedded.calls import Call, Deletion
 from maar.embedded.failures import Json
@@ -14,7 +14,7 @@ class Behaviour:
 
     # Who owns which field is noted from the first server-side apply on. Kubernetes notes it from the start,
     # which costs a comparison with every write; so does a kind whose owners somebody reads.
-    tracks_owners: ClassVar[bool] = False
+    tracks_owners: bool = False
 
     def before_create(self, cluster: "Cluster", value: Json, call: Call) -> None:
         """Fill in what the server decides; the object has its defaults, and its rules are checked after."""
@@ -37,12 +37,6 @@ class Behaviour:
 
     def stored(self, cluster: "Cluster", old: Json | None, value: Json | None) -> None:
         """Account for a write, in its transaction."""
-
-
-class OwnersTracked(Behaviour):
-    """An ordinary kind whose owners are noted from the start."""
-
-    tracks_owners: ClassVar[bool] = True
 
 
 ORDINARY = Behaviour()

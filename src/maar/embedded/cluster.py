@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import cast
@@ -122,12 +122,12 @@ class Cluster:
             if self.store.get(key := Key(plural, text(meta, "namespace"), name)) is not None:
                 raise already_exists(plural, name)
             served.behaviour.before_create(self, value, call)
-            admission = Admission("CREATE", resource, "", key.namespace, name, None, value, call)
-            self._admitted("fill in", admission)
             if served.behaviour.tracks_owners and not meta.get("managedFields"):
                 value = self._tracked(served, None, value, call)
+            admission = Admission("CREATE", resource, "", key.namespace, name, None, value, call)
+            self._admitted("fill in", admission)
             self._check(served, None, value)
-            self._admitted("judge", replace(admission, new=value))
+            self._admitted("judge", admission)
             self._write(served, key, None, None, value)
         return value
 
@@ -315,17 +315,17 @@ class Cluster:
             else:
                 defaults.default(served.resource, value)
             served.behaviour.before_update(self, old, value, subresource, call)
+            if track and metadata(old).get("managedFields"):  # what admission fills in is nobody's
+                value = self._tracked(served, old, value, call, subresource)
             admission = Admission(
                 "UPDATE", served.resource, subresource, key.namespace, name, old, value, call
             )
             self._admitted("fill in", admission)
             count_generation(old, value)
-            if track and metadata(old).get("managedFields"):
-                value = self._tracked(served, old, value, call, subresource)
             if value == old:
                 return old  # nothing changed: no new revision, nobody is told
             self._check(served, old, value)
-            self._admitted("judge", replace(admission, new=value))
+            self._admitted("judge", admission)
             if "deletionTimestamp" in metadata(value) and self._may_go(served, value):
                 return self._remove(served, key, body, value)
             self._write(served, key, body, old, value)

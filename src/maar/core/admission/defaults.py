@@ -1,10 +1,12 @@
 """The mutating half: what people leave out is filled in, each default a rule of its own."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from maar.core.admission.case import Case
-from maar.core.admission.patch import setting
+from maar.core.admission.field_owners import is_left_to_maar
+from maar.core.admission.patch import patched, setting
 from maar.core.admission.plain import at, list_at, map_at, text_at
 from maar.core.admission.request import CREATE, UPDATE, Json
 from maar.core.model.queue import DEFAULT, ROOT
@@ -31,23 +33,31 @@ def queue_fields(case: Case) -> Iterator[Json]:
 
 
 def work_queue(case: Case) -> Iterator[Json]:
-    """A job or pod group in no queue or in `default` gets its namespace's queue where it has one."""
+    """A job or pod group in no queue or in `default` gets its namespace's queue, and keeps it in updates."""
     asked = at(case.new, "spec", "queue")
-    if asked in (*_UNSET, DEFAULT) and case.owning_job() is None:
-        queue = case.known.queue_of(case.namespace) or DEFAULT
-        if queue != asked:
-            yield setting(queue, "spec", "queue")
+    if asked not in (*_UNSET, DEFAULT):
+        return
+    own = case.known.queue_of(case.namespace) or DEFAULT
+    if case.request.operation == UPDATE:
+        stored = text_at(case.old, "spec", "queue") or DEFAULT
+        own = stored if case.request.resource == "jobs" or stored == own else DEFAULT
+    elif case.owning_job() is not None:
+        return
+    if own != asked:
+        yield setting(own, "spec", "queue")
 
 
 def job_fields(case: Case) -> Iterator[Json]:
-    """A job without them gets our scheduler's name, 3 retries, and its tasks' minima together as its own."""
+    """A job without them gets our scheduler's name, 3 retries, and its tasks' minima together for its own."""
     if at(case.new, "spec", "schedulerName") in _UNSET:
-        yield setting(case.options.scheduler_names[0], "spec", "schedulerName")
+        stored = text_at(case.old, "spec", "schedulerName")  # --scheduler-name may have changed since
+        yield setting(stored or case.options.scheduler_names[0], "spec", "schedulerName")
     if at(case.new, "spec", "maxRetry") is None:
         yield setting(MAX_RETRY, "spec", "maxRetry")
-    if at(case.new, "spec", "minAvailable") is None:
-        least = [_number(task, "minAvailable", "replicas") for _, task in _tasks(case)]
-        yield setting(sum(least), "spec", "minAvailable")
+    least = sum(_number(task, "minAvailable", "replicas") for _, task in _tasks(case))
+    asked = at(case.new, "spec", "minAvailable")
+    if asked is None or (asked != least and _was_filled_in(case, asked)):
+        yield setting(least, "spec", "minAvailable")
 
 
 def task_fields(case: Case) -> Iterator[Json]:
@@ -80,18 +90,33 @@ DEFAULTS: Final[Mapping[str, Mapping[str, Default]]] = {
         "job-host-network": host_network,
     },
 }
-_OPERATIONS: Final = {"queues": (CREATE, UPDATE)}  # an update of work never chooses another queue for it
+_OF_JOBS: Final = (job_fields, task_fields, host_network)
+
+
+def with_defaults(case: Case, document: object) -> object:
+    """A stored job with the defaults that a new one would get; the queue that it has is its own."""
+    if not isinstance(document, dict) or not isinstance(document.get("spec"), dict):
+        return document
+    made = replace(case, request=replace(case.request, operation=CREATE, new=document, old=None))
+    queue = setting(text_at(document, "spec", "queue") or DEFAULT, "spec", "queue")
+    return patched(document, [queue, *(one for rule in _OF_JOBS for one in rule(made))])
 
 
 def defaults(case: Case) -> tuple[Json, ...]:
     """The operations that fill in what was left out; an object that cannot be read stays as it is."""
     request, spec = case.request, at(case.new, "spec")
-    if request.subresource or request.operation not in _OPERATIONS.get(request.resource, (CREATE,)):
+    if request.subresource or request.operation not in (CREATE, UPDATE) or not case.has_new_spec:
         return ()
     if not isinstance(request.new, dict) or not (spec is None or isinstance(spec, dict)):
         return ()
     settings = [one for rule in DEFAULTS.get(request.resource, {}).values() for one in rule(case)]
     return (setting({}, "spec"), *settings) if spec is None and settings else tuple(settings)
+
+
+def _was_filled_in(case: Case, asked: object) -> bool:
+    """Whether a job's minimum is the one that Maar filled in, which follows its tasks."""
+    is_kept = asked == at(case.old, "spec", "minAvailable")
+    return is_kept and case.request.operation == UPDATE and is_left_to_maar(case.new, "spec", "minAvailable")
 
 
 def _tasks(case: Case) -> list[tuple[int, dict[str, object]]]:

@@ -1,11 +1,16 @@
-"""What an update of a job may change: how many pods it has and waits for, and its priority."""
+"""What an update of a job may change: how many pods it has and waits for, and its priority.
+
+Both sides are compared with their defaults: what Maar fills in is nobody's change.
+"""
 
 from collections.abc import Iterator
 from typing import Final
 
+from maar.core.admission.defaults import with_defaults
 from maar.core.admission.job_case import JobCase
 from maar.core.admission.plain import at, below, list_at, map_at, shown
 from maar.core.admission.request import Problem
+from maar.core.admission.same_meaning import means_the_same
 
 _FREE: Final = ("minAvailable", "priorityClassName", "tasks", "volumes")
 _FREE_IN_TASKS: Final = ("replicas", "minAvailable")
@@ -17,7 +22,7 @@ _TODO: Final = (
 
 def job_update(job: JobCase) -> Iterator[Problem]:
     """An update of a job changes how many pods it has or waits for, or its priority, and nothing else."""
-    old, new = at(job.case.old, "spec"), at(job.case.new, "spec")
+    old, new = at(with_defaults(job.case, job.case.old), "spec"), at(job.case.new, "spec")
     before, after = list_at(old, "tasks"), list_at(new, "tasks")
     yield from _changes("spec", old, new, _FREE)
     if len(before) != len(after):
@@ -27,14 +32,14 @@ def job_update(job: JobCase) -> Iterator[Problem]:
         return
     for number, (was, becomes) in enumerate(zip(before, after, strict=True)):
         yield from _changes(f"spec.tasks[{number}]", was, becomes, _FREE_IN_TASKS)
-    if _claims(old) != _claims(new):
+    if not means_the_same(_claims(old), _claims(new)):
         yield Problem("spec.volumes", shown(list_at(new, "volumes")), f"changes: {_TODO}")
 
 
 def _changes(path: str, old: object, new: object, free: tuple[str, ...]) -> Iterator[Problem]:
     before, after = map_at(old), map_at(new)
     for field in {**before, **after}:
-        if field not in free and before.get(field) != after.get(field):
+        if field not in free and not means_the_same(before.get(field), after.get(field)):
             value = shown(after.get(field))
             yield Problem(below(path, field), value, f"changes: {_TODO}")
 

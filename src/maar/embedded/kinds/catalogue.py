@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from maar.embedded.behaviour import Behaviour, OwnersTracked
+from maar.embedded.behaviour import Behaviour
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.kinds import budgets, claims, jobs, namespaces, priorities, quotas
@@ -23,7 +23,8 @@ _FIRST_STATUS: Final[Mapping[str, Json]] = {
     budgets.PLURAL: {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0},
     claims.VOLUMES: {"phase": "Pending"},
 }
-_QUEUES: Final = "queues.scheduling.volcano.sh"  # the queue controller reads who wrote their state
+# The queue controller reads who wrote the state of a queue, admission who set fields of a job.
+_WITH_OWNERS: Final = ("queues.scheduling.volcano.sh", "jobs.batch.volcano.sh")
 _UNCOUNTED: Final = frozenset({"events"})  # quotas do not count what everybody writes about everybody
 
 
@@ -38,12 +39,14 @@ def behaviours(resources: Iterable[Resource]) -> dict[str, Behaviour]:
         quotas.PLURAL: ResourceQuotas(ledger),
         jobs.PLURAL: Jobs(ledger),
         priorities.PLURAL: classes,
-        _QUEUES: OwnersTracked(),
+        "queues.scheduling.volcano.sh": Behaviour(),
     }
     for resource in resources:
         name = resource.qualified
         if name not in special and name not in _UNCOUNTED and (resource.namespaced or name in _FIRST_STATUS):
             special[name] = Counted(ledger, name, _FIRST_STATUS.get(name))
+    for name in special.keys() & set(_WITH_OWNERS):
+        special[name].tracks_owners = True
     return special
 
 
