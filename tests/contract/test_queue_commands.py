@@ -16,9 +16,12 @@ import yaml
 
 from maar.core.model.job import Command
 from maar.core.model.kinds import plain, to_json
+from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
+from maar.kube.outcome import Done
 from maar.kube.paths import place_of
+from maar.kube.write import patch
 from support.commands import Ended, Run, run
 from support.manifests import unique
 
@@ -210,7 +213,8 @@ def test_a_queue_is_watched_until_somebody_interrupts(
 def test_the_tree_and_its_explanation_come_from_the_cluster(commands: Commands, name: str) -> None:
     commands.maar("create", name, "--weight", "4", "--request", "cpu=1")
     drawn = commands.maar("tree")
-    assert re.search(rf"─ {name} +weight 4, share ", drawn.out)
+    assert re.search(rf"─ {name} +4 +0 +-", drawn.out)  # nobody has written its share
+    assert re.search(r"QUEUE +WEIGHT +USED +DESERVED +cpu ", drawn.out)
     data = json.loads(commands.maar("tree", name, "--namespaces", "-o", "json").out)
     assert data["queues"][name]["weight"] == 4
     explained = commands.maar("explain", name)
@@ -218,6 +222,36 @@ def test_the_tree_and_its_explanation_come_from_the_cluster(commands: Commands, 
     assert commands.maar("explain", f"{name}x", fails=True).err == (
         f"error: queue {name}x does not exist; did you mean {name}?\n"
     )
+
+
+def test_shares_of_different_moments_are_told_of(
+    commands: Commands, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statuses are written one by one: between two of them a child may seem to deserve too much."""
+    monkeypatch.setattr("maar.cli.queue.sharing._BETWEEN_READS_S", 0.01)
+    child = f"{name}-child"
+    commands.maar("create", name)
+    commands.maar("create", child, "--parent", name)
+    for queue, cpus in ((name, 4), (child, 5)):
+        write_status(queue, {"deserved": {"cpu": str(cpus)}})
+    drawn = commands.maar("tree", name)
+    assert "note: some queues deserve more than the queue above them" in drawn.err
+    write_status(child, {"deserved": {"cpu": "3"}})
+    assert "note: some queues" not in commands.maar("tree", name).err
+    commands.maar("close", child)
+    write_status(child, {"state": "Closed"})
+    commands.maar("delete", child)
+
+
+def write_status(queue: str, status: dict[str, object]) -> None:
+    """Write the status of a queue as the scheduler does."""
+
+    async def work() -> None:
+        async with ApiServer(await load(None, None)) as server:
+            outcome = await patch(server, place_of(Queue), queue, {"status": status}, subresource="status")
+            assert isinstance(outcome, Done)
+
+    asyncio.run(work())
 
 
 def test_vcctl_makes_a_closed_queue_and_shows_it_in_volcanos_columns(commands: Commands, name: str) -> None:

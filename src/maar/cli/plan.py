@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 import yaml
+from rich.console import Console
 
 from maar import __version__
 from maar.apps.snapshots.configuration import from_recorded
@@ -17,10 +18,12 @@ from maar.apps.snapshots.plan import first_difference, plans_from
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
-from maar.cli.plan_text import print_plan
+from maar.cli.lines import print_lines, width_of
+from maar.cli.queue.flags import ResourceOption, check_resource
 from maar.core.model.plan import Plan
 from maar.core.model.queue import ROOT
 from maar.core.policy.configuration import BadConfigurationError, Configuration
+from maar.core.views.plan_text import plan_lines, resources_of
 from maar.core.views.planning import plans, shown
 
 
@@ -28,6 +31,7 @@ class Output(StrEnum):
     """How the plan is printed."""
 
     TABLE = "table"
+    WIDE = "wide"
     JSON = "json"
     YAML = "yaml"
 
@@ -47,6 +51,7 @@ def plan(
     resubmit_victims: Annotated[
         bool, typer.Option("--resubmit-victims", help="Victims come back pending.")
     ] = False,
+    resource: ResourceOption = "",
     output: Annotated[Output, typer.Option("--output", "-o", help="How to print the plan.")] = Output.TABLE,
 ) -> None:
     """Say what Maar would do with a cluster, and why.
@@ -69,7 +74,7 @@ def plan(
         decided = plans_from(seen, objects, configuration, time, cycles, resubmit_victims=resubmit)
     if seen is not None and seen.plan is not None and config is None and not now:
         decided = _compared(decided, seen)
-    _print(decided, output, cycles)
+    _print(decided, output, cycles, resource)
 
 
 def _the_snapshot(snapshots: list[Snapshot]) -> Snapshot | None:
@@ -99,19 +104,28 @@ def _compared(decided: Iterator[Plan], seen: Snapshot) -> Iterator[Plan]:
         yield one
 
 
-def _print(decided: Iterator[Plan], output: Output, cycles: int) -> None:
+def _print(decided: Iterator[Plan], output: Output, cycles: int, resource: str) -> None:
+    console = Console(highlight=False)
     document: dict[str, list[object]] = {"cycles": []}
     for number, one in enumerate(decided, start=1):
         if number == 1:
             _say(_concerns(one))
-        if output is Output.TABLE:
-            print_plan(one, f"Cycle {number} of {cycles}" if cycles > 1 else "")
+            check_resource(resource, resources_of(one))
+        if output in (Output.TABLE, Output.WIDE):
+            if cycles > 1:
+                _title(console, f"Cycle {number} of {cycles}")
+            wide = output is Output.WIDE
+            print_lines(console, plan_lines(one, width_of(console), resource, wide=wide))
         else:
             document["cycles"].append(shown(one))
     if output is Output.JSON:
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
     elif output is Output.YAML:
         typer.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), nl=False)
+
+
+def _title(console: Console, text: str) -> None:
+    console.rule(text) if console.is_terminal else console.print(f"=== {text} ===")
 
 
 def _concerns(plan: Plan) -> list[str]:

@@ -12,6 +12,7 @@ from maar.apps.demo.clock import MINUTE_S, clock_time
 from maar.apps.demo.scene import Scene
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import CPU, roughly
+from maar.core.views.drawing import branches
 from maar.core.views.queue_tree import Measure, TreeQueue, TreeView
 
 WIDTH: Final = 80
@@ -89,7 +90,8 @@ def _tree(view: TreeView) -> Iterator[Text]:
     yield Text(
         f"{'QUEUE':15} {'W':>2} {'GUAR':>4} {'DESERVED':>8} {'USED':>4} {'CPUS':{_BAR}} RUN WAIT STATE", "dim"
     )
-    for name, branch in _branches(view):
+    children = {name: one.children for name, one in view.queues.items()}
+    for name, branch, _ in branches(children, view.top):
         queue = view.queues[name]
         cpu = queue.resources[CPU]
         guarantee = "-" if cpu.guarantee is None else _cpus(cpu.guarantee)
@@ -102,18 +104,6 @@ def _tree(view: TreeView) -> Iterator[Text]:
             queue.state, _STATES.get(queue.state, "")
         )
         yield line
-
-
-def _branches(view: TreeView) -> Iterator[tuple[str, str]]:
-    """Every queue with the branches before it, parents first."""
-    waiting = [(view.top, "", "")]
-    while waiting:
-        name, branch, below = waiting.pop()
-        yield name, branch
-        children = [child for child in view.queues[name].children if child in view.queues]
-        for child in reversed(children):
-            ends = ("└─ ", "   ") if child == children[-1] else ("├─ ", "│  ")
-            waiting.append((child, below + ends[0], below + ends[1]))
 
 
 def _bar(cpu: Measure, total: int) -> Text:

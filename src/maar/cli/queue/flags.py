@@ -86,7 +86,22 @@ OutputOption = Annotated[Output | None, typer.Option("--output", "-o", help="How
 DataOption = Annotated[
     Literal["json", "yaml"] | None, typer.Option("--output", "-o", help="Print data instead of text.")
 ]
+TreeOutputOption = Annotated[
+    Literal["wide", "json", "yaml"] | None,
+    typer.Option("--output", "-o", help="wide shows all resources; json and yaml print data."),
+]
+ResourceOption = Annotated[
+    str, typer.Option(help="The resource to show.", show_default="the one that is wanted most")
+]
 LabelsOption = Annotated[
     str, typer.Option("--selector", "-l", help="Only queues with these labels, such as team=a.")
 ]
 WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Go on with every change, until Ctrl-C.")]
+
+
+def check_resource(name: str, known: tuple[str, ...]) -> None:
+    """Refuse to show a resource of which there is nothing to show."""
+    if name and name not in known:
+        raise typer.BadParameter(
+            f"--resource {name}: there is nothing to show of it; choose {' or '.join(known)}"
+        )

@@ -1,5 +1,6 @@
 """`maar queue tree` and `maar queue explain`: how a cluster, or one in files, is shared out."""
 
+import asyncio
 import time
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,16 +12,24 @@ from rich.console import Console
 from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
+from maar.cli.lines import print_lines, width_of
 from maar.cli.queue.explain_text import print_explanation
-from maar.cli.queue.flags import DataOption, NameArgument, TopArgument
+from maar.cli.queue.flags import (
+    DataOption,
+    NameArgument,
+    ResourceOption,
+    TopArgument,
+    TreeOutputOption,
+    check_resource,
+)
 from maar.cli.queue.show import read_queues, text_of
-from maar.cli.queue.tree_text import print_tree
 from maar.core.model.metadata import Object
 from maar.core.model.queue import ROOT, Queue
 from maar.core.views.queue_explain import explain_queue
 from maar.core.views.queue_shares import queue_shares
-from maar.core.views.queue_tree import Namespaces, queue_tree, shown_tree
+from maar.core.views.queue_tree import Namespaces, is_settled, queue_tree, shown_tree
 from maar.core.views.queue_words import shown_explanation
+from maar.core.views.tree_text import tree_lines
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import Cluster
@@ -32,6 +41,8 @@ FilesOption = Annotated[
     ),
 ]
 _MOST_SUGGESTIONS: Final = 3
+_READS: Final = 4
+_BETWEEN_READS_S: Final = 0.4  # the scheduler writes a queue's status once a second at most
 
 
 def tree(
@@ -39,12 +50,13 @@ def tree(
     namespaces: Annotated[
         bool, typer.Option("--namespaces", help="Show the namespaces of each queue.")
     ] = False,
+    resource: ResourceOption = "",
     files: FilesOption = None,
-    output: DataOption = None,
+    output: TreeOutputOption = None,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
 ) -> None:
-    """Draw the queue tree: what each queue claims, deserves and uses."""
+    """Draw the queue tree: what each queue deserves and uses of the resource that is wanted most."""
     access = Access(kubeconfig, context)
     inside: Namespaces = {}
     if files or namespaces:
@@ -56,10 +68,12 @@ def tree(
     view = queue_tree(queues, top, inside)
     if view is None:
         raise _unknown(top, [queue.key for queue in queues])
-    if output:
+    if output in ("json", "yaml"):
         typer.echo(text_of(shown_tree(view), output))
-    else:
-        print_tree(view, Console(highlight=False))
+        return
+    check_resource(resource, view.resources)
+    console = Console(highlight=False)
+    print_lines(console, tree_lines(view, width_of(console), resource, wide=output == "wide"))
 
 
 def explain(
@@ -94,7 +108,18 @@ def _objects(files: list[Path] | None, access: Access) -> list[Object]:
 
 
 async def _queues(cluster: "Cluster") -> list[Queue]:
-    return read_queues(await cluster.all(Queue))
+    """Read all queues; where their shares are of different moments, once more when the others are written."""
+    for _ in range(_READS):
+        queues = read_queues(await cluster.all(Queue))
+        if is_settled(queues):
+            return queues
+        await asyncio.sleep(_BETWEEN_READS_S)
+    typer.echo(
+        "note: some queues deserve more than the queue above them: their statuses are of different moments; "
+        "is Maar's scheduler running? maar queue tree --namespaces works the shares out by itself",
+        err=True,
+    )
+    return queues
 
 
 def _wonder(queues: list[Queue]) -> None:

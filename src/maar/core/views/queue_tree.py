@@ -10,6 +10,7 @@ from maar.core.model.metadata import Record
 from maar.core.model.plan import NamespaceStanding
 from maar.core.model.queue import ROOT, Queue, QueueMetadata
 from maar.core.model.resources import CPU, MEMORY, PODS, Resources, shown
+from maar.core.views.contention import most_wanted
 
 Json = dict[str, object]
 Namespaces = Mapping[str, Mapping[str, NamespaceStanding]]  # of each leaf queue
@@ -41,6 +42,7 @@ class TreeQueue(Record, frozen=True):
     remarks: tuple[str, ...]
     namespaces: dict[str, NamespaceStanding]
     children: tuple[str, ...]
+    has_shares: bool  # whether its status says what it deserves
 
 
 class TreeView(Record, frozen=True):
@@ -49,6 +51,8 @@ class TreeView(Record, frozen=True):
     top: str
     queues: dict[str, TreeQueue]
     set_aside: dict[str, str]
+    resources: tuple[str, ...]
+    resource: str  # the one that is wanted most
 
 
 def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces = _NOBODY) -> TreeView | None:
@@ -64,6 +68,7 @@ def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces 
     for name in sorted(by_name.keys() - {ROOT}):
         children.setdefault(by_name[name].parent, []).append(name)
     total, resources = by_name[ROOT].status.deserved, _worth_a_line(by_name.values())
+    wanted = _together([by_name[name].status.deserved for name in children.get(ROOT, ())])
     return TreeView(
         top=top,
         queues={
@@ -76,7 +81,31 @@ def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces 
             for name in _below(top, children)
         },
         set_aside=dict(tree.set_aside) if top == ROOT else {},
+        resources=tuple(resources),
+        resource=most_wanted(resources, total, wanted.larger(by_name[ROOT].status.used)),
     )
+
+
+def is_settled(queues: Iterable[Queue]) -> bool:
+    """Whether all statuses are of one moment: then children together deserve no more than their parent."""
+    by_name = {queue.key: queue for queue in queues}
+    children: dict[str, list[Resources]] = {}
+    for name, queue in by_name.items():
+        if name != ROOT and queue.parent in by_name:
+            children.setdefault(queue.parent, []).append(queue.status.deserved)
+    return all(
+        units <= by_name[parent].status.deserved.get(resource, 0)
+        for parent, inside in children.items()
+        if by_name[parent].status.deserved
+        for resource, units in _together(inside).items()
+    )
+
+
+def _together(amounts: Iterable[Resources]) -> Resources:
+    total = Resources()
+    for one in amounts:
+        total = total.plus(one)
+    return total
 
 
 def _worth_a_line(queues: Iterable[Queue]) -> list[str]:
@@ -123,6 +152,7 @@ def _tree_queue(
         remarks=tuple(f"{one.type}: {one.message}" for one in status.conditions if one.status == "True"),
         namespaces=namespaces,
         children=children,
+        has_shares=bool(status.deserved),
     )
 
 
