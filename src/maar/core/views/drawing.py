@@ -13,7 +13,7 @@ WIDTH: Final = 100  # where nobody says how wide the paper is
 LEGEND: Final = "█ used  ▓ used beyond deserved  ░ deserved and idle"
 
 _GAP: Final = "  "
-_SHORTEST_BAR: Final = 8
+_SHORTEST_BAR: Final = 6
 _LONGEST_BAR: Final = 24
 _LABEL: Final = 34  # a label of so much has its place, whatever the columns take
 _LEAST_TEXT: Final = 30  # columns for a note beside its label

@@ -54,7 +54,7 @@ def test_a_queue_is_a_line_at_any_usual_width(width: int) -> None:
     queues = [
         queue("root", deserved={"cpu": "87.2", "memory": 659706976667}, used={"cpu": 32}),
         queue("team", deserved={"cpu": "87.2", "memory": 659706976667}, used={"cpu": 32}),
-        queue("inside", "team", deserved={"cpu": 8}, used={"cpu": 32}),
+        queue("of-some-length", "team", deserved={"cpu": 8}, used={"cpu": 32}),
     ]
     drawn = lines(*queues, width=width)
     assert len(drawn) == 1 + len(queues) + 2  # the headings, and what the bars mean
