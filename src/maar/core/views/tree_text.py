@@ -12,7 +12,7 @@ from maar.core.views.queue_tree import Measure, TreeQueue, TreeView
 
 _HEADINGS: Final = (" WEIGHT", " USED", " DESERVED")
 _WIDE: Final = (" WEIGHT", "RESOURCE", " GUARANTEE", " CAPABILITY", " USED", " DESERVED")
-_COUNTS: Final = (" SHARE", " RUNNING", " WAITING", "STATE")
+_COUNTS: Final = (" SHARE", " RUN", " WAIT", "STATE")
 _STATES: Final = {"Open": "green", "Closing": "yellow", "Closed": "red"}
 _NOTHING: Final = Part("")
 
