@@ -3,23 +3,28 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
 from maar.apps.controllers import ControllerRunner
+from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_state import QueueStates
+from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
+from maar.core.model.workload import ReplicaSet, StatefulSet
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
-from maar.kube.paths import place_of
-from maar.kube.write import patch
+from maar.kube.paths import PODS, place_of
+from maar.kube.write import get, patch
 from support.faults import Hold, Proxy
-from support.manifests import make, there, unique
+from support.manifests import body, make, pod, there, unique
 from support.until import until, until_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
 
 QUEUES = place_of(Queue)
+OURS = "followers"  # a scheduler name that nobody else has
 HEADER = {"apiVersion": QUEUES.api_version, "kind": "Queue"}
 
 
@@ -38,7 +43,8 @@ async def test_what_changes_while_a_write_is_under_way_is_looked_at_when_it_is_a
     api: ApiServer, faults: tuple[Proxy, ApiServer]
 ) -> None:
     (passing, through), name, released = faults, unique("queue"), asyncio.Event()
-    runner, status = ControllerRunner(through, [QueueStates()]), f"/queues/{name}/status"
+    runner = ControllerRunner(through, [QueueStates()], workloads=())
+    status = f"/queues/{name}/status"
     async with running(runner):
         passing.plan(Hold(released), method="PATCH", part=status)
         await make(api, QUEUES, "", {**HEADER, "metadata": {"name": name}, "spec": {"weight": 1}})
@@ -67,7 +73,7 @@ async def test_a_state_that_a_client_of_volcano_wrote_stands_until_it_can_delete
     async def is_open() -> bool:
         return await state() == "Open"
 
-    async with running(ControllerRunner(api, [QueueStates()])):
+    async with running(ControllerRunner(api, [QueueStates()], workloads=())):
         await make(api, QUEUES, "", {**HEADER, "metadata": {"name": name}, "spec": {"weight": 1}})
         await until_async("it is open", is_open)
         writer = {"fieldManager": "volcano-client"}
@@ -76,3 +82,35 @@ async def test_a_state_that_a_client_of_volcano_wrote_stands_until_it_can_delete
             await asyncio.sleep(0.1)
             assert await state() == "Closed"
         await until_async("the state follows the spec again", is_open)
+
+
+async def test_groups_that_were_made_follow_their_owner(api: ApiServer, namespace: str) -> None:
+    notes = {"scheduling.volcano.sh/group-min-member": "2"}
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": {**pod("p")["spec"], "schedulerName": OURS}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "a"}}, "template": template}
+    header = {"apiVersion": "apps/v1", "kind": "ReplicaSet"}
+    replica_sets = place_of(ReplicaSet)
+    owner = await make(
+        api,
+        replica_sets,
+        namespace,
+        {**header, "metadata": {"name": "r", "annotations": notes}, "spec": spec},
+    )
+    uid = owner["metadata"]["uid"]
+    reference = {**header, "name": "r", "uid": uid, "controller": True}
+    of_owner = pod("r-1", schedulerName=OURS)
+    of_owner["metadata"] |= {"labels": {"app": "a"}, "ownerReferences": [reference]}
+    group = f"{namespace}/podgroup-{uid}"
+
+    async def asks(least: int, cpu: str) -> bool:
+        found = await get(api, place_of(PodGroup), group)
+        spec = body(found)["spec"] if isinstance(found, Done) else {}
+        return (spec.get("minMember"), spec.get("minResources")) == (least, {"cpu": cpu})
+
+    kinds = (ReplicaSet, StatefulSet)
+    async with running(ControllerRunner(api, [MissingGroups(OURS, kinds)], workloads=kinds)):
+        await make(api, PODS, namespace, of_owner)
+        await until_async("the group is as the owner says", partial(asks, 2, "2"))
+        changed = {"metadata": {"annotations": {"scheduling.volcano.sh/group-min-member": "3"}}}
+        assert isinstance(await patch(api, replica_sets, f"{namespace}/r", changed), Done)
+        await until_async("the group follows", partial(asks, 3, "3"))

@@ -6,11 +6,13 @@ import msgspec
 import pytest
 
 from maar.core.model.kinds import from_json, plain
+from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
+from maar.core.model.workload import ReplicaSet
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
-from maar.kube.paths import PODS
+from maar.kube.paths import PODS, place_of
 from maar.kube.watch import BadObject
 from maar.kube.write import delete, patch, patch_status
 from support.following import following
@@ -174,3 +176,25 @@ async def test_a_stream_ends_when_its_time_is_over(api: ApiServer, namespace: st
 def named(trouble: object, key: str) -> bool:
     """Whether a trouble is about a bad object of that name."""
     return isinstance(trouble, BadObject) and trouble.key == key
+
+
+async def test_of_workloads_only_the_metadata_is_read(api: ApiServer, namespace: str) -> None:
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": pod("p")["spec"]}
+    spec = {"replicas": 0, "selector": {"matchLabels": {"app": "a"}}, "template": template}
+    document: Json = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": spec}
+    notes = {"metadata": {"annotations": {"says": "this"}}}
+    key, place = f"{namespace}/r", place_of(ReplicaSet)
+    made = await make(api, place, namespace, {**document, "metadata": {"name": "early"}})
+    async with following(api, ReplicaSet, namespace=namespace) as follower:
+        await follower.synced()
+        assert follower.objects[f"{namespace}/early"].metadata.uid == made["metadata"]["uid"]
+        await make(api, place, namespace, document)
+        assert isinstance(await patch(api, place, key, notes), Done)
+        await until("it is heard of", lambda: key in follower.objects and _says(follower.objects[key]))
+        await delete(api, place, key)
+        await until("it has vanished", lambda: follower.names() == ["early"])
+        assert follower.troubles == []
+
+
+def _says(one: Object) -> bool:
+    return one.metadata.annotations.get("says") == "this"

@@ -25,8 +25,10 @@ POD: Final[Json] = {"schedulerName": "volcano", "containers": [{"name": "main", 
 OWNERS: Final = {
     "ReplicaSet": "/apis/apps/v1/namespaces/default/replicasets",
     "StatefulSet": "/apis/apps/v1/namespaces/default/statefulsets",
+    "DaemonSet": "/apis/apps/v1/namespaces/default/daemonsets",
     "Job": "/apis/batch/v1/namespaces/default/jobs",
 }
+LEAST: Final = "scheduling.volcano.sh/group-min-member"
 NUMBERS: Final = itertools.count()
 
 
@@ -104,8 +106,20 @@ def pods_start_together_as_their_stateful_set_says(stage: Stage, name: str) -> H
     return together(stage, name, "StatefulSet")
 
 
+def pods_start_together_as_their_daemon_set_says(stage: Stage, name: str) -> Holds:
+    return together(stage, name, "DaemonSet")
+
+
 def pods_start_together_as_their_job_says(stage: Stage, name: str) -> Holds:
     return together(stage, name, "Job")
+
+
+def a_group_follows_its_owner(stage: Stage, name: str) -> Holds:
+    stage.until("there is a group", together(stage, name, "ReplicaSet"))
+    owner = f"{OWNERS['ReplicaSet']}/{name}"
+    group = f"{GROUPS}/podgroup-{stage.get(owner)['metadata']['uid']}"
+    stage.must("PATCH", owner, {"metadata": {"annotations": {LEAST: "3"}}})
+    return lambda: stage.get(group).get("spec", {}).get("minMember") == 3
 
 
 def together(stage: Stage, name: str, kind: str) -> Holds:
@@ -115,7 +129,7 @@ def together(stage: Stage, name: str, kind: str) -> Holds:
     if kind != "Job":
         spec["template"]["spec"] = POD
         spec["selector"] = {"matchLabels": labels}
-    notes = {"scheduling.volcano.sh/group-min-member": "2"}
+    notes = {LEAST: "2"}
     made = stage.make(OWNERS[kind], kind, name, metadata={"annotations": notes}, spec=spec)
     uid = made["metadata"]["uid"]
     owner = {"apiVersion": made["apiVersion"], "kind": kind, "name": name, "uid": uid, "controller": True}
@@ -164,13 +178,17 @@ STORIES: Final[dict[str, Story]] = {
     "create podgroups.scheduling.volcano.sh": a_bare_pod_gets_a_group,
     "patch pods": a_bare_pod_gets_a_group,
     "delete podgroups.scheduling.volcano.sh": a_group_goes_with_its_pods,
-    "get replicasets.apps": pods_start_together_as_their_replica_set_says,
-    "get statefulsets.apps": pods_start_together_as_their_stateful_set_says,
-    "get jobs.batch": pods_start_together_as_their_job_says,
+    "patch podgroups.scheduling.volcano.sh": a_group_follows_its_owner,
     "create resourcequotas": a_namespace_of_a_queue_has_its_quota,
     "patch resourcequotas": a_quota_follows_what_is_allocated,
     "delete resourcequotas": a_quota_goes_with_the_request,
 }
+OF_OWNERS: Final = (  # what owners say is read from their watches, which the first tests take away
+    pods_start_together_as_their_replica_set_says,
+    pods_start_together_as_their_stateful_set_says,
+    pods_start_together_as_their_daemon_set_says,
+    pods_start_together_as_their_job_says,
+)
 ALL: Final = permissions("controllers")
 SEEN: Final = [one for one in ALL if one.verb in ("list", "watch")]
 HELD: Final = [one for one in ALL if one.is_in_maar_system]
@@ -224,7 +242,9 @@ def test_with_all_of_them_they_begin_and_list_nothing_twice(running: Stage) -> N
         assert running.audit.allowed(asked) == 1
 
 
-@pytest.mark.parametrize("story", list(dict.fromkeys(STORIES.values())), ids=lambda story: story.__name__)
+@pytest.mark.parametrize(
+    "story", list(dict.fromkeys([*STORIES.values(), *OF_OWNERS])), ids=lambda story: story.__name__
+)
 def test_with_all_of_them(running: Stage, story: Story) -> None:
     running.comes_true(story, f"whole-{next(NUMBERS)}")
 

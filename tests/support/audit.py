@@ -23,6 +23,7 @@ class Asked(NamedTuple):
     account: str
     verb: str
     resource: str  # with its subresource: pods/binding
+    group: str = ""
 
 
 class Audit:
@@ -76,7 +77,8 @@ class Audit:
         if not isinstance(about, dict) or not isinstance(user, dict) or not isinstance(marks, dict):
             return  # discovery, which is about no resource
         resource = "/".join(filter(None, (about["resource"], about.get("subresource"))))
-        asked = Asked(user["username"].rpartition(":")[2], str(entry["verb"]), resource)
+        account, group = user["username"].rpartition(":")[2], about.get("apiGroup", "")
+        asked = Asked(account, str(entry["verb"]), resource, group)
         is_allowed = marks["authorization.k8s.io/decision"] == "allow"
         # A refused watch has both stages as well; each request is to count once.
         if entry["stage"] == (

@@ -88,7 +88,7 @@ class Stage:
 
     def asked(self, account: str, permission: Permission) -> Asked:
         """What the use of a permission looks like in the audit log."""
-        return Asked(account, permission.verb, permission.resource)
+        return Asked(account, permission.verb, permission.resource, permission.group)
 
     def refused_start(self, name: str, kubeconfig: Path, taken: Permission, *flags: str) -> str:
         """Start without a permission; say how the story of the start fails, and nothing where it does not."""

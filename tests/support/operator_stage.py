@@ -5,10 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from maar.core.model.pod import GROUP_ANNOTATION
+from maar.core.model.workload import WORKLOADS
 from support.operators import Json
 from support.scenario_world import World, world_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+_WORKLOADS = {(one.api_version, one.kind) for one in WORKLOADS}
 
 
 def node(name: str, cpu: int) -> Json:
@@ -40,6 +42,7 @@ class Stage:
         """Let objects be created, in this order, and Maar come to rest."""
         for one in documents:
             self._now += timedelta(seconds=1)
+            self._create_owners(one)
             made = deepcopy(one)
             made["metadata"]["creationTimestamp"] = self._now.isoformat()
             self.world.put(made)
@@ -94,6 +97,13 @@ class Stage:
         """What the pods of a queue hold."""
         status = cast(Json, self.world.objects["Queue", queue].get("status", {}))
         return str(status.get("used", {}).get(resource, "0"))
+
+    def _create_owners(self, document: Json) -> None:
+        """The workloads that pods come from are there before them."""
+        for one in document["metadata"].get("ownerReferences", []):
+            if (one["apiVersion"], one["kind"]) in _WORKLOADS:
+                metadata = {"name": one["name"], "namespace": "default", "uid": one["uid"]}
+                self.world.put({"apiVersion": one["apiVersion"], "kind": one["kind"], "metadata": metadata})
 
     def _settle(self) -> None:
         self.world.now = self._now

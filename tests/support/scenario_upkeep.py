@@ -4,11 +4,11 @@ What there is: as in `scenario.py`, and
 - `statuses`: {queue: {state, allocated, …}}, as somebody has written them before;
 - `jobs`: {queue/name: phase}; `orders`: {queue: OpenQueue or CloseQueue}, as Volcano's clients leave them;
 - `bare`: pods without a group: {name: {cpu, …, queue, min, of (Kind/name of the owner), class, scheduler,
-  namespace}}; `owners`: {Kind/name: {queue, min}}, what those say in annotations.
+  age}}; `owners`: {Kind/name: {queue, min}}, what those say in annotations.
 
 What must come of it once all is at rest: `expect`; and after it `then`, a list of what happens next: `after`
 (seconds that pass first), `add` (more of what there is), `change`: {queues/a, nodes/n, namespaces/x,
-groups/a/j, pods/a/j-0, quotas/x: a merge patch, or null where it goes}, and again `expect`:
+groups/a/j, pods/a/j-0, quotas/x, owners/Kind/name: a merge patch, or null where it goes}, and again `expect`:
 - of queues: `state`, `asked` (spec.state), `counters`, deserved, realCapability, used, allocated, preempting,
   `share`, `summary`, `conditions` (those that hold);
 - `quotas`: {namespace: limits}, complete; `made`: {pod: {queue, min, needs, pods, class}}, the groups that
@@ -20,13 +20,13 @@ groups/a/j, pods/a/j-0, quotas/x: a merge patch, or null where it goes}, and aga
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, cast
 
 import yaml
 
-from maar.core.controllers.pod_groups import MIN_MEMBER_ANNOTATION
+from maar.core.controllers.group_template import MIN_MEMBER_ANNOTATION
 from maar.core.model.pod import QUEUE_ANNOTATION
 from support.cluster import Cluster, Names
 from support.fields import BadScenarioError, Fields
@@ -38,7 +38,16 @@ FOLDER: Final = Path(__file__).parents[1] / "scenarios" / "upkeep"
 
 _VOLCANO: Final = "scheduling.volcano.sh/v1beta1"
 _PLAIN: Final = {"queues": "Queue", "nodes": "Node", "namespaces": "Namespace"}
-_OWNERS: Final = {"ReplicaSet": "apps/v1", "StatefulSet": "apps/v1", "Job": "batch/v1", "Node": "v1"}
+_OWNERS: Final = {
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "DaemonSet": "apps/v1",
+    "Job": "batch/v1",
+    "Workflow": "argoproj.io/v1alpha1",
+    "Node": "v1",
+}
+_NOON: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)  # bare pods are so much older
+_MAKERS: Final = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")  # whose metadata Maar reads
 
 
 @dataclass(frozen=True)
@@ -59,13 +68,11 @@ class UpkeepScenario:
     file: str
     rules: tuple[str, ...]
     now: datetime
-    owners: dict[str, dict[str, str]]
     steps: list[Step]
 
     def complaints(self, *, restarting: bool = False, backwards: bool = False) -> list[str]:
         """How it differs, also when Maar is started anew before each step or hears in another order."""
         world = world_of((), self.now)
-        world.owners = self.owners
         for number, step in enumerate(self.steps, start=1):
             world.now += timedelta(seconds=step.after_s)
             self._happen(world, step, backwards=backwards)
@@ -112,15 +119,11 @@ def read(entry: object, path: str, file: str = "") -> UpkeepScenario:
             holds=bool(title and rules), key="title", problem="a scenario has a title and a rule"
         )
         cluster = read_cluster(fields)
-        owners = {
-            name: _notes(one.take("queue", str, ""), one.take("min", int, 0))
-            for name, one in fields.each("owners")
-        }
         documents = [*cluster.manifests, *_more(fields, cluster.manifests)]
         steps = [Step(documents, {}, fields.read("expect", _reader(cluster.names)))]
         for number, value in enumerate(fields.take("then", list, []), start=1):
             steps.append(_step(value, f"{path}.then[{number - 1}]", cluster))
-    return UpkeepScenario(title, file, rules, cluster.now, owners, steps)
+    return UpkeepScenario(title, file, rules, cluster.now, steps)
 
 
 def _step(value: object, path: str, cluster: Cluster) -> Step:
@@ -160,6 +163,9 @@ def _place(reference: str, names: Names, path: str) -> Place:
         places["pods"] = ("Pod", names.pods[name])
     if word == "bare":
         places[word] = ("Pod", f"default/{name}")
+    if word == "owners":
+        kind, _, called = name.partition("/")
+        places[word] = ("BatchJob" if kind == "Job" else kind, f"default/{called}")
     if word not in places:
         raise BadScenarioError(f"{path}.change.{reference}", "there is no such object in the scenario")
     return places[word]
@@ -179,13 +185,26 @@ def _more(fields: Fields, manifests: list[Json]) -> list[Json]:
     for queue, action in fields.labels("orders").items():
         order = _object("bus.volcano.sh/v1alpha1", "Command", f"{action.lower()}-{queue}")
         made.append({**order, "action": action, "target": {"kind": "Queue", "name": queue}})
+    owners = {name: _owner(name, one) for name, one in fields.each("owners")}
     for name, lines in fields.each("bare"):
         made.append(_bare_pod(name, lines))
-    return made
+        for one in made[-1]["metadata"].get("ownerReferences", []):
+            owners.setdefault(f"{one['kind']}/{one['name']}", _owner(f"{one['kind']}/{one['name']}", None))
+    return [*made, *(one for one in owners.values() if one["kind"] in _MAKERS)]
+
+
+def _owner(reference: str, fields: Fields | None) -> Json:
+    """A workload that makes pods; what it says, it says in annotations."""
+    kind, _, name = reference.partition("/")
+    owner = _object(_OWNERS[kind], kind, name)
+    notes = _notes(fields.take("queue", str, ""), fields.take("min", int, 0)) if fields is not None else {}
+    return {**owner, "metadata": {**owner["metadata"], "uid": name, "annotations": notes}}
 
 
 def _bare_pod(name: str, fields: Fields) -> Json:
     metadata: Json = {"annotations": _notes(fields.take("queue", str, ""), fields.take("min", int, 0))}
+    if age := fields.time("age"):
+        metadata["creationTimestamp"] = (_NOON - age).isoformat()
     if owner := fields.take("of", str, ""):
         kind, _, called = owner.partition("/")
         reference = {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from maar.core.controllers.pod_groups import MADE_ANNOTATION
+from maar.core.controllers.group_template import MADE_ANNOTATION
 from maar.core.model.namespace import QUOTA_LABEL
 from maar.core.model.pod import GROUP_ANNOTATION
 from maar.core.model.resources import amount

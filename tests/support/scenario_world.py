@@ -1,6 +1,6 @@
 """A cluster in memory that Maar looks after: the engine decides, controllers write, until all is at rest."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,23 +9,25 @@ from typing import Any, Final, cast
 import msgspec
 
 from maar.core.controllers.group_status import group_write, is_news
-from maar.core.controllers.pod_groups import MissingGroups, as_owner_says
+from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_state import QueueStates
 from maar.core.controllers.queue_status import queue_write
 from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
-from maar.core.model.kinds import from_document, kind_of, to_json
+from maar.core.model.kinds import from_document, kind_of, metadata_from_json, to_json
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
+from maar.core.model.workload import WORKLOADS
 from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
 
 Json = dict[str, Any]
 Place = tuple[str, str]  # kind and key
 
 MOST_ROUNDS: Final = 20
+_WORKLOADS: Final = {(one.api_version, one.kind): one for one in WORKLOADS}
 
 
 @dataclass(eq=False)
@@ -34,7 +36,6 @@ class World:
 
     now: datetime
     objects: dict[Place, Json] = field(default_factory=dict)
-    owners: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # annotations by kind/name
     told: dict[Place, list[str]] = field(default_factory=dict)
     writes: list[Upkeep] = field(default_factory=list)
     plan: Plan = field(default_factory=Plan)  # the last decision
@@ -51,11 +52,9 @@ class World:
 
     def put(self, document: Json) -> None:
         """Let an object be there, new or changed."""
-        api_version, kind = str(document["apiVersion"]), str(document["kind"])
-        metadata = document["metadata"]
-        place = (kind, _typed(document).key)
-        metadata.setdefault("uid", f"{kind}-{place[1]}".lower())
-        assert kind_of(api_version, kind) is not None, kind
+        typed, metadata = _typed(document), document["metadata"]
+        place = (type(typed).__name__, typed.key)
+        metadata.setdefault("uid", f"{place[0]}-{place[1]}".lower())
         self.objects[place] = document
         self._news.append(Appeared(object=self.typed(place)))
 
@@ -125,10 +124,7 @@ class World:
             case Tell():
                 self.told.setdefault(place, []).append(write.reason)
             case Create():
-                owner = write.owner
-                said = self.owners.get(f"{owner.kind}/{owner.name}", {}) if owner else {}
-                document = as_owner_says(write.document, said) if owner else write.document
-                self.put(cast(Json, _plain(document)))
+                self.put(cast(Json, _plain(write.document)))
             case SetStatus():
                 self.change(place, {"status": _plain(write.status)})
             case Change():
@@ -150,7 +146,10 @@ def _there(write: SetStatus | None) -> list[SetStatus]:
 
 
 def _typed(document: Json) -> Object:
-    kind = kind_of(str(document["apiVersion"]), str(document["kind"]))
+    named = str(document["apiVersion"]), str(document["kind"])
+    if (workload := _WORKLOADS.get(named)) is not None:
+        return metadata_from_json(workload, to_json(document))
+    kind = kind_of(*named)
     assert kind is not None, document["kind"]
     return from_document(kind, document)
 

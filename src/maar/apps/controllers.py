@@ -7,31 +7,31 @@ from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final, Protocol, assert_never
+from typing import Final, Protocol, assert_never, cast
 
-import msgspec
 from prometheus_client import CollectorRegistry
 
 from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.scheduler.inbox import Inbox
-from maar.core.controllers.pod_groups import MissingGroups, as_owner_says
+from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_state import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.model.events import AnyObject, Appeared, Event
 from maar.core.model.job import Command, Job
 from maar.core.model.kinds import KINDS, from_json
-from maar.core.model.metadata import Metadata, Object, OwnerReference
+from maar.core.model.metadata import Object
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
+from maar.core.model.workload import WORKLOADS, Workload
 from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Outcome
-from maar.kube.paths import Place, place_of
+from maar.kube.paths import place_of
 from maar.kube.record import Recorder, Reference
 from maar.kube.watch import Trouble, Watch
-from maar.kube.write import create, delete, get, patch
+from maar.kube.write import create, delete, patch
 from maar.kube.writers import Writers
 
 _LOG: Final = logging.getLogger(__name__)
@@ -39,20 +39,12 @@ _LOG: Final = logging.getLogger(__name__)
 WATCHED: Final[tuple[type[AnyObject], ...]] = (
     Queue, PodGroup, Job, Command, Pod, Namespace, ResourceQuota,
 )  # fmt: skip
+Workloads = Sequence[type[Workload]]
 _GATHER_S: Final = 0.1
 _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
 _FINISH_WITHIN_S: Final = 5.0  # what was begun before the end
 _TYPES: Final = {kind.__name__: kind for kind in KINDS}
-
-
-class _Owner(msgspec.Struct):
-    """All that is read of an object that owns pods."""
-
-    metadata: Metadata = Metadata()
-
-
-_OWNER: Final = msgspec.json.Decoder(_Owner)
 
 
 class Controller(Protocol):
@@ -65,18 +57,23 @@ class Controller(Protocol):
         """Say what has to be written now; nothing where all is as it should be."""
 
 
-def controllers(scheduler_name: str = "volcano") -> tuple[Controller, ...]:
-    """All of Maar's controllers."""
-    return (QueueStates(), MissingGroups(scheduler_name), NamespaceQuotas())
+def controllers(scheduler_name: str = "volcano", workloads: Workloads = WORKLOADS) -> tuple[Controller, ...]:
+    """All of Maar's controllers; pod groups follow workloads of the kinds that the API server has."""
+    return (QueueStates(), MissingGroups(scheduler_name, workloads), NamespaceQuotas())
 
 
 class ControllerRunner:
     """Feeds controllers and writes what they want; what fails comes again, since they look at what is."""
 
     def __init__(
-        self, server: ApiServer, running: Sequence[Controller], identity: str = "maar-controllers"
+        self,
+        server: ApiServer,
+        running: Sequence[Controller],
+        identity: str = "maar-controllers",
+        workloads: Workloads = WORKLOADS,
     ) -> None:
         self._server, self._running, self._identity = server, running, identity
+        self._workloads = cast(tuple[type[AnyObject], ...], tuple(workloads))
         self._inbox = Inbox()
         self._known: dict[tuple[str, str], Reference] = {}
         self._busy: set[tuple[str, str]] = set()
@@ -91,7 +88,8 @@ class ControllerRunner:
     async def run(self, elected: asyncio.Event | None = None) -> None:
         """Watch and reconcile until told to stop; nothing before all is known and this process elected."""
         self._watches = {
-            kind.__name__: Watch(self._server, kind, self._hear, self._report) for kind in WATCHED
+            kind.__name__: Watch(self._server, kind, self._hear, self._report)
+            for kind in (*WATCHED, *self._workloads)
         }
         watches = self._watches.values()
         async with (
@@ -202,21 +200,12 @@ class ControllerRunner:
                 status = {"status": write.status}
                 return await patch(self._server, place, write.key, status, subresource="status")
             case Create():
-                document = write.document
-                if write.owner is not None:
-                    document = as_owner_says(document, await self._annotations(write.key, write.owner))
-                return await create(self._server, place, write.key, document)
+                return await create(self._server, place, write.key, write.document)
             case Change():
                 return await patch(self._server, place, write.key, write.patch)
             case Remove():
                 return await delete(self._server, place, write.key, uid=write.uid)
         assert_never(write)
-
-    async def _annotations(self, key: str, owner: OwnerReference) -> dict[str, str]:
-        """What the owner of a pod says in annotations; nothing where it is gone already."""
-        place = Place(owner.api_version, f"{owner.kind.lower()}s", namespaced=True)
-        found = await get(self._server, place, f"{key.partition('/')[0]}/{owner.name}")
-        return _OWNER.decode(found.body).metadata.annotations if isinstance(found, Done) else {}
 
     def _answered(self, write: SetStatus | Create | Change | Remove, outcome: Outcome) -> None:
         self._busy.discard((write.kind, write.key))

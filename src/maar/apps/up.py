@@ -14,6 +14,7 @@ from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.core.admission.request import Options
 from maar.core.engine import Engine
+from maar.core.model.workload import BatchJob, ReplicaSet, StatefulSet
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.embedded.access import ADMINISTRATOR, certificate, token, write_kubeconfig
 from maar.embedded.admission import InProcessAdmission
@@ -36,6 +37,7 @@ from maar.kube.credentials import load
 _LOG: Final = logging.getLogger(__name__)
 
 _ACCOUNT: Final = "system:serviceaccount:maar-system:"
+_WORKLOADS: Final = (ReplicaSet, StatefulSet, BatchJob)  # that the embedded server has
 _EVERYTHING: Final = ("system:masters", "system:authenticated")
 _CALLERS: Final = {
     "admin": ADMINISTRATOR,
@@ -125,7 +127,7 @@ async def _schedule(settings: Settings, server: Server) -> None:
 
 async def _control(settings: Settings) -> None:
     async with ApiServer(await load(_kubeconfig(settings.folder, "controllers"))) as api:
-        await ControllerRunner(api, controllers()).run()
+        await ControllerRunner(api, controllers(workloads=_WORKLOADS), workloads=_WORKLOADS).run()
 
 
 def _kubeconfig(folder: Path, name: str) -> Path:

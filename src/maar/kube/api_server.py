@@ -33,7 +33,6 @@ PATIENCE_S: Final = 30.0  # an API server that is restarted is back before
 LONGEST_LINE: Final = 64 * 2**20  # bytes; etcd takes objects of a few megabytes at most
 
 _HEADERS: Final = {
-    "Accept": JSON,
     "Accept-Encoding": "identity",  # packing costs both sides more than the wire does
     "User-Agent": FIELD_MANAGER,
 }
@@ -92,18 +91,20 @@ class ApiServer:
         body: bytes | None = None,
         content_type: str = JSON,
         timeout_s: float = REQUEST_TIMEOUT_S,
+        accept: str = JSON,
     ) -> bytes:
         """Ask until there is an answer; what fails is tried again while that may help and patience lasts."""
         question = f"?{urlencode(query)}" if query else ""
-        attempt = partial(self._ask, method, f"{path}{question}", body or b"", content_type, timeout_s)
+        kinds = (content_type, accept)
+        attempt = partial(self._ask, method, f"{path}{question}", body or b"", kinds, timeout_s)
         return await persist(attempt, self._patience_s)
 
     @asynccontextmanager
     async def stream(
-        self, path: str, query: Mapping[str, str], longest_silence_s: float
+        self, path: str, query: Mapping[str, str], longest_silence_s: float, accept: str = JSON
     ) -> AsyncIterator[AsyncIterator[list[bytes]]]:
         """Open a stream of lines, which come as many together as have arrived; nothing is tried again."""
-        address, headers = await self._prepared()
+        address, headers = await self._prepared((JSON, accept))
         url = URL(f"{address.base}{path}?{urlencode(query)}", encoded=True)
         timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT_S, sock_read=longest_silence_s)
         try:
@@ -125,9 +126,11 @@ class ApiServer:
         except BROKEN as error:
             raise _unanswered(in_our_words(error), address) from error
 
-    async def _ask(self, method: str, path: str, body: bytes, content_type: str, timeout_s: float) -> bytes:
+    async def _ask(
+        self, method: str, path: str, body: bytes, kinds: tuple[str, str], timeout_s: float
+    ) -> bytes:
         for is_second in (False, True):
-            address, headers = await self._prepared(content_type)
+            address, headers = await self._prepared(kinds)
             request = Request(method, path, headers, body, timeout_s)
             if request.is_write and not self._may_write():
                 raise FencedError  # it is asked again when it is about to be sent; this is cheaper
@@ -143,8 +146,11 @@ class ApiServer:
                 break  # with new credentials a second attempt may do
         raise refusal
 
-    async def _prepared(self, content_type: str = JSON) -> tuple[Address, dict[str, str]]:
-        """Where a request goes, and what it carries, fresh credentials among it."""
+    async def _prepared(self, kinds: tuple[str, str]) -> tuple[Address, dict[str, str]]:
+        """Where a request goes, and what it carries, fresh credentials among it.
+
+        The kinds are those of what is sent and of what may come back.
+        """
         if self.credentials.is_stale:
             await self.credentials.refresh()
         proofs = self.credentials.proofs
@@ -152,7 +158,7 @@ class ApiServer:
             address = address_of(proofs.server)
         except ValueError as error:  # it is another than when we started
             raise UnansweredError(str(error), may_be_done=False, is_passing=False) from None
-        headers = {**_HEADERS, "Content-Type": content_type}
+        headers = {**_HEADERS, "Content-Type": kinds[0], "Accept": kinds[1]}
         if proofs.authorization:
             headers["Authorization"] = proofs.authorization
         return address, headers

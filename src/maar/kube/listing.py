@@ -8,7 +8,7 @@ import msgspec
 
 from maar.core.model.kinds import BadObjectError, ObjectT, from_json
 from maar.core.model.metadata import Record
-from maar.kube.api_server import ApiServer
+from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import UnansweredError
 from maar.kube.paths import place_of
 
@@ -41,15 +41,16 @@ async def read_pages(
     query: Mapping[str, str],
     take: Callable[[list[msgspec.Raw]], None],
     limit: int = PAGE,
+    accept: str = JSON,
 ) -> str:
     """Hand over the objects page by page; give the resource version that all of them are of."""
-    asked = asyncio.create_task(_page(server, path, {**query, "limit": str(limit)}))
+    asked = asyncio.create_task(_page(server, path, {**query, "limit": str(limit)}, accept))
     try:
         while True:
             page = await asked
             if page.metadata.following:
                 onward = {**query, "limit": str(limit), "continue": page.metadata.following}
-                asked = asyncio.create_task(_page(server, path, onward))
+                asked = asyncio.create_task(_page(server, path, onward, accept))
                 await asyncio.sleep(0)  # it is on its way before we start to read
             take(page.items or [])
             if not page.metadata.following:
@@ -81,8 +82,8 @@ async def objects(
     return found
 
 
-async def _page(server: ApiServer, path: str, query: Mapping[str, str]) -> Page:
-    data = await server.request("GET", path, query, timeout_s=TIMEOUT_S)
+async def _page(server: ApiServer, path: str, query: Mapping[str, str], accept: str) -> Page:
+    data = await server.request("GET", path, query, timeout_s=TIMEOUT_S, accept=accept)
     try:
         return _PAGE.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

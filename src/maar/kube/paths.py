@@ -13,6 +13,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from maar.core.model.workload import BatchJob, DaemonSet, ReplicaSet, StatefulSet
 
 
 class Place(NamedTuple):
@@ -61,6 +62,10 @@ _PLACES: Final[dict[type[Object], Place]] = {
         (PersistentVolumeClaim, "persistentvolumeclaims"),
         (PersistentVolume, "persistentvolumes"),
         (StorageClass, "storageclasses"),
+        (ReplicaSet, "replicasets"),
+        (StatefulSet, "statefulsets"),
+        (DaemonSet, "daemonsets"),
+        (BatchJob, "jobs"),
     )
 }
 

@@ -9,9 +9,10 @@ from typing import Final, Literal
 import msgspec
 
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
-from maar.core.model.kinds import BadObjectError, from_json
+from maar.core.model.kinds import BadObjectError, from_json, metadata_from_json
 from maar.core.model.metadata import Record
-from maar.kube.api_server import ApiServer
+from maar.core.model.workload import Workload
+from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import read_pages, selection
 from maar.kube.paths import place_of
@@ -19,6 +20,7 @@ from maar.kube.retry import Backoff, jittered
 
 LONGEST_S: Final = 600  # of one stream; then the server ends it and we ask for the next
 SLACK_S: Final = 30
+_METADATA_ONLY: Final = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1," + JSON
 
 # After these the same stream can be asked for again; after all else it is surer to list.
 _RESUMABLE: Final = frozenset(
@@ -65,6 +67,8 @@ class Watch:
     ) -> None:
         self._server, self._kind, self._feed, self._report = server, kind, feed, report
         self._name = kind.__name__
+        self._is_of_metadata = issubclass(kind, Workload)  # of the rest nothing is sent
+        self._read = metadata_from_json if self._is_of_metadata else from_json
         self._path, self._selection = place_of(kind).all(namespace), selection(labels, fields)
         self._known: dict[str, str] = {}  # what has been fed: the resource version by key
         self._version = ""  # where to go on; empty where everything has to be listed
@@ -110,6 +114,7 @@ class Watch:
     async def _list(self) -> None:
         """Feed what is new or has changed since it was fed last, then what is gone."""
         seen = set[str]()
+        accept = _METADATA_ONLY.format("List") if self._is_of_metadata else JSON
 
         def take(items: list[msgspec.Raw]) -> None:
             batch: list[Event] = []
@@ -119,12 +124,14 @@ class Watch:
             self._hand_over(batch)
 
         try:
-            version = await read_pages(self._server, self._path, self._selection, take)
+            version = await read_pages(self._server, self._path, self._selection, take, accept=accept)
         except ApiError as error:
             if error.code != HTTPStatus.GONE:
                 raise
             seen.clear()  # it has forgotten what the first pages were of: all have to come in one
-            version = await read_pages(self._server, self._path, self._selection, take, limit=0)
+            version = await read_pages(
+                self._server, self._path, self._selection, take, limit=0, accept=accept
+            )
         batch: list[Event] = []
         for key in [key for key in self._known if key not in seen]:
             self._vanish(key, batch)
@@ -142,7 +149,8 @@ class Watch:
             "resourceVersion": self._version,
             "timeoutSeconds": str(seconds),
         }
-        async with self._server.stream(self._path, query, seconds + SLACK_S) as stream:
+        accept = _METADATA_ONLY.format("") if self._is_of_metadata else JSON
+        async with self._server.stream(self._path, query, seconds + SLACK_S, accept) as stream:
             self._behind_since = None
             try:
                 async for lines in stream:
@@ -181,7 +189,7 @@ class Watch:
     def _appear(self, raw: msgspec.Raw, batch: list[Event], *, is_in_order: bool = False) -> tuple[str, str]:
         """Tell of it unless it has been told of like this, or newer; give its key and resource version."""
         try:
-            found = from_json(self._kind, raw)
+            found = self._read(self._kind, raw)
         except BadObjectError as error:
             key, version = self._header(raw)
             self._report(BadObject(kind=self._name, key=key, problem=str(error)))

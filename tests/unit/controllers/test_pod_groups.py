@@ -1,13 +1,20 @@
 """Pods that came without a group get one."""
 
-from maar.core.controllers.pod_groups import MissingGroups, as_owner_says, group_name
+from typing import Any, Final
+
+from maar.core.controllers.group_template import group_name
+from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.metadata import Metadata, OwnerReference
+from maar.core.model.namespace import Namespace
 from maar.core.model.pod import Container, Pod, PodSpec, PodStatus, ResourceRequirements
-from maar.core.model.pod_group import PodGroup
+from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.resources import Resources
+from maar.core.model.workload import ReplicaSet
 from maar.core.model.writes import Change, Create, Remove
 
+LEAST: Final = "scheduling.volcano.sh/group-min-member"
+QUEUE: Final = "scheduling.volcano.sh/queue-name"
 OWNER = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="rs", uid="uid-rs", controller=True)
 
 
@@ -52,7 +59,8 @@ def test_a_bare_pod_gets_a_group_of_its_own_in_the_queue_it_names() -> None:
 
 def test_pods_of_one_owner_share_a_group_of_as_many_as_the_annotation_says() -> None:
     least = {"scheduling.volcano.sh/group-min-member": "2"}
-    found = writes(*(Appeared(object=pod(name, OWNER, annotations=least)) for name in ("a", "b")))
+    pods = [Appeared(object=pod(name, OWNER, annotations=least)) for name in ("a", "b")]
+    found = writes(owner(), *pods)
     made = [one for one in found if isinstance(one, Create)]
     assert [one.key for one in made] == ["ns/podgroup-uid-rs"]
     assert made[0].document["spec"] == {"minMember": 2, "minResources": {"cpu": "1"}}
@@ -74,7 +82,7 @@ def test_pods_that_need_no_group_are_left_alone() -> None:
 
 
 def test_a_senseless_number_of_members_counts_as_one() -> None:
-    for text in ("0", "-3", "many", "²"):
+    for text in ("0", "-3", "many", "²", "9" * 5000):
         annotations = {"scheduling.volcano.sh/group-min-member": text}
         create, _ = writes(Appeared(object=pod("p", annotations=annotations)))
         assert isinstance(create, Create)
@@ -93,7 +101,8 @@ def made_group(uid: str = "uid-rs", *, by_us: bool = True) -> Event:
 def test_a_group_that_was_made_goes_when_its_last_pod_has_gone() -> None:
     controller = MissingGroups()
     named = {"scheduling.k8s.io/group-name": "podgroup-uid-rs"}
-    controller.feed([made_group(), *(Appeared(object=pod(name, OWNER, annotations=named)) for name in "ab")])
+    pods = [Appeared(object=pod(name, OWNER, annotations=named)) for name in "ab"]
+    controller.feed([made_group(), *pods])
     assert controller.reconcile() == []
     controller.feed([Vanished(kind="Pod", key="ns/a")])
     assert controller.reconcile() == []
@@ -105,18 +114,103 @@ def test_a_group_that_somebody_asked_for_stays_without_pods() -> None:
     assert writes(made_group(by_us=False)) == []
 
 
+def owner(**annotations: str) -> Event:
+    metadata = Metadata(name="rs", namespace="ns", uid="uid-rs", annotations=annotations)
+    return Appeared(object=ReplicaSet(metadata=metadata))
+
+
 def test_what_the_owner_says_counts_where_the_pods_say_nothing() -> None:
-    create, _ = writes(Appeared(object=pod("p", OWNER)))
+    said = {LEAST: "3", QUEUE: "q", "volcano.sh/preemptable": "false", "other": "x"}
+    create, _ = writes(owner(**said), Appeared(object=pod("p", OWNER)))
     assert isinstance(create, Create)
-    assert create.owner == OWNER
-    said = {
-        "scheduling.volcano.sh/group-min-member": "3",
-        "scheduling.volcano.sh/queue-name": "q",
-        "volcano.sh/preemptable": "false",
-        "other": "x",
-    }
-    document = as_owner_says(create.document, said)
-    assert document["spec"] == {"minMember": 3, "queue": "q", "minResources": {"cpu": "1500m"}}
-    metadata = document["metadata"]
+    assert create.document["spec"] == {"minMember": 3, "queue": "q", "minResources": {"cpu": "1500m"}}
+    metadata = create.document["metadata"]
     assert isinstance(metadata, dict)
     assert metadata["annotations"] == {"volcano.sh/preemptable": "false", "maar.sh/made-for-pods": "true"}
+
+
+def test_pods_wait_until_their_owner_is_known() -> None:
+    controller = MissingGroups()
+    controller.feed([Appeared(object=pod("p", OWNER))])
+    assert controller.reconcile() == []
+    controller.feed([owner(**{LEAST: "2"})])
+    create, _ = controller.reconcile()
+    assert isinstance(create, Create)
+    assert create.document["spec"] == {"minMember": 2, "minResources": {"cpu": "1"}}
+
+
+def test_owners_of_kinds_that_are_not_read_are_not_waited_for() -> None:
+    workflow = OwnerReference(
+        api_version="argoproj.io/v1alpha1", kind="Workflow", name="w", uid="w", controller=True
+    )
+    found = writes(Appeared(object=pod("a", workflow)), Appeared(object=pod("b", workflow)))
+    assert [one.key for one in found if isinstance(one, Create)] == ["ns/podgroup-w"]
+
+
+def test_a_group_asks_for_what_the_annotation_says_where_it_can_be_read() -> None:
+    for text, asked in (
+        ('{"cpu": "3", "example.com/gpu": 2}', {"cpu": "3", "example.com/gpu": "2"}),
+        ('{"cpu": "three"}', {"cpu": "500m"}),
+        ("[]", {"cpu": "500m"}),
+        ("{}", {"cpu": "500m"}),
+    ):
+        said = {"scheduling.volcano.sh/group-min-resources": text}
+        create, _ = writes(Appeared(object=pod("p", annotations=said)))
+        assert isinstance(create, Create)
+        assert create.document["spec"] == {"minMember": 1, "minResources": asked}, text
+
+
+NAMED = {"scheduling.k8s.io/group-name": "podgroup-uid-rs"}
+
+
+def stored(**spec: object) -> Event:
+    metadata = Metadata(
+        name="podgroup-uid-rs",
+        namespace="ns",
+        uid="g",
+        annotations={"maar.sh/made-for-pods": "true", "volcano.sh/preemptable": "true"},
+    )
+    asked: dict[str, Any] = {"min_resources": Resources.parse({"cpu": "500m"}), "min_member": 1, **spec}
+    return Appeared(object=PodGroup(metadata=metadata, spec=PodGroupSpec(**asked)))
+
+
+def test_a_made_group_follows_its_owner_and_comes_to_rest() -> None:
+    controller = MissingGroups()
+    preemptable = {"volcano.sh/preemptable": "true"}
+    member = Appeared(object=pod("p", OWNER, annotations=NAMED))
+    controller.feed([owner(**preemptable), stored(), member])
+    assert controller.reconcile() == []
+    controller.feed([owner(**{LEAST: "3", QUEUE: "other"})])
+    queue, rest = controller.reconcile()
+    assert queue == Change(kind="PodGroup", key="ns/podgroup-uid-rs", patch={"spec": {"queue": "other"}})
+    assert rest == Change(
+        kind="PodGroup",
+        key="ns/podgroup-uid-rs",
+        patch={
+            "spec": {"minMember": 3, "minResources": {"cpu": "1500m"}},
+            "metadata": {"annotations": {"volcano.sh/preemptable": None}},
+        },
+    )
+    assert controller.reconcile() == [queue, rest], "wanted until it is there"
+    asked = Resources.parse({"cpu": "1500m"})
+    controller.feed([stored(min_member=3, queue="other", min_resources=asked)])
+    (left,) = controller.reconcile()
+    assert left == Change(
+        kind="PodGroup", key=queue.key, patch={"metadata": {"annotations": {"volcano.sh/preemptable": None}}}
+    )
+
+
+def test_pods_that_were_orphaned_do_not_change_the_group_that_they_name() -> None:
+    controller = MissingGroups()
+    controller.feed([stored(min_member=3), Appeared(object=pod("p", annotations=NAMED))])
+    assert controller.reconcile() == []
+
+
+def test_default_means_the_queue_of_the_namespace_and_nothing_is_written_again_and_again() -> None:
+    controller = MissingGroups()
+    said = {QUEUE: "team"}
+    namespace = Appeared(object=Namespace(metadata=Metadata(name="ns", annotations=said)))
+    preemptable = {"volcano.sh/preemptable": "true"}
+    member = Appeared(object=pod("p", OWNER, annotations=NAMED))
+    controller.feed([namespace, owner(**preemptable, **{QUEUE: "default"}), stored(queue="team"), member])
+    assert controller.reconcile() == []

@@ -1,159 +1,155 @@
-"""Pod groups for pods that came without one: bare pods, and those of ReplicaSets, StatefulSets and Jobs."""
+"""Pod groups for pods that came without one: bare pods, and those of whatever controller makes pods.
 
-from collections.abc import Iterable, Mapping
+A group is made for the controller of its pods, or for a pod without one, and follows them: its queue,
+minimum and resources are what the youngest live pod and the owner say now. Owners are known by their
+metadata; a pod whose owner can be known waits until it is, or a gang could start as single pods. A group is
+looked at when one of its pods, its owner or itself has changed; what differs is wanted until it is there.
+"""
+
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final
 
+from maar.core.controllers.group_template import (
+    MADE_ANNOTATION,
+    Member,
+    Statements,
+    controller_of,
+    document,
+    group_name,
+    member,
+    patches,
+    statements_of_owner,
+    wanted_group,
+)
 from maar.core.model.events import Appeared, Event, Vanished
-from maar.core.model.metadata import Metadata, OwnerReference
+from maar.core.model.metadata import OwnerReference
+from maar.core.model.namespace import Namespace
 from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.resources import Resources
+from maar.core.model.queue import DEFAULT
+from maar.core.model.workload import WORKLOADS, Workload
 from maar.core.model.writes import Change, Create, Remove, Upkeep
 
-MIN_MEMBER_ANNOTATION: Final = "scheduling.volcano.sh/group-min-member"
-MADE_ANNOTATION: Final = (
-    "maar.sh/made-for-pods"  # on groups that nobody asked for, and that go with their pods
-)
-_INHERITED_PREFIX: Final = "volcano.sh/"
-_OWNERS: Final = ("ReplicaSet", "StatefulSet", "Job")
-_Part = Mapping[str, object]
+_NOTHING: Final[Statements] = {}
 
 
 @dataclass(eq=False)
 class MissingGroups:
-    """Pods of our scheduler by their groups, and the groups that are there, kept event by event."""
+    """Pods of our scheduler by their groups, the groups and the owners that exist, kept event by event."""
 
     scheduler_name: str = "volcano"
+    workloads: Collection[type[Workload]] = WORKLOADS  # the kinds of owners that are known
     without: dict[str, Pod] = field(default_factory=dict)  # pods that name no group yet
-    members: dict[str, set[str]] = field(default_factory=dict)  # the pods of every group
+    members: dict[str, dict[str, Member]] = field(default_factory=dict)  # the pods of every group
     groups: dict[str, PodGroup] = field(default_factory=dict)
+    owners: dict[str, Statements] = field(default_factory=dict)  # what owners say, by their uid
+    _namespaces: dict[str, str] = field(default_factory=dict)  # the queue that a namespace names
     _group_of: dict[str, str] = field(default_factory=dict)
+    _uids: dict[tuple[str, str], str] = field(default_factory=dict)  # of owners, by kind and key
+    _unsettled: dict[str, list[Upkeep]] = field(default_factory=dict)  # what groups lack
+
+    def __post_init__(self) -> None:
+        self._known_kinds = {(one.api_version, one.kind) for one in self.workloads}
 
     def feed(self, events: Iterable[Event]) -> None:
         """Learn what has happened."""
+        changed: dict[str, None] = {}
         for event in events:
             match event:
                 case Appeared(object=Pod() as pod) if pod.spec.scheduler_name == self.scheduler_name:
-                    self._forget(pod.key)
-                    self._learn(pod)
+                    changed[self._forget(pod.key)] = None
+                    changed[self._learn(pod)] = None
                 case Appeared(object=PodGroup() as group):
                     self.groups[group.key] = group
+                    changed[group.key] = None
+                case Appeared(object=Workload() as owner):
+                    changed[self._learn_owner(owner)] = None
+                case Appeared(object=Namespace() as namespace):
+                    self._namespaces[namespace.key] = namespace.metadata.annotations.get(QUEUE_ANNOTATION, "")
                 case Vanished(kind="Pod", key=key):
-                    self._forget(key)
+                    changed[self._forget(key)] = None
                 case Vanished(kind="PodGroup", key=key):
                     self.groups.pop(key, None)
+                    changed[key] = None
+                case Vanished(kind=kind, key=key) if (kind, key) in self._uids:
+                    self.owners.pop(self._uids.pop((kind, key)), None)
                 case _:
                     pass
+        for key in changed:
+            self._look_at(key)
 
     def reconcile(self) -> list[Upkeep]:
-        """Make what groups are missing, let the pods name them, and remove those whose pods have all gone."""
+        """Make what groups are missing, let the pods name them, and change or remove those that need it."""
         writes: list[Upkeep] = []
         made: set[str] = set()
         for key, pod in self.without.items():
             group, name = self._group_of[key], group_name(pod)
+            owner = self._statements(controller_of(pod.metadata))
+            if group not in self.groups and owner is None:
+                continue  # it is heard of soon; where it was deleted, its pods go too
             if group not in self.groups and group not in made:
                 made.add(group)
-                document = _group(pod, name)
+                wanted = wanted_group(member(pod), owner or _NOTHING)
                 writes.append(
-                    Create(kind="PodGroup", key=group, document=document, owner=_owner(pod.metadata))
+                    Create(kind="PodGroup", key=group, document=document(pod, name, wanted), about=key)
                 )
             patch: dict[str, object] = {"metadata": {"annotations": {GROUP_ANNOTATION: name}}}
             writes.append(Change(kind="Pod", key=key, patch=patch))
-        for key, one in self.groups.items():
-            if (
-                MADE_ANNOTATION in one.metadata.annotations
-                and key not in self.members
-                and not one.is_terminating
-            ):
-                writes.append(Remove(kind="PodGroup", key=key, uid=one.metadata.uid))
+        for unsettled in self._unsettled.values():
+            writes += unsettled
         return writes
 
-    def _learn(self, pod: Pod) -> None:
+    def _look_at(self, key: str) -> None:
+        """Work out what the group of pods lacks, where we have made it."""
+        self._unsettled.pop(key, None)
+        group = self.groups.get(key)
+        if group is None or group.is_terminating or MADE_ANNOTATION not in group.metadata.annotations:
+            return
+        members = self.members.get(key, {}).values()
+        if not members:
+            self._unsettled[key] = [Remove(kind="PodGroup", key=key, uid=group.metadata.uid)]
+            return
+        live = [one for one in members if one.is_live and one.group == group.metadata.name]
+        youngest = max(live, key=lambda one: (one.created, one.name), default=None)
+        owner = None if youngest is None else self._statements(youngest.owner)
+        if youngest is None or owner is None:
+            return
+        wanted = wanted_group(youngest, owner)
+        if wanted.queue == DEFAULT:  # which admission reads as the queue of the namespace
+            wanted = wanted._replace(queue=self._namespaces.get(key.partition("/")[0]) or DEFAULT)
+        if found := patches(group, wanted):
+            self._unsettled[key] = [Change(kind="PodGroup", key=key, patch=one) for one in found]
+
+    def _statements(self, owner: OwnerReference | None) -> Statements | None:
+        """What an owner says; nothing of one that is not read, None of one that is not known yet."""
+        if owner is None or (owner.api_version, owner.kind) not in self._known_kinds:
+            return _NOTHING
+        return self.owners.get(owner.uid)
+
+    def _learn_owner(self, owner: Workload) -> str:
+        """Take in what an owner says; gives the group that it would be about."""
+        uid = owner.metadata.uid
+        self.owners[uid] = statements_of_owner(owner.metadata) or _NOTHING
+        self._uids[type(owner).__name__, owner.key] = uid
+        return f"{owner.metadata.namespace or 'default'}/podgroup-{uid}"
+
+    def _learn(self, pod: Pod) -> str:
+        """Take in a pod; gives its group."""
         named = pod.metadata.annotations.get(GROUP_ANNOTATION)
         group = f"{pod.metadata.namespace or 'default'}/{named or group_name(pod)}"
         self._group_of[pod.key] = group
-        self.members.setdefault(group, set()).add(pod.key)
+        self.members.setdefault(group, {})[pod.key] = member(pod)
         if not named and not pod.is_finished and not pod.is_terminating:
             self.without[pod.key] = pod
+        return group
 
-    def _forget(self, pod: str) -> None:
+    def _forget(self, pod: str) -> str:
+        """Forget a pod; gives its group."""
         self.without.pop(pod, None)
         group = self._group_of.pop(pod, "")
         if group:
-            self.members[group].discard(pod)
+            del self.members[group][pod]
             if not self.members[group]:
                 del self.members[group]
-
-
-def group_name(pod: Pod) -> str:
-    """The name of the group that a pod without one belongs to: its owner's, or its own."""
-    owner = _owner(pod.metadata)
-    return f"podgroup-{owner.uid if owner else pod.metadata.uid}"
-
-
-def _owner(metadata: Metadata) -> OwnerReference | None:
-    return next((one for one in metadata.owner_references if one.controller and one.kind in _OWNERS), None)
-
-
-def _group(pod: Pod, name: str) -> dict[str, object]:
-    """The group of a pod: as many pods of its kind as its annotation says must start together, or one."""
-    metadata, owner = pod.metadata, _owner(pod.metadata)
-    belongs_to = owner or OwnerReference(
-        api_version=Pod.api_version, kind="Pod", name=metadata.name, uid=metadata.uid, controller=True
-    )
-    least = _whole_number(metadata.annotations.get(MIN_MEMBER_ANNOTATION, ""))
-    spec: dict[str, object] = {"minMember": least}
-    if queue := metadata.annotations.get(QUEUE_ANNOTATION) or metadata.labels.get(QUEUE_ANNOTATION):
-        spec["queue"] = queue
-    if pod.spec.priority_class_name:
-        spec["priorityClassName"] = pod.spec.priority_class_name
-    if together := {name: units * least for name, units in pod.request.items() if name != "pods"}:
-        spec["minResources"] = Resources(together).quantities()
-    notes: dict[str, str] = {**_inherited(metadata.annotations), MADE_ANNOTATION: "true"}
-    return {
-        "apiVersion": PodGroup.api_version,
-        "kind": "PodGroup",
-        "metadata": {
-            "name": name,
-            "namespace": metadata.namespace or "default",
-            "annotations": notes,
-            "ownerReferences": [
-                {
-                    "apiVersion": belongs_to.api_version,
-                    "kind": belongs_to.kind,
-                    "name": belongs_to.name,
-                    "uid": belongs_to.uid,
-                    "controller": True,
-                    "blockOwnerDeletion": False,
-                }
-            ],
-        },
-        "spec": spec,
-        "status": {"phase": "Pending"},
-    }
-
-
-def as_owner_says(document: Mapping[str, object], annotations: Mapping[str, str]) -> dict[str, object]:
-    """A group with what its pods' owner says in annotations, where the pods themselves say nothing."""
-    metadata, spec = cast(_Part, document["metadata"]), dict(cast(_Part, document["spec"]))
-    if queue := annotations.get(QUEUE_ANNOTATION):
-        spec.setdefault("queue", queue)
-    least = _whole_number(annotations.get(MIN_MEMBER_ANNOTATION, ""))
-    if spec["minMember"] == 1 and least > 1:
-        spec["minMember"] = least
-        each = Resources.parse(cast(_Part, spec.get("minResources", {})))
-        if each:
-            spec["minResources"] = Resources(
-                {name: units * least for name, units in each.items()}
-            ).quantities()
-    said = {**_inherited(annotations), **cast(dict[str, str], metadata["annotations"])}
-    return {**document, "metadata": {**metadata, "annotations": said}, "spec": spec}
-
-
-def _inherited(annotations: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in annotations.items() if name.startswith(_INHERITED_PREFIX)}
-
-
-def _whole_number(text: str) -> int:
-    return max(1, int(text)) if text.isascii() and text.isdecimal() else 1
+        return group

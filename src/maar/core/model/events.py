@@ -10,10 +10,12 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from maar.core.model.workload import BatchJob, DaemonSet, ReplicaSet, StatefulSet
 
 AnyObject = (
     Queue | PodGroup | Job | Command | Pod | Node | Namespace | PriorityClass | ResourceQuota
     | PodDisruptionBudget | PersistentVolumeClaim | PersistentVolume | StorageClass
+    | ReplicaSet | StatefulSet | DaemonSet | BatchJob
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.job import Command, Job
-from maar.core.model.metadata import Object
+from maar.core.model.metadata import Metadata, Object
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
@@ -70,6 +70,14 @@ def items_from_json(
         except BadObjectError as error:
             bad(error)
     return objects, envelope.metadata.resource_version
+
+
+def metadata_from_json(kind: type[ObjectT], data: bytes | msgspec.Raw) -> ObjectT:
+    """Read an object of which only the metadata matters, and which may have come as that alone."""
+    try:
+        return kind(metadata=_METADATA_ONLY.decode(data).metadata)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadObjectError("metadata", f"cannot be read: {error}") from None
 
 
 def from_document(kind: type[ObjectT], document: object) -> ObjectT:
@@ -162,7 +170,12 @@ class _List(msgspec.Struct):
     items: list[msgspec.Raw] | None = None
 
 
+class _MetadataOnly(msgspec.Struct):
+    metadata: Metadata = Metadata()
+
+
 _LIST: Final = msgspec.json.Decoder(_List)
+_METADATA_ONLY: Final = msgspec.json.Decoder(_MetadataOnly)
 _BY_NAME: Final = {(kind.api_version, kind.__name__): kind for kind in KINDS}
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from maar.core.model.metadata import OwnerReference, Record, Time
+from maar.core.model.metadata import Record, Time
 
 EvictingAction = Literal["reclaim", "preempt", "cleanup"]
 
@@ -85,7 +85,7 @@ class Create(Record, frozen=True, tag=True, tag_field="write"):
     kind: str
     key: str
     document: dict[str, object]
-    owner: OwnerReference | None = None  # whose annotations have a say
+    about: str = ""  # the key of the pod that it is made for
 
 
 class Change(Record, frozen=True, tag=True, tag_field="write"):

@@ -1,0 +1,188 @@
+"""What the pod group of pods that came without one looks like: as its youngest pod and their owner say.
+
+Both say it in annotations; where both speak, the pod counts, because it carries the template of its owner.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+
+from maar.core.model.metadata import Metadata, OwnerReference
+from maar.core.model.pod import PREEMPTABLE_MARK, QUEUE_ANNOTATION, Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.resources import PODS, BadAmountError, Resources
+
+MIN_MEMBER_ANNOTATION: Final = "scheduling.volcano.sh/group-min-member"
+MIN_RESOURCES_ANNOTATION: Final = "scheduling.volcano.sh/group-min-resources"
+MADE_ANNOTATION: Final = (
+    "maar.sh/made-for-pods"  # on groups that nobody asked for, and that go with their pods
+)
+_INHERITED_PREFIX: Final = "volcano.sh/"  # what an owner says there holds for the group
+_INHERITED_FROM_PODS: Final = (  # what else a pod says there is about itself, such as its task
+    PREEMPTABLE_MARK,
+    "volcano.sh/cooldown-time",
+    "volcano.sh/revocable-zone",
+    "volcano.sh/jdb-min-available",
+    "volcano.sh/jdb-max-unavailable",
+    "volcano.sh/sla-waiting-time",
+)
+_STATED: Final = (QUEUE_ANNOTATION, MIN_MEMBER_ANNOTATION, MIN_RESOURCES_ANNOTATION)
+
+_WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+_AMOUNTS: Final = msgspec.json.Decoder(dict[str, str | int | float])
+
+Statements = Mapping[str, str]  # the annotations that a group follows
+Json = dict[str, object]
+
+
+class Member(NamedTuple):
+    """A pod, with all that its group is made from."""
+
+    created: float
+    name: str
+    group: str  # the name of the group that would be made for it
+    is_live: bool
+    request: Resources
+    priority_class: str
+    statements: Statements
+    owner: OwnerReference | None
+
+
+class Wanted(NamedTuple):
+    """How a group should be; an empty queue is left to admission."""
+
+    min_member: int
+    queue: str
+    priority_class: str
+    min_resources: Resources
+    annotations: Statements
+
+
+def member(pod: Pod) -> Member:
+    """Read what a pod says about its group."""
+    metadata, created = pod.metadata, pod.metadata.creation_timestamp
+    statements = _chosen(metadata.annotations, _INHERITED_FROM_PODS)
+    if QUEUE_ANNOTATION in metadata.labels:
+        statements = {QUEUE_ANNOTATION: metadata.labels[QUEUE_ANNOTATION], **statements}
+    return Member(
+        created=created.timestamp() if created else 0.0,
+        name=metadata.name,
+        group=group_name(pod),
+        is_live=not pod.is_finished and not pod.is_terminating,
+        request=pod.request,
+        priority_class=pod.spec.priority_class_name,
+        statements=statements,
+        owner=controller_of(metadata),
+    )
+
+
+def statements_of_owner(metadata: Metadata) -> Statements:
+    """Read what an owner of pods says about their group."""
+    inherited = [name for name in metadata.annotations if name.startswith(_INHERITED_PREFIX)]
+    return _chosen(metadata.annotations, inherited)
+
+
+def controller_of(metadata: Metadata) -> OwnerReference | None:
+    """The owner that makes a pod's group: its controller, unless that is the node of a static pod."""
+    return next((one for one in metadata.owner_references if one.controller and one.kind != "Node"), None)
+
+
+def group_name(pod: Pod) -> str:
+    """The name of the group that a pod without one belongs to: its controller's, or its own."""
+    owner = controller_of(pod.metadata)
+    return f"podgroup-{owner.uid if owner else pod.metadata.uid}"
+
+
+def wanted_group(pod: Member, owner: Statements) -> Wanted:
+    """How the group of a pod should be."""
+    stated = {**owner, **pod.statements}
+    least = _whole_number(stated.get(MIN_MEMBER_ANNOTATION, ""))
+    together = Resources({name: units * least for name, units in pod.request.items() if name != PODS})
+    return Wanted(
+        min_member=least,
+        queue=stated.get(QUEUE_ANNOTATION, ""),
+        priority_class=pod.priority_class,
+        min_resources=_amounts(stated.get(MIN_RESOURCES_ANNOTATION, "")) or together,
+        annotations={name: text for name, text in stated.items() if name not in _STATED},
+    )
+
+
+def document(pod: Pod, name: str, wanted: Wanted) -> Json:
+    """The group of a pod, to be created."""
+    metadata = pod.metadata
+    owner = controller_of(metadata) or OwnerReference(
+        api_version=Pod.api_version, kind="Pod", name=metadata.name, uid=metadata.uid
+    )
+    spec: Json = {"minMember": wanted.min_member}
+    if wanted.queue:
+        spec["queue"] = wanted.queue
+    if wanted.priority_class:
+        spec["priorityClassName"] = wanted.priority_class
+    if wanted.min_resources:
+        spec["minResources"] = wanted.min_resources.quantities()
+    reference = {
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": False,
+    }
+    notes: Json = {**wanted.annotations, MADE_ANNOTATION: "true"}
+    return {
+        "apiVersion": PodGroup.api_version,
+        "kind": "PodGroup",
+        "metadata": {
+            "name": name,
+            "namespace": metadata.namespace or "default",
+            "annotations": notes,
+            "ownerReferences": [reference],
+        },
+        "spec": spec,
+        "status": {"phase": "Pending"},
+    }
+
+
+def patches(group: PodGroup, wanted: Wanted) -> list[Json]:
+    """The merge patches that make a group as it should be, its queue apart: that may be refused by itself."""
+    spec, metadata = group.spec, group.metadata
+    found: list[Json] = [{"spec": {"queue": wanted.queue}}] if wanted.queue not in ("", spec.queue) else []
+    changed: Json = {}
+    if wanted.min_member != spec.min_member:
+        changed["minMember"] = wanted.min_member
+    if wanted.priority_class != spec.priority_class_name:
+        changed["priorityClassName"] = wanted.priority_class or None
+    before = spec.min_resources or Resources()
+    if wanted.min_resources != before:
+        removed: Json = dict.fromkeys(before.keys() - wanted.min_resources.keys())
+        changed["minResources"] = {**removed, **wanted.min_resources.quantities()}
+    notes: dict[str, str | None] = {
+        name: None
+        for name in metadata.annotations
+        if name.startswith(_INHERITED_PREFIX) and name not in wanted.annotations
+    }
+    notes |= {
+        name: text for name, text in wanted.annotations.items() if metadata.annotations.get(name) != text
+    }
+    rest: Json = {"spec": changed} if changed else {}
+    if notes:
+        rest["metadata"] = {"annotations": notes}
+    return [*found, rest] if rest else found
+
+
+def _chosen(annotations: Mapping[str, str], inherited: list[str] | tuple[str, ...]) -> dict[str, str]:
+    return {name: annotations[name] for name in (*_STATED, *inherited) if name in annotations}
+
+
+def _amounts(text: str) -> Resources:
+    """What an annotation says in JSON that a group asks for; nothing where it cannot be read."""
+    try:
+        return Resources.parse(_AMOUNTS.decode(text)) if text else Resources()
+    except (msgspec.DecodeError, BadAmountError):
+        return Resources()
+
+
+def _whole_number(text: str) -> int:
+    return max(1, int(text)) if _WHOLE_NUMBER.fullmatch(text) else 1
