@@ -4,6 +4,7 @@ import json
 import shlex
 import signal
 import socket
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -113,7 +114,11 @@ def test_a_second_apply_changes_nothing(plane: ControlPlane) -> None:
     said = plane.kubectl("apply", "-f", "-", stdin=STREAM).stdout.splitlines()
     assert installed(plane) == before
     configured = {line.split("/")[0] for line in said if not line.endswith(" unchanged")}
-    assert configured == {"poddisruptionbudget.policy"}  # kubectl replaces their selectors, with the same
+    # kubectl replaces selectors of budgets, with the same, and takes the addresses of webhooks away again.
+    webhooks = {
+        f"{kind}webhookconfiguration.admissionregistration.k8s.io" for kind in ("mutating", "validating")
+    }
+    assert configured == {"poddisruptionbudget.policy", *webhooks}
 
 
 def test_its_own_pods_start_while_nobody_judges_and_meet_the_strictest_standard(plane: ControlPlane) -> None:
@@ -160,6 +165,24 @@ def test_the_programs_run_as_they_are_deployed(
         "root and default are open",
         lambda: plane.kubectl("get", "queues", "-o", path).stdout == "Open Open",
     )
+
+
+def test_a_configuration_in_another_namespace_is_read_once_the_named_role_is_there(
+    plane: ControlPlane, maar: Group, ports: dict[str, int]
+) -> None:
+    plane.kubectl("create", "namespace", "rules")
+    plane.kubectl("create", "configmap", "fair", "-n", "rules", "--from-literal=a=actions: allocate")
+    given = [one for one in command(plane, "scheduler", ports["standby"]) if "config-map" not in one]
+    given += ["--config-map", "rules/fair", "--lease", "maar-system/maar-scheduler"]
+    refused = subprocess.run(given, capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode == 1
+    _, said, commands = refused.stderr.partition("let it read this one with: ")
+    assert said, refused.stderr
+    for one in commands.split(" && "):
+        plane.kubectl(*shlex.split(one)[1:])
+    maar.start("elsewhere", given)
+    until_ready(plane, maar, "elsewhere", ports["standby"])
+    maar.stop("elsewhere", signal.SIGTERM)
 
 
 @pytest.mark.parametrize("program", ["scheduler", "controllers"])
@@ -230,13 +253,16 @@ def test_people_may_do_what_their_role_says_and_no_more(plane: ControlPlane, maa
 def test_the_bindings_that_the_page_shows_can_be_made(plane: ControlPlane) -> None:
     page = (Path(__file__).parents[2] / "docs" / "installing.md").read_text(encoding="utf-8")
     commands = [line.split()[1:] for line in page.splitlines() if line.startswith("kubectl create ")]
-    assert len(commands) == 3
-    plane.kubectl("create", "namespace", "team-a")
+    assert len(commands) == 5
+    for namespace in ("team-a", "platform"):
+        plane.kubectl("create", "namespace", namespace)
     for one in commands:
         plane.kubectl(*one)
     asked = ("auth", "can-i", "create", "jobs.batch.volcano.sh", "--as=eve", "--as-group=team-a")
     assert plane.kubectl(*asked, "-n", "team-a").stdout == "yes\n"
     assert plane.kubectl(*asked, "-n", "default", check=False).stdout == "no\n"
+    scheduler = "--as=system:serviceaccount:maar-system:maar-scheduler"
+    assert plane.kubectl("auth", "can-i", "get", "cm/fair", "-n", "platform", scheduler).stdout == "yes\n"
 
 
 def test_what_a_user_submits_runs(plane: ControlPlane, maar: Group) -> None:

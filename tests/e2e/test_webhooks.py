@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from maar.apps.manifests import installation
 from maar.apps.webhooks.configurations import Wanted, register
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
@@ -238,3 +239,24 @@ def test_work_that_is_applied_again_is_not_refused_over_what_maar_filled_in(
 ) -> None:
     name = f"again-{len(flags)}"
     assert reapply(webhooks.plane.kubectl, name, *flags) == GROWN_AND_SHRUNK
+
+
+@pytest.mark.parametrize("flags", [(), ("--server-side", "--force-conflicts")], ids=["client", "server"])
+def test_the_manifests_can_be_applied_again_where_an_address_leads_to_the_webhooks(
+    webhooks: Webhooks, flags: tuple[str, ...]
+) -> None:
+    """`maar manifests | kubectl apply -f -`, as after an upgrade; the running program then puts it right."""
+    wanted = json.loads(webhooks.plane.request("GET", CONFIGURATION).body)["webhooks"][0]["clientConfig"]
+    assert "url" in wanted
+    configurations = "---\n".join(
+        text for text in installation("maar").split("---\n") if "WebhookConfiguration" in text
+    )
+    done = webhooks.plane.kubectl("apply", *flags, "-f", "-", stdin=configurations, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+    def is_back() -> bool:
+        there = json.loads(webhooks.plane.request("GET", CONFIGURATION).body)
+        return bool(there["webhooks"][0]["clientConfig"] == wanted)
+
+    webhooks.plane.until("the configuration is right again", is_back)
+    webhooks.plane.until("it asks the webhooks", webhooks.answers)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +12,7 @@ from maar.apps.daemons.configuration_text import parse_text
 from maar.core.model.metadata import Metadata
 from maar.core.policy.configuration import BadConfigurationError, Configuration
 from maar.kube.api_server import ApiServer
-from maar.kube.outcome import Done, Gone
+from maar.kube.outcome import Done, Gone, Refused
 from maar.kube.paths import Place
 from maar.kube.record import Reference
 from maar.kube.write import get
@@ -78,6 +79,8 @@ def from_config_map(server: ApiServer, key: str) -> Source:
         outcome = await get(server, _CONFIG_MAPS, key)
         if isinstance(outcome, Gone):
             return ""
+        if isinstance(outcome, Refused) and outcome.code == HTTPStatus.FORBIDDEN:
+            raise UnreadableError(f"ConfigMap {key}: {outcome.message}; {_permission(namespace, name)}")
         if not isinstance(outcome, Done):
             raise UnreadableError(f"ConfigMap {key}: {outcome.message}")
         config_map = _CONFIG_MAP.decode(outcome.body)
@@ -90,6 +93,16 @@ def from_config_map(server: ApiServer, key: str) -> Source:
         return data[names[0]] if names else ""
 
     return Source(f"ConfigMap {key}", read, lambda: Reference("v1", "ConfigMap", namespace, name, found.uid))
+
+
+def _permission(namespace: str, name: str) -> str:
+    """What lets the installed scheduler read a ConfigMap; its own role covers the one in maar-system only."""
+    role = f"maar-configuration --namespace={namespace}"
+    return (
+        f"let it read this one with: kubectl create role {role} --verb=get --resource=configmaps"
+        f" --resource-name={name} && kubectl create rolebinding {role} --role=maar-configuration"
+        " --serviceaccount=maar-system:maar-scheduler"
+    )
 
 
 async def follow(
