@@ -40,6 +40,16 @@ LogFormatOption = Annotated[
     Literal["text", "json"], typer.Option(help="Log lines for people, or for machines.")
 ]
 
+VerboseOption = Annotated[
+    int,
+    typer.Option(
+        "--verbose",
+        "-v",
+        count=True,
+        help="Log every decision: how much was bound, evicted and let in, and how many wait. -vv: every pod.",
+    ),
+]
+
 
 def scheduler(  # noqa: PLR0913  # each is a flag
     *,
@@ -59,6 +69,7 @@ def scheduler(  # noqa: PLR0913  # each is a flag
     lease: LeaseOption = "maar-system/maar-scheduler",
     listen: ListenOption = "",
     log_format: LogFormatOption = "text",
+    verbose: VerboseOption = 0,
     record: Annotated[
         Path | None, typer.Option(help="A file to record everything in that decisions are made from.")
     ] = None,
@@ -83,7 +94,7 @@ def scheduler(  # noqa: PLR0913  # each is a flag
         record=record,
         snapshots=snapshot_folder or Path(gettempdir()),
     )
-    _run(log_format, schedule(settings, lambda words: typer.echo(f"maar scheduler is {words}")))
+    _run(log_format, schedule(settings, lambda words: typer.echo(f"maar scheduler is {words}")), verbose)
 
 
 def controllers(
@@ -110,14 +121,14 @@ def _key(flag: str, text: str) -> str:
     return text
 
 
-def _run(log_format: Literal["text", "json"], work: "Work") -> None:
+def _run(log_format: Literal["text", "json"], work: "Work", verbosity: int = 0) -> None:
     from maar.apps.daemons.health import BadAddressError  # noqa: PLC0415
     from maar.apps.daemons.leadership import LeaseLostError  # noqa: PLC0415
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
     from maar.apps.daemons.programs import BadStartError  # noqa: PLC0415
     from maar.kube.sources import CredentialsError  # noqa: PLC0415
 
-    set_up_logs(log_format)
+    set_up_logs(log_format, verbosity=verbosity)
     try:
         uvloop.run(work)
     except (CredentialsError, BadStartError, BadAddressError, LeaseLostError) as error:

@@ -9,6 +9,7 @@ import typer
 import uvloop
 
 from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotalOption, MaxQueueDepthOption
+from maar.cli.daemons import VerboseOption
 from maar.cli.failure import CommandError
 
 _DEFAULT_NODES = "4x8cpu,32Gi"
@@ -39,10 +40,12 @@ def up(  # noqa: PLR0913, PLR0917  # each is a flag
     guarantee_over_total: GuaranteeOverTotalOption = "refuse",
     child_capability: ChildCapabilityOption = "sum",
     max_queue_depth: MaxQueueDepthOption = 5,
+    verbose: VerboseOption = 0,
 ) -> None:
     """Run a whole cluster in this process: an API server for kubectl, nodes and the scheduler."""
     # Imported here: a server takes longer to import than most commands take to run.
     from maar.apps import up as app  # noqa: PLC0415
+    from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
     from maar.cli.configuration import read_configuration  # noqa: PLC0415
     from maar.core.admission.request import Options  # noqa: PLC0415
     from maar.embedded.data_folder import DataFolderError  # noqa: PLC0415
@@ -63,6 +66,8 @@ def up(  # noqa: PLR0913, PLR0917  # each is a flag
             max_queue_depth=max_queue_depth,
         ),
     )
+    if verbose:
+        set_up_logs("text", verbosity=verbose)
     try:
         uvloop.run(app.up(settings, _say))
     except (DataFolderError, PortTakenError, BadNodesError) as error:

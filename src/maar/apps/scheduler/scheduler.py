@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+from maar.apps.scheduler.decision_log import DecisionLog
 from maar.apps.scheduler.inbox import Inbox
 from maar.apps.scheduler.news import News
 from maar.apps.scheduler.observer import Nobody, Observer
@@ -74,7 +75,7 @@ class Scheduler:
         self._configuration: Configuration | None = None
         self._failed: list[Write] = []
         self._watches: dict[str, Watch] = {}
-        self._reader = News(engine.tables)
+        self._reader, self._decisions = News(engine.tables), DecisionLog()
         self._heard, self._news, self._stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.known, self.first_decision = asyncio.Event(), asyncio.Event()
         self._at_rest = asyncio.Event()  # nobody is deciding: the tables may be read
@@ -206,7 +207,9 @@ class Scheduler:
         self._at_rest.clear()
         plan = await asyncio.to_thread(self._engine.decide, now.timestamp())
         self._at_rest.set()
-        self._observer.decided(plan, time.monotonic() - began)
+        took_s = time.monotonic() - began
+        self._observer.decided(plan, took_s)
+        self._decisions.write(plan, self._engine.tables.groups, took_s)
         self.deciding_since = None
         writes: list[Write] = [*plan.evictions, *self._promises(plan), *plan.selections, *plan.binds]
         for write in writes:
