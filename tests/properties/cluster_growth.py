@@ -379,6 +379,8 @@ def phase(plan: GroupPlan, lot: Lot, running: int, dice: Random) -> str:
         return "Completed"
     if running:
         return "Running" if running >= plan.min_member else dice.choice(("Inqueue", "Unknown"))
+    if dice.random() < 0.1:
+        return dice.choice(("Completed", "Running", "Unknown"))  # what earlier pods of it have left behind
     return dice.choice(("", "Pending", "Inqueue", "Inqueue", "Inqueue"))
 
 

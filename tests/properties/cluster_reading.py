@@ -105,10 +105,22 @@ class Reading:
             pods.sort(key=lambda pod: (-self.pod_priority(pod), number(pod), pod.key))
 
     def is_finished(self, group: str) -> bool:
-        """Whether the group is Completed, or has had pods of which none is left to run."""
+        """§5.4: the phase follows the pods; where there are none, the stored one counts."""
         pods = self.pods_of[group]
-        is_over = bool(pods) and all(pod.is_finished for pod in pods)
-        return is_over or self.groups[group].status.phase == "Completed"
+        return (
+            all(pod.is_finished for pod in pods) if pods else self.groups[group].status.phase == "Completed"
+        )
+
+    def phase(self, group: str) -> str:
+        """§5.4: the phase with which a cycle finds a group; who has a pod in a place has been let in."""
+        stored, pods = self.groups[group].status.phase, self.pods_of[group]
+        if self.is_finished(group):
+            return "Completed"
+        on_nodes = any(pod.spec.node_name and not pod.is_finished for pod in pods)
+        in_places = any(pod.key in self.at_first.places for pod in pods)
+        if stored in ADMITTED_PHASES and (on_nodes or in_places):
+            return stored
+        return "Inqueue" if in_places or stored == "Inqueue" else "Pending"
 
     def leaf_of(self, pod: str) -> str | None:
         """The leaf queue that a pod counts in, if any."""

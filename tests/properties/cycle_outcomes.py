@@ -104,7 +104,7 @@ class Outcome:
 
     def is_admitted(self, group: str) -> bool:
         """Whether the group was Inqueue or later, or the plan moves it there."""
-        return bool({self.phase(group), self.reading.groups[group].status.phase} & ADMITTED_PHASES)
+        return bool({self.phase(group), self.reading.phase(group)} & ADMITTED_PHASES)
 
     def phase(self, group: str) -> str:
         """The phase that the plan gives a group."""

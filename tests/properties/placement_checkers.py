@@ -103,7 +103,7 @@ def allocate_leaves_no_turn(outcome: Outcome) -> Iterator[str]:
             continue
         waiting = [pod for pod in moment.waiting(key) if not pod.spec.scheduling_gates]
         is_mixed = len(set(map(asks_for_nothing, waiting))) > 1
-        is_admitted = group.status.phase in ADMITTED_PHASES or outcome.phase(key) == "Inqueue"
+        is_admitted = outcome.reading.phase(key) in ADMITTED_PHASES or outcome.phase(key) == "Inqueue"
         if not waiting or is_mixed or not is_admitted:
             continue
         chances = [[pod] for pod in waiting] if moment.is_ready(key) else [turn(moment, key, waiting)]

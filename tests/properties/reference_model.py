@@ -1,8 +1,8 @@
 """The reference model of the specification, loaded into this process: a slow oracle by another hand.
 
 It is asked with changes, each where the page says more than it does: queues get whole units by largest
-remainder (the model does not round), a declared request that names no pods asks for those that exist, a
-group whose pods have all finished is finished, a promise that its node cannot keep is let go (the model would
+remainder (the model does not round), a declared request that names no pods asks for those that exist, the
+phase with which it begins follows the pods, a promise that its node cannot keep is let go (the model would
 keep it for ever), preempt gives nothing away that is reserved (law C3), and of the nodes that take a pod it
 chooses the one that the engine chose (the model does not score). What is left to differ is decisions.
 """
@@ -85,14 +85,21 @@ class ReferenceModel:
     def _cycle(self, kind: Any, documents: Sequence[Document], now: datetime) -> Any:  # noqa: ANN401
         cluster = self.parts["cluster"].read_cluster(deepcopy(list(documents)))
         for name, group in cluster.groups.items():
-            pods = [pod for pod in cluster.pods.values() if pod.group == name]
-            if pods and not any(pod.live for pod in pods):
-                group.phase = "Completed"
+            group.phase = _phase(group, [pod for pod in cluster.pods.values() if pod.group == name])
         cycle = kind(cluster, self.configuration, now)
         broken = [pod for pod in map(cluster.pods.get, cycle.promised) if not _can_be_kept(cycle, pod)]
         for pod in broken:
             pod.nominated = ""
         return kind(cluster, self.configuration, now) if broken else cycle
+
+
+def _phase(group: Any, pods: Sequence[Any]) -> str:  # noqa: ANN401
+    """§5.4: the phase follows the pods."""
+    live = [pod for pod in pods if pod.live]
+    if (pods or group.phase == "Completed") and not live:
+        return "Completed"
+    is_placed = any(pod.node or (pod.nominated and not pod.terminating) for pod in live)
+    return str(group.phase) if is_placed or group.phase == "Inqueue" else "Pending"
 
 
 def _in_fractions(parts: Mapping[str, ModuleType]) -> Any:  # noqa: ANN401

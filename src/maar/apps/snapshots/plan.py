@@ -8,12 +8,12 @@ import msgspec
 
 from maar.apps.snapshots.files import Snapshot
 from maar.core.cycle.decide import decide
-from maar.core.cycle.outcome import phase_at_rest
 from maar.core.model.events import AnyObject, Appeared
 from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.policy.configuration import Configuration
 from maar.core.tables.axis import ResourceAxis
+from maar.core.tables.groups import phase_at_rest
 from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
 from maar.core.views.planning import ImaginaryCluster

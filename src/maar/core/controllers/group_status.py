@@ -5,11 +5,11 @@ from datetime import datetime
 import msgspec
 
 from maar.core.controllers.differences import difference
-from maar.core.cycle.outcome import phase_at_rest
 from maar.core.model.plan import GroupOutcome
 from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupStatus
 from maar.core.model.reasons import Reason
 from maar.core.model.writes import SetStatus
+from maar.core.tables.groups import phase_at_rest
 from maar.core.tables.rows import GroupRow
 
 

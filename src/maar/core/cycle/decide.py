@@ -5,7 +5,7 @@ from typing import Final
 
 from maar.core.cycle.allocate import allocate, backfill
 from maar.core.cycle.cleanup import cleanup
-from maar.core.cycle.enqueue import enqueue
+from maar.core.cycle.enqueue import admit_all, enqueue
 from maar.core.cycle.outcome import plan_of
 from maar.core.cycle.preempt import preempt
 from maar.core.cycle.reclaim import reclaim
@@ -28,6 +28,8 @@ def decide(tables: Tables, configuration: Configuration, now: float) -> Plan:
     """Decide for the whole cluster; the tables stay as they are."""
     tables.settle()  # 1. bring what hangs on the tree up to date
     state = State(tables, configuration, now)  # 2. share the cluster out, see promises as kept
+    if "enqueue" not in configuration.actions:
+        admit_all(state)
     for action in configuration.actions:  # 3. act, in the configured order
         ACTIONS[action](state)
     return plan_of(state)  # 4. write it down, with reasons

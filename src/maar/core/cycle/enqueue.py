@@ -9,8 +9,16 @@ from maar.core.cycle.refusals import at_real_capability
 from maar.core.cycle.state import State
 from maar.core.model.reasons import Held, Reason
 from maar.core.tables.axis import Needs
-from maar.core.tables.counting import add, admitted_with, is_finished
+from maar.core.tables.counting import add
+from maar.core.tables.groups import admitted_with
 from maar.core.tables.rows import Column
+
+
+def admit_all(state: State) -> None:
+    """Where enqueue is not configured, every group counts as admitted; operators wait for the phase."""
+    for row in state.tables.outside.values():
+        if row.leaf is not None:
+            state.group(row).phase = "Inqueue"
 
 
 def enqueue(state: State) -> None:
@@ -54,15 +62,13 @@ class Door:
     def outside(self) -> list[GroupState]:
         """The groups that wait to be let in."""
         rows = self.state.tables.outside.values()
-        return [self.state.group(row) for row in rows if row.leaf is not None and not is_finished(row)]
+        return [self.state.group(row) for row in rows if row.leaf is not None]
 
     def let_in(self, group: GroupState) -> None:
-        """Count a group as admitted, unless its running pods have it counted already."""
-        before, now = group.row.admitted, admitted_with(group.row, self.state.tables.axis)
+        """Count a group as admitted."""
+        amounts = admitted_with(group.row, self.state.tables.axis)
         for queue in (*self.state.books.paths[group.leaf], 0):
-            column = self.admitted[queue]
-            add(column, now, 1)
-            add(column, before, -1)
+            add(self.admitted[queue], amounts, 1)
 
     def refuses(self, group: GroupState) -> Held | None:
         """What keeps a group out: neither ceilings nor deserved nor its guarantee leave room for it."""

@@ -10,8 +10,8 @@ from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Held, Reason
 from maar.core.model.writes import Bind, Evict, Nominate
-from maar.core.tables.counting import is_finished, is_starving
-from maar.core.tables.rows import GroupRow, PodRow
+from maar.core.tables.groups import phase_with
+from maar.core.tables.rows import PodRow
 
 _WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupPhase)}
 
@@ -76,27 +76,8 @@ def _group_missing(state: State, pod: PodRow) -> Held:
 
 def _phase(state: State, group: GroupState) -> PodGroupPhase:
     """The phase that the pods on nodes give, those bound in this cycle included."""
-    row, there, is_running = group.row, 0, False
-    if is_finished(row):
+    row, gone, bound = group.row, state.gone, state.bound
+    if row.phase == "Completed":
         return "Completed"
-    for pod in row.pods.values():
-        if (pod.node_name and pod.key not in state.gone) or pod.key in state.bound:
-            there += 1
-            is_running |= pod.is_running
-    if group.was_unschedulable and is_running:
-        return "Unknown"
-    if there and there >= row.min_member:
-        return "Running"
-    return "Inqueue" if group.phase == "Inqueue" else "Pending"
-
-
-def phase_at_rest(row: GroupRow) -> PodGroupPhase:
-    """The phase of a group that no cycle had to look at."""
-    if is_finished(row):
-        return "Completed"
-    there = [pod for pod in row.pods.values() if pod.node_name]
-    if is_starving(row) and any(pod.is_running for pod in there):
-        return "Unknown"
-    if there and len(there) >= row.min_member:
-        return "Running"
-    return "Inqueue" if row.phase == "Inqueue" else "Pending"
+    there = [pod for key, pod in row.pods.items() if (pod.node_name and key not in gone) or key in bound]
+    return phase_with(row, group.phase, there, is_unschedulable=group.was_unschedulable)

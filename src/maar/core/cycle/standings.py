@@ -14,7 +14,6 @@ from maar.core.model.metadata import Condition
 from maar.core.model.plan import NamespaceStanding, QueueStanding, Share
 from maar.core.model.queue import Queue, QueueState
 from maar.core.model.resources import Resources
-from maar.core.tables.counting import is_finished
 from maar.core.tables.rows import Column, QueueRow
 
 
@@ -166,7 +165,7 @@ def _states(state: State) -> list[QueueState]:
         return states
     busy: set[int] = set()
     for row in books.rows:
-        if row.is_leaf and not all(map(is_finished, row.groups.values())):
+        if row.is_leaf and any(group.phase != "Completed" for group in row.groups.values()):
             busy.update(books.paths[row.index])
     for index, path in enumerate(books.paths):
         if not closing.isdisjoint(path):

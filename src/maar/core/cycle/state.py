@@ -17,7 +17,8 @@ from maar.core.cycle.room import NOWHERE, Room
 from maar.core.model.writes import EvictingAction
 from maar.core.policy.configuration import Configuration
 from maar.core.tables.axis import Needs, times
-from maar.core.tables.counting import ADMITTED_PHASES, add_needs
+from maar.core.tables.counting import add_needs
+from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.tables import Tables
 
@@ -106,8 +107,8 @@ class State:
         return GroupState(row, leaf, line, row.phase, row.pending, row.placed, tasks)
 
     def is_admitted(self, group: GroupState) -> bool:
-        """Whether the group has been let in; where enqueue is not configured, every group has."""
-        return group.phase in ADMITTED_PHASES or "enqueue" not in self.configuration.actions
+        """Whether the group has been let in."""
+        return group.phase in ADMITTED_PHASES
 
     def holders(self, group: GroupState) -> list[PodRow]:
         """The pods of a group that hold a node and could be victims."""

@@ -75,7 +75,7 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
         min_task_member=dict(spec.min_task_member),
         min_resources=None if spec.min_resources is None else axis.needs(spec.min_resources),
         priority_class=spec.priority_class_name,
-        phase=status.phase or "Pending",
+        stored_phase=status.phase or "Pending",
         created=age,
         owner=owner,
         order=(age, natural(f"{namespace}/{owner or metadata.name}"), natural(metadata.name)),

@@ -112,13 +112,14 @@ class GroupRow:
     min_task_member: dict[str, int]
     min_resources: Needs | None
     priority_class: str
-    phase: PodGroupPhase
+    stored_phase: PodGroupPhase
     created: float
     owner: str  # the name of its controller; groups that Maar makes are named after uids
     order: GroupOrder
     preemptable: str | None
     unschedulable_since: float | None
     priority: int = 0
+    phase: PodGroupPhase = "Pending"  # with which a cycle finds it: the pods' word comes before the stored
     pods: dict[str, PodRow] = field(default_factory=dict)
     leaf: "QueueRow | None" = None
     pending: list[PodRow] = field(default_factory=list)  # without a place, in the order in which they get one

@@ -20,7 +20,8 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 from maar.core.tables.axis import ResourceAxis
-from maar.core.tables.counting import add, count, is_starving, is_waiting, sum_up, uncount
+from maar.core.tables.counting import add, count, is_waiting, uncount
+from maar.core.tables.groups import is_starving, sum_up
 from maar.core.tables.plain_objects import PlainObjects
 from maar.core.tables.queues import NewTree, plant
 from maar.core.tables.reading import read_group, read_node, read_pod
@@ -46,16 +47,12 @@ class Tables(PlainObjects):
     capacity: Column = field(default_factory=list)  # [R] what usable nodes have together
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
     outside: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait to be let in
-    orphans: dict[str, PodRow] = field(
-        default_factory=dict
-    )  # pods of ours that wait for their group to be made
+    orphans: dict[str, PodRow] = field(default_factory=dict)  # pods of ours whose group is missing
     minding: dict[str, PodRow] = field(default_factory=dict)  # pods that mind their neighbours
     set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
     rows: list[QueueRow] = field(default_factory=list)  # [Q] the queues of the tree in its order
     paths: list[tuple[int, ...]] = field(default_factory=list)  # [Q] from a queue up to below the root
-    shown: dict[str, tuple[object, QueueStanding]] = field(
-        default_factory=dict
-    )  # what queues stood on, and how
+    shown: dict[str, tuple[object, QueueStanding]] = field(default_factory=dict)  # queues: on what, and how
     shown_on: object = None  # what all of them stood on
 
     def __post_init__(self) -> None:
@@ -190,8 +187,6 @@ class Tables(PlainObjects):
         self._remove_group(group.key)
         group.priority = self.priority_of(group.priority_class, 0)
         self.groups[group.key] = group
-        if group.phase == "Pending":
-            self.outside[group.key] = group
         self._attach(group)
         for pod in self._without_group.pop(group.key, {}).values():
             self._uncount(pod)
@@ -247,14 +242,10 @@ class Tables(PlainObjects):
             add(group.leaf.asked, group.asked, 1)
             add(group.leaf.admitted, group.admitted, 1)
             group.counted_in = group.leaf
-        if group.pending or any(map(is_waiting, group.pods.values())):
-            self.waiting[group.key] = group
-        else:
-            self.waiting.pop(group.key, None)
-        if is_starving(group):
-            self.starving[group.key] = group
-        else:
-            self.starving.pop(group.key, None)
+        is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
+        _keep(self.waiting, group, is_there=is_there)
+        _keep(self.outside, group, is_there=group.phase == "Pending")
+        _keep(self.starving, group, is_there=is_starving(group))
 
     # --- queues
 
@@ -387,6 +378,14 @@ class Tables(PlainObjects):
         for column in columns:
             column.extend(more)
         self._claimed = None
+
+
+def _keep(groups: dict[str, GroupRow], group: GroupRow, *, is_there: bool) -> None:
+    """Have a group among others, or not."""
+    if is_there:
+        groups[group.key] = group
+    else:
+        groups.pop(group.key, None)
 
 
 def _claims(queue: Queue) -> tuple[object, ...]:

@@ -114,7 +114,7 @@ class Seen:
                 priority_class_name=row.priority_class,
                 min_resources=None if row.min_resources is None else self._amounts(row.min_resources),
             ),
-            status=PodGroupStatus(phase=row.phase, conditions=() if since is None else (waits,)),
+            status=PodGroupStatus(phase=row.stored_phase, conditions=() if since is None else (waits,)),
         )
 
     def _pod(self, row: PodRow) -> Pod:

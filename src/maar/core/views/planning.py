@@ -8,7 +8,6 @@ from typing import cast
 import msgspec
 
 from maar.core.cycle.decide import decide
-from maar.core.cycle.outcome import phase_at_rest
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
 from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
@@ -22,6 +21,7 @@ from maar.core.model.volume import (
 )
 from maar.core.model.writes import BindVolume
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
+from maar.core.tables.groups import phase_at_rest
 from maar.core.tables.tables import Tables
 
 Json = dict[str, object]

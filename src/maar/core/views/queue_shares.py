@@ -10,13 +10,13 @@ import numpy as np
 
 from maar.core.cycle.books import Books
 from maar.core.cycle.decide import decide
-from maar.core.cycle.outcome import phase_at_rest
 from maar.core.fairshare import FairShares
 from maar.core.model.events import AnyObject, Appeared
 from maar.core.model.metadata import Object
 from maar.core.model.plan import NamespaceStanding, QueueStanding, Share
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import DEFAULT
+from maar.core.tables.groups import phase_at_rest
 from maar.core.tables.tables import Tables
 
 

@@ -1,0 +1,145 @@
+"""What pods make of their group: its phase, whether it is ready, and what it asks for, holds and waits for.
+
+The phase follows the pods. The stored one only tells what pods cannot: that a group was let in before it had
+pods, or had completed before they were deleted.
+"""
+
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Final
+
+from maar.core.model.pod_group import PodGroupPhase
+from maar.core.tables.axis import Needs, ResourceAxis
+from maar.core.tables.counting import add_needs
+from maar.core.tables.rows import Amounts, Column, GroupRow, PodRow
+
+ADMITTED_PHASES: Final = ("Inqueue", "Running", "Unknown")
+
+
+def is_finished(group: GroupRow) -> bool:
+    """Whether a group has done its work: none of its pods is live, or it completed and has no pods left."""
+    for pod in group.pods.values():
+        if pod.is_live:
+            return False
+    return bool(group.pods) or group.stored_phase == "Completed"
+
+
+def phase_before(group: GroupRow) -> PodGroupPhase:
+    """The phase with which a cycle finds a group.
+
+    A group with a pod on a node, or with the promise of one, has been let in. One without is to be let in,
+    unless it was and has not had pods yet: whatever else is stored belongs to pods that have gone or ended.
+    """
+    if is_finished(group):
+        return "Completed"
+    stored, was_admitted = group.stored_phase, group.stored_phase in ADMITTED_PHASES
+    for pod in group.pods.values():
+        is_placed = pod.is_live and (pod.node_name or pod.counted is not None)
+        if is_placed and (was_admitted or not pod.is_terminating):
+            return stored if was_admitted else "Inqueue"
+    return "Inqueue" if stored == "Inqueue" else "Pending"
+
+
+def phase_with(
+    group: GroupRow, phase: PodGroupPhase, there: Iterable[PodRow], *, is_unschedulable: bool
+) -> PodGroupPhase:
+    """The phase of an unfinished group after a cycle that found or left it in `phase`, and these on nodes.
+
+    Pods that leave or have ended still count towards minMember: a gang runs on when a member has failed.
+    """
+    count, is_running, stays, leaves = 0, False, False, False
+    for pod in there:
+        count += 1
+        is_running |= pod.is_running
+        stays |= pod.is_live and not pod.is_terminating
+        leaves |= pod.is_live and pod.is_terminating
+    if stays or (leaves and phase != "Pending"):
+        if is_unschedulable and is_running:
+            return "Unknown"
+        if count >= group.min_member:
+            return "Running"
+    if stays:
+        return "Unknown" if is_running else "Inqueue"
+    return "Inqueue" if phase == "Inqueue" else "Pending"
+
+
+def phase_at_rest(group: GroupRow) -> PodGroupPhase:
+    """The phase of a group that no cycle had to look at."""
+    before = phase_before(group)
+    if before == "Completed":
+        return before
+    there = [pod for pod in group.pods.values() if pod.node_name]
+    return phase_with(group, before, there, is_unschedulable=is_starving(group))
+
+
+def is_ready(group: GroupRow) -> bool:
+    """Whether enough pods of a group, and of each task, have a place; as it was last summed up."""
+    least = group.min_task_member
+    return group.placed >= group.min_member and all(group.tasks[task] >= least[task] for task in least)
+
+
+def is_starving(group: GroupRow) -> bool:
+    """Whether a group holds nodes and has too few pods there to work; who has ended there was enough."""
+    if not group.placed or is_ready(group):
+        return False
+    there = [pod for pod in group.pods.values() if pod.node_name]
+    if not any(pod.is_live and not pod.is_terminating for pod in there):
+        return False
+    return len(there) < group.min_member or any(
+        sum(pod.task == task for pod in there) < least for task, least in group.min_task_member.items()
+    )
+
+
+def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
+    """Work out anew what a group's pods ask for, hold and wait for."""
+    asked, pending, placed, gated = axis.zeros(), [], [], 0
+    for pod in group.pods.values():
+        if pod.is_live and not pod.is_terminating:
+            for row, amount in pod.shape.needs:
+                asked[row] += amount
+            if pod.node_name or pod.counted is not None:
+                placed.append(pod)
+            elif pod.is_gated:
+                gated += 1
+            else:
+                pending.append(pod)
+        elif pod.has_succeeded:
+            placed.append(pod)
+    if len(pending) > 1:
+        pending.sort(key=attrgetter("order"))
+    group.pending, group.gated, group.placed = pending, gated, len(placed)
+    if group.min_task_member:
+        group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
+    group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
+    group.phase = phase_before(group)
+    group.asked = group.admitted = ()
+    if group.phase != "Completed":
+        _raise(asked, group.min_resources)
+        group.asked = tuple(asked)
+        is_admitted = group.phase in ADMITTED_PHASES and (placed or group.min_resources)
+        group.admitted = admitted_with(group, axis) if is_admitted else ()
+
+
+def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
+    """The pods that count as using what they ask for."""
+    return [pod for pod in pods if pod.counted is not None and pod.counted.is_used]
+
+
+def admitted_with(group: GroupRow, axis: ResourceAxis) -> Amounts:
+    """The larger of minResources and what a group's pods hold without the surplus above minMember."""
+    holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
+    column = _together(holders[: group.min_member], axis)
+    _raise(column, group.min_resources)
+    return tuple(column)
+
+
+def _together(pods: list[PodRow], axis: ResourceAxis) -> Column:
+    column = axis.zeros()
+    for pod in pods:
+        add_needs(column, pod.shape.needs, 1)
+    return column
+
+
+def _raise(column: Column, least: Needs | None) -> None:
+    for row, amount in least or ():
+        column[row] = max(column[row], amount)
