@@ -30,7 +30,8 @@ SESSIONS = [(page.name, *session) for page in PAGES for session in sessions(page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_examples_give_what_the_page_says(page: Path) -> None:
+def test_python_examples_give_what_the_page_says(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)  # where the examples are
     result = doctest.testfile(str(page), module_relative=False)
     assert result.failed == 0
 

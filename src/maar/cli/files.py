@@ -33,7 +33,7 @@ def read_manifests(paths: list[Path]) -> Manifests:
             documents = read_documents([path])
             manifests.errors.extend(documents.errors)
             for place, document in documents.found:
-                _take(manifests, place, document)
+                take_document(manifests, place, document)
     return manifests
 
 
@@ -50,7 +50,7 @@ def _take_snapshot(manifests: Manifests, path: Path) -> bool:
     return found is not None
 
 
-def _take(manifests: Manifests, place: str, document: object) -> None:
+def take_document(manifests: Manifests, place: str, document: object) -> None:
     """Take one object; a bad one is reported and harms no other."""
     if not isinstance(document, dict) or "kind" not in document:
         manifests.errors.append(f"{place}: not an object of Kubernetes: it has no kind")

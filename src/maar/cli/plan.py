@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 import yaml
@@ -17,7 +17,7 @@ from maar.apps.snapshots.files import Snapshot
 from maar.apps.snapshots.plan import first_difference, plans_from
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
-from maar.cli.files import read_manifests
+from maar.cli.files import Manifests, read_manifests
 from maar.cli.lines import print_lines, width_of
 from maar.cli.queue.flags import ResourceOption, check_resource
 from maar.core.model.plan import Plan
@@ -25,6 +25,11 @@ from maar.core.model.queue import ROOT
 from maar.core.policy.configuration import BadConfigurationError, Configuration
 from maar.core.views.plan_text import plan_lines, resources_of
 from maar.core.views.planning import plans, shown
+
+_NEEDED: Final = (
+    "a cluster is Nodes, Queues, PodGroups and Pods, as "
+    "kubectl get nodes,queues,podgroups,pods -A -o yaml prints them"
+)
 
 
 class Output(StrEnum):
@@ -60,31 +65,53 @@ def plan(
     the time and the configuration that are in them.
     """
     manifests = read_manifests(files)
-    seen = _the_snapshot(manifests.snapshots)
-    configuration = read_configuration(config) if config or seen is None else _configuration(seen)
+    seen = the_snapshot(manifests.snapshots)
+    configuration = read_configuration(config) if config or seen is None else configuration_of(seen)
     _say([f"warning: {warning}" for warning in (*configuration.warnings, *manifests.warnings)])
     _say([f"note: {kind} ({count}): not read" for kind, count in manifests.left_out.items()])
-    if manifests.errors:
-        raise CommandError(*manifests.errors)
-    objects, resubmit = manifests.objects, resubmit_victims
-    if seen is None:
-        decided = plans(objects, configuration, _time(now), cycles, resubmit_victims=resubmit)
-    else:
-        time = _time(now) if now else seen.time
-        decided = plans_from(seen, objects, configuration, time, cycles, resubmit_victims=resubmit)
+    check(manifests)
+    time = _time(now) if now or seen is None else seen.time
+    decided = decide_cycles(manifests, seen, configuration, time, cycles, resubmit_victims=resubmit_victims)
     if seen is not None and seen.plan is not None and config is None and not now:
         decided = _compared(decided, seen)
     _print(decided, output, cycles, resource)
 
 
-def _the_snapshot(snapshots: list[Snapshot]) -> Snapshot | None:
+def check(manifests: Manifests) -> None:
+    """Refuse manifests with errors, and those that have nothing to plan with."""
+    if manifests.errors:
+        raise CommandError(*manifests.errors)
+    if not manifests.objects and not manifests.snapshots:
+        found = ", ".join(f"{kind} ({count})" for kind, count in manifests.left_out.items()) or "no object"
+        raise CommandError(f"there is nothing to plan with: found {found}; {_NEEDED}")
+
+
+def decide_cycles(
+    manifests: Manifests,
+    seen: Snapshot | None,
+    configuration: Configuration,
+    time: datetime,
+    cycles: int,
+    *,
+    resubmit_victims: bool,
+) -> Iterator[Plan]:
+    """Decide cycle by cycle, as the scheduler of the snapshot where there is one."""
+    objects, resubmit = manifests.objects, resubmit_victims
+    if seen is None:
+        return plans(objects, configuration, time, cycles, resubmit_victims=resubmit)
+    return plans_from(seen, objects, configuration, time, cycles, resubmit_victims=resubmit)
+
+
+def the_snapshot(snapshots: list[Snapshot]) -> Snapshot | None:
+    """The only snapshot, if there is one."""
     if len(snapshots) > 1:
         times = " and ".join(str(one.time) for one in snapshots)
         raise CommandError(f"there are several snapshots, of {times}; plan from one at a time")
     return snapshots[0] if snapshots else None
 
 
-def _configuration(seen: Snapshot) -> Configuration:
+def configuration_of(seen: Snapshot) -> Configuration:
+    """The configuration of the scheduler that a snapshot is of."""
     try:
         return from_recorded(seen.configuration)
     except BadConfigurationError as error:

@@ -1,7 +1,7 @@
 """A plan as people read it: the queue tree, what would bind and be evicted and for whom, and who waits."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from maar.core.model.plan import Plan, QueueStanding
 from maar.core.model.queue import ROOT
@@ -14,14 +14,23 @@ from maar.core.views.tree_text import beyond, legend
 _MOST_LINES: Final = 40
 
 
-def plan_lines(plan: Plan, width: int = WIDTH, resource: str = "", *, wide: bool = False) -> Iterator[Line]:
+class More(NamedTuple):
+    """How a reader sees what a plan leaves out: all resources, and all lines."""
+
+    resources: str = "-o wide"
+    lines: str = "-o json"
+
+
+def plan_lines(
+    plan: Plan, width: int = WIDTH, resource: str = "", more: More | None = None, *, wide: bool = False
+) -> Iterator[Line]:
     """Draw one cycle; of the tree one resource, or with `wide` a line for each."""
-    yield from _queues(plan, width, resource, wide=wide)
-    yield from _section("Would bind", _binds(plan))
-    yield from _section(
-        "Would evict", [_eviction(one.pod, one.beneficiary, one.action) for one in plan.evictions]
-    )
-    yield from _section("Waits", _waiting(plan))
+    more = more or More()
+    yield from _queues(plan, width, resource, more, wide=wide)
+    evictions = [_eviction(one.pod, one.beneficiary, one.action) for one in plan.evictions]
+    sections = {"Would bind": _binds(plan), "Would evict": evictions, "Waits": _waiting(plan)}
+    for title, lines in sections.items():
+        yield from _section(title, lines, more)
 
 
 def resources_of(plan: Plan) -> tuple[str, ...]:
@@ -31,7 +40,7 @@ def resources_of(plan: Plan) -> tuple[str, ...]:
     return tuple([name for name in busy if name != PODS] or busy or [PODS])
 
 
-def _queues(plan: Plan, width: int, asked: str, *, wide: bool) -> Iterator[Line]:
+def _queues(plan: Plan, width: int, asked: str, more: More, *, wide: bool) -> Iterator[Line]:
     resources, root = resources_of(plan), plan.queues[ROOT]
     chosen = asked or most_wanted(resources, root.deserved, root.request.larger(root.used))
     shown = resources if wide else (chosen,)
@@ -46,7 +55,7 @@ def _queues(plan: Plan, width: int, asked: str, *, wide: bool) -> Iterator[Line]
     yield from table(
         ("QUEUE", " WEIGHT", *what, " USED", " DESERVED", " ASKED", bars, "BOUND BY"), rows, width
     )
-    yield from legend(resources, shown, width)
+    yield from legend(resources, shown, width, more.resources)
 
 
 def _rows(
@@ -70,13 +79,13 @@ def _rows(
         yield Note(below, below, Part(f"uses {text} deserved", "yellow"))
 
 
-def _section(title: str, lines: list[str]) -> Iterator[Line]:
+def _section(title: str, lines: list[str], more: More) -> Iterator[Line]:
     yield ()
     yield (Part(f"{title}:" if lines else f"{title}: nothing"),)
     for line in lines[:_MOST_LINES]:
         yield (Part(f"  {line}"),)
     if len(lines) > _MOST_LINES:
-        yield (Part(f"  ... and {len(lines) - _MOST_LINES} more (-o json has them all)"),)
+        yield (Part(f"  ... and {len(lines) - _MOST_LINES} more ({more.lines} has them all)"),)
 
 
 def _binds(plan: Plan) -> list[str]:

@@ -34,11 +34,13 @@ def tree_lines(
     yield from legend(view.resources, shown, width)
 
 
-def legend(resources: tuple[str, ...], shown: tuple[str, ...], width: int) -> Iterator[Line]:
+def legend(
+    resources: tuple[str, ...], shown: tuple[str, ...], width: int, how: str = "-o wide"
+) -> Iterator[Line]:
     """Say what the bars mean, which other resources there are, and how to see them."""
     yield (Part(LEGEND, "dim"),)
     if others := [one for one in resources if one not in shown]:
-        text = f"{shown[0]} is shown; -o wide shows {', '.join(others)} too"
+        text = f"{shown[0]} is shown; {how} shows {', '.join(others)} too"
         yield from paragraph(Part(text, "dim"), width)
 
 
