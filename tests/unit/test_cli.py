@@ -110,11 +110,22 @@ def test_a_configuration_with_mistakes_names_them_all(tmp_path: Path) -> None:
 
 
 def test_lists_are_taken_apart_and_other_kinds_are_counted() -> None:
-    items = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]}"
+    other = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"
+    items = f"{{apiVersion: v1, kind: List, items: [{other}, {QUEUE}}}]}}"
     result = run("maar", "plan", "-f", "-", stdin=items)
     assert result.returncode == 0
     assert "note: ConfigMap (1): not read" in result.stderr
     assert "no ready, schedulable node" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("stdin", "found"),
+    [("", "no object"), ("{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}", "Deployment (1)")],
+)
+def test_a_cluster_of_unrelated_objects_is_not_planned(stdin: str, found: str) -> None:
+    said = refused(stdin)
+    assert f"error: there is nothing to plan with: found {found}; a cluster is Nodes, Queues, " in said
+    assert "kubectl get nodes,queues,podgroups,pods -A -o yaml prints them" in said
 
 
 @pytest.mark.parametrize(
