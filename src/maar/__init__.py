@@ -1,17 +1,17 @@
 """Maar: a queue-based batch scheduler for Kubernetes."""
 
-from importlib.metadata import version
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
-from maar.core.fairshare import BadClaimError, Claim, FairShares, QueueTree, Share, fair_shares, share_out
-from maar.core.policy.configuration import BadConfigurationError
-from maar.core.policy.opinions import GroupView, NodeView, Opinions, PodView
-from maar.core.views.planned import Planned
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # at run time each is imported when it is used: commands should be able to say at once
     from maar.cli.library import PlanError, plan
+    from maar.core.fairshare import BadClaimError, Claim, FairShares, QueueTree, Share, fair_shares, share_out
+    from maar.core.policy.configuration import BadConfigurationError
+    from maar.core.policy.opinions import GroupView, NodeView, Opinions, PodView
+    from maar.core.views.planned import Planned
 
-__version__ = version("maar")
+    __version__: str
+
 __all__ = [
     "BadClaimError",
     "BadConfigurationError",
@@ -30,11 +30,25 @@ __all__ = [
     "share_out",
 ]
 
+_MODULES: Final = {
+    "maar.cli.library": ("PlanError", "plan"),
+    "maar.core.fairshare": (
+        "BadClaimError", "Claim", "FairShares", "QueueTree", "Share", "fair_shares", "share_out",
+    ),
+    "maar.core.policy.configuration": ("BadConfigurationError",),
+    "maar.core.policy.opinions": ("GroupView", "NodeView", "Opinions", "PodView"),
+    "maar.core.views.planned": ("Planned",),
+}  # fmt: skip
+_WHERE: Final = {name: module for module, names in _MODULES.items() for name in names}
+
 
 def __getattr__(name: str) -> object:
-    """Import what reads files only where it is used: it takes longer than everything else here."""
-    if name in {"plan", "PlanError"}:
-        from maar.cli import library  # noqa: PLC0415  # see above
-
-        return getattr(library, name)
+    if name == "__version__":
+        return import_module("importlib.metadata").version("maar")
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -23,7 +23,7 @@ class MaarUp:
 
     def __init__(self, folder: Path, *flags: str, alone: bool = False) -> None:
         """With `alone` only the API server and its keepers run: nobody schedules."""
-        self.folder, self._flags, self._alone = folder, flags, alone
+        self.folder, self.flags, self._alone = folder, flags, alone
         self.kubeconfig = folder / "data" / "kubeconfig"
         self.log = folder / "maar.log"
         self._port = "0"
@@ -41,7 +41,7 @@ class MaarUp:
     def start(self) -> None:
         """Start it, and wait until it says that it is up."""
         data = str(self.folder / "data")
-        command = [str(_MAAR), "up", "--data", data, "--port", self._port, *self._flags]
+        command = [str(_MAAR), "up", "--data", data, "--port", self._port, *self.flags]
         if self._alone:
             command = [sys.executable, str(_SERVER), data, self._port]
         said = self.folder / "said.txt"
@@ -55,6 +55,11 @@ class MaarUp:
         self.said = text
         self.url = found[0]
         self._port = self.url.rsplit(":", 1)[1]
+
+    @property
+    def process(self) -> int:
+        """The number of its process."""
+        return self._process.pid
 
     def stop(self, by: signal.Signals = signal.SIGINT) -> int:
         """Stop it, and give its exit code."""

@@ -1,14 +1,14 @@
 """`maar up`: an API server, nodes and the scheduler in one process."""
 
 import asyncio
-import logging
 import signal
-from collections.abc import Callable, Coroutine
+import sqlite3
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.scheduler.scheduler import Scheduler
@@ -16,25 +16,33 @@ from maar.core.admission.request import Options
 from maar.core.engine import Engine
 from maar.core.model.workload import BatchJob, ReplicaSet, StatefulSet
 from maar.core.policy.configuration import DEFAULT, Configuration
-from maar.embedded.access import ADMINISTRATOR, certificate, token, write_kubeconfig
+from maar.embedded.access import ADMINISTRATOR, BadSecretError, certificate, token, write_kubeconfig
 from maar.embedded.admission import InProcessAdmission
 from maar.embedded.assembly import assemble
+from maar.embedded.backup_schedule import keep_backups
 from maar.embedded.calls import Caller
 from maar.embedded.cluster import Cluster
+from maar.embedded.data_folder import DataFolderError, unusable
 from maar.embedded.keepers.keep import keep
+from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.local import LocalNode
 from maar.embedded.nodes.machine import host_name, this_machine
+from maar.embedded.nodes.node_files import BadNodesError
+from maar.embedded.nodes.pod import FINISHED
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.nodes.registration import register
 from maar.embedded.nodes.specification import parse
 from maar.embedded.nodes.virtual import VirtualNodes
 from maar.embedded.server import Server
-from maar.embedded.serving import listen, serve
+from maar.embedded.serving import PortTakenError, listen, serve
+from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Store
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
+from maar.kube.sources import CredentialsError
 
-_LOG: Final = logging.getLogger(__name__)
+DEFAULT_NODES: Final = "4x8cpu,32Gi"
+_NAMED: Final = 5  # nodes in one sentence
 
 _ACCOUNT: Final = "system:serviceaccount:maar-system:"
 _WORKLOADS: Final = (ReplicaSet, StatefulSet, BatchJob)  # that the embedded server has
@@ -53,51 +61,97 @@ class Settings:
     folder: Path
     host: str = "127.0.0.1"
     port: int = 0
-    nodes: tuple[str, ...] = ()
+    nodes: tuple[str, ...] | None = None  # None: those that the folder has, or the default in a new one
     is_local: bool = False
     configuration: Configuration = DEFAULT
     admission: Options = field(default_factory=Options)
 
 
-Say = Callable[[str, Path, int], None]  # the address, the kubeconfig and how many nodes there are
+class Standing(NamedTuple):
+    """What is up, for whoever started it."""
+
+    url: str
+    kubeconfig: Path
+    nodes: int
+    notes: tuple[str, ...]  # what else is worth knowing, a sentence each
+
+
+Say = Callable[[Standing], None]
 
 
 async def up(settings: Settings, say: Say) -> None:
     """Run a whole cluster until SIGINT or SIGTERM; `say` hears when it is ready."""
     folder = settings.folder
     with closing(Store(folder)) as store:
+        cluster, notes = _cluster(store, settings)
+        local = LocalNode(cluster, folder, host_name()) if settings.is_local else None
+        with closing(listen(settings.host, settings.port)) as place:
+            host, port = place.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            url, tls = f"https://{shown}:{port}", certificate(folder, _names(settings.host))
+            callers = _callers(folder, url, tls.certificate.read_bytes())
+            server = Server(cluster, callers, PodLogs(cluster, folder).read)
+            nodes = store.count("nodes", None)
+            standing = Standing(url, _kubeconfig(folder, "admin"), nodes, notes)
+            stop, end = asyncio.Event(), asyncio.Event()
+            async with asyncio.TaskGroup() as tasks:
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    asyncio.get_running_loop().add_signal_handler(number, stop.set)
+                serving = tasks.create_task(serve(server, cluster.history, place, tls, end))
+                background = [
+                    tasks.create_task(one)
+                    for one in (
+                        *_background(cluster, local, settings, server),
+                        _announce(server, partial(say, standing)),
+                    )
+                ]
+                await stop.wait()
+                for task in background:
+                    task.cancel()
+                await asyncio.wait(background)  # first those who write, then the server they write to
+                end.set()
+                await serving
+
+
+def _cluster(store: Store, settings: Settings) -> tuple[Cluster, tuple[str, ...]]:
+    """The cluster with its nodes, and what to say about them."""
+    is_new = store.count("namespaces", None) == 0
+    machine = [this_machine()] if settings.is_local else []
+    asked = settings.nodes
+    if asked is None and is_new:
+        asked = () if machine else (DEFAULT_NODES,)
+    nodes = [*parse(*(asked or ()), taken=[host_name()] if machine else []), *machine]
+    with store.transaction():  # all of a new cluster or nothing: another start takes what is there for wanted
         cluster = assemble(store, admit=InProcessAdmission(store, settings.admission))
-        machine = [this_machine()] if settings.is_local else []
-        nodes = [*parse(*settings.nodes, taken=[host_name()] if machine else []), *machine]
-        register(cluster, nodes)
-        local = LocalNode(cluster, folder, host_name()) if machine else None
-        place = listen(settings.host, settings.port)
-        host, port = place.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        url, tls = f"https://{shown}:{port}", certificate(folder, _names(settings.host))
-        authority = tls.certificate.read_bytes()
-        for name in _CALLERS:
-            write_kubeconfig(_kubeconfig(folder, name), url, authority, token(folder, name))
-        callers = {token(folder, name): caller for name, caller in _CALLERS.items()}
-        server = Server(cluster, callers, PodLogs(cluster, folder).read)
-        stop, end = asyncio.Event(), asyncio.Event()
-        async with asyncio.TaskGroup() as tasks:
-            serving = tasks.create_task(serve(server, cluster.history, place, tls, end))
-            for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
-            background = [
-                tasks.create_task(one)
-                for one in (
-                    *_background(cluster, local, settings, server),
-                    _announce(server, partial(say, url, _kubeconfig(folder, "admin"), len(nodes))),
-                )
-            ]
-            await stop.wait()
-            for task in background:
-                task.cancel()
-            await asyncio.wait(background)  # first those who write, then the server they write to
-            end.set()
-            await serving
+        gone = register(cluster, nodes, keep_virtual=asked is None)
+    return cluster, (_left(cluster, gone),) if gone else ()
+
+
+def _left(cluster: Cluster, gone: Collection[str]) -> str:
+    """What becomes of the pods of nodes that are taken away."""
+    pods = sum(
+        1
+        for pod in cluster.all("pods")
+        if part(pod, "spec").get("nodeName") in gone and part(pod, "status").get("phase") not in FINISHED
+    )
+    names = ", ".join(sorted(gone)[:_NAMED]) + (", ..." if len(gone) > _NAMED else "")
+    nodes = "1 node is" if len(gone) == 1 else f"{len(gone)} nodes are"
+    running = {0: "no pod ran there", 1: "the pod there fails"}.get(pods, f"the {pods} pods there fail")
+    return f"{nodes} no longer asked for and gone ({names}): {running}."
+
+
+def _callers(folder: Path, url: str, authority: bytes) -> dict[str, Caller]:
+    """Everybody who may come in, by their tokens; each has a kubeconfig."""
+    tokens = {name: token(folder, name) for name in _CALLERS}
+    if len(set(tokens.values())) < len(tokens):
+        files = ", ".join(f"{name}.token" for name in tokens)
+        raise BadSecretError(
+            f"two of {files} in {folder} have the same token; remove all but admin.token and start again:"
+            " they are made anew"
+        )
+    for name, secret in tokens.items():
+        write_kubeconfig(_kubeconfig(folder, name), url, authority, secret)
+    return {secret: _CALLERS[name] for name, secret in tokens.items()}
 
 
 def _background(
@@ -109,6 +163,7 @@ def _background(
         VirtualNodes(cluster).run(),
         _schedule(settings, server),
         _control(settings),
+        keep_backups(settings.folder, cluster.store),
     ]
     return work if local is None else [*work, local.run()]
 
@@ -141,3 +196,18 @@ async def _announce(server: Server, say: Callable[[], None]) -> None:
 
 def _names(host: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((host, "127.0.0.1", "::1", "localhost")))
+
+
+def sentence(error: BaseException, folder: Path) -> str:
+    """What to tell the user of an end by something that he can put right; nothing where it is a bug."""
+    match error:
+        case BaseExceptionGroup():
+            found = [sentence(one, folder) for one in error.exceptions]
+            return found[0] if all(found) else ""
+        case DataFolderError() | PortTakenError() | BadNodesError() | CredentialsError() | NotStoredError():
+            return str(error)
+        case sqlite3.Error():
+            return f"--data {folder}: the database cannot be used ({error}); check the disk, and start again"
+        case OSError():
+            return str(unusable(folder, error))
+    return ""

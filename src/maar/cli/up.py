@@ -3,7 +3,7 @@
 import os
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import uvloop
@@ -12,7 +12,8 @@ from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotal
 from maar.cli.daemons import VerboseOption
 from maar.cli.failure import CommandError
 
-_DEFAULT_NODES = "4x8cpu,32Gi"
+if TYPE_CHECKING:
+    from maar.apps.up import Standing
 
 
 def up(  # noqa: PLR0913, PLR0917  # each is a flag
@@ -28,7 +29,7 @@ def up(  # noqa: PLR0913, PLR0917  # each is a flag
         list[str] | None,
         typer.Option(
             help="Nodes such as 4x8cpu,32Gi or 2x64cpu,512Gi,8nvidia.com/gpu,zone=a, a file of Node"
-            " manifests, or none; may be repeated.  [default: 4x8cpu,32Gi]"
+            " manifests, or none; may be repeated.  [default: those the data folder has, or 4x8cpu,32Gi]"
         ),
     ] = None,
     local: Annotated[
@@ -48,16 +49,12 @@ def up(  # noqa: PLR0913, PLR0917  # each is a flag
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
     from maar.cli.configuration import read_configuration  # noqa: PLC0415
     from maar.core.admission.request import Options  # noqa: PLC0415
-    from maar.embedded.data_folder import DataFolderError  # noqa: PLC0415
-    from maar.embedded.nodes.node_files import BadNodesError  # noqa: PLC0415
-    from maar.embedded.serving import PortTakenError  # noqa: PLC0415
 
-    wanted = tuple(nodes) if nodes else (() if local else (_DEFAULT_NODES,))
     settings = app.Settings(
         folder=(data or data_folder()).absolute(),
         host=host,
         port=port,
-        nodes=wanted,
+        nodes=tuple(nodes) if nodes else None,
         is_local=local,
         configuration=read_configuration(config),
         admission=Options(
@@ -70,8 +67,10 @@ def up(  # noqa: PLR0913, PLR0917  # each is a flag
         set_up_logs("text", verbosity=verbose)
     try:
         uvloop.run(app.up(settings, _say))
-    except (DataFolderError, PortTakenError, BadNodesError) as error:
-        raise CommandError(str(error)) from None
+    except Exception as error:
+        if sentence := app.sentence(error, settings.folder):
+            raise CommandError(sentence) from None
+        raise
 
 
 def data_folder() -> Path:
@@ -79,8 +78,11 @@ def data_folder() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "maar"
 
 
-def _say(url: str, kubeconfig: Path, nodes: int) -> None:
+def _say(standing: "Standing") -> None:
     """Say what is up and what to type next."""
+    url, kubeconfig, nodes, notes = standing
+    for note in notes:
+        typer.echo(note)
     typer.echo(f"maar is up at {url} with {nodes} node{'' if nodes == 1 else 's'}; in another terminal:")
     typer.echo(f"  export KUBECONFIG={shlex.quote(str(kubeconfig))}")
     typer.echo("  kubectl get nodes,queues")

@@ -3,6 +3,7 @@
 import base64
 import ipaddress
 import os
+import re
 import secrets
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,17 +11,32 @@ from typing import Final, NamedTuple
 
 import msgspec
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from maar.embedded.calls import Caller
+from maar.embedded.data_folder import DataFolderError
+from maar.embedded.private_files import write_private
 
 ADMINISTRATOR: Final = Caller("maar-admin", ("system:masters", "system:authenticated"))
 
 _VALID_FOR: Final = timedelta(days=397)  # what clients accept at most
 _RENEW_BEFORE: Final = timedelta(days=30)
+_TOKEN_PART: Final = re.compile(r"[!-~]+")
+_TOKEN: Final = re.compile(r"[!-~]{32,1000}")
+
+
+class BadSecretError(DataFolderError):
+    """A file of secrets is empty, too short or damaged."""
 
 
 class Certificate(NamedTuple):
@@ -30,50 +46,64 @@ class Certificate(NamedTuple):
     key: Path
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
-    unfinished.unlink(missing_ok=True)
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    unfinished.replace(path)
-
-
 def token(folder: Path, name: str) -> str:
     """The token of a user, made at random the first time and kept."""
     path = folder / f"{name}.token"
-    if not path.exists():
+    if not os.path.lexists(path):
         write_private(path, secrets.token_urlsafe(32).encode())
-    return path.read_text()
+    again = f"a new token is made, and clients then need the new {folder / 'kubeconfig'}"
+    found = _read(path, again).decode("ascii", "replace").strip()
+    if not _TOKEN.fullmatch(found):
+        what = f"too short ({len(found)} characters)" if _TOKEN_PART.fullmatch(found) else "not a token"
+        raise _damaged(path, what, again)
+    return found
 
 
 def certificate(folder: Path, hosts: tuple[str, ...]) -> Certificate:
-    """A certificate for some hosts, made anew when it is about to expire or is for others."""
+    """A certificate for some hosts, made anew when it is about to expire or is for others.
+
+    The key stays the same, so that there is never a moment at which the two files do not belong together, and
+    clients that trust an earlier certificate of the key trust the next one.
+    """
     files = Certificate(folder / "server.crt", folder / "server.key")
-    if not _serves(files, hosts):
-        key = ec.generate_private_key(ec.SECP256R1())
-        now = datetime.now(UTC)
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "maar")])
-        made = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(hours=1))
-            .not_valid_after(now + _VALID_FOR)
-            .add_extension(
-                x509.SubjectAlternativeName([_alternative(host) for host in hosts]), critical=False
+    both = f"new ones are made, and clients then need the new {folder / 'kubeconfig'}"
+    if not os.path.lexists(files.key):
+        if os.path.lexists(files.certificate):
+            raise BadSecretError(
+                f"{files.key} is missing, although {files.certificate} is there; put it back, or remove the"
+                f" certificate and start again: {both}"
             )
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-            .sign(key, hashes.SHA256())
-        )
-        private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        write_private(files.key, private)
-        write_private(files.certificate, made.public_bytes(Encoding.PEM))
+        made = ec.generate_private_key(ec.SECP256R1())
+        write_private(files.key, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    key = _read_key(files, both)
+    if not (os.path.lexists(files.certificate) and _serves(_read_certificate(files, key), hosts)):
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            raise BadSecretError(
+                f"{files.certificate} has expired or is not for {hosts[0]}, and {files.key} was not made by"
+                f" Maar: put a certificate for {hosts[0]} there, or remove both files and start again: {both}"
+            )
+        write_private(files.certificate, _signed(key, hosts))
     return files
+
+
+def _signed(key: ec.EllipticCurvePrivateKey, hosts: tuple[str, ...]) -> bytes:
+    """A certificate that signs itself."""
+    now = datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "maar")])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + _VALID_FOR)
+        .add_extension(x509.SubjectAlternativeName([_alternative(host) for host in hosts]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return made.public_bytes(Encoding.PEM)
 
 
 def write_kubeconfig(path: Path, server: str, authority: bytes, token: str) -> None:
@@ -97,11 +127,44 @@ def write_kubeconfig(path: Path, server: str, authority: bytes, token: str) -> N
     write_private(path, msgspec.yaml.encode(config))
 
 
-def _serves(files: Certificate, hosts: tuple[str, ...]) -> bool:
-    if not (files.certificate.exists() and files.key.exists()):
-        return False
+def _read(path: Path, again: str) -> bytes:
     try:
-        found = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+        found = path.read_bytes()
+        path.chmod(0o600)
+    except OSError as error:
+        raise _damaged(path, f"not readable ({(error.strerror or str(error)).lower()})", again) from None
+    if not found.strip():
+        raise _damaged(path, "empty", again)
+    return found
+
+
+def _damaged(path: Path, what: str, again: str) -> BadSecretError:
+    return BadSecretError(f"{path} is {what}; put it back from a copy, or remove it and start again: {again}")
+
+
+def _read_key(files: Certificate, both: str) -> PrivateKeyTypes:
+    again = f"remove {files.certificate.name} too, {both}"
+    data = _read(files.key, again)
+    try:
+        return load_pem_private_key(data, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise _damaged(files.key, "damaged: it is not a private key in PEM", again) from None
+
+
+def _read_certificate(files: Certificate, key: PrivateKeyTypes) -> x509.Certificate:
+    again = "a new one is made for the same key"
+    try:
+        found = x509.load_pem_x509_certificate(_read(files.certificate, again))
+        is_of_key = found.public_key() == key.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        raise _damaged(files.certificate, "damaged: it is not a certificate in PEM", again) from None
+    if not is_of_key:
+        raise _damaged(files.certificate, f"not the certificate of {files.key.name}", again)
+    return found
+
+
+def _serves(found: x509.Certificate, hosts: tuple[str, ...]) -> bool:
+    try:
         names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (ValueError, x509.ExtensionNotFound):
         return False

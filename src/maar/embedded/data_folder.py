@@ -9,7 +9,7 @@ from typing import Final, Self
 
 _OURS: Final = re.compile(
     r"lock|kubeconfig|\w+\.kubeconfig|\w+\.token|server\.(crt|key)|(objects-\d{6}|working|unfinished)\..*"
-    r"|backups|set-aside-.*|pods|logs|lost\+found|\..*|.*\.\d+"
+    r"|backups|set-aside-.*|pods|logs|.*\.log|lost\+found|\..*|.*\.\d+"
 )
 _USED: Final = re.compile(r"\w+\.token|server\.(crt|key)|kubeconfig")
 _SHOWN: Final = 3
@@ -33,6 +33,7 @@ class DataFolder:
             if path.exists() and not path.is_dir():
                 raise DataFolderError(f"--data {path}: this is a file, not a folder; {_CHOOSE}")
             path.mkdir(parents=True, exist_ok=True)
+            self._check_is_ours()
             path.chmod(0o700)
             self._lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
         except (OSError, RuntimeError) as error:  # pathlib says RuntimeError of a loop of links
@@ -69,11 +70,11 @@ class DataFolder:
         except OSError:
             pass  # a full disk: the number is only told to whoever comes second
 
-    def check_beginning(self) -> None:
-        """Refuse to begin a cluster where something else is kept, or where the objects of one are gone."""
+    def _check_is_ours(self) -> None:
+        """Refuse to begin a cluster where something else is kept."""
         names = sorted(path.name for path in self.path.iterdir())
         others = [name for name in names if not _OURS.fullmatch(name)]
-        if others:
+        if others and not any(name.startswith("objects-") for name in names):
             shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
             raise DataFolderError(
                 f"--data {self.path}: the folder has files that are not of a cluster ({shown}); {_CHOOSE}"

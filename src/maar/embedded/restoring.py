@@ -42,20 +42,17 @@ class Restored(NamedTuple):
 
 def restore(backup: Path, folder: Path) -> Restored:
     """Put a backup in place of the objects of a folder; it is checked first, and no file is lost."""
-    with DataFolder(folder) as held:
-        if not _all_numbers(folder):
-            held.check_beginning()
-        with _scratch(folder) as path:
-            found = read_backup(backup, path)
-            try:
-                with closing(open_working(path)) as database:
-                    format_ = database.execute("PRAGMA user_version").fetchone()[0]
-                    problem = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-                    if (format_, problem) != (FORMAT, "ok"):
-                        raise BadBackupError(f"{backup} cannot be used: format {format_}, {problem}")
-                    return _replace(folder, database, found.revision)
-            except sqlite3.DatabaseError as error:
-                raise BadBackupError(f"{backup} cannot be used: {error}") from None
+    with DataFolder(folder), _scratch(folder) as path:
+        found = read_backup(backup, path)
+        try:
+            with closing(open_working(path)) as database:
+                format_ = database.execute("PRAGMA user_version").fetchone()[0]
+                problem = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+                if (format_, problem) != (FORMAT, "ok"):
+                    raise BadBackupError(f"{backup} cannot be used: format {format_}, {problem}")
+                return _replace(folder, database, found.revision)
+        except sqlite3.DatabaseError as error:
+            raise BadBackupError(f"{backup} cannot be used: {error}") from None
 
 
 def salvage(folder: Path) -> Restored:

@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import logging
+import sqlite3
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final, cast
@@ -16,6 +17,7 @@ from maar.embedded.http import Message, Receive, Request, Send, answer, stream
 from maar.embedded.logs import LogReader
 from maar.embedded.reading import Reader
 from maar.embedded.routes import Routes, Target
+from maar.embedded.storage_problems import unreadable
 from maar.embedded.writing import Writer, not_allowed
 
 _LOG: Final = logging.getLogger(__name__)
@@ -29,12 +31,14 @@ class Server:
     """Answers HTTP requests for a cluster; callers are known by their tokens."""
 
     def __init__(self, cluster: Cluster, tokens: Mapping[str, Caller], logs: LogReader) -> None:
+        if not all(tokens):
+            raise ValueError("an empty token would let everybody in")
         self._tokens = {token.encode(): caller for token, caller in tokens.items()}
         self._routes = Routes(cluster.served.values())
         self._reader = Reader(cluster)
         self._writer = Writer(cluster, self._reader)
         self._documents = Documents(list(cluster.served.values()))
-        self._logs = logs
+        self._logs, self._store = logs, cluster.store
         self.is_ready = asyncio.Event()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -50,16 +54,21 @@ class Server:
             wait = error.details.get("retryAfterSeconds")
             headers = [(b"retry-after", str(wait).encode())] if wait else []
             await answer(send, error.status(), error.code, request.warnings, headers)
+        except (OSError, sqlite3.Error) as error:
+            refusal = unreadable(error)
+            _LOG.error("%s %s: %s", request.method, request.path, refusal.message)
+            await answer(send, refusal.status(), refusal.code)
         except Exception:  # noqa: BLE001  a bug harms one request, not the server
             _LOG.exception("%s %s failed", request.method, request.path)
             await answer(send, _BUG.status(), _BUG.code)
 
     def _who(self, request: Request) -> Caller:
-        kind, _, token = request.headers.get(b"authorization", b"").partition(b" ")
-        if kind.lower() == b"bearer":
-            for known, caller in self._tokens.items():
-                if hmac.compare_digest(known, token.strip()):
-                    return caller
+        kind, _, rest = request.headers.get(b"authorization", b"").partition(b" ")
+        token = rest.strip()
+        # All are compared: how long that takes must not say which one was nearly right.
+        found = [caller for known, caller in self._tokens.items() if hmac.compare_digest(known, token)]
+        if kind.lower() == b"bearer" and token and found:
+            return found[0]
         raise ApiError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
 
     async def _open(self, request: Request, send: Send) -> bool:
@@ -69,11 +78,17 @@ class Server:
         if request.path == "/version":
             await answer(send, discovery.VERSION)
         else:
-            ready = self.is_ready.is_set() or not request.path.startswith("/readyz")
+            problem = self._not_ready() if request.path.startswith("/readyz") else ""
             plain = [(b"content-type", b"text/plain; charset=utf-8")]
-            status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
-            await answer(send, b"ok" if ready else b"starting", status, (), plain)
+            status = HTTPStatus.SERVICE_UNAVAILABLE if problem else HTTPStatus.OK
+            await answer(send, (problem or "ok").encode(), status, (), plain)
         return True
+
+    def _not_ready(self) -> str:
+        """Why clients should not come now, or nothing."""
+        if problem := self._store.problem():
+            return f"not ready: {problem}"
+        return "" if self.is_ready.is_set() else "starting"
 
     async def _serve(self, request: Request, send: Send) -> None:
         target = self._routes.find(request.path)

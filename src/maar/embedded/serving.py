@@ -1,6 +1,7 @@
 """The server on a socket: TLS, a bound on connections, and an end that leaves nobody hanging."""
 
 import asyncio
+import errno
 import socket
 from typing import Final
 
@@ -8,6 +9,7 @@ import uvicorn
 
 from maar.embedded.access import Certificate
 from maar.embedded.history import History
+from maar.embedded.port_holder import holder_of
 from maar.embedded.quiet_server import QuietServer
 from maar.embedded.server import Server
 
@@ -21,19 +23,27 @@ class PortTakenError(RuntimeError):
 
 def listen(host: str, port: int) -> socket.socket:
     """Take a port; 0 takes a free one."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    taken = socket.socket(family, socket.SOCK_STREAM)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    taken = None
     try:
+        taken = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind((host, port))
+        taken.listen(1024)
     except OSError as error:
-        taken.close()
-        raise PortTakenError(
-            f"cannot listen on {host}:{port} ({error.strerror}); stop what listens there, or name another"
-            " port with --port (0 takes a free one)"
-        ) from None
-    taken.listen(1024)
+        if taken is not None:
+            taken.close()
+        what = f"cannot listen on {host}:{port} ({error.strerror})"
+        raise PortTakenError(f"{what}; {_what_to_do(port, error)}") from None
     return taken
+
+
+def _what_to_do(port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        holder = holder_of(port) or "what listens there"
+        return f"stop {holder}, or name another port with --port (0 takes a free one)"
+    if error.errno == errno.EACCES:
+        return "name a port above 1023 with --port (0 takes a free one)"
+    return "name an address of this machine with --host"
 
 
 async def serve(

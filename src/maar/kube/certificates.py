@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
@@ -35,7 +35,7 @@ _SECRETS: Final = Place("v1", "secrets", namespaced=True)
 _SKEW: Final = timedelta(hours=1)  # clocks that are behind ours take a new certificate for valid too
 _AUTHORITY_OUTLIVES: Final = 10  # certificates
 _ATTEMPTS: Final = 5  # of replicas that renew at the same moment all but one come too late
-_UNREADABLE: Final = (ValueError, TypeError, x509.ExtensionNotFound, InvalidSignature)
+_UNREADABLE: Final = (ValueError, TypeError, x509.ExtensionNotFound, InvalidSignature, UnsupportedAlgorithm)
 
 
 class CertificatesError(Exception):

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+
+from maar.cli.entry import INTERRUPTED, raise_when_interrupted
 
 if TYPE_CHECKING:  # at run time it is imported where it is used: that takes longer than most commands
     from maar.cli.cluster.client import Cluster
 
 T = TypeVar("T")
-
-INTERRUPTED: Final = 130  # what shells say of a command that ended by Ctrl-C
 
 KubeconfigOption = Annotated[
     Path | None,
@@ -41,6 +41,7 @@ def on_cluster(access: Access, work: "Callable[[Cluster], Awaitable[T]]") -> T:
         async with connected(access) as cluster:
             return await work(cluster)
 
+    raise_when_interrupted()
     try:
         return asyncio.run(session())
     except KeyboardInterrupt:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
-from maar.cli.cluster.access import INTERRUPTED
 from maar.cli.demo.process import ClusterProcess
 from maar.cli.documents import read_documents
+from maar.cli.entry import INTERRUPTED, raise_when_interrupted
 from maar.cli.failure import FAILED, CommandError
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -37,6 +37,7 @@ def demo(
 ) -> None:
     """Play an hour of an example organisation on a cluster of its own, and show how it is shared."""
     documents = _read(organisation)
+    raise_when_interrupted()  # the cluster is stopped first
     for number in (signal.SIGTERM, signal.SIGHUP):  # they end it as Ctrl-C does
         signal.signal(number, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
     console = Console(highlight=False)

@@ -27,6 +27,11 @@ class Changes:
         self._unseen[key] = None
         self._news.set()
 
+    def forget(self) -> None:
+        """Begin anew: the transaction under way has failed, and its revisions will be those of others."""
+        self._unseen.clear()
+        self._own.clear()
+
     def take(self) -> Key | None:
         """The next object to look at."""
         return self._unseen.popitem(last=False)[0] if self._unseen else None

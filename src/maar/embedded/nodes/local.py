@@ -23,6 +23,7 @@ from maar.embedded.nodes.pod_run import PodRun
 from maar.embedded.nodes.reports import PODS, let_go, pod_key, report, tell
 from maar.embedded.nodes.room import Room
 from maar.embedded.nodes.status import Standing, time_text
+from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 from maar.embedded.store import Change, Key
 
 _LOG: Final = logging.getLogger(__name__)
@@ -53,6 +54,9 @@ class LocalNode:
                 while (key := self._changes.take()) is not None:
                     try:
                         self._look(key)
+                    except NotStoredError:  # the store has said so
+                        await asyncio.sleep(RETRY_AFTER_S)
+                        self._changes.add(key)
                     except Exception:  # noqa: BLE001  a bug that one pod shows must not stop the others
                         _LOG.exception("local node: pod %s/%s", key.namespace, key.name)
                 await self._changes.wait(_A_WHILE)
@@ -121,6 +125,8 @@ class LocalNode:
     async def _live(self, key: Key, pod: LocalPod, run: PodRun) -> None:
         try:
             await run.live()
+        except NotStoredError:  # the store has said so; the pod is looked at again
+            await asyncio.sleep(RETRY_AFTER_S)
         except Exception as error:  # noqa: BLE001  a bug that one pod shows must not stop the others
             _LOG.exception("local node: pod %s", pod.key)
             self._refuse(pod, "LocalNodeError", f"a bug in maar: {error}; its log says more")

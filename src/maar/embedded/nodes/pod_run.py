@@ -18,6 +18,7 @@ from maar.embedded.nodes.reports import pod_key, report, tell
 from maar.embedded.nodes.restarts import wait_before
 from maar.embedded.nodes.status import Standing, running, time_text, waiting
 from maar.embedded.nodes.warden import Order
+from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 
 _LOOK_AGAIN: Final = 1.0  # seconds until something that was missing is looked for again
 _POLL: Final = 0.1  # seconds in which a shorter grace is noticed
@@ -37,6 +38,7 @@ class PodRun:
         self._taken = taken.timestamp() if taken else ground.clock()
         self._paths: dict[str, Path] = {}
         self._stopped = asyncio.Event()
+        self._unpublished: tuple[str, str, str] | None = None
         self._kill_at = math.inf  # in the time of the event loop
 
     def stop(self, grace: float) -> None:
@@ -66,6 +68,9 @@ class PodRun:
             self._publish("Failed", "DeadlineExceeded", message)
         else:
             self._publish(self._outcome())
+        while self._unpublished is not None:  # else it would be taken for one that has not run
+            await asyncio.sleep(RETRY_AFTER_S)
+            self._publish_again()
         if not life.cancelled():
             life.result()
 
@@ -219,7 +224,16 @@ class PodRun:
             LOOPBACK,
             LOOPBACK,
         )
-        report(self._ground.cluster, pod_key(self._pod), self._pod.metadata.uid, standing, self._now())
+        self._unpublished = None
+        try:
+            report(self._ground.cluster, pod_key(self._pod), self._pod.metadata.uid, standing, self._now())
+        except NotStoredError:  # the store has said so
+            self._unpublished = phase, reason, message
+            asyncio.get_running_loop().call_later(RETRY_AFTER_S, self._publish_again)
+
+    def _publish_again(self) -> None:
+        if self._unpublished is not None:
+            self._publish(*self._unpublished)
 
     def _time_left(self) -> float | None:
         limit = self._pod.spec.active_deadline_seconds

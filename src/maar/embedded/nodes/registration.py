@@ -7,7 +7,7 @@ from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
-from maar.embedded.nodes.node import stamped
+from maar.embedded.nodes.node import NODE_LABEL, stamped
 
 DECLARED: Final = "maar.sh/declared-labels"  # on nodes that the command line made, and may take away
 
@@ -15,16 +15,26 @@ _NODES: Final = "nodes"
 _FROM_MACHINE: Final = ("capacity", "allocatable", "nodeInfo", "addresses")
 
 
-def register(cluster: Cluster, nodes: Sequence[Json]) -> None:
-    """Make the declared nodes of a cluster these; taints, cordons and labels that people added stay."""
+def register(cluster: Cluster, nodes: Sequence[Json], *, keep_virtual: bool = False) -> list[str]:
+    """Make the declared nodes of a cluster these; taints, cordons and labels that people added stay.
+
+    With `keep_virtual` virtual nodes of before stay too. Gives the names of the nodes that were taken away.
+    """
     wanted = {text(metadata(node), "name") for node in nodes}
     with cluster.store.transaction():
         there = {text(metadata(node), "name"): node for node in cluster.all(_NODES)}
         for node in nodes:
             _put(cluster, there.get(text(metadata(node), "name")), _declared(node, cluster.now()))
-        for name, node in there.items():
-            if name not in wanted and DECLARED in part(metadata(node), "annotations"):
-                cluster.delete(_NODES, "", name)
+        gone = [
+            name
+            for name, node in there.items()
+            if name not in wanted
+            and DECLARED in part(metadata(node), "annotations")
+            and not (keep_virtual and part(metadata(node), "labels").get(NODE_LABEL) == "virtual")
+        ]
+        for name in gone:
+            cluster.delete(_NODES, "", name)
+    return gone
 
 
 def _declared(node: Json, now: str) -> Json:

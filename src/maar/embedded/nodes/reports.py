@@ -2,7 +2,6 @@
 
 import logging
 import uuid
-from contextlib import suppress
 from typing import Final
 
 from maar.embedded.calls import Deletion, metadata
@@ -11,6 +10,7 @@ from maar.embedded.failures import ApiError, Json
 from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.pod import FINISHED, BoundPod
 from maar.embedded.nodes.status import Standing
+from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Key
 
 PODS: Final = "pods"
@@ -33,8 +33,12 @@ def report(cluster: Cluster, key: Key, uid: str, standing: Standing, now: str) -
         return {**pod, "status": standing.status(was, now)}
 
     before = cluster.store.revision
-    with suppress(ApiError):  # it is gone
+    try:
         cluster.rewrite(PODS, key.namespace, key.name, edited)
+    except NotStoredError:
+        raise
+    except ApiError:
+        return None  # it is gone
     # What else the write brought with it, in quotas for example, came after it.
     return before + 1 if cluster.store.revision != before else None
 
@@ -44,6 +48,8 @@ def let_go(cluster: Cluster, pod: BoundPod) -> None:
     how = Deletion(grace=0, uid=pod.metadata.uid)
     try:
         cluster.delete(PODS, pod.metadata.namespace, pod.metadata.name, how)
+    except NotStoredError:
+        raise
     except ApiError as error:
         _LOG.warning("pod %s stopped, but is kept: %s", pod.key, error.message)
 

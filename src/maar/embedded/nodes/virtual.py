@@ -25,6 +25,7 @@ from maar.embedded.nodes.restarts import wait_before
 from maar.embedded.nodes.script import BadAnnotationError, Script, script_of
 from maar.embedded.nodes.status import Standing, time_text
 from maar.embedded.nodes.timeline import Act, Step, Times, first_container, next_step, times_of
+from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 from maar.embedded.store import Change, Key
 
 _LOG: Final = logging.getLogger(__name__)
@@ -59,6 +60,16 @@ class VirtualNodes:
 
     async def run(self) -> None:
         """Look after pods until cancelled; what ran before goes on where it was."""
+        while True:
+            try:
+                await self._run()
+            except NotStoredError:  # the store has said so
+                self._hosts = Hosts(self._cluster.store)
+                self._tenants, self._agenda = {}, []
+                self._changes.forget()
+                await asyncio.sleep(RETRY_AFTER_S)
+
+    async def _run(self) -> None:
         for _ in self.recall():
             await asyncio.sleep(0)
         while True:
@@ -99,6 +110,8 @@ class VirtualNodes:
         """What goes wrong with one pod harms no other."""
         try:
             deal_with(key)
+        except NotStoredError:
+            raise
         except Exception:  # noqa: BLE001  a bug that one pod shows must not stop the others
             _LOG.exception("virtual node: %s %s/%s", key.resource, key.namespace, key.name)
 

@@ -1,0 +1,49 @@
+"""Where the programs begin: Ctrl-C is answered from the first moment, before anything large is imported."""
+
+import os
+import signal
+from types import FrameType
+from typing import Final, NoReturn
+
+INTERRUPTED: Final = 130  # as shells say of programs that Ctrl-C ended
+
+
+def leave_when_interrupted() -> None:
+    """Let Ctrl-C end the process at once, with one line; whatever is on the disk survives kill -9 anyway."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+
+
+def raise_when_interrupted() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt again, for commands that have something to put away."""
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    os.write(2, b"interrupted\n")
+    os._exit(INTERRUPTED)
+
+
+def maar() -> None:
+    """Run `maar`."""
+    leave_when_interrupted()
+    from maar.cli import main  # noqa: PLC0415
+
+    main.maar()
+
+
+def kubectl_maar() -> None:
+    """Run `kubectl maar`, the same commands as a kubectl plugin."""
+    leave_when_interrupted()
+    from maar.cli import main  # noqa: PLC0415
+
+    main.kubectl_maar()
+
+
+def vcctl() -> None:
+    """Run `vcctl`."""
+    leave_when_interrupted()
+    from maar.cli import main  # noqa: PLC0415
+
+    main.vcctl()
