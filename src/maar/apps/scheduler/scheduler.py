@@ -209,6 +209,7 @@ class Scheduler:
         self._at_rest.set()
         took_s = time.monotonic() - began
         self._observer.decided(plan, took_s)
+        self._reader.decided(plan)
         self._decisions.write(plan, self._engine.tables.groups, took_s)
         self.deciding_since = None
         writes: list[Write] = [*plan.evictions, *self._promises(plan), *plan.selections, *plan.binds]

@@ -7,6 +7,7 @@ from maar.core.engine import Engine
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.kinds import from_document
 from maar.core.model.node import Node
+from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.writes import Bind
@@ -84,6 +85,35 @@ def test_a_pod_that_is_otherwise_placed_is_news(engine: Engine, changed: Json) -
     assert is_news(engine, pod(), then=pod(**changed))
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"metadata": {"annotations": {"scheduling.k8s.io/group-name": "g"}}},
+        {"metadata": {"annotations": {"volcano.sh/task-spec": "worker"}}},
+        {"metadata": {"annotations": {"volcano.sh/preemptable": "false"}}},
+        {"metadata": {"annotations": {"volcano.sh/task-index": "3"}}},
+        {"spec": {"priority": 100}},
+        {"spec": {"priorityClassName": "high"}},
+        {"spec": {"tolerations": [{"operator": "Exists"}]}},
+        {"spec": {"nodeSelector": {"zone": "a"}}},
+        {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}},
+        {"spec": {"containers": [{"name": "main", "resources": {"requests": {"example.com/new": "1"}}}]}},
+    ],
+)
+def test_a_pod_that_asks_for_something_else_or_counts_otherwise_is_news(
+    engine: Engine, changed: Json
+) -> None:
+    rows = len(engine.tables.axis.names)
+    assert is_news(engine, pod(), then=pod(**changed))
+    assert is_news(Engine(), pod(**changed), then=pod())
+    assert not is_news(Engine(), pod(**changed), then=pod(**changed))
+    assert len(engine.tables.axis.names) == rows, "a decision may be under way"
+
+
+def test_annotations_that_nobody_decides_by_are_none(engine: Engine) -> None:
+    assert not is_news(engine, pod(), then=pod(metadata={"annotations": {"team": "blue"}}))
+
+
 def test_what_a_pod_says_of_itself_while_it_waits_or_runs_is_none(engine: Engine) -> None:
     said = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
     assert not is_news(engine, pod(), then=pod(status=said))
@@ -123,6 +153,16 @@ def test_a_nodes_heartbeat_is_none(engine: Engine) -> None:
 def test_a_group_is_news_for_what_it_asks_and_not_for_its_status(engine: Engine) -> None:
     assert not is_news(engine, group(), then=group(status={"phase": "Inqueue"}))
     assert is_news(engine, group(), then=group(spec={"minMember": 2}))
+
+
+def test_a_group_whose_phase_somebody_else_has_changed_is_news(engine: Engine) -> None:
+    reader = News(engine.tables)
+    engine.feed([told(group(status={"phase": "Inqueue"}))])
+    reader.is_in([told(group(status={"phase": "Inqueue"}))])
+    reader.decided(Plan(pod_groups={"a/g": GroupOutcome(phase="Running")}))
+    assert not reader.is_in([told(group(status={"phase": "Running"}))]), "the echo of our own write"
+    assert not reader.is_in([told(group(status={"phase": "Inqueue"}))])
+    assert reader.is_in([told(group())]), "an operator has put back what it had read before"
 
 
 def test_whatever_vanishes_is_news_and_so_is_what_comes_back(engine: Engine) -> None:
