@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import yaml
@@ -10,6 +11,9 @@ import yaml
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration, Plugin, parse
 from maar.core.policy.grammar import ACTIONS, PLUGINS, SWITCHES, BinPackWeights, NodeOrderWeights, Predicates
 from maar.core.policy.opinions import Opinions
+from maar.core.views.planning import plans
+from support.fields import Fields
+from support.scenario import read_cluster
 
 BUILT_IN = """
 actions: "enqueue, allocate, backfill"
@@ -329,3 +333,30 @@ def test_the_weight_of_cpu_is_set_in_one_place_only() -> None:
         ["tiers[0].plugins[0].arguments.binpack.resources", "cpu has no effect there"],
         ["tiers[0].plugins[0].arguments.binpack.resources.cpu", "no effect"],
     ]
+
+
+class Asked(Configuration):
+    """Notes which opinions a cycle asks for."""
+
+    noted: ClassVar[set[tuple[str, str]]] = set()
+
+    def asks(self, plugin: str, switch: str) -> bool:
+        """Note it."""
+        self.noted.add((plugin, switch))
+        return super().asks(plugin, switch)
+
+
+def test_every_switch_that_brings_no_warning_is_asked_for() -> None:
+    """Whoever sets a switch that no decision reads is warned of it."""
+    text = """
+        nodes: {n: {cpu: 4}}
+        queues: {a: {}, b: {}}
+        running: {b/j: {pods: 4, cpu: 1, waiting: 1}}
+        pending: {a/j: {cpu: 1, priority: 1}, a/k: {cpu: 1}, b/k: {cpu: 1, priority: 5}, a/l: {}}
+        """
+    with Fields(yaml.safe_load(text), "a cluster") as fields:
+        cluster = read_cluster(fields)
+    asked = Asked(ACTIONS, DEFAULT.plugins)
+    assert list(plans(cluster.objects(), asked, cycles=2))
+    known = {(name, switch) for name, plugin in PLUGINS.items() for switch in plugin.asked}
+    assert known - asked.noted == set()

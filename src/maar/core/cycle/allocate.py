@@ -44,7 +44,7 @@ def keep_promises(state: State) -> None:
     for pod in map(state.tables.pods.__getitem__, state.promised):
         by_group.setdefault(pod.group_key, []).append(pod)
     for key in sorted(by_group, key=natural):
-        pods = sorted(by_group[key], key=lambda pod: pod.order)
+        pods = sorted(by_group[key], key=state.pod_order)
         nodes = {pod.key: state.break_promise(pod) for pod in pods}
         with state.trial() as trial:
             if all(_bind_best(state, pod) for pod in pods) and _is_enough(state, pods):
@@ -69,7 +69,7 @@ def _release(state: State, pods: Sequence[PodRow]) -> None:
     for pod in pods:
         if pod.group is not None:
             group = state.group(pod.group)
-            group.pending = sorted([*group.pending, pod], key=lambda one: one.order)
+            group.pending = sorted([*group.pending, pod], key=state.pod_order)
 
 
 def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, is_gang: bool = True) -> None:

@@ -21,7 +21,7 @@ def cleanup(state: State) -> None:
             ):
                 continue
             group = state.group(group_row)
-            pods = sorted(state.holders(group), key=attrgetter("order"))
+            pods = sorted(state.holders(group), key=state.pod_order)
             if group.is_ready or state.breaks_promise(pods):
                 continue
             if state.budgets.allow(tuple(pods)):

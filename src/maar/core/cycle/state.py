@@ -55,6 +55,7 @@ class State:
         self.room = Room(tables.node_list, len(tables.axis.names))
         self.places = Places(tables, self.room, configuration)
         self.budgets = Budgets(tables)
+        self._by_pod_priority = configuration.asks("priority", "enableTaskOrder")
         self.bound: dict[str, int] = {}  # nodes by the key of the pod
         self.promised: dict[str, int] = {}
         self.gone: set[str] = set()
@@ -73,6 +74,10 @@ class State:
                         self.places.claims.moved(pod, pod.counted.node.index, 1)
 
     # --- reading
+
+    def pod_order(self, pod: PodRow) -> tuple[object, ...]:
+        """Which pod of a group is placed first and evicted last; by priority where that plugin is asked."""
+        return pod.order if self._by_pod_priority else pod.order[1:]
 
     def group(self, row: GroupRow) -> GroupState:
         """The state of a group; made when first asked for."""
@@ -104,7 +109,8 @@ class State:
         leaf = row.leaf.index if row.leaf is not None else NOWHERE
         line = self._lines.get((leaf, row.namespace)) or self._line(leaf, row.namespace)
         tasks = dict(row.tasks) if row.tasks else NO_TASKS
-        return GroupState(row, leaf, line, row.phase, row.pending, row.placed, tasks)
+        pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
+        return GroupState(row, leaf, line, row.phase, pending, row.placed, tasks)
 
     def is_admitted(self, group: GroupState) -> bool:
         """Whether the group has been let in."""

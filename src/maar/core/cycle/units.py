@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import NamedTuple
 
 from maar.core.cycle.group_state import GroupState
@@ -67,7 +66,7 @@ def next_unit(state: State, group: GroupState, protection: Protection, node: str
 
     A starving group's pods are one unit. A gang with a protected pod gives only surplus.
     """
-    pods = sorted(state.holders(group), key=attrgetter("order"), reverse=True)
+    pods = sorted(state.holders(group), key=state.pod_order, reverse=True)
     if any(pod.key in state.promised for pod in group.row.pods.values()):
         return None  # room is being freed for it; taking part of it would cripple it
     near = [pod for pod in pods if not node or pod.node_name == node]
