@@ -8,7 +8,7 @@ import typer
 from maar.cli.failure import CommandError
 from maar.cli.queue.show import Document, Output, show, title
 from maar.cli.queue.spec import Json, State, difference, document_of
-from maar.core.model.queue import ROOT, Queue
+from maar.core.model.queue import ALWAYS_OPEN, ROOT, Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import Cluster
@@ -73,7 +73,7 @@ async def _closed_above(cluster: "Cluster", queue: Document) -> str:
             queue = await cluster.get(Queue, parent)
         except CommandError:
             return ""  # a parent that is not there closes nobody
-        if _spec(queue).get("state") == "Closed":
+        if _spec(queue).get("state") == "Closed" and parent not in ALWAYS_OPEN:
             return parent
     return ""
 

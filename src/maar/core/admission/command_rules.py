@@ -10,7 +10,7 @@ from maar.core.admission.policy_rules import ACTIONS
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule, Rulebook
 from maar.core.model.kinds import BadObjectError
-from maar.core.model.queue import DEFAULT, ROOT
+from maar.core.model.queue import ALWAYS_OPEN
 
 _ORDERS: Final = {"Queue": ("OpenQueue", "CloseQueue"), "Job": ACTIONS}
 
@@ -52,7 +52,7 @@ def action(command: CommandCase) -> Iterator[Problem]:
 
 def always_open(command: CommandCase) -> Iterator[Problem]:
     """The queues `root` and `default` are never closed."""
-    if command.kind == "Queue" and command.action == "CloseQueue" and command.target in (ROOT, DEFAULT):
+    if command.kind == "Queue" and command.action == "CloseQueue" and command.target in ALWAYS_OPEN:
         sentence = (
             "is CloseQueue, and the queues root and default must not be closed; close queues below root"
         )

@@ -7,12 +7,12 @@ from maar.core.admission.case import Case
 from maar.core.admission.plain import listed, shown, text_at
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
-from maar.core.model.queue import DEFAULT, ROOT
+from maar.core.model.queue import ALWAYS_OPEN, ROOT
 
 
 def protected(case: Case) -> Iterator[Problem]:
     """The queues `root` and `default` are never deleted."""
-    if case.name in (ROOT, DEFAULT):
+    if case.name in ALWAYS_OPEN:
         sentence = f"is {case.name}: `{case.name}` queue can not be deleted; delete queues below root instead"
         yield Problem("metadata.name", shown(case.name), sentence)
 
@@ -32,7 +32,7 @@ def closed(case: Case) -> Iterator[Problem]:
         stored: str = text_at(case.old, "status", "state")
     else:
         stored = known.status.state if known is not None else "Closed"  # what is not there may go
-    if stored != "Closed" and case.name not in (ROOT, DEFAULT):
+    if stored != "Closed" and case.name not in ALWAYS_OPEN:
         state = stored or "Open"
         sentence = (
             f"is {shown(state)}: only queue with state `Closed` can be deleted; "

@@ -10,7 +10,7 @@ from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 from maar.core.fairshare.claim import LARGEST_WEIGHT
-from maar.core.model.queue import DEFAULT, ROOT
+from maar.core.model.queue import ALWAYS_OPEN
 from maar.core.model.resources import precisely
 from maar.core.policy.selectors import LABEL_OPERATORS
 
@@ -43,7 +43,7 @@ def state(queue: QueueCase) -> Iterator[Problem]:
 
 def always_open(queue: QueueCase) -> Iterator[Problem]:
     """The queues `root` and `default` are never closed."""
-    if queue.name in (ROOT, DEFAULT) and queue.spec.state == "Closed":
+    if queue.name in ALWAYS_OPEN and queue.spec.state == "Closed":
         sentence = "of the queues root and default must not be Closed; close single queues below root instead"
         yield Problem("spec.state", shown("Closed"), sentence)
 

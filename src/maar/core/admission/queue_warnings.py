@@ -18,8 +18,8 @@ _PARENT: Final = "spec.parent"
 
 def closed_parent(queue: QueueCase) -> Iterator[Problem]:
     """A queue below a closed one receives no jobs."""
-    closed = [one.metadata.name for one in queue.known.above(queue.new) if one.spec.state == "Closed"]
-    opens = queue.old is not None and queue.old.spec.state == "Closed" != queue.spec.state
+    closed = [one.metadata.name for one in queue.known.above(queue.new) if one.is_asked_to_close]
+    opens = queue.old is not None and queue.old.is_asked_to_close and not queue.new.is_asked_to_close
     if closed and (queue.is_moved or opens):
         sentence = f"leads to {closed[0]}, which is closed: this queue receives no jobs until that is opened"
         yield Problem(_PARENT, shown(queue.new.parent), sentence)

@@ -7,7 +7,7 @@ from typing import Protocol
 from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.plain import cut, listed, shown
 from maar.core.admission.request import Problem
-from maar.core.model.queue import ROOT, Queue
+from maar.core.model.queue import ALWAYS_OPEN, ROOT, Queue
 from maar.core.policy.selectors import match_selector
 
 
@@ -65,8 +65,8 @@ def queue_open(work: Work) -> Iterator[Problem]:
     place, queue = _found(work)
     if place is None or queue is None:
         return
-    asked = next((one for one in (queue, *work.known.above(queue)) if one.spec.state == "Closed"), None)
-    if asked is None and queue.status.state not in ("Closing", "Closed"):
+    asked = next((one for one in (queue, *work.known.above(queue)) if one.is_asked_to_close), None)
+    if asked is None and (queue.status.state not in ("Closing", "Closed") or place.queue in ALWAYS_OPEN):
         return
     state = queue.status.state if queue.status.state in ("Closing", "Closed") else "Closed"
     if asked is None:

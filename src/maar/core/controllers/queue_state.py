@@ -21,7 +21,7 @@ from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.job import Command, Job
 from maar.core.model.metadata import FIELD_MANAGER
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueState, QueueStatus
+from maar.core.model.queue import ALWAYS_OPEN, DEFAULT, ROOT, Queue, QueueState, QueueStatus
 from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
 
 _FINISHED_JOBS: Final = ("Aborted", "Completed", "Terminated", "Failed")
@@ -95,7 +95,7 @@ class QueueStates:
             state, queue = _ORDERS[command.action], self.queues.get(target.name)
             if queue is None:
                 pass  # nothing to open or close
-            elif state == "Closed" and queue.key in (ROOT, DEFAULT):
+            elif state == "Closed" and queue.key in ALWAYS_OPEN:
                 message = f"the queue {queue.key} cannot be closed; close queues below it instead"
                 yield Tell(
                     kind="Queue", key=queue.key, reason=command.action, message=message, is_warning=True
@@ -142,7 +142,7 @@ class QueueStates:
 
     def _is_asked_to_close(self, name: str) -> bool:
         queue = self.queues.get(name)
-        return queue is not None and queue.spec.state == "Closed" and name not in (ROOT, DEFAULT)
+        return queue is not None and queue.is_asked_to_close
 
     def _counted(self) -> dict[str, Counter[str]]:
         counts: dict[str, Counter[str]] = {}
@@ -172,7 +172,7 @@ def _status(queue: Queue, state: QueueState, counts: Counter[str]) -> Iterable[U
 
 def _stands_until(queue: Queue) -> datetime | None:
     """Until when the state stands that another client wrote; None where the state is Maar's to write."""
-    if queue.status.state != "Closed" or queue.key in (ROOT, DEFAULT):
+    if queue.status.state != "Closed" or queue.key in ALWAYS_OPEN:
         return None
     times = [
         one.time

@@ -159,7 +159,7 @@ def _being_freed(state: State) -> Mapping[int, Column]:
 def _states(state: State) -> list[QueueState]:
     """Open, or on the way to Closed: a queue below one that closes closes with it."""
     books = state.books
-    closing = {index for index, row in enumerate(books.rows) if row.queue.spec.state == "Closed"}
+    closing = {index for index, row in enumerate(books.rows) if row.queue.is_asked_to_close}
     states: list[QueueState] = ["Open"] * len(books.rows)
     if not closing:
         return states

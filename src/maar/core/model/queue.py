@@ -7,6 +7,7 @@ from maar.core.model.resources import Percentages, Resources
 
 ROOT: Final = "root"
 DEFAULT: Final = "default"
+ALWAYS_OPEN: Final = (ROOT, DEFAULT)  # they can be neither closed nor deleted
 
 QueueState = Literal["Open", "Closing", "Closed", "Unknown"]
 
@@ -80,3 +81,8 @@ class Queue(Object, frozen=True, tag="Queue"):
     def parent(self) -> str:
         """The queue above; one that names none is a child of the root."""
         return self.spec.parent or ROOT
+
+    @property
+    def is_asked_to_close(self) -> bool:
+        """Whether it should close, and all below it; `root` and `default` are Open whatever they say."""
+        return self.spec.state == "Closed" and self.metadata.name not in ALWAYS_OPEN

@@ -143,7 +143,7 @@ def _tree_queue(
         name=queue.key,
         parent="" if queue.key == ROOT else queue.parent,
         weight=queue.spec.weight,
-        state=status.state or queue.spec.state or "Open",
+        state=status.state or ("Closed" if queue.is_asked_to_close else "Open"),
         share=status.share or "0.00",
         running=status.running,
         inqueue=status.inqueue,
