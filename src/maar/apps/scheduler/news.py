@@ -52,7 +52,7 @@ class News:
         """Whether somebody else has given a group another phase than the tables and the last plan have."""
         row, outcome = self.tables.groups.get(group.key), self._outcomes.get(group.key)
         phase = group.status.phase or "Pending"
-        return row is not None and outcome is not None and phase not in (row.phase, outcome.phase)
+        return row is not None and outcome is not None and phase not in (row.stored_phase, outcome.phase)
 
     def _asks_otherwise(self, row: PodRow, pod: Pod) -> bool:
         """Whether a pod belongs elsewhere, counts otherwise or needs something else than the tables have it.
