@@ -1,6 +1,7 @@
 """The controllers on API servers: whatever happens while they write, they come to what should be."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -15,9 +16,9 @@ from maar.core.model.queue import Queue
 from maar.core.model.workload import ReplicaSet, StatefulSet
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
-from maar.kube.paths import PODS, place_of
+from maar.kube.paths import EVENTS, PODS, place_of
 from maar.kube.write import get, patch
-from support.faults import Hold, Proxy
+from support.faults import Hold, Proxy, Say
 from support.manifests import body, make, pod, there, unique
 from support.until import until, until_async
 
@@ -114,3 +115,43 @@ async def test_groups_that_were_made_follow_their_owner(api: ApiServer, namespac
         changed = {"metadata": {"annotations": {"scheduling.volcano.sh/group-min-member": "3"}}}
         assert isinstance(await patch(api, replica_sets, f"{namespace}/r", changed), Done)
         await until_async("the group follows", partial(asks, 3, "3"))
+
+
+def forbidden(name: str) -> Say:
+    message = f'podgroups "{name}" is forbidden: exceeded quota: small'
+    return Say(403, json.dumps({"kind": "Status", "code": 403, "reason": "Forbidden", "message": message}))
+
+
+async def test_a_group_that_may_not_be_made_is_logged_once_counted_and_told_to_its_pod(
+    api: ApiServer,
+    namespace: str,
+    faults: tuple[Proxy, ApiServer],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    passing, through = faults
+    runner = ControllerRunner(through, [MissingGroups(OURS, ())], workloads=())
+    async with running(runner):
+        bare = await make(
+            api, PODS, namespace, pod("refused", schedulerName=OURS, nodeSelector={"no": "node"})
+        )
+        group = f"podgroup-{bare['metadata']['uid']}"
+        passing.plan(*[forbidden(group)] * 3, method="POST", part="/podgroups")
+        await until(
+            "it is tried again", lambda: runner.failures.totals["Create", "PodGroup", "Forbidden"] >= 2
+        )
+        (logged,) = [one for one in caplog.messages if "cannot create PodGroup" in one]
+        assert logged.startswith(f'cannot create PodGroup {namespace}/{group}: podgroups "{group}" is')
+
+        async def is_told() -> bool:
+            selected = {"fieldSelector": "involvedObject.name=refused,reason=FailedCreate"}
+            answer = await api.request("GET", EVENTS.all(namespace), selected)
+            return bool(body(Done(answer))["items"])
+
+        await until_async("the pod is told", is_told)
+        assert runner.failures.standing()["Create", "PodGroup"] == 1
+
+        async def is_made() -> bool:
+            return isinstance(await get(api, place_of(PodGroup), f"{namespace}/{group}"), Done)
+
+        await until_async("it is made in the end", is_made)
+        await until("nothing fails", lambda: runner.failures.standing()["Create", "PodGroup"] == 0)

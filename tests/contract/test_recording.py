@@ -13,6 +13,7 @@ from maar.kube.outcome import Done
 from maar.kube.paths import EVENTS, PODS, place_of
 from maar.kube.record import MOST_WAITING, Recorder, Reference
 from maar.kube.write import create, delete
+from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 from support.faults import Proxy, Say
 from support.manifests import Json, pod, unique
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.anyio
 async def test_an_event_is_found_by_its_object(api: ApiServer, namespace: str) -> None:
     about = await a_pod(api, namespace)
     async with Writers(4) as writers:
-        recorder = Recorder(api, writers, "maar-scheduler", "here-1")
+        recorder = Recorder(api, writers, "maar-scheduler", "here-1", WriteFailures())
         recorder.record(about, "Scheduled", "put on node n1")
         recorder.record(about, "Unschedulable", "no node has room", "Warning")
         await writers.idle()
@@ -42,7 +43,7 @@ async def test_an_event_is_found_by_its_object(api: ApiServer, namespace: str) -
 async def test_what_is_said_again_is_counted(api: ApiServer, namespace: str) -> None:
     about = await a_pod(api, namespace)
     async with Writers(4) as writers:
-        recorder = Recorder(api, writers, "maar-scheduler", "here-1")
+        recorder = Recorder(api, writers, "maar-scheduler", "here-1", WriteFailures())
         for times in (3, 2):
             for _ in range(times):
                 recorder.record(about, "Waiting", "queue a is at its fair share")
@@ -69,7 +70,9 @@ async def test_events_about_what_is_in_no_namespace_are_in_the_default_one(api: 
     assert isinstance(made, Done)
     about = Reference.to(from_json(Queue, made.body))
     async with Writers(4) as writers:
-        Recorder(api, writers, "maar-controllers", "here-1").record(about, "Closed", "no job is left in it")
+        Recorder(api, writers, "maar-controllers", "here-1", WriteFailures()).record(
+            about, "Closed", "no job is left in it"
+        )
         await writers.idle()
     (event,) = await events(api, about)
     assert event["metadata"]["namespace"] == "default"
@@ -79,7 +82,7 @@ async def test_events_about_what_is_in_no_namespace_are_in_the_default_one(api: 
 async def test_long_names_and_messages_are_cut(api: ApiServer, namespace: str) -> None:
     about = (await a_pod(api, namespace))._replace(name="a" * 199 + "-" + "b" * 50)
     async with Writers(4) as writers:
-        recorder = Recorder(api, writers, "maar-scheduler", "here-1")
+        recorder = Recorder(api, writers, "maar-scheduler", "here-1", WriteFailures())
         recorder.record(about, "Waiting", "x" * 5_000)
         await writers.idle()
         assert recorder.dropped == 0
@@ -93,7 +96,7 @@ async def test_what_cannot_be_said_is_let_go(
     proxy, through = faults
     about = await a_pod(api, namespace)
     async with Writers(4) as writers:
-        recorder = Recorder(through, writers, "maar-scheduler", "here-1")
+        recorder = Recorder(through, writers, "maar-scheduler", "here-1", WriteFailures())
         refusal = json.dumps({"kind": "Status", "reason": "Forbidden", "code": 403})
         proxy.plan(Say(HTTPStatus.FORBIDDEN, refusal), method="POST")
         recorder.record(about, "Waiting", "one")
@@ -106,7 +109,7 @@ async def test_what_cannot_be_said_is_let_go(
 
 async def test_when_too_many_wait_the_latest_are_let_go(api: ApiServer, namespace: str) -> None:
     about = await a_pod(api, namespace)
-    recorder = Recorder(api, Writers(4), "maar-scheduler", "here-1")  # nobody works
+    recorder = Recorder(api, Writers(4), "maar-scheduler", "here-1", WriteFailures())  # nobody works
     for number in range(MOST_WAITING + 7):
         recorder.record(about, "Waiting", str(number))
     recorder.record(about, "Waiting", "0")

@@ -2,11 +2,14 @@
 
 import itertools
 import signal
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
 
+from maar.apps.daemons.health import take
 from support.deprived import Holds, Stage, Starts, Story, stage_of
 from support.needs_kubernetes import needs_kubernetes
 from support.permissions import Permission, permissions
@@ -30,6 +33,8 @@ OWNERS: Final = {
 }
 LEAST: Final = "scheduling.volcano.sh/group-min-member"
 NUMBERS: Final = itertools.count()
+with take("127.0.0.1:0") as _free:
+    LISTEN: Final = f"127.0.0.1:{_free.getsockname()[1]}"
 
 
 def state(stage: Stage, queue: str) -> str:
@@ -212,7 +217,7 @@ def starts(stage: Stage) -> Iterator[Starts]:
 @pytest.fixture(scope="module")
 def running(stage: Stage) -> Iterator[Stage]:
     """The controllers as they are deployed."""
-    stage.start(ME, stage.account(ME))
+    stage.start(ME, stage.account(ME), "--listen", LISTEN)
     stage.until("the controllers are at work", lambda: stage.is_at_work(ME))
     yield stage
     stage.processes.stop(ME, signal.SIGTERM)
@@ -258,3 +263,31 @@ def test_a_story_fails_without(running: Stage, taken: Permission) -> None:
     story = STORIES[str(taken)]
     with running.deprived(taken):
         assert running.fails(story, f"less-{next(NUMBERS)}", taken, ME), f"{story.__name__} came true"
+
+
+def shown(path: str) -> str:
+    try:
+        with urllib.request.urlopen(f"http://{LISTEN}{path}") as answer:
+            return str(answer.read().decode())
+    except urllib.error.HTTPError as refusal:
+        return refusal.read().decode()
+
+
+def test_what_cannot_be_written_for_long_is_in_the_log_the_metrics_and_readiness(running: Stage) -> None:
+    taken = next(one for one in DONE if str(one) == "create podgroups.scheduling.volcano.sh")
+    running.until("nothing fails", lambda: shown("/readyz") == "ok")
+    log = running.processes.log(ME)
+    before = log.read_text().count("cannot create PodGroup")
+    with running.deprived(taken):
+        name = f"silent-{next(NUMBERS)}"
+        has_group = a_bare_pod_gets_a_group(running, name)
+        sentence = "[-] writes: it cannot create PodGroup for "
+        running.until("it is not ready", lambda: sentence in shown("/readyz"))
+        assert 'cannot create resource "podgroups"' in shown("/readyz")
+        failed = 'maar_write_failures_total{kind="PodGroup",reason="Forbidden",write="Create"}'
+        assert failed in shown("/metrics")
+        assert log.read_text().count("cannot create PodGroup") == before + 1
+        fields = f"involvedObject.name={name},reason=FailedCreate"
+        assert running.get(f"{EVENTS}?fieldSelector={fields}")["items"]
+    running.until("the pod has its group", has_group)
+    running.until("it is ready again", lambda: shown("/readyz") == "ok")

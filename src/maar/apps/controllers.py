@@ -27,11 +27,12 @@ from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS, Workload
 from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
 from maar.kube.api_server import ApiServer
-from maar.kube.outcome import Conflict, Done, Gone, Outcome
+from maar.kube.outcome import Conflict, Done, Gone, Outcome, Refused
 from maar.kube.paths import place_of
 from maar.kube.record import Recorder, Reference
 from maar.kube.watch import Trouble, Watch
 from maar.kube.write import create, delete, patch
+from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
 _LOG: Final = logging.getLogger(__name__)
@@ -44,6 +45,9 @@ _GATHER_S: Final = 0.1
 _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
 _FINISH_WITHIN_S: Final = 5.0  # what was begun before the end
+_REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers have them
+    Create: "FailedCreate", Change: "FailedUpdate", SetStatus: "FailedUpdate", Remove: "FailedDelete",
+}  # fmt: skip
 _TYPES: Final = {kind.__name__: kind for kind in KINDS}
 
 
@@ -83,6 +87,7 @@ class ControllerRunner:
         self._news, self._stop = asyncio.Event(), asyncio.Event()
         self.queues: dict[str, Queue] = {}
         self.metrics = ControllerMetrics(CollectorRegistry(), self.queues)  # shown nowhere
+        self.failures = WriteFailures()
         self.known, self.first_round = asyncio.Event(), asyncio.Event()
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
@@ -97,7 +102,9 @@ class ControllerRunner:
             Writers(32) as self._writers,
             Writers(8) as event_writers,
         ):
-            self._recorder = Recorder(self._server, event_writers, "maar-controllers", self._identity)
+            self._recorder = Recorder(
+                self._server, event_writers, "maar-controllers", self._identity, self.failures
+            )
             watching = [tasks.create_task(watch.run()) for watch in watches]
             for watch in watches:
                 await self._unless_stopped(watch.synced())
@@ -210,18 +217,27 @@ class ControllerRunner:
     def _answered(self, write: SetStatus | Create | Change | Remove, outcome: Outcome) -> None:
         self._busy.discard((write.kind, write.key))
         self.metrics.answered(write, outcome)
+        is_new = self.failures.answered(type(write).__name__, write.kind, write.key, outcome)
         if isinstance(outcome, Done):
             self._failures = 0
             if not isinstance(write, Remove):
                 self._watches[write.kind].see(_seen(_TYPES[write.kind], outcome.body))
             self._news.set()  # whatever happened to it meanwhile has not been looked at
             return
-        if not isinstance(outcome, Gone | Conflict):  # those say that the cluster has moved on
-            _LOG.warning("%s: %s", write, outcome)
-            if self._failed_at < self._rounds:  # what fails together counts once
-                self._failed_at, self._failures = self._rounds, self._failures + 1
+        if is_new and isinstance(outcome, Refused):
+            self._tell_of_refusal(write, outcome)
+        has_moved_on = isinstance(outcome, Gone | Conflict)  # the cluster
+        if not has_moved_on and self._failed_at < self._rounds:  # what fails together counts once
+            self._failed_at, self._failures = self._rounds, self._failures + 1
         delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
         asyncio.get_running_loop().call_later(delay, self._news.set)
+
+    def _tell_of_refusal(self, write: SetStatus | Create | Change | Remove, outcome: Refused) -> None:
+        """Let whoever looks at an object, or at the pod that it was to be made for, see what is refused."""
+        place = ("Pod", write.about) if isinstance(write, Create) else (write.kind, write.key)
+        if (about := self._known.get(place)) is not None:
+            what = f"{write.kind} {write.key}: {outcome.message}"
+            self._recorder.record(about, _REFUSALS[type(write)], what, "Warning")
 
     def _report(self, trouble: Trouble) -> None:
         _LOG.warning("%s", trouble)

@@ -12,6 +12,7 @@ from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Gone, Outcome
 from maar.kube.paths import EVENTS
 from maar.kube.write import create, patch
+from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
 Severity = Literal["Normal", "Warning"]
@@ -58,8 +59,10 @@ class _Tally:
 class Recorder:
     """Says things about objects where `kubectl describe` shows them; one that cannot be said is let go."""
 
-    def __init__(self, server: ApiServer, writers: Writers, component: str, instance: str) -> None:
-        self._server, self._writers = server, writers
+    def __init__(
+        self, server: ApiServer, writers: Writers, component: str, instance: str, failures: WriteFailures
+    ) -> None:
+        self._server, self._writers, self._failures = server, writers, failures
         self._component, self._instance = component, instance
         self._waiting: dict[_Statement, _Tally] = {}
         self._written: OrderedDict[_Statement, _Tally] = OrderedDict()
@@ -74,7 +77,9 @@ class Recorder:
             tally.count, tally.last = tally.count + 1, now
         elif len(self._waiting) < MOST_WAITING:
             self._waiting[statement] = _Tally(1, now, now)
-            self._writers.submit(statement, partial(self._write, statement), self._settle)
+            self._writers.submit(
+                statement, partial(self._write, statement), partial(self._settle, statement.about)
+            )
         else:
             self.dropped += 1
 
@@ -98,7 +103,8 @@ class Recorder:
                 self._written.popitem(last=False)
         return outcome
 
-    def _settle(self, outcome: Outcome) -> None:
+    def _settle(self, about: Reference, outcome: Outcome) -> None:
+        self._failures.answered("Record", "Event", f"{about.namespace}/{about.name}", outcome)
         if not isinstance(outcome, Done):
             self.dropped += 1
 

@@ -200,6 +200,26 @@ def test_a_made_group_follows_its_owner_and_comes_to_rest() -> None:
     )
 
 
+def test_a_group_that_somebody_deletes_comes_back_while_one_of_its_pods_lives() -> None:
+    controller = MissingGroups()
+    controller.feed([owner(), stored(), Appeared(object=pod("p", OWNER, annotations=NAMED))])
+    controller.feed([Vanished(kind="PodGroup", key="ns/podgroup-uid-rs")])
+    (create,) = controller.reconcile()
+    assert isinstance(create, Create)
+    assert (create.key, create.about) == ("ns/podgroup-uid-rs", "ns/p")
+    controller.feed([Vanished(kind="Pod", key="ns/p")])
+    assert controller.reconcile() == []
+
+
+def test_a_group_whose_owner_is_gone_does_not_come_back() -> None:
+    controller = MissingGroups()
+    controller.feed([owner(), stored(), Appeared(object=pod("p", OWNER, annotations=NAMED))])
+    controller.feed(
+        [Vanished(kind="ReplicaSet", key="ns/rs"), Vanished(kind="PodGroup", key="ns/podgroup-uid-rs")]
+    )
+    assert controller.reconcile() == []
+
+
 def test_pods_that_were_orphaned_do_not_change_the_group_that_they_name() -> None:
     controller = MissingGroups()
     controller.feed([stored(min_member=3), Appeared(object=pod("p", annotations=NAMED))])

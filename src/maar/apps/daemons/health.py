@@ -16,6 +16,7 @@ from prometheus_client.exposition import choose_encoder, gzip_accepted
 
 from maar.embedded.http import Message, Receive, Request, Send, answer
 from maar.embedded.quiet_server import QuietServer
+from maar.kube.write_failures import WriteFailures
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -161,6 +162,11 @@ def within(limit_s: float, since: Callable[[], float | None], what: str) -> Chec
         return "" if taken <= limit_s else f"{what} for {taken:.0f} s, and {limit_s:.0f} s is long"
 
     return check
+
+
+def can_write(limit_s: float, failures: WriteFailures) -> Check:
+    """No operation on a kind of object has failed for so long wherever it was tried."""
+    return lambda: "; ".join(failures.lasting(limit_s))
 
 
 def heard_within(limit_s: float, lags: Callable[[], Mapping[str, float]]) -> Check:

@@ -14,11 +14,12 @@ from prometheus_client import CollectorRegistry
 
 from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.daemons.configuration_source import Source, UnreadableError, follow, from_config_map, from_file
-from maar.apps.daemons.health import Checks, happened, heard_within, serve_status, within
+from maar.apps.daemons.health import Checks, can_write, happened, heard_within, serve_status, within
 from maar.apps.daemons.leadership import Leadership
 from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.metrics.registry import new_registry
 from maar.apps.metrics.scheduler import SchedulerMetrics
+from maar.apps.metrics.write_failures import WriteFailureCollector
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.apps.snapshots.recording import Recording, RecordingEngine
 from maar.apps.snapshots.taking import Snapshots
@@ -31,6 +32,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 _LONG_CYCLE_S: Final = 120.0  # then it does not end any more
 _LONG_SILENCE_S: Final = 60.0
+_LONG_FAILURE_S: Final = 30.0
 
 Work = Coroutine[None, None, None]
 Say = Callable[[str], None]
@@ -98,9 +100,11 @@ async def _show(
 ) -> None:
     """Show metrics and health, where somebody may look at them."""
     if listen:
+        registry.register(WriteFailureCollector(part.failures))
         ready = {
             "caches": happened(part.known, "not everything has been listed yet"),
             "watches": heard_within(_LONG_SILENCE_S, part.lags),
+            "writes": can_write(_LONG_FAILURE_S, part.failures),
         }
         await serve_status(listen, live, ready, registry)
 

@@ -1,6 +1,6 @@
 """What a waiting pod says of itself: its PodScheduled condition, which people and autoscalers read."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -12,6 +12,7 @@ from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Outcome
 from maar.kube.paths import PODS
 from maar.kube.write import patch
+from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
 UNSCHEDULABLE = "Unschedulable"  # what cluster autoscalers buy nodes for
@@ -23,6 +24,8 @@ class PodConditions:
 
     server: ApiServer
     writers: Writers
+    failures: WriteFailures
+    missed: Callable[[str, str], None]  # hears of the kind and key of what is to be looked at again
     _said: dict[str, str] = field(default_factory=dict)  # the reason by pod
 
     def say(self, group: GroupRow, outcome: GroupOutcome, now: datetime) -> None:
@@ -40,7 +43,7 @@ class PodConditions:
             return False
         self._said[pod.key] = reason
         write = partial(self._write, pod.key, reason, outcome.message, now)
-        self.writers.submit(("PodScheduled", pod.key), write, partial(self._done, pod.key))
+        self.writers.submit(("PodScheduled", pod.key), write, partial(self._done, pod))
         return True
 
     def forget(self, pods: Iterable[str]) -> None:
@@ -59,9 +62,11 @@ class PodConditions:
         document = {"status": {"conditions": [condition]}}
         return await patch(self.server, PODS, pod, document, "strategic-merge", "status")
 
-    def _done(self, pod: str, outcome: Outcome) -> None:
+    def _done(self, pod: PodRow, outcome: Outcome) -> None:
+        self.failures.answered("SetStatus", "Pod", pod.key, outcome)
         if not isinstance(outcome, Done):
-            self._said.pop(pod, None)  # said again with the next cycle
+            self._said.pop(pod.key, None)  # said again with the next cycle
+            self.missed("PodGroup", pod.group_key)
 
 
 def _waiting(group: GroupRow) -> list[PodRow]:

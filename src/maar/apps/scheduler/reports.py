@@ -1,7 +1,7 @@
 """What people are told of a scheduler's decisions: statuses, conditions and events, off its path."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final
 
@@ -16,9 +16,10 @@ from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.writes import Bind, Evict, SetStatus, Write
-from maar.core.tables.tables import Tables
+from maar.core.tables.assumptions import Assumptions
 from maar.kube.api_server import ApiServer
 from maar.kube.record import Recorder, Reference
+from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
 # A pod may be heard of before its group is; where it names none, the controllers have to make one first.
@@ -32,16 +33,16 @@ class Reports:
     def __init__(
         self,
         server: ApiServer,
-        tables: Tables,
+        assumptions: Assumptions,
         writers: Writers,
         recorder: Recorder,
         see: Callable[[Queue | PodGroup], None],
         at_rest: asyncio.Event,
-        uids: Mapping[str, str],
+        failures: WriteFailures,
     ) -> None:
-        self._tables, self.recorder, self._uids = tables, recorder, uids
-        self._statuses = Statuses(server, writers, see, self._missed, at_rest)
-        self._conditions = PodConditions(server, writers)
+        self._tables, self.recorder, self._uids = assumptions.tables, recorder, assumptions.uids
+        self._statuses = Statuses(server, writers, see, self._missed, failures, at_rest)
+        self._conditions = PodConditions(server, writers, failures, self._missed)
         self._groups: dict[str, PodGroup] = {}
         self._changed: set[str] = set()  # groups
         self._told: dict[str, GroupOutcome] = {}

@@ -26,13 +26,14 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from maar.core.model.writes import Nominate, Write
+from maar.core.model.writes import BindVolume, Nominate, SelectNode, Write
 from maar.core.policy.configuration import Configuration
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Gone, Outcome, Refused, Unanswered
 from maar.kube.record import Recorder, Reference
 from maar.kube.watch import Trouble, Watch
-from maar.kube.write import FENCED, carry_out
+from maar.kube.write import carry_out
+from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
 _LOG: Final = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ class Scheduler:
         self._at_rest = asyncio.Event()  # nobody is deciding: the tables may be read
         self._at_rest.set()
         self.deciding_since: float | None = None
+        self.failures = WriteFailures()
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
         """Watch, decide and write until told to stop.
@@ -97,15 +99,15 @@ class Scheduler:
             Writers(16, behind=self._writers, meanwhile=_STATUSES_MEANWHILE) as status_writers,
             Writers(behind=self._writers, meanwhile=_EVENTS_MEANWHILE) as event_writers,
         ):
-            recorder = Recorder(self._server, event_writers, "maar-scheduler", self._identity)
+            recorder = Recorder(self._server, event_writers, "maar-scheduler", self._identity, self.failures)
             self._reports = Reports(
                 self._server,
-                self._engine.tables,
+                self._engine.assumptions,
                 status_writers,
                 recorder,
                 self._see,
                 self._at_rest,
-                self._engine.assumptions.uids,
+                self.failures,
             )
             watching = [tasks.create_task(watch.run()) for watch in watches]
             for watch in watches:
@@ -239,11 +241,12 @@ class Scheduler:
 
     def _answered(self, write: Write, uid: str, decided: float, outcome: Outcome) -> None:
         self._observer.answered(write, outcome, time.monotonic() - decided)
+        self.failures.answered(type(write).__name__, _kind_of(write), write.subject, outcome)
         if isinstance(outcome, Done):
             self._reports.on_write(write, uid)
             return
-        is_fenced = isinstance(outcome, Refused) and outcome.reason == FENCED  # the lease says so, once
-        is_plain = is_fenced or isinstance(outcome, Gone)  # pods come and go
+        # What is refused or has no answer is logged as a problem, once; pods come and go.
+        is_plain = isinstance(outcome, Gone | Refused | Unanswered)
         level = logging.DEBUG if is_plain else logging.WARNING
         _LOG.log(level, "%s: %s", write, getattr(outcome, "message", outcome))
         delay = self._timing.tick if isinstance(outcome, Unanswered) else self._timing.again
@@ -256,3 +259,9 @@ class Scheduler:
     def _report(self, trouble: Trouble) -> None:
         _LOG.warning("%s", trouble)
         self._observer.troubled(trouble)
+
+
+def _kind_of(write: Write) -> str:
+    if isinstance(write, SelectNode):
+        return PersistentVolumeClaim.__name__
+    return (PersistentVolume if isinstance(write, BindVolume) else Pod).__name__

@@ -14,6 +14,7 @@ from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Outcome
 from maar.kube.paths import place_of
 from maar.kube.write import patch
+from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
 Difference = Callable[[], SetStatus | None]  # between what is and what should be, when it is asked
@@ -31,6 +32,7 @@ class Statuses:
     writers: Writers
     written: Callable[[Queue | PodGroup], None]  # hears of objects as the server has them after a write
     missed: Callable[[str, str], None]  # hears of the kind and key of what could not be written
+    failures: WriteFailures
     at_rest: asyncio.Event  # set while nobody decides: differences are read from tables that are settled
     _wanted: dict[tuple[str, str], Difference] = field(default_factory=dict)
     _busy: set[tuple[str, str]] = field(default_factory=set)
@@ -61,6 +63,7 @@ class Statuses:
         if outcome is None:
             self._free(place)
             return
+        self.failures.answered("SetStatus", *place, outcome)
         if isinstance(outcome, Done):
             self.written(from_json(_KINDS[place[0]], outcome.body))
         else:

@@ -42,6 +42,7 @@ class Member(NamedTuple):
 
     created: float
     name: str
+    uid: str
     group: str  # the name of the group that would be made for it
     is_live: bool
     request: Resources
@@ -69,6 +70,7 @@ def member(pod: Pod) -> Member:
     return Member(
         created=created.timestamp() if created else 0.0,
         name=metadata.name,
+        uid=metadata.uid,
         group=group_name(pod),
         is_live=not pod.is_finished and not pod.is_terminating,
         request=pod.request,
@@ -109,12 +111,9 @@ def wanted_group(pod: Member, owner: Statements) -> Wanted:
     )
 
 
-def document(pod: Pod, name: str, wanted: Wanted) -> Json:
+def document(pod: Member, namespace: str, wanted: Wanted) -> Json:
     """The group of a pod, to be created."""
-    metadata = pod.metadata
-    owner = controller_of(metadata) or OwnerReference(
-        api_version=Pod.api_version, kind="Pod", name=metadata.name, uid=metadata.uid
-    )
+    owner = pod.owner or OwnerReference(api_version=Pod.api_version, kind="Pod", name=pod.name, uid=pod.uid)
     spec: Json = {"minMember": wanted.min_member}
     if wanted.queue:
         spec["queue"] = wanted.queue
@@ -135,8 +134,8 @@ def document(pod: Pod, name: str, wanted: Wanted) -> Json:
         "apiVersion": PodGroup.api_version,
         "kind": "PodGroup",
         "metadata": {
-            "name": name,
-            "namespace": metadata.namespace or "default",
+            "name": pod.group,
+            "namespace": namespace,
             "annotations": notes,
             "ownerReferences": [reference],
         },

@@ -3,7 +3,8 @@
 A group is made for the controller of its pods, or for a pod without one, and follows them: its queue,
 minimum and resources are what the youngest live pod and the owner say now. Owners are known by their
 metadata; a pod whose owner can be known waits until it is, or a gang could start as single pods. A group is
-looked at when one of its pods, its owner or itself has changed; what differs is wanted until it is there.
+looked at when one of its pods, its owner or itself has changed; what differs is wanted until it is there. One
+that could not be created, or that somebody deleted, is wanted while a pod lives that it is for.
 """
 
 from collections.abc import Collection, Iterable
@@ -14,7 +15,6 @@ from maar.core.controllers.group_template import (
     MADE_ANNOTATION,
     Member,
     Statements,
-    controller_of,
     document,
     group_name,
     member,
@@ -81,43 +81,35 @@ class MissingGroups:
 
     def reconcile(self) -> list[Upkeep]:
         """Make what groups are missing, let the pods name them, and change or remove those that need it."""
-        writes: list[Upkeep] = []
-        made: set[str] = set()
+        writes = [write for unsettled in self._unsettled.values() for write in unsettled]
         for key, pod in self.without.items():
-            group, name = self._group_of[key], group_name(pod)
-            owner = self._statements(controller_of(pod.metadata))
-            if group not in self.groups and owner is None:
-                continue  # it is heard of soon; where it was deleted, its pods go too
-            if group not in self.groups and group not in made:
-                made.add(group)
-                wanted = wanted_group(member(pod), owner or _NOTHING)
-                writes.append(
-                    Create(kind="PodGroup", key=group, document=document(pod, name, wanted), about=key)
-                )
-            patch: dict[str, object] = {"metadata": {"annotations": {GROUP_ANNOTATION: name}}}
-            writes.append(Change(kind="Pod", key=key, patch=patch))
-        for unsettled in self._unsettled.values():
-            writes += unsettled
+            group = self._group_of[key]
+            if group in self.groups or group in self._unsettled:
+                notes = {GROUP_ANNOTATION: group_name(pod)}
+                writes.append(Change(kind="Pod", key=key, patch={"metadata": {"annotations": notes}}))
         return writes
 
     def _look_at(self, key: str) -> None:
-        """Work out what the group of pods lacks, where we have made it."""
+        """Work out what the group of some pods lacks, where it is one that we make."""
         self._unsettled.pop(key, None)
-        group = self.groups.get(key)
-        if group is None or group.is_terminating or MADE_ANNOTATION not in group.metadata.annotations:
+        group, members = self.groups.get(key), self.members.get(key, {}).values()
+        if group is not None and (group.is_terminating or MADE_ANNOTATION not in group.metadata.annotations):
             return
-        members = self.members.get(key, {}).values()
-        if not members:
+        if not members and group is not None:
             self._unsettled[key] = [Remove(kind="PodGroup", key=key, uid=group.metadata.uid)]
-            return
-        live = [one for one in members if one.is_live and one.group == group.metadata.name]
+        namespace, _, name = key.partition("/")
+        live = [one for one in members if one.is_live and one.group == name]
         youngest = max(live, key=lambda one: (one.created, one.name), default=None)
         owner = None if youngest is None else self._statements(youngest.owner)
         if youngest is None or owner is None:
-            return
+            return  # an owner is heard of soon; where it was deleted, its pods go too
         wanted = wanted_group(youngest, owner)
+        if group is None:
+            made, about = document(youngest, namespace, wanted), f"{namespace}/{youngest.name}"
+            self._unsettled[key] = [Create(kind="PodGroup", key=key, document=made, about=about)]
+            return
         if wanted.queue == DEFAULT:  # which admission reads as the queue of the namespace
-            wanted = wanted._replace(queue=self._namespaces.get(key.partition("/")[0]) or DEFAULT)
+            wanted = wanted._replace(queue=self._namespaces.get(namespace) or DEFAULT)
         if found := patches(group, wanted):
             self._unsettled[key] = [Change(kind="PodGroup", key=key, patch=one) for one in found]
 

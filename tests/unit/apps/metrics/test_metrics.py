@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.metrics.registry import new_registry
 from maar.apps.metrics.scheduler import SchedulerMetrics
+from maar.apps.metrics.write_failures import WriteFailureCollector
 from maar.apps.scheduler.observer import Observer
 from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.core.admission.request import Request, Verdict
@@ -29,6 +30,7 @@ from maar.core.model.resources import Resources
 from maar.core.model.writes import Bind, Evict, Nominate, SetStatus
 from maar.kube.outcome import Conflict, Done, Unanswered
 from maar.kube.watch import BadObject, Interruption
+from maar.kube.write_failures import WriteFailures
 from support.scraped import samples, value
 
 PAGE: Final = Path(__file__).parents[4] / "docs" / "metrics.md"
@@ -298,6 +300,9 @@ def all_families() -> Iterator[tuple[str, str, set[str]]]:
     webhooks = WebhookMetrics(third)
     webhooks.reviewed("validate", Request(operation="CREATE", resource="queues"), Verdict(), 0.1)
     webhooks.turned_away(HTTPStatus.BAD_REQUEST)
+    failures = WriteFailures()
+    failures.answered("Bind", "Pod", "a/p", Unanswered("it is away"))
+    second.register(WriteFailureCollector(failures))
     for registry in (first, second, third):
         for family in text_string_to_metric_families(generate_latest(registry).decode()):
             name = f"{family.name}_total" if family.type == "counter" else family.name

@@ -9,6 +9,7 @@ from maar.apps.scheduler.statuses import Statuses
 from maar.core.model.writes import SetStatus
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
+from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 from support.kubeconfigs import written
 
@@ -31,7 +32,7 @@ async def test_nothing_is_worked_out_while_a_decision_is_made_and_then_what_was_
 
     nobody = await load(written(tmp_path / "one", "https://127.0.0.1:1"))
     async with ApiServer(nobody) as server, Writers(4) as writers:
-        statuses = Statuses(server, writers, lambda _: None, lambda *_: None, at_rest)
+        statuses = Statuses(server, writers, lambda _: None, lambda *_: None, WriteFailures(), at_rest)
         statuses.want("PodGroup", "a/g", lambda: difference("old"))
         statuses.want("PodGroup", "a/h", lambda: difference("other"))
         await asyncio.sleep(0.05)
