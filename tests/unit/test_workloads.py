@@ -1,7 +1,5 @@
 """Plain workloads on Maar: their pods get groups, and run as their controllers make them."""
 
-import pytest
-
 from support.operator_stage import Stage, node
 from support.workloads import Deployment, PlainJob, StatefulSet, argo_step, job_set_job
 
@@ -51,7 +49,6 @@ def test_the_template_of_a_job_says_how_many_pods_start_together() -> None:
     assert len(stage.pods(start="gang-")) == 3
 
 
-@pytest.mark.xfail(reason="a pod group that was Completed does not run again yet")
 def test_steps_of_a_workflow_run_one_after_the_other() -> None:
     stage = Stage(node("n", 4))
     stage.create(argo_step("wf", "one", 2843838068))

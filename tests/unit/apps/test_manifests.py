@@ -18,6 +18,7 @@ from maar.cli.failure import CommandError
 from maar.cli.main import maar_app
 from maar.cli.manifests import manifests
 from maar.core.admission.request import Options
+from maar.core.model.workload import WORKLOADS
 from maar.kube.paths import place_of
 from support.permissions import objects, permissions
 
@@ -27,7 +28,7 @@ ALL: Final[list[Json]] = list(yaml.safe_load_all(installation("team/maar:1.2", r
 DEPLOYMENTS: Final = [one for one in ALL if one["kind"] == "Deployment"]
 PROGRAMS: Final = {
     "scheduler": scheduler.WATCHED,
-    "controllers": controllers.WATCHED,
+    "controllers": (*controllers.WATCHED, *WORKLOADS),
     "webhooks": judge.WATCHED,
 }
 
