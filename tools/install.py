@@ -10,6 +10,7 @@ _STEP: Final = re.compile(
     r"(?:Collecting|Requirement already satisfied:) (?P<collected>[\w.\-]+)"
     r"|\s+Downloading (?P<file>\S+?)(?:-\d\S*)? \((?P<size>.*)\)"
     r"|(?P<installing>Installing collected packages): (?P<names>.*)"
+    r"|(?P<preparing>Obtaining|\s+Installing build dependencies|\s+Preparing editable metadata)"
 )
 _EVERY: Final = 10  # packages, where lines stay
 
@@ -32,6 +33,8 @@ class Progress:
             self._say(
                 f"package {count} of about {self._total}: {step['collected']}", stays=not count % _EVERY
             )
+        elif step["preparing"]:
+            self._say("preparing the tools that build Maar")
         elif step["file"]:
             self._say(f"package {len(self._names)} of about {self._total}: {step['file']}, {step['size']}")
         else:

@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+import msgspec
+
 from maar.apps.demo.clock import Clock
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue
 from maar.core.model.reasons import Reason
-from maar.core.model.resources import CPU, units_in_one
-from maar.core.views.queue_tree import TreeView, queue_tree
+from maar.core.model.resources import CPU, Resources, units_in_one
+from maar.core.views.queue_tree import TreeView, is_settled, queue_tree
 
 _STARTED: Final = ("Running", "Completed")
 _MOMENT_S: Final = 2.0
@@ -69,6 +71,7 @@ class Record:
     failed: int = 0  # pods; none should, for they are made to succeed
     averages: dict[str, Average] = field(default_factory=dict)
     lost: Callable[[str], None] = lambda _pod: None  # hears of a pod that went or failed before it was done
+    _shares: dict[str, Resources] = field(default_factory=dict)  # of the last moment that was seen whole
     _unnoticed: dict[str, Submission] = field(default_factory=dict)
     _moves: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -136,10 +139,18 @@ class Record:
 
     def tree(self) -> TreeView:
         """The queue tree as it is now, without the default queue, which nobody uses here."""
-        view = queue_tree(queue for name, queue in self.queues.items() if name != DEFAULT)
+        view = queue_tree(self._of_one_moment())
         if view is None:
             raise LookupError("a tree of queues has a root, always")
         return view
+
+    def _of_one_moment(self) -> list[Queue]:
+        """The queues; while some shares are newer than others, all with those last seen together."""
+        queues = [queue for name, queue in self.queues.items() if name != DEFAULT]
+        if is_settled(queues):
+            self._shares = {queue.key: queue.status.deserved for queue in queues}
+            return queues
+        return [_with_share(queue, self._shares.get(queue.key, Resources())) for queue in queues]
 
     def leaves(self) -> list[Queue]:
         """The queues that hold work."""
@@ -196,3 +207,7 @@ def cpus(amounts: Mapping[str, int]) -> float:
 
 def _pods(count: int) -> str:
     return "1 pod" if count == 1 else f"{count} pods"
+
+
+def _with_share(queue: Queue, deserved: Resources) -> Queue:
+    return msgspec.structs.replace(queue, status=msgspec.structs.replace(queue.status, deserved=deserved))

@@ -19,14 +19,16 @@ from maar.kube.writers import Writers
 
 Difference = Callable[[], SetStatus | None]  # between what is and what should be, when it is asked
 
-# A status that changes all the time is written only so often.
-LEAST_APART_S: Final = {"Queue": 1.0, "PodGroup": 0.0}
+# Statuses that change all the time are written in rounds so far apart. In a round all queues that changed are
+# written, so that their shares are of one moment: written one by one, a child would often seem to deserve
+# more than its parent.
+ROUNDS_APART_S: Final = {"Queue": 1.0, "PodGroup": 0.0}
 _KINDS: Final[dict[str, type[Queue] | type[PodGroup]]] = {"Queue": Queue, "PodGroup": PodGroup}
 
 
 @dataclass(eq=False)
 class Statuses:
-    """Writes what is different, once the write before has been answered and enough time has passed."""
+    """Writes what is different, once the write before has been answered and the next round begins."""
 
     server: ApiServer
     writers: Writers
@@ -36,12 +38,25 @@ class Statuses:
     at_rest: asyncio.Event  # set while nobody decides: differences are read from tables that are settled
     _wanted: dict[tuple[str, str], Difference] = field(default_factory=dict)
     _busy: set[tuple[str, str]] = field(default_factory=set)
+    _rounds: dict[str, float] = field(default_factory=dict)  # when the next may begin, by kind
+    _announced: set[str] = field(default_factory=set)  # kinds whose next round is set
 
     def want(self, kind: str, key: str, difference: Difference) -> None:
         """Have a status written as `difference` says when its turn comes; what was wanted before is off."""
         self._wanted[kind, key] = difference
-        if (kind, key) not in self._busy:
+        if (kind, key) in self._busy or kind in self._announced:
+            return
+        if not ROUNDS_APART_S[kind]:
             self._begin((kind, key))
+            return
+        self._announced.add(kind)
+        asyncio.get_running_loop().call_at(self._rounds.get(kind, 0.0), self._round, kind)
+
+    def _round(self, kind: str) -> None:
+        self._announced.discard(kind)
+        self._rounds[kind] = asyncio.get_running_loop().time() + ROUNDS_APART_S[kind]
+        for place in [one for one in self._wanted if one[0] == kind and one not in self._busy]:
+            self._begin(place)
 
     def _begin(self, place: tuple[str, str]) -> None:
         self._busy.add(place)
@@ -68,9 +83,9 @@ class Statuses:
             self.written(from_json(_KINDS[place[0]], outcome.body))
         else:
             self.missed(*place)
-        asyncio.get_running_loop().call_later(LEAST_APART_S[place[0]], self._free, place)
+        asyncio.get_running_loop().call_soon(self._free, place)
 
     def _free(self, place: tuple[str, str]) -> None:
         self._busy.discard(place)
         if place in self._wanted:
-            self._begin(place)
+            self.want(*place, self._wanted[place])

@@ -95,10 +95,9 @@ def _tree(view: TreeView) -> Iterator[Text]:
         queue = view.queues[name]
         cpu = queue.resources[CPU]
         guarantee = "-" if cpu.guarantee is None else _cpus(cpu.guarantee)
+        deserved = _cpus(cpu.deserved) if queue.has_shares else "-"
         weight = "" if name == ROOT else str(queue.weight)
-        line = Text(
-            f"{branch + name:15} {weight:>2} {guarantee:>4} {_cpus(cpu.deserved):>8} {_cpus(cpu.used):>4} "
-        )
+        line = Text(f"{branch + name:15} {weight:>2} {guarantee:>4} {deserved:>8} {_cpus(cpu.used):>4} ")
         line.append_text(_bar(cpu, total))
         line.append(f" {queue.running:3} {_waiting(queue):4} ").append(
             queue.state, _STATES.get(queue.state, "")

@@ -96,7 +96,6 @@ def is_settled(queues: Iterable[Queue]) -> bool:
     return all(
         units <= by_name[parent].status.deserved.get(resource, 0)
         for parent, inside in children.items()
-        if by_name[parent].status.deserved
         for resource, units in _together(inside).items()
     )
 

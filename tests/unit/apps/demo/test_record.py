@@ -10,7 +10,7 @@ from maar.core.model.events import Appeared, Vanished
 from maar.core.model.metadata import Metadata
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod, PodPhase, PodStatus
 from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupPhase, PodGroupStatus
-from maar.core.model.queue import Queue, QueueMetadata, QueueState, QueueStatus
+from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueState, QueueStatus
 from maar.core.model.resources import Resources
 
 
@@ -149,3 +149,24 @@ async def test_waiting_ends_with_what_was_waited_for(record: Record) -> None:
 )
 def test_times_are_minutes_and_seconds(minute: float, text: str) -> None:
     assert clock_time(minute) == text
+
+
+def share(name: str, parent: str, deserved: int) -> Appeared:
+    status = QueueStatus(deserved=Resources.parse({"cpu": deserved}) if deserved else Resources())
+    spec = QueueSpec(parent=parent)
+    return Appeared(object=Queue(metadata=QueueMetadata(name=name), spec=spec, status=status))
+
+
+def test_no_child_seems_to_deserve_more_than_its_parent_while_statuses_are_written(record: Record) -> None:
+    def deserved() -> dict[str, int]:
+        return {name: one.resources["cpu"].deserved // 1000 for name, one in record.tree().queues.items()}
+
+    record.hear([share("root", "", 0), share("team", "root", 0), share("lab", "team", 4)])
+    assert deserved() == {"root": 0, "team": 0, "lab": 0}
+    assert not record.tree().queues["lab"].has_shares
+    record.hear([share("root", "", 8), share("team", "root", 5)])
+    assert deserved() == {"root": 8, "team": 5, "lab": 4}
+    record.hear([share("lab", "team", 6)])
+    assert deserved() == {"root": 8, "team": 5, "lab": 4}
+    record.hear([share("team", "root", 6)])
+    assert deserved() == {"root": 8, "team": 6, "lab": 6}
