@@ -154,6 +154,10 @@ def test_what_cannot_be_read_is_refused_with_its_place(stdin: str, sentence: str
 
 def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "nowhere.yaml: there is no such file or folder" in run("maar", "plan", "-f", "nowhere.yaml").stderr
+    misspelt = run("maar", "plan", "-f", "examples/smal").stderr
+    assert misspelt == (
+        "error: examples/smal: there is no such file or folder; did you mean examples/small?\n"
+    )
     assert "the folder has no .yaml, .yml, .json files" in run("maar", "plan", "-f", str(tmp_path)).stderr
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     assert "binary.yaml: not YAML: byte 0 is not UTF-8" in run("maar", "plan", "-f", str(tmp_path)).stderr

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -43,10 +44,20 @@ def _files(path: Path) -> Iterator[Path]:
     elif path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.suffix in _ENDINGS and file.is_file())
         if not found:
-            raise CommandError(f"{path}: the folder has no {', '.join(_ENDINGS)} files")
+            raise CommandError(f"{path}: the folder has no {', '.join(_ENDINGS)} files; name one that has")
         yield from found
     else:
-        raise CommandError(f"{path}: there is no such file or folder")
+        raise CommandError(f"{path}: there is no such file or folder{_nearest(path)}")
+
+
+def _nearest(path: Path) -> str:
+    """What may have been meant, or where the path ends."""
+    try:
+        beside = [one.name for one in path.parent.iterdir()]
+    except OSError:
+        beside = []  # no folder, or one that may not be looked into
+    close = get_close_matches(path.name, beside, 1)
+    return f"; did you mean {path.parent / close[0]}?" if close else f" in {path.parent.absolute()}"
 
 
 def _documents(file: Path) -> Iterator[tuple[str, object]]:

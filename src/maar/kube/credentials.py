@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from maar.kube.sources import CredentialsError, InCluster, Kubeconfig, Proofs, Source
+from maar.kube.sources import CredentialsError, InCluster, Kubeconfig, NoClusterError, Proofs, Source
 
 FRESH_FOR_S: Final = 60.0  # tokens are replaced, on disk or by a plugin, some time before they end
 PATIENCE_S: Final = 60.0  # a plugin may ask somebody something, but not for ever
@@ -30,7 +30,7 @@ async def load(
     elif users.is_file():
         source = Kubeconfig(str(users), context)
     else:
-        raise CredentialsError(
+        raise NoClusterError(
             f"no cluster is configured: no kubeconfig is named, KUBECONFIG is not set, this is no pod, and "
             f"{users} does not exist; start a cluster with maar up, or name a kubeconfig with --kubeconfig"
         )

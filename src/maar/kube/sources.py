@@ -27,6 +27,10 @@ class CredentialsError(Exception):
     """There is no way to an API server with what is configured."""
 
 
+class NoClusterError(CredentialsError):
+    """Nothing is configured at all."""
+
+
 @dataclass(frozen=True)
 class Proofs:
     """The address of an API server, how to know that it is the right one, and how to prove who we are."""
@@ -92,14 +96,16 @@ class Kubeconfig:
         Every file is read, within limits that the library does not have.
         """
         contexts: list[str] = []
-        for path in filter(None, self._paths.split(os.pathsep)):
-            file = Path(path).expanduser()
-            if file.is_file():
-                found = document(file.read_bytes(), OBJECT, repeated=lambda _: None)
-                if isinstance(found, dict) and found.get("current-context"):
-                    contexts.append(str(found["current-context"]))
+        named = [Path(path).expanduser() for path in self._paths.split(os.pathsep) if path]
+        files = [file for file in named if file.is_file()]
+        for file in files:
+            found = document(file.read_bytes(), OBJECT, repeated=lambda _: None)
+            if isinstance(found, dict) and found.get("current-context"):
+                contexts.append(str(found["current-context"]))
+        if not files:
+            raise ValueError("there is no such file; name another with --kubeconfig or KUBECONFIG")
         if not contexts and not self._context:
-            raise ValueError("no such file names a current context; write one, or choose with --context")
+            raise ValueError("it names no current context; write one into it, or choose with --context")
         return next(iter(contexts), None)
 
 

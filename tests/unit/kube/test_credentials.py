@@ -94,7 +94,9 @@ async def test_a_file_that_is_no_kubeconfig_is_named(tmp_path: Path, content: st
 
 
 async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CredentialsError, match=f"{tmp_path / 'missing'}.*--context"):
+    with pytest.raises(
+        CredentialsError, match=f"{tmp_path / 'missing'}: there is no such file; .*--kubeconfig"
+    ):
         await load(tmp_path / "missing")
 
 

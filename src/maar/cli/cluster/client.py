@@ -1,6 +1,7 @@
 """The objects of a cluster as commands ask for them; every way to fail is a sentence with the next step."""
 
 import asyncio
+import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from maar.apps.scheduler.scheduler import WATCHED
 from maar.cli.cluster.access import Access
 from maar.cli.cluster.refusal import Errand, refusal, refusal_of_list
 from maar.cli.failure import CommandError
+from maar.cli.up import data_folder
 from maar.core.model.events import AnyObject, Event
 from maar.core.model.kinds import BadObjectError, plain
 from maar.core.model.metadata import Object
@@ -20,15 +22,15 @@ from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import objects, read_pages, selection
-from maar.kube.outcome import Done, Outcome
+from maar.kube.outcome import Done, Gone, Outcome
 from maar.kube.paths import Place, place_of
-from maar.kube.sources import CredentialsError
+from maar.kube.sources import CredentialsError, NoClusterError
 from maar.kube.watch import Trouble, Watch
 from maar.kube.write import create, delete, get, patch
 
 Document = dict[str, object]
 
-PATIENCE_S: Final = 3.0  # somebody sits there and waits
+PATIENCE_S: Final = 1.5  # somebody sits there and waits
 
 
 @asynccontextmanager
@@ -40,6 +42,13 @@ async def connected(access: Access) -> AsyncIterator["Cluster"]:
             address = access.server if "://" in access.server else f"https://{access.server}"
             credentials.proofs = replace(credentials.proofs, server=address.rstrip("/"))
         way = ApiServer(credentials, patience_s=PATIENCE_S, warn=_warn)
+    except NoClusterError as error:
+        if (ours := data_folder() / "kubeconfig").is_file():
+            there = f"maar up has one: export KUBECONFIG={shlex.quote(str(ours))}"
+            raise CommandError(
+                f"no cluster is configured; {there}, and start it if it does not run"
+            ) from None
+        raise CommandError(str(error)) from None
     except CredentialsError as error:
         advice = "" if "; " in str(error) else "; choose another with --kubeconfig or --context"
         raise CommandError(f"{error}{advice}") from None
@@ -55,21 +64,21 @@ class Cluster:
 
     async def get(self, kind: type[Object], key: str) -> Document:
         """Read an object."""
-        return _done(await get(self.server, *_at(kind, key)), Errand("get", kind, key))
+        return await self._done(await get(self.server, *_at(kind, key)), Errand("get", kind, key))
 
     async def create(self, kind: type[Object], key: str, document: Document) -> Document:
         """Make an object."""
         place, key = _at(kind, key)
-        return _done(await create(self.server, place, key, document), Errand("create", kind, key))
+        return await self._done(await create(self.server, place, key, document), Errand("create", kind, key))
 
     async def change(self, kind: type[Object], key: str, change: Document) -> Document:
         """Change an object by a merge patch."""
         place, key = _at(kind, key)
-        return _done(await patch(self.server, place, key, change), Errand("change", kind, key))
+        return await self._done(await patch(self.server, place, key, change), Errand("change", kind, key))
 
     async def delete(self, kind: type[Object], key: str) -> None:
         """Delete an object."""
-        _done(await delete(self.server, *_at(kind, key)), Errand("delete", kind, key))
+        await self._done(await delete(self.server, *_at(kind, key)), Errand("delete", kind, key))
 
     async def all(self, kind: type[Object], labels: str = "") -> list[Document]:
         """Read all objects of a kind, or those with the labels."""
@@ -83,6 +92,21 @@ class Cluster:
         except (ApiError, UnansweredError) as error:
             raise refusal_of_list(error, kind) from None
         return found
+
+    async def _done(self, outcome: Outcome, errand: Errand) -> Document:
+        if isinstance(outcome, Done):
+            return cast(Document, plain(outcome.body))
+        names = await self._names(errand.kind) if isinstance(outcome, Gone) else ()
+        raise refusal(outcome, errand, names)
+
+    async def _names(self, kind: type[Object]) -> list[str]:
+        """The names there are, for whoever has misspelt one; none where they cannot be asked for."""
+        try:
+            found = await self.all(kind)
+        except CommandError:
+            return []
+        named = (one.get("metadata") for one in found)
+        return [str(metadata.get("name", "")) for metadata in named if isinstance(metadata, dict)]
 
     async def everything(self) -> list[Object]:
         """Read all that the scheduler decides with; an object that cannot be read is told of and left out."""
@@ -127,9 +151,3 @@ def _at(kind: type[Object], key: str) -> tuple[Place, str]:
     except ValueError as error:
         raise CommandError(str(error)) from None
     return place, key
-
-
-def _done(outcome: Outcome, errand: Errand) -> Document:
-    if isinstance(outcome, Done):
-        return cast(Document, plain(outcome.body))
-    raise refusal(outcome, errand)

@@ -1,6 +1,8 @@
 """What a server has against a command, in a sentence that says what to do next."""
 
 import re
+from collections.abc import Sequence
+from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
@@ -10,6 +12,7 @@ from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.outcome import Conflict, Gone, Outcome, Refused
 from maar.kube.paths import place_of
 
+_MOST_SUGGESTIONS: Final = 3
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
 _FORBIDDEN: Final = re.compile(r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]*)"')
 _DENIED: Final = re.compile(r"^admission [^:]* denied the request: ")
@@ -33,11 +36,11 @@ class Errand(NamedTuple):
         return f"{self.word} {self.key}"
 
 
-def refusal(outcome: Outcome, errand: Errand) -> CommandError:
-    """Say why it was not done."""
+def refusal(outcome: Outcome, errand: Errand, names: Sequence[str] = ()) -> CommandError:
+    """Say why it was not done; `names` are those that there are, one of which may have been meant."""
     match outcome:
         case Gone(message=message):
-            return CommandError(_gone(message, errand))
+            return CommandError(_gone(message, errand, names))
         case Conflict() if errand.verb == "create":
             again = f"change it with maar {errand.word} update {errand.key}, or choose another name"
             return CommandError(f"{errand.name} exists already; {again}")
@@ -65,10 +68,17 @@ def refusal_of_list(error: ApiError | UnansweredError, kind: type[Object]) -> Co
     return CommandError(*_refused(refused, errand))
 
 
-def _gone(message: str, errand: Errand) -> str:
+def unknown(errand: Errand, names: Sequence[str]) -> str:
+    """Say that there is no such object, and which may have been meant."""
+    close = get_close_matches(errand.key, names, _MOST_SUGGESTIONS)
+    meant = f"did you mean {' or '.join(close)}?" if close else f"maar {errand.word} list shows those that do"
+    return f"{errand.name} does not exist; {meant}"
+
+
+def _gone(message: str, errand: Errand, names: Sequence[str] = ()) -> str:
     name = errand.key.rpartition("/")[2]
     if name and f'"{name}" not found' in message:
-        return f"{errand.name} does not exist; maar {errand.word} list shows those that do"
+        return unknown(errand, names)
     if "not found" in message and "namespaces" in message:
         return f"{errand.name}: {message}; create the namespace first"
     served = f"its API server does not serve {place_of(errand.kind).plural} of {errand.kind.api_version}"

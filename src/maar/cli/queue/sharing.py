@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -10,6 +9,7 @@ import typer
 from rich.console import Console
 
 from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.cluster.refusal import Errand, unknown
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
 from maar.cli.lines import print_lines, width_of
@@ -40,7 +40,6 @@ FilesOption = Annotated[
         "--filename", "-f", help="Files or folders of manifests instead of a cluster; - is standard input."
     ),
 ]
-_MOST_SUGGESTIONS: Final = 3
 _READS: Final = 4
 _BETWEEN_READS_S: Final = 0.4  # the scheduler writes a queue's status once a second at most
 
@@ -67,7 +66,7 @@ def tree(
         _wonder(queues)
     view = queue_tree(queues, top, inside)
     if view is None:
-        raise _unknown(top, [queue.key for queue in queues])
+        raise CommandError(unknown(Errand("get", Queue, top), [queue.key for queue in queues]))
     if output in ("json", "yaml"):
         typer.echo(text_of(shown_tree(view), output))
         return
@@ -88,7 +87,7 @@ def explain(
     if why := shared.set_aside.get(name):
         raise CommandError(f"queue {name} takes no part and deserves nothing: {why}")
     if name not in shared.shares:
-        raise _unknown(name, [queue.key for queue in shared.queues])
+        raise CommandError(unknown(Errand("get", Queue, name), [queue.key for queue in shared.queues]))
     explanation = explain_queue(shared.shares, name)
     if output:
         typer.echo(text_of(shown_explanation(explanation), output))
@@ -130,9 +129,3 @@ def _wonder(queues: list[Queue]) -> None:
             "maar queue tree --namespaces works the shares out by itself",
             err=True,
         )
-
-
-def _unknown(name: str, names: list[str]) -> CommandError:
-    close = get_close_matches(name, names, _MOST_SUGGESTIONS)
-    meant = f"did you mean {' or '.join(close)}?" if close else "maar queue list shows those that do"
-    return CommandError(f"queue {name} does not exist; {meant}")

@@ -124,6 +124,22 @@ def test_a_cluster_that_is_not_configured_is_told_of(
     ended = run("maar", "queue", "list")
     assert ended.code == 1
     assert "start a cluster with maar up, or name a kubeconfig with --kubeconfig" in ended.err
+    ended = run("maar", "queue", "list", "--kubeconfig", str(tmp_path / "none"))
+    assert "none: there is no such file; name another with --kubeconfig or KUBECONFIG" in ended.err
+
+
+def test_whoever_has_run_maar_up_is_told_where_its_kubeconfig_is(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    ours = tmp_path / "data/maar/kubeconfig"
+    ours.parent.mkdir(parents=True)
+    ours.write_text("{}")
+    ended = run("maar", "queue", "list")
+    assert ended.code == 1
+    assert f"no cluster is configured; maar up has one: export KUBECONFIG={ours}" in ended.err
 
 
 def print_tree(view: TreeView, console: Console) -> None:
