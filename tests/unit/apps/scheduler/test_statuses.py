@@ -58,7 +58,7 @@ async def test_queues_are_written_in_rounds_so_that_their_shares_are_of_one_mome
 
     nobody = await load(written(tmp_path / "one", "https://127.0.0.1:1"))
     async with ApiServer(nobody) as server, Writers(4) as writers:
-        statuses = Statuses(server, writers, lambda _: None, lambda *_: None, at_rest)
+        statuses = Statuses(server, writers, lambda _: None, lambda *_: None, WriteFailures(), at_rest)
         for names in (["root", "parent"], ["child"], ["child", "parent"]):
             worked_out.append([])
             for name in names:
