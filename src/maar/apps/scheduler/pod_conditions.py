@@ -38,7 +38,7 @@ class PodConditions:
         if outcome.held is None:
             return False
         # Only what another node would help is called unschedulable, so that nobody buys nodes for the rest.
-        reason = UNSCHEDULABLE if outcome.held.reason.wants_nodes else str(outcome.held.reason)
+        reason = UNSCHEDULABLE if outcome.held.more_nodes_help else str(outcome.held.reason)
         if self._said.get(pod.key) == reason:
             return False
         self._said[pod.key] = reason

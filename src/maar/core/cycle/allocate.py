@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.order import Phase, Turns
-from maar.core.cycle.refusals import more_telling
+from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
 from maar.core.cycle.turn import Placing, wait_for_claims
 from maar.core.model.names import natural
-from maar.core.model.reasons import Held, Reason
 from maar.core.tables.rows import PodRow
 
 Wanted = Callable[[GroupState], list[PodRow]]
@@ -97,15 +96,12 @@ def _take_round(placing: Placing, turns: Turns, wanted: Wanted) -> list[GroupSta
             else:
                 turns.done(group)
             continue
-        group.held = more_telling(group.held, placing.held)
         turns.done(group)
         if state.places.minds_anybody and any(map(state.places.minds, wanted(group))):
             back.append(group)
         if wanted is for_allocate and state.books.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
             for behind in turns.stop(group.leaf):
-                behind.held = Held(
-                    reason=Reason.BEHIND_FIRST_IN_QUEUE, queue=behind.row.queue_name, others=(group.row.key,)
-                )
+                behind.held = behind_first(behind, group)
     return again
 
 
@@ -127,7 +123,16 @@ def for_backfill(group: GroupState) -> list[PodRow]:
 
 def for_eviction(group: GroupState) -> list[PodRow]:
     """The pods of the group's next turn that may push others out; nobody where they are too few."""
-    pods = [pod for pod in group.pending if not pod.never_preempts]
+    return next_turn(group, [pod for pod in group.pending if not pod.never_preempts])
+
+
+def for_next_turn(group: GroupState) -> list[PodRow]:
+    """The pods that the group's next turn has to place; none where they are too few."""
+    return next_turn(group, for_allocate(group) or for_backfill(group))
+
+
+def next_turn(group: GroupState, pods: list[PodRow]) -> list[PodRow]:
+    """Of pods those that make the group ready, or one more; none where they are too few."""
     lacking, tasks = group.missing()
     if not tasks:
         return pods[: max(lacking, 1)] if len(pods) >= lacking else []

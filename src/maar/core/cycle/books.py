@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from maar.core.fairshare.claim import LARGEST_AMOUNT
 from maar.core.fairshare.dominant import held as held_columns
 from maar.core.fairshare.dominant import roll_up_used
 from maar.core.fairshare.share_out import ClaimColumns, ShareColumns, share_columns
@@ -35,10 +36,13 @@ class Short:
 class Books:
     """Queues by their column in the tree; every table is a list of columns, one number per resource."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(
+        self, tables: Tables, total: Column | None = None, leaves_use: Sequence[Column] | None = None
+    ) -> None:
+        """Of the cluster as it is, or with another total, or as if its leaves used something else."""
         self.tree: QueueTree = tables.tree
         self.rows: list[QueueRow] = tables.rows
-        self.total = _total(tables)
+        self.total = total_of(tables) if total is None else total
         self.claims = _claims(tables, self.total)
         self.shares: ShareColumns = share_columns(self.tree, self.claims)
         self.parent: list[int] = self.tree.parent.tolist()
@@ -47,7 +51,7 @@ class Books:
         self.real: list[Column] = self.shares.real_capability.T.tolist()
         self.guarantee: list[Column] = self.shares.guarantee.T.tolist()
         self.own: list[Column] = np.minimum(self.claims.guarantee, self.shares.guarantee).T.tolist()
-        used = np.array([row.used for row in self.rows], np.int64).T  # [R, Q]
+        used = np.array([row.used for row in self.rows] if leaves_use is None else leaves_use, np.int64).T
         held = held_columns(self.tree, used, self.shares.guarantee, self.claims.guarantee)
         self.used: list[Column] = roll_up_used(self.tree, used).T.tolist()
         self.held: list[Column] = held.T.tolist()
@@ -176,7 +180,12 @@ def largest_part(used: Column, whole: Whole) -> float:
     return largest
 
 
-def _total(tables: Tables) -> Column:
+def larger_cluster(tables: Tables, leaves_use: Sequence[Column] | None = None) -> Books:
+    """The books as they would be with any number of nodes more."""
+    return Books(tables, [LARGEST_AMOUNT // 2] * len(tables.axis.names), leaves_use)
+
+
+def total_of(tables: Tables) -> Column:
     """The root's budget: what usable nodes have, less what outsiders hold, plus ours on closed nodes."""
     return [max(0, have + more) for have, more in zip(tables.capacity, tables.budget, strict=True)]
 

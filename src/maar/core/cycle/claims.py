@@ -13,7 +13,7 @@ import numpy as np
 from maar.core.cycle.room import Room
 from maar.core.cycle.volumes import Volumes, size_of
 from maar.core.fairshare.water_fill import Flags, Floats
-from maar.core.model.reasons import Held, Reason
+from maar.core.model.reasons import Cure, Held, Reason
 from maar.core.model.volume import NO_PROVISIONER, SELECTED_NODE_ANNOTATION, PersistentVolumeClaim
 from maar.core.model.writes import BindVolume, Selection, SelectNode
 from maar.core.policy.columns import NodeColumns
@@ -45,12 +45,23 @@ class Claims:
     def hold(self, shape: Shape) -> Held | None:
         """What keeps a pod from being placed at all: claims that nobody binds for it, and resource claims."""
         if shape.has_resource_claims:
-            return Held(reason=Reason.RESOURCE_CLAIM)
+            return Held(reason=Reason.RESOURCE_CLAIM, cure=Cure.SOMEBODY_ACTS)
         for key in shape.claims if self._is_asked else ():
             claim = self.tables.claims.get(key)
             if claim is None or not (_is_bound(claim) or self._can_be_bound(claim)):
-                return Held(reason=Reason.CLAIM_NOT_BOUND, others=(key,))
+                return Held(reason=Reason.CLAIM_NOT_BOUND, cure=Cure.SOMEBODY_ACTS, others=(key,))
         return None
+
+    def suit_new_node(self, shape: Shape) -> bool:
+        """Whether a node that is yet to come could reach the volumes of a pod's claims."""
+        for key in shape.claims if self._is_asked else ():
+            claim = self.tables.claims.get(key)
+            volume = self._volumes.named(claim) if claim is not None else None
+            if claim is None or (volume is None and not self._is_made(claim)):
+                return False
+            if volume is not None and not self._volumes.may_be_reached_from_new_node(volume):
+                return False
+        return True
 
     def lacking(self, shape: Shape) -> Held | None:
         """The claim of a pod for which every volume has been given away."""
@@ -60,7 +71,7 @@ class Claims:
                 key in self._choices or self._volumes.named(claim) is not None or self._is_made(claim)
             ) or self._volumes.offers(claim).left.any()
             if not is_left:
-                return Held(reason=Reason.CLAIM_NOT_BOUND, others=(key,))
+                return Held(reason=Reason.CLAIM_NOT_BOUND, cure=Cure.SOMEBODY_ACTS, others=(key,))
         return None
 
     def unbound(self, shape: Shape) -> list[str]:

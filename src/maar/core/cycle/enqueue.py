@@ -1,13 +1,14 @@
 """Enqueue: lets pod groups in, in fair order, when there is room for what they need to start."""
 
 from fractions import Fraction
+from functools import cached_property
 
-from maar.core.cycle.books import Short
+from maar.core.cycle.books import Books, larger_cluster
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.order import Turns
-from maar.core.cycle.refusals import at_real_capability
+from maar.core.cycle.refusals import Limit, behind_first, real_capability, told
 from maar.core.cycle.state import State
-from maar.core.model.reasons import Held, Reason
+from maar.core.model.reasons import Cure, Held, Reason, Shortage
 from maar.core.tables.axis import Needs
 from maar.core.tables.counting import add
 from maar.core.tables.groups import admitted_with
@@ -39,9 +40,7 @@ def enqueue(state: State) -> None:
         turns.done(group)
         if state.books.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
             for behind in turns.stop(group.leaf):
-                behind.held = Held(
-                    reason=Reason.BEHIND_FIRST_IN_QUEUE, queue=behind.row.queue_name, others=(group.row.key,)
-                )
+                behind.held = behind_first(behind, group)
 
 
 class Door:
@@ -75,8 +74,8 @@ class Door:
         wanted = group.row.min_resources
         if wanted is None:
             return None
-        short = self._above_ceilings(group.leaf, wanted)
-        if short is None or self._beyond(group.leaf, wanted, self.state.books.deserved) is None:
+        over = self._over_ceilings(group.leaf, wanted)
+        if not over or not self._beyond(group.leaf, wanted, self.state.books.deserved):
             return None
         books = self.state.books
         spec = books.rows[group.leaf].queue.spec.guarantee
@@ -87,37 +86,42 @@ class Door:
         others = tuple(need for need in wanted if need not in named)
         admitted, guarantee = self.admitted[group.leaf], books.guarantee[group.leaf]
         if named and all(admitted[resource] + amount <= guarantee[resource] for resource, amount in named):
-            short = self._above_ceilings(group.leaf, others)
-            if short is None:
+            over = self._over_ceilings(group.leaf, others)
+            if not over:
                 return None
-        return self._held(short)
+        more_nodes_help = not self._beyond(group.leaf, wanted, self._larger.real)
+        return told(books, over, more_nodes_help=more_nodes_help)
 
-    def _above_ceilings(self, leaf: int, wanted: Needs) -> Short | None:
-        """Real capability on the path, and the overcommitted total for the cluster."""
-        books = self.state.books
-        short = self._beyond(leaf, wanted, books.real) if self._asks_proportion else None
-        if short is None and self._asks_overcommit:
-            for resource, amount in wanted:
-                if self.admitted[0][resource] + amount > self._cluster[resource]:
-                    return Short(
-                        0, resource, amount, max(0, self._cluster[resource] - self.admitted[0][resource])
-                    )
-        return short
+    def _over_ceilings(self, leaf: int, wanted: Needs) -> list[Limit]:
+        """Where it would be above real capability on the path, or else above the overcommitted total."""
+        over = self._beyond(leaf, wanted, self.state.books.real) if self._asks_proportion else []
+        if over or not self._asks_overcommit:
+            return over
+        return [
+            self._total(resource, amount, self._cluster[resource])
+            for resource, amount in wanted
+            if self.admitted[0][resource] + amount > self._cluster[resource]
+        ]
 
-    def _beyond(self, leaf: int, wanted: Needs, limits: list[Column]) -> Short | None:
-        for queue in self.state.books.paths[leaf]:
-            for resource, amount in wanted:
-                left = limits[queue][resource] - self.admitted[queue][resource]
-                if amount > left:
-                    return Short(queue, resource, amount, max(0, left))
-        return None
+    def _beyond(self, leaf: int, wanted: Needs, limits: list[Column]) -> list[Limit]:
+        """The limits of the queues of a path that would be passed, for each resource the first."""
+        books, names, found = self.state.books, self.state.tables.axis.names, list[Limit]()
+        for resource, amount in wanted:
+            for queue in books.paths[leaf]:
+                admitted = self.admitted[queue][resource]
+                if amount > limits[queue][resource] - admitted:
+                    limit = real_capability(books, names, queue, resource, amount, admitted)
+                    found.append(limit or self._total(resource, amount, books.real[queue][resource], queue))
+                    break
+        return found
 
-    def _held(self, short: Short) -> Held:
-        if short.queue:
-            return at_real_capability(self.state, short)
-        return Held(
-            reason=Reason.CLUSTER_OVERCOMMITTED,
-            resource=self.state.tables.axis.names[short.resource],
-            wanted=short.wanted,
-            available=short.available,
-        )
+    def _total(self, resource: int, amount: int, limit: int, queue: int = 0) -> Limit:
+        """The size of the cluster, of which a queue, or all together, have been let in with so much."""
+        name, admitted = self.state.tables.axis.names[resource], self.admitted[queue][resource]
+        shortage = Shortage(resource=name, wanted=amount, used=admitted, limit=limit)
+        reason = Reason.NOT_ENOUGH_RESOURCES if queue else Reason.CLUSTER_OVERCOMMITTED
+        return Limit(reason, Cure.OTHERS_FINISH, queue, shortage)
+
+    @cached_property
+    def _larger(self) -> Books:
+        return larger_cluster(self.state.tables)

@@ -1,11 +1,9 @@
-"""What a queue may use while turns are taken, as refusals with their numbers."""
+"""What a queue may use while turns are taken."""
 
 from maar.core.cycle.group_state import GroupState, Line
 from maar.core.cycle.order import Phase
-from maar.core.cycle.refusals import at_fair_share, at_real_capability, reserved
 from maar.core.cycle.state import State
 from maar.core.fairshare.share_out import UNLIMITED
-from maar.core.model.reasons import Held
 from maar.core.tables.axis import Needs, times
 from maar.core.tables.rows import Column
 
@@ -21,7 +19,7 @@ class Limits:
     def charge(self, group: GroupState, needs: Needs) -> bool:
         """Let a group use this much more if nothing keeps its queue, or one above, from it."""
         if self.books.reserves(needs):
-            if self.refusal(group.leaf, needs) is not None:
+            if not self.allow(group.leaf, needs):
                 return False
             self.state.use(group.line, needs)
             return True
@@ -39,22 +37,17 @@ class Limits:
         """Take a charge back."""
         self.state.use(group.line, times(needs, -1))
 
-    def refusal(self, leaf: int, needs: Needs) -> Held | None:
-        """Say what keeps a leaf from using this much more.
+    def allow(self, leaf: int, needs: Needs) -> bool:
+        """Whether a leaf may use this much more.
 
         A queue and all above it stay within their limits, and nothing reserved is given away.
         """
         books = self.books
         if self.phase is None:
-            return None
-        short = books.beyond(leaf, needs, books.deserved) if self._asks_deserved else None
-        if short is not None:
-            return at_fair_share(self.state, short)
-        short = books.beyond(leaf, needs, books.real)
-        if short is not None:
-            return at_real_capability(self.state, short)
-        short = books.gives_away(leaf, needs)
-        return None if short is None else reserved(self.state, short)
+            return True
+        if self._asks_deserved and books.beyond(leaf, needs, books.deserved) is not None:
+            return False
+        return books.beyond(leaf, needs, books.real) is None and books.gives_away(leaf, needs) is None
 
     def _pair(self, line: Line) -> list[tuple[Column, Column]]:
         """Set what is used beside the most that may be: in the namespace, in its queue and all above."""

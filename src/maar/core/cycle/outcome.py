@@ -2,13 +2,14 @@
 
 from typing import Final, get_args
 
-from maar.core.cycle.explain import reason_of, sentence
+from maar.core.cycle.diagnosis import Diagnosis
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.sentences import sentence
 from maar.core.cycle.standings import standings
 from maar.core.cycle.state import State
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod_group import PodGroupPhase
-from maar.core.model.reasons import Held, Reason
+from maar.core.model.reasons import Cure, Held, Reason
 from maar.core.model.writes import Bind, Evict, Nominate
 from maar.core.tables.groups import phase_with
 from maar.core.tables.rows import PodRow
@@ -38,12 +39,12 @@ def plan_of(state: State) -> Plan:
 
 def _outcomes(state: State) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
-    outcomes = {}
+    outcomes, diagnosis = {}, Diagnosis(state)
     sentences: dict[Held, str] = {}  # many wait for the same reason
     for group in state.starving():
         group.was_unschedulable |= not group.pending and not group.is_ready  # nobody is there to be placed
     for key, group in state.touched().items():
-        phase, held = _phase(state, group), reason_of(state, group)
+        phase, held = _phase(state, group), diagnosis.of(group)
         if held is None and not group.was_unschedulable:
             outcomes[key] = _WELL[phase]
         else:
@@ -71,7 +72,7 @@ def _group_missing(state: State, pod: PodRow) -> Held:
     groups, name = state.tables.groups, pod.group_key.partition("/")[2]
     elsewhere = [one for one in state.tables.namespaces if f"{one}/{name}" in groups] if name else []
     named = (pod.group_key, *sorted(elsewhere)) if name else ()
-    return Held(reason=Reason.POD_GROUP_MISSING, others=named)
+    return Held(reason=Reason.POD_GROUP_MISSING, cure=Cure.SOMEBODY_ACTS, others=named)
 
 
 def _phase(state: State, group: GroupState) -> PodGroupPhase:

@@ -10,17 +10,16 @@ from maar.core.cycle.claims import Claims
 from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
-from maar.core.model.reasons import Held, Reason
 from maar.core.policy.audiences import Audience
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
-from maar.core.policy.filters import static_mask
+from maar.core.policy.filters import Predicates, obstacles, static_mask, suits_new_node
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.opinions import NodeView, PodView
 from maar.core.policy.scores import static_score
 from maar.core.policy.scoring import UsageScore
-from maar.core.tables.rows import PodRow
+from maar.core.tables.rows import NodeRow, PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 
@@ -28,17 +27,17 @@ from maar.core.tables.tables import Tables
 class Places:
     """Placement in one cycle; rankings of nodes are made for each shape that is asked for."""
 
-    def __init__(self, tables: Tables, room: Room, configuration: Configuration) -> None:
+    def __init__(
+        self, tables: Tables, room: Room, configuration: Configuration, *, is_empty: bool = False
+    ) -> None:
         self.tables, self.room, self.configuration = tables, room, configuration
         self._columns = NodeColumns.of(room.nodes)
         is_asked = configuration.predicates.volume_binding
         self.claims = Claims(tables, room, self._columns, is_asked=is_asked)
         self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
-        self._never: dict[Shape, Held | None] = {}
-        self._why_not: dict[Shape, Held] = {}  # good while no node changes
-        self._why_not_seen = 0
-        self._neighbours = self._count_neighbours()
+        self._never: dict[Shape, bool] = {}
+        self._neighbours = self._count_neighbours(is_empty=is_empty)
         self.minds_anybody = self._neighbours is not None  # so that everybody's moves count
         self._beginnings: Beginnings | None = None  # of the turn that is being tried
         self._is_stuck = False  # whether a pod of that turn has found no node
@@ -151,53 +150,50 @@ class Places:
             most = np.minimum(most, idle[resource] // amount)
         return np.maximum(most, 0)
 
-    def never(self, shape: Shape) -> Held | None:
-        """Say so where claims hold a pod, or no node could hold it even if it were empty."""
+    def never(self, shape: Shape) -> bool:
+        """Whether claims hold a pod back, or no node could take it even if it were empty."""
         try:
             return self._never[shape]
         except KeyError:
-            held = self._never[shape] = self.claims.hold(shape) or self._cannot_ever(shape)
-            return held
+            never = self._never[shape] = self.claims.hold(shape) is not None or self._is_too_large(shape)
+            return never
 
-    def _cannot_ever(self, shape: Shape) -> Held | None:
-        mask, (allocatable, _, _) = self.mask(shape), self.room.columns()
-        if not len(mask):
-            return None
-        if not mask.any():
-            return Held(reason=Reason.NO_NODE_FITS)
-        large = np.ones(int(mask.sum()), np.bool_)
+    def _is_too_large(self, shape: Shape) -> bool:
+        large, (allocatable, _, _) = self.mask(shape), self.room.columns()
         for resource, amount in shape.needs:
-            there = allocatable[resource][mask]
-            large &= there >= amount
-            if not large.any():
-                name = self.tables.axis.names[resource]
-                return Held(
-                    reason=Reason.NO_NODE_FITS, resource=name, wanted=amount, available=int(there.max())
-                )
-        return None
+            large = large & (allocatable[resource] >= amount)
+        return not large.any()
 
-    def why_not(self, pod: PodRow) -> Held:
-        """Say why no node takes a pod now: none that suits it has room, or its neighbours keep it out."""
-        if self._why_not_seen != self.room.changes:
-            self._why_not_seen, self._why_not = self.room.changes, {}
-        if self.minds(pod):
-            return self._ask_why_not(pod)
-        held = self._why_not.get(pod.shape)
-        if held is None:
-            held = self._why_not[pod.shape] = self._ask_why_not(pod)
-        return held
+    def obstacles(self, shape: Shape) -> list[tuple[Flags, str]]:
+        """What of the nodes themselves keeps a shape off them, as clauses with the nodes concerned. [N]"""
+        switches = self.configuration.predicates
+        if not self.configuration.asks("predicates", "enablePredicate"):
+            switches = Predicates(node_affinity=False, taint_toleration=False)
+        found = obstacles(shape, self._columns, switches)
+        unreached = ~self.mask(shape)
+        for excluded, _ in found:
+            unreached &= ~excluded
+        return [*found, (unreached, "cannot reach its volumes")] if unreached.any() else found
 
-    def _ask_why_not(self, pod: PodRow) -> Held:
-        mask, (allocatable, now, later) = self.mask(pod.shape), self.room.columns()
-        idle = (allocatable - np.maximum(now, later))[:, mask]  # [R, N]
-        has = {resource: idle[resource] >= amount for resource, amount in pod.shape.needs}
-        if self.minds(pod) and np.logical_and.reduce(list(has.values())).any():
-            return Held(reason=Reason.NO_NODE_FITS, available=int(mask.sum()))
-        resource, amount = min(pod.shape.needs, key=lambda need: int(has[need[0]].sum()))
-        if not mask.any() or has[resource].any():
-            return Held(reason=Reason.NOT_ENOUGH_RESOURCES)
-        name, available = self.tables.axis.names[resource], max(0, int(idle[resource].max()))
-        return Held(reason=Reason.NOT_ENOUGH_RESOURCES, resource=name, wanted=amount, available=available)
+    def why_not(self, pod: PodRow, node: int) -> str:
+        """What keeps a pod off a node that suits it and has room, as a clause; empty where nothing does."""
+        row = self.room.nodes[node]
+        clause = self._neighbours.why_not(pod, row) if self._neighbours is not None else ""
+        if not clause and self._filters:
+            view, other = pod_view(pod, self.tables), self._node_view(row)
+            clause = "" if all(allows(view, other) for allows in self._filters) else "are refused by a plugin"
+        return clause
+
+    def most_alike(self, pod: PodRow, idle: Ints, enough: int) -> Ints:
+        """How many pods like this one each node has room for, up to what is enough. [R, N] -> [N]"""
+        is_alone = self._neighbours is not None and self._neighbours.keep_alone(pod)
+        return self.most(pod.shape, idle, 1 if is_alone else enough)
+
+    def helped_by_new_nodes(self, pod: PodRow) -> bool:
+        """Whether a node that is yet to come could take the pod."""
+        if not suits_new_node(pod.shape, self._columns) or not self.claims.suit_new_node(pod.shape):
+            return False
+        return self._neighbours is None or self._neighbours.allow_new_node(pod)
 
     def moved(self, pod: PodRow, node: int, sign: int) -> None:
         """Learn that a pod has come to a node (+1) or left it (-1)."""
@@ -240,18 +236,26 @@ class Places:
             return None
         return neighbours
 
-    def _count_neighbours(self) -> Neighbours | None:
-        """Count who is where as the cycle begins; nobody has to while nobody minds."""
+    def _count_neighbours(self, *, is_empty: bool) -> Neighbours | None:
+        """Count the pods on nodes as the cycle begins, or only those outside the queues.
+
+        Nothing is counted while no pod has constraints on others.
+        """
         if not self.tables.minding:
             return None
         labels = {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
         neighbours = Neighbours(self._columns, labels, self.configuration.predicates)
         for one in self.tables.pods.values():
+            if is_empty and one.counted is not None and one.counted.leaf is not None:
+                continue
             if one.counted is not None and one.counted.is_later:
                 neighbours.add(one, one.counted.node)
             elif one.counted is not None:
                 self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
         return neighbours
+
+    def _node_view(self, row: NodeRow) -> NodeView:
+        return NodeView(row.name, row.labels, self.tables.axis.amounts(row.allocatable))
 
     def _third_parties(self, pod: PodRow, scores: Floats) -> Floats:
         """Ask third parties' filters and scores about every node that is still in question."""
@@ -260,7 +264,7 @@ class Places:
         scores, view = scores.copy(), pod_view(pod, self.tables)
         for node in np.flatnonzero(scores > -np.inf):
             row = self.room.nodes[node]
-            other = NodeView(row.name, row.labels, self.tables.axis.amounts(row.allocatable))
+            other = self._node_view(row)
             if all(allows(view, other) for allows in self._filters):
                 scores[node] += sum(score(view, other) for score in self._scores)
             else:
@@ -285,7 +289,7 @@ class _Ground:
         return self.neighbours.company(pod)
 
     def takes(self, pod: PodRow, enough: int) -> Ints:
-        return self.places.most(pod.shape, self.idle(), 1 if self.neighbours.keep_alone(pod) else enough)
+        return self.places.most_alike(pod, self.idle(), enough)
 
     def idle(self) -> Ints:
         return self.places.idle(self.when)

@@ -1,79 +1,124 @@
-"""Refusals: from what is short to what a person should hear, which is the constraint that really binds."""
+"""Refusals of queues: which queue, and which of its limits, keeps a group from using more."""
 
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
-from maar.core.cycle.books import Short
-from maar.core.cycle.state import State
+from maar.core.cycle.books import Books
+from maar.core.cycle.group_state import GroupState
 from maar.core.fairshare.certificate import CONSTRAINTS
-from maar.core.model.reasons import Held, Reason
+from maar.core.model.reasons import Cure, Held, Reason, Shortage
+from maar.core.tables.axis import Needs
 
 _CAPABILITY: Final = CONSTRAINTS.index("capability")
 _PARENT: Final = CONSTRAINTS.index("parent")
-_STRONG: Final = (Reason.RESERVED_FOR_OTHERS, Reason.QUEUE_AT_CAPABILITY)
+_REQUEST: Final = CONSTRAINTS.index("request")
 
 
-def at_fair_share(state: State, short: Short) -> Held:
-    """A queue that would use more than it deserves: what binds it, or the queue above that binds it.
+class Limit(NamedTuple):
+    """A limit that one resource of a request would pass: whose it is, and how far."""
 
-    A queue above binds only where it would use more than it deserves as well: what it keeps for a sibling's
-    reservation is no shortage of its own.
+    reason: Reason
+    cure: Cure
+    queue: int
+    shortage: Shortage
+
+
+def beyond_deserved(books: Books, names: Sequence[str], leaf: int, needs: Needs) -> Held | None:
+    """A leaf that would use more than it, or a queue above it, deserves."""
+    return _told(books, (_deserved(books, names, leaf, *need) for need in needs))
+
+
+def beyond_limits(books: Books, names: Sequence[str], leaf: int, needs: Needs) -> Held | None:
+    """A leaf that would use more than ceilings and reservations leave to it."""
+    return _told(books, (_ceiling(books, names, leaf, *need) for need in needs)) or _told(
+        books, (_reservation(books, names, leaf, *need) for need in needs)
+    )
+
+
+def told(books: Books, limits: Sequence[Limit], *, more_nodes_help: bool = False) -> Held:
+    """Tell of the first limit, with all resources for which it is the same one."""
+    reason, cure, queue, _ = limits[0]
+    shortages = tuple(one.shortage for one in limits if (one.reason, one.queue) == (reason, queue))
+    name = books.rows[queue].name
+    return Held(reason=reason, cure=cure, more_nodes_help=more_nodes_help, queue=name, shortages=shortages)
+
+
+def behind_first(group: GroupState, first: GroupState) -> Held:
+    """A group whose queue is first in, first out, and whose first group waits."""
+    reason, name = Reason.BEHIND_FIRST_IN_QUEUE, group.row.queue_name
+    return Held(reason=reason, queue=name, others=(first.row.key,))
+
+
+def _told(books: Books, limits: Iterable[Limit | None]) -> Held | None:
+    found = [limit for limit in limits if limit is not None]
+    return told(books, found) if found else None
+
+
+def _deserved(books: Books, names: Sequence[str], leaf: int, resource: int, amount: int) -> Limit | None:
+    """The queue that binds: the one above where that has no more to give, and would be beyond its share too.
+
+    What a queue above keeps for a sibling's reservation is no shortage of its own.
     """
-    books, resource, queue = state.books, short.resource, short.queue
-    binding = books.shares.binding[resource]
-    while queue and binding[queue] == _PARENT:
+    short = books.beyond(leaf, ((resource, amount),), books.deserved)
+    if short is None:
+        return None
+    queue, binding = short.queue, books.shares.binding[resource]
+    while queue:
         above = books.parent[queue]
-        if books.used[above][resource] + short.wanted <= books.deserved[above][resource]:
+        has_all = books.deserved[queue][resource] >= books.deserved[above][resource]
+        if not (has_all or binding[queue] == _PARENT):
+            break
+        if books.used[above][resource] + amount <= books.deserved[above][resource]:
             break
         queue = above
-    here = Short(queue, short.resource, short.wanted, short.available)
-    if not queue:
-        return _held(state, Reason.NOT_ENOUGH_RESOURCES, here)
-    reason = Reason.QUEUE_AT_CAPABILITY if binding[queue] == _CAPABILITY else Reason.QUEUE_AT_FAIR_SHARE
-    return _held(state, reason, here)
+    if not queue:  # the cluster itself is short of it
+        return None
+    limit = Shortage(
+        resource=names[resource],
+        wanted=amount,
+        used=books.used[queue][resource],
+        limit=books.deserved[queue][resource],
+    )
+    if binding[queue] == _CAPABILITY:
+        return Limit(Reason.QUEUE_AT_CAPABILITY, Cure.LIMIT_CHANGES, queue, limit)
+    cure = Cure.SOMEBODY_ACTS if binding[queue] == _REQUEST else Cure.SHARE_GROWS
+    return Limit(Reason.QUEUE_AT_FAIR_SHARE, cure, queue, limit)
 
 
-def at_real_capability(state: State, short: Short) -> Held:
-    """A queue that would use more than it may: by a capability, by reservations, or by the cluster's size."""
-    books, resource, queue = state.books, short.resource, short.queue
+def _ceiling(books: Books, names: Sequence[str], leaf: int, resource: int, amount: int) -> Limit | None:
+    short = books.beyond(leaf, ((resource, amount),), books.real)
+    if short is None:
+        return None
+    return real_capability(books, names, short.queue, resource, amount, books.used[short.queue][resource])
+
+
+def real_capability(
+    books: Books, names: Sequence[str], queue: int, resource: int, amount: int, used: int
+) -> Limit | None:
+    """What makes up the real capability of a queue: a capability, or reservations of others.
+
+    None where it is the cluster's size.
+    """
     while queue:
         parent, real = books.parent[queue], books.real[queue][resource]
         if int(books.claims.capability[resource, queue]) <= real:
-            return _held(
-                state, Reason.QUEUE_AT_CAPABILITY, Short(queue, resource, short.wanted, short.available)
-            )
+            limit = Shortage(resource=names[resource], wanted=amount, used=used, limit=real)
+            return Limit(Reason.QUEUE_AT_CAPABILITY, Cure.LIMIT_CHANGES, queue, limit)
         idle = books.real[parent][resource] - books.used[parent][resource]
         if real < books.real[parent][resource] and idle > 0:
-            return _held(
-                state, Reason.RESERVED_FOR_OTHERS, Short(parent, resource, short.wanted, short.available)
-            )
-        queue = parent
-    return _held(state, Reason.NOT_ENOUGH_RESOURCES, short)
+            limit = Shortage(resource=names[resource], wanted=amount, used=used, limit=real)
+            return Limit(Reason.RESERVED_FOR_OTHERS, Cure.LIMIT_CHANGES, parent, limit)
+        queue, used = parent, books.used[parent][resource]
+    return None
 
 
-def reserved(state: State, short: Short) -> Held:
-    """Room that others have reserved, unless it is not idle at all."""
-    books, resource, parent = state.books, short.resource, short.queue
-    idle = books.real[parent][resource] - books.used[parent][resource]
-    if short.wanted > idle:
-        return at_real_capability(state, Short(parent, resource, short.wanted, max(0, idle)))
-    return _held(state, Reason.RESERVED_FOR_OTHERS, short)
-
-
-def more_telling(fair: Held | None, lent: Held | None) -> Held | None:
-    """Of the refusals of both rounds, the one to show.
-
-    Where room is idle but reserved or capped that says most; in a full cluster, what the queue deserves.
-    """
-    if fair is None or (lent is not None and lent.reason in _STRONG):
-        return lent or fair
-    return fair
-
-
-def _held(state: State, reason: Reason, short: Short) -> Held:
-    return Held(
-        reason=reason,
-        queue=state.books.rows[short.queue].name,
-        resource=state.tables.axis.names[short.resource],
-        wanted=short.wanted,
-        available=short.available,
-    )
+def _reservation(books: Books, names: Sequence[str], leaf: int, resource: int, amount: int) -> Limit | None:
+    short = books.gives_away(leaf, ((resource, amount),))
+    if short is None:
+        return None
+    parent, used = short.queue, books.used[short.queue][resource]
+    idle = books.real[parent][resource] - used
+    if amount > idle:
+        return real_capability(books, names, parent, resource, amount, used)
+    limit = Shortage(resource=names[resource], wanted=amount, used=used, limit=used + short.available)
+    return Limit(Reason.RESERVED_FOR_OTHERS, Cure.LIMIT_CHANGES, parent, limit)

@@ -19,11 +19,12 @@ class Room:
     once the terminating are gone. While both are the same on a node that changes, they are one list.
     """
 
-    def __init__(self, nodes: list[NodeRow], resources: int) -> None:
+    def __init__(self, nodes: list[NodeRow], resources: int, *, is_empty: bool = False) -> None:
+        """Of nodes as they are, or as if nothing ran there but what is in no queue."""
         self.nodes, self._resources = nodes, resources
         self.allocatable = [node.allocatable for node in nodes]
-        self.now = [node.now for node in nodes]
-        self.later = [node.later for node in nodes]
+        self.now = [node.foreign if is_empty else node.now for node in nodes]
+        self.later = [node.foreign if is_empty else node.later for node in nodes]
         self.changes = 0  # how often the room of a node has changed
         self.changed: dict[int, int] = {}  # the last change of each node, the latest last
         self.given_back = 0  # the last change that gave room back

@@ -7,7 +7,6 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
-from maar.core.model.reasons import Held, Reason
 from maar.core.tables.axis import times
 from maar.core.tables.rows import NO_TASKS, PodRow
 from maar.core.tables.shapes import Labels, Shape
@@ -20,11 +19,9 @@ class Placing:
         self.state, self.limits, self.is_gang = state, limits, is_gang
         self.hopeless: set[Shape] = set()  # shapes that found no node
         self._choosers: dict[Shape, Callable[[], int] | None] = {}
-        self.held: Held | None = None  # what was in the way of the last turn
 
     def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
-        self.held = None
         if len(pods) == 1 and self._succeeds_alone(group, pods[0]):
             return True
         lacking, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
@@ -62,7 +59,7 @@ class Placing:
     def _chooser(self, shape: Shape) -> Callable[[], int] | None:
         """What finds nodes for a shape that nothing but room keeps from being placed."""
         places = self.state.places
-        return places.chooser(shape) if not shape.claims and places.never(shape) is None else None
+        return places.chooser(shape) if not shape.claims and not places.never(shape) else None
 
     def _are_equal(self, pods: Sequence[PodRow]) -> bool:
         """Whether pods can be placed as one: of one shape, and no more than room decides where they go."""
@@ -76,11 +73,7 @@ class Placing:
         state, shape, count = self.state, pods[0].shape, len(pods)
         needs, places, room = shape.needs, state.places, state.room
         together = needs if count == 1 else times(needs, count)
-        self.held = places.never(shape)
-        if self.held is not None:
-            return False
-        if not self.limits.charge(group, together):
-            self.held = self.limits.refusal(group.leaf, together)
+        if places.never(shape) or not self.limits.charge(group, together):
             return False
         nodes: dict[str, int] = {}
         if shape not in self.hopeless:
@@ -99,7 +92,6 @@ class Placing:
             room.change(node, needs, -1, -1)
         if not nodes:
             self.hopeless.add(shape)
-        self.held = places.why_not(pods[0])
         return False
 
 
@@ -158,31 +150,28 @@ class OneByOne:
         alike = (shape, pod.labels if places.minds_anybody else ())
         if alike in self.failed:
             return False
-        held = places.never(shape) or placing.limits.refusal(self.group.leaf, shape.needs)
-        held = held or self._cannot_be_placed(pod)
-        if held is None:
+        if (
+            not places.never(shape)
+            and placing.limits.allow(self.group.leaf, shape.needs)
+            and self._is_placed(pod)
+        ):
             self.chosen[pod.key] = pod
             self.of_task[pod.task] += 1
             return True
         self.failed.add(alike)
-        placing.held = placing.held or held
         return False
 
-    def _cannot_be_placed(self, pod: PodRow) -> Held | None:
+    def _is_placed(self, pod: PodRow) -> bool:
         hopeless, places = self.placing.hopeless, self.state.places
-        if pod.shape not in hopeless:
-            node = places.best(pod, "now")
-            if node != NOWHERE:
-                self.state.bind(pod, node)
-                return None
-            if not self.chosen and not places.minds(pod):
-                hopeless.add(pod.shape)
-        lacking = places.claims.lacking(pod.shape)
-        if lacking is not None:
-            return lacking
-        if self.chosen:
-            return Held(reason=Reason.NOT_ENOUGH_RESOURCES)  # there is room for some, not for all
-        return places.why_not(pod)
+        if pod.shape in hopeless:
+            return False
+        node = places.best(pod, "now")
+        if node != NOWHERE:
+            self.state.bind(pod, node)
+            return True
+        if not self.chosen and not places.minds(pod):
+            hopeless.add(pod.shape)
+        return False
 
 
 def wait_for_claims(state: State, pods: Sequence[PodRow]) -> None:

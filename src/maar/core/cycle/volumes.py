@@ -9,7 +9,7 @@ import numpy as np
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
 from maar.core.policy.columns import NodeColumns
-from maar.core.policy.filters import affine
+from maar.core.policy.filters import affine, may_match_new_node
 from maar.core.policy.selectors import match_selector
 from maar.core.tables.tables import Tables
 
@@ -68,6 +68,13 @@ class Volumes:
         if affinity is None or affinity.required is None:
             return None
         return affine((), affinity.required, self.nodes)
+
+    def may_be_reached_from_new_node(self, volume: PersistentVolume) -> bool:
+        """Whether a node that is yet to come could reach a volume."""
+        affinity = volume.spec.node_affinity
+        return (
+            affinity is None or affinity.required is None or may_match_new_node(affinity.required, self.nodes)
+        )
 
     def named(self, claim: PersistentVolumeClaim) -> PersistentVolume | None:
         """The volume that a claim names, or that names the claim."""

@@ -29,18 +29,44 @@ class Reason(StrEnum):
     WAITING_FOR_VICTIMS = "WaitingForVictims"
     GUARANTEE_BLOCKED = "GuaranteeBlocked"
 
+
+@unique
+class Cure(StrEnum):
+    """What would let a group start, or let it wait for something else."""
+
+    OTHERS_FINISH = "others finish"
+    SHARE_GROWS = "its queue's share grows"
+    LIMIT_CHANGES = "a ceiling or a reservation changes"
+    OTHER_NODES = "other nodes come"
+    SOMEBODY_ACTS = "somebody acts"
+    NEVER = "never on this cluster"  # not even if it were alone there
+
+
+class Shortage(Record, frozen=True):
+    """A resource of which a queue, or the cluster, has too little left."""
+
+    resource: str
+    wanted: int
+    used: int
+    limit: int
+
     @property
-    def wants_nodes(self) -> bool:
-        """Whether another node would help, so that a cluster autoscaler should hear of it."""
-        return self in (Reason.NOT_ENOUGH_RESOURCES, Reason.NO_NODE_FITS)
+    def available(self) -> int:
+        """What is left."""
+        return max(0, self.limit - self.used)
 
 
 class Held(Record, frozen=True):
     """A refusal with its evidence; what does not bear on the reason is left out."""
 
     reason: Reason
+    cure: Cure = Cure.OTHERS_FINISH
+    more_nodes_help: bool = False  # a cluster autoscaler should hear of it
     queue: str = ""
-    resource: str = ""
-    wanted: int = 0
-    available: int = 0
+    shortages: tuple[Shortage, ...] = ()
     others: tuple[str, ...] = ()
+    wanted: int = 0  # pods that start together
+    available: int = 0  # those of them that exist, or that there is room for
+    nodes: int = 0  # of the cluster
+    taking: int = 0  # those of them that take at least one of the pods
+    clauses: tuple[tuple[int, str], ...] = ()  # how many nodes do not take a pod, and why

@@ -60,6 +60,11 @@ class NodeColumns(tuple[NodeRow, ...]):  # noqa: SLOT001 (its columns are kept b
         return np.array([node.is_usable for node in self], np.bool_)
 
     @cached_property
+    def ready(self) -> Flags:
+        """The nodes whose kubelet says that they are ready. [N]"""
+        return np.array([node.is_ready for node in self], np.bool_)
+
+    @cached_property
     def names(self) -> Coded:
         """The names of the nodes."""
         return Coded.of(node.name for node in self)

@@ -1,6 +1,6 @@
 """Which nodes a shape may go to, as far as only the node and the pod itself matter."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -12,6 +12,7 @@ from maar.core.policy.columns import Coded, NodeColumns
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.selectors import (
     FIELD_OPERATORS,
+    HOSTNAME_LABEL,
     NAME_FIELD,
     NODE_OPERATORS,
     match_node_selector,
@@ -28,10 +29,12 @@ __all__ = [
     "match_node_selector",
     "match_selector",
     "matching_term",
+    "may_match_new_node",
+    "obstacles",
     "required_affinity",
     "static_mask",
+    "suits_new_node",
     "tolerated",
-    "why_not",
 ]
 
 _MOST_SHOWN: Final = 3  # values of a requirement; a clause stays short
@@ -56,6 +59,31 @@ def required_affinity(shape: Shape) -> NodeSelector | None:
     if shape.affinity is None or shape.affinity.node_affinity is None:
         return None
     return shape.affinity.node_affinity.required_during_scheduling_ignored_during_execution
+
+
+def suits_new_node(shape: Shape, nodes: Sequence[NodeRow]) -> bool:
+    """Whether a node that is yet to come could have the labels that a shape requires."""
+    columns, required = NodeColumns.of(nodes), required_affinity(shape)
+    selector = tuple(Requirement(key=key, operator="In", values=(to,)) for key, to in shape.node_selector)
+    return not any(_is_taken(one, columns) for one in selector) and (
+        required is None or may_match_new_node(required, columns)
+    )
+
+
+def may_match_new_node(required: NodeSelector, columns: NodeColumns) -> bool:
+    """Whether a node that is yet to come could match a term: one that names a node is for that node."""
+    return any(
+        (term.match_expressions or term.match_fields)
+        and not any(_is_taken(one, columns) for one in term.match_expressions)
+        and not any(one.operator == "In" for one in term.match_fields)
+        for term in required.node_selector_terms
+    )
+
+
+def _is_taken(requirement: Requirement, columns: NodeColumns) -> bool:
+    """Whether only nodes that are there already can have the host name that is required."""
+    known = columns.label(HOSTNAME_LABEL).code_of if requirement.key == HOSTNAME_LABEL else {}
+    return requirement.operator == "In" and all(value in known for value in requirement.values)
 
 
 def affine(selector: Labels, required: NodeSelector | None, columns: NodeColumns) -> Flags:
@@ -91,23 +119,35 @@ def tolerated(tolerations: tuple[Toleration, ...], columns: NodeColumns) -> Flag
     return allowed[numbers]
 
 
-def why_not(shape: Shape, node: NodeRow, switches: Predicates) -> str:
-    """What keeps a shape off a node, as a clause; empty where nothing does."""
-    if not node.is_ready:
-        return "node(s) were not ready"
-    if not node.is_schedulable:
-        return "node(s) were unschedulable"
+def obstacles(shape: Shape, nodes: Sequence[NodeRow], switches: Predicates) -> list[tuple[Flags, str]]:
+    """What keeps a shape off nodes, as clauses, each with the nodes that it is the first to exclude. [N]"""
+    columns, found = NodeColumns.of(nodes), list[tuple[Flags, str]]()
+    left = np.ones(len(columns), np.bool_)
+    for allowed, clause in _clauses(shape, columns, switches):
+        excluded = left & ~allowed
+        if excluded.any():
+            found.append((excluded, clause))
+            left &= allowed
+    return found
+
+
+def _clauses(shape: Shape, columns: NodeColumns, switches: Predicates) -> Iterator[tuple[Flags, str]]:
+    """The nodes that each constraint allows, and what to say of the others."""
+    yield columns.ready, "are not ready"
+    yield columns.usable, "are unschedulable"
     if switches.node_affinity:
-        if any(node.labels.get(key) != value for key, value in shape.node_selector):
-            return f"node(s) did not match the node selector {_pairs(shape.node_selector)}"
+        selector = shape.node_selector
+        yield affine(selector, None, columns), f"do not match the node selector {_pairs(selector)}"
         required = required_affinity(shape)
-        if required is not None and not match_node_selector(required, node.labels, node.name):
-            return f"node(s) did not match the node affinity {_shown(required)}".rstrip()
+        if required is not None:
+            allowed = affine((), required, columns)
+            yield allowed, f"do not match the node affinity {_shown(required)}".rstrip()
     if switches.taint_toleration:
-        for taint in untolerated(shape.tolerations, node.taints):
-            value = f"={taint.value}" if taint.value else ""
-            return f"node(s) had untolerated taint {taint.key}{value}:{taint.effect}"
-    return ""
+        numbers, kinds = columns.taints
+        for number, taints in enumerate(kinds):
+            for taint in untolerated(shape.tolerations, taints)[:1]:
+                value = f"={taint.value}" if taint.value else ""
+                yield numbers != number, f"have taint {taint.key}{value}:{taint.effect}"
 
 
 def _meeting(requirement: Requirement, column: Coded, operators: frozenset[str] = NODE_OPERATORS) -> Flags:

@@ -38,7 +38,7 @@ class HostPorts:
         """The port that is taken on a node, as a clause; empty where none is."""
         for port in ports:
             if any(node in nodes for nodes in self._colliding(port)):
-                return f"node(s) had no free host port {port[2]}/{port[1]}"
+                return f"have no free host port {port[2]}/{port[1]}"
         return ""
 
     def _colliding(self, port: Port) -> Iterator[dict[int, int]]:

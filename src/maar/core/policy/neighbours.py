@@ -81,6 +81,10 @@ class Neighbours:
         """Whom a pod would be the first of that must be together, if it would be."""
         return self._affinities.beginning(pod) if self._switches.pod_affinity else None
 
+    def allow_new_node(self, pod: PodRow) -> bool:
+        """Whether a node that is yet to come could be near enough to the pods that a pod has to be near."""
+        return not self._switches.pod_affinity or self._affinities.allow_new_node(pod)
+
     def why_not(self, pod: PodRow, node: NodeRow) -> str:
         """What keeps a pod off a node, as a clause; empty where nothing does."""
         on = self._switches

@@ -10,6 +10,7 @@ from maar.core.policy.affinity_terms import NO_TERMS, Term, TermReader, Terms, k
 from maar.core.policy.audiences import Audience, Speakers
 from maar.core.policy.columns import Codes, NodeColumns
 from maar.core.policy.readings import Readings
+from maar.core.policy.selectors import HOSTNAME_LABEL
 from maar.core.policy.tallies import Tallies, Tally
 from maar.core.tables.rows import PodRow
 
@@ -119,6 +120,20 @@ class PodAffinities:
             return None
         return Beginning(terms.together, tuple(tally.domains.codes for tally in near))
 
+    def allow_new_node(self, pod: PodRow) -> bool:
+        """Whether a node that is yet to come could be in a domain where the pod has to be.
+
+        A new node can be in any zone, but no pod that is there already can be on it.
+        """
+        terms = self._terms(pod)
+        near = self._near(terms)
+        if self._is_first(terms, near, pod):
+            return True
+        return all(
+            topology != HOSTNAME_LABEL and tally.total
+            for topology, tally in zip(terms.near, near, strict=True)
+        )
+
     def why_not(self, pod: PodRow, node: int) -> str:
         """The term that keeps a pod off a node, as a clause; empty where none does."""
         terms = self._terms(pod)
@@ -127,16 +142,16 @@ class PodAffinities:
         for topology, tally in zip(terms.near, near, strict=True):
             domain = tally.domains[node]
             if domain == tally.domains.missing:
-                return f"node(s) had no label {topology}, which the pod affinity needs"
+                return f"have no label {topology}, which the pod affinity needs"
             if not is_first and not tally.counts[domain]:
-                return f"node(s) did not match the pod affinity on {topology}"
+                return f"do not match the pod affinity on {topology}"
         for term in terms.apart:
             tally = self._tallies.of(term.audience, term.topology)
             if tally.counts[tally.domains[node]]:
-                return f"node(s) did not match the pod anti-affinity on {term.topology}"
+                return f"do not match the pod anti-affinity on {term.topology}"
         for topology, taken in sorted(self._refused(pod).items()):
             if self._columns.label(topology)[node] in taken:
-                return f"node(s) had pods whose anti-affinity on {topology} keeps the pod away"
+                return f"have pods whose anti-affinity on {topology} keeps the pod away"
         return ""
 
     def prefers(self, pod: PodRow) -> bool:

@@ -12,6 +12,7 @@ from maar.core.model.metadata import LabelSelector, Requirement
 from maar.core.model.node import Taint
 
 NAME_FIELD: Final = "metadata.name"
+HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
 NODE_OPERATORS: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 LABEL_OPERATORS: Final = NODE_OPERATORS - {"Gt", "Lt"}
 FIELD_OPERATORS: Final = frozenset({"In", "NotIn"})

@@ -77,11 +77,9 @@ class Spread:
             tally = self._tallies.of(rule.audience, rule.topology, rule.eligible)
             domain = tally.domains[node]
             if domain == tally.domains.missing:
-                return f"node(s) had no label {rule.topology}, which the topology spread needs"
+                return f"have no label {rule.topology}, which the topology spread needs"
             if tally.counts[domain] > _most(rule, tally, pod):
-                return (
-                    f"node(s) did not match the topology spread on {rule.topology} (max skew {rule.max_skew})"
-                )
+                return f"do not match the topology spread on {rule.topology} (max skew {rule.max_skew})"
         return ""
 
     def prefers(self, pod: PodRow) -> bool:

@@ -95,4 +95,5 @@ def read_node(node: Node, axis: ResourceAxis) -> NodeRow:
         allocatable=axis.column(node.status.allocatable),
         now=axis.zeros(),
         later=axis.zeros(),
+        foreign=axis.zeros(),
     )

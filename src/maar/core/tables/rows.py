@@ -37,6 +37,7 @@ class NodeRow:
     allocatable: Column
     now: Column  # held by pods on it, the terminating included
     later: Column  # held by pods on it that stay, and by pods it is promised to
+    foreign: Column  # held by pods on it that are in no leaf queue, and not ours
     index: int = -1  # its place among the nodes by name
     pods: "dict[str, PodRow]" = field(default_factory=dict)
 

@@ -162,6 +162,7 @@ def shown(decided: Plan) -> Json:
                 "phase": one.phase,
                 "reason": str(one.held.reason) if one.held else "",
                 "message": one.message,
+                **({"cure": str(one.held.cure)} if one.held else {}),
             }
             for key, one in sorted(decided.pod_groups.items())
         },

@@ -1,0 +1,115 @@
+"""What a group could do if everybody else had finished: alone on the cluster as it is now.
+
+A group that does not start even then never does, whatever the others do. Pods of other schedulers stay, and
+so do the pods of a group that is not ready; those of a group that is ready may finish like all others. Pods
+of one shape are counted; others are placed one by one, as in a turn.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from maar.core.cycle.books import Books
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.places import Places
+from maar.core.cycle.refusals import beyond_limits
+from maar.core.cycle.room import NOWHERE, Room
+from maar.core.cycle.state import State
+from maar.core.model.reasons import Held
+from maar.core.tables.axis import Needs
+from maar.core.tables.rows import PodRow
+
+
+class Alone:
+    """The cluster without the pods of its queues; made when somebody asks."""
+
+    def __init__(self, state: State) -> None:
+        self.state, self.tables = state, state.tables
+
+    @cached_property
+    def _books(self) -> Books:
+        nothing = [self.tables.axis.zeros() for _ in self.tables.rows]
+        idle = np.maximum(self.places.idle("now")[:, self.places.usable], 0)  # [R, N]
+        return Books(self.tables, idle.sum(axis=1).tolist(), nothing)
+
+    @cached_property
+    def _room(self) -> Room:
+        return Room(self.tables.node_list, len(self.tables.axis.names), is_empty=True)
+
+    @cached_property
+    def places(self) -> Places:
+        """Where pods can go there."""
+        return Places(self.tables, self._room, self.state.configuration, is_empty=True)
+
+    def is_kept_out(self, group: GroupState) -> bool:
+        """Whether what a group needs to be let in is more than its queue, or the cluster, ever lets in."""
+        books, configuration = self._books, self.state.configuration
+        wanted = group.row.min_resources or ()
+        if configuration.asks("proportion", "enableJobEnqueued"):
+            for queue in books.paths[group.leaf]:
+                if any(amount > books.real[queue][resource] for resource, amount in wanted):
+                    return True
+        if not configuration.asks("overcommit", "enableJobEnqueued"):
+            return False
+        factor = configuration.overcommit_factor
+        return any(amount > int(books.total[resource] * factor) for resource, amount in wanted)
+
+    def limits(self, group: GroupState, needs: Needs) -> Held | None:
+        """The ceiling or reservation that keeps a group from using this much more, even when alone."""
+        total = [0] * len(group.used) if group.is_ready else list(group.used)
+        for resource, amount in needs:
+            total[resource] += amount
+        together = tuple((resource, total[resource]) for resource, _ in needs)
+        return beyond_limits(self._books, self.tables.axis.names, group.leaf, together)
+
+    def has_room(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
+        """Whether the nodes have room for all of the pods, beside those that the group is not ready with."""
+        places, own = self.places, self._own(group)
+        for pod, node in own:
+            self._move(pod, node, 1)
+        if (
+            places.see_only_shapes(pods)
+            and len({pod.shape for pod in pods}) == 1
+            and not pods[0].shape.claims
+        ):
+            fits = int(places.most(pods[0].shape, places.idle("now"), len(pods)).sum()) >= len(pods)
+        else:
+            fits = any(self._fit(order) for order in places.tries(pods, len(pods), "now"))
+        for pod, node in own:
+            self._move(pod, node, -1)
+        return fits
+
+    def _own(self, group: GroupState) -> list[tuple[PodRow, int]]:
+        """The pods of a group that is not ready which have a place after this cycle, and where."""
+        state, found = self.state, list[tuple[PodRow, int]]()
+        for key, pod in group.row.pods.items() if not group.is_ready else ():
+            node = state.bound.get(key, state.promised.get(key, NOWHERE))
+            if node == NOWHERE and pod.counted is not None and pod.counted.is_later:
+                node = pod.counted.node.index
+            if node != NOWHERE and key not in state.gone:
+                found.append((pod, node))
+        return found
+
+    def _fit(self, pods: Sequence[PodRow]) -> bool:
+        """Place the pods, again while one finds a place that it found none for before others had theirs."""
+        done, left = list[tuple[PodRow, int]](), list(pods)
+        while left:
+            before = len(left)
+            for pod in list(left):
+                node = self.places.best(pod, "now")
+                if node != NOWHERE:
+                    self._move(pod, node, 1)
+                    done.append((pod, node))
+                    left.remove(pod)
+            if len(left) == before:
+                break
+        for pod, node in reversed(done):
+            self._move(pod, node, -1)
+        return not left
+
+    def _move(self, pod: PodRow, node: int, sign: int) -> None:
+        self._room.change(node, pod.shape.needs, sign, sign)
+        self.places.moved(pod, node, sign)
+        if pod.shape.claims:
+            self.places.claims.moved(pod, node, sign)

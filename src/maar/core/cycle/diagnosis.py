@@ -1,0 +1,247 @@
+"""Why a group waits, once a cycle has decided: the constraint that binds, its numbers, and its cure.
+
+What was in the way during a turn may be gone at the end of the cycle, and what is said must be true of the
+cluster as people see it, so groups are looked at again when everything has been decided. In this order:
+
+1. what only somebody's action changes: a missing queue, missing pods, gates, claims, its place in a queue;
+2. what never changes on this cluster: alone on it (`Alone`), the group would not start either;
+3. limits of its queue: a ceiling, or room that is reserved for others;
+4. room: where the queue would be above its fair share with it, that share, else what the nodes lack.
+
+Groups whose next turn places pods of the same shapes in the same queue wait for the same reason, so that
+many that wait cost little. A refusal says that more nodes help where, with any number of them, the group's
+queue would let it start and a new node could take its pods.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from maar.core.cycle.allocate import for_next_turn
+from maar.core.cycle.alone import Alone
+from maar.core.cycle.books import Books, larger_cluster
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.node_tally import NodeTally, tally
+from maar.core.cycle.places import Places
+from maar.core.cycle.refusals import beyond_deserved, beyond_limits
+from maar.core.cycle.state import State
+from maar.core.model.reasons import Cure, Held, Reason, Shortage
+from maar.core.model.resources import PODS
+from maar.core.tables.axis import Needs
+from maar.core.tables.rows import PodRow
+
+_FEW: Final = 3  # names that a sentence bears
+# More nodes might help, but not as a rule, or not this group: nobody should buy any for it.
+_NO_NODES_WANTED: Final = (Reason.CLAIM_NOT_BOUND, Reason.RESOURCE_CLAIM, Reason.GUARANTEE_BLOCKED)
+
+
+class Diagnosis:
+    """The reasons of one cycle; made when it has decided."""
+
+    def __init__(self, state: State) -> None:
+        self.state, self.names = state, state.tables.axis.names
+        self._alone = Alone(state)
+        self._known: dict[object, Held] = {}
+
+    @cached_property
+    def _larger(self) -> Books:
+        return larger_cluster(self.state.tables, self.state.books.used)
+
+    def of(self, group: GroupState) -> Held | None:
+        """What holds a group whose pods wait, or that waits to be let in; None where nothing does."""
+        state, waits = self.state, bool(group.pending or group.row.gated)
+        if group.leaf < 0:
+            return self._no_queue(group) if waits else None
+        if state.promised and any(pod.key in state.promised for pod in group.row.pods.values()):
+            return self._promised(group)
+        if not waits and not group.was_unschedulable:
+            return self._not_let_in(group, []) if group.phase == "Pending" else None
+        leaving = sum(pod.key in state.gone for pod in group.row.pods.values())
+        held = _too_few_pods(group, leaving)
+        if held is not None or not waits:
+            return held
+        pods = for_next_turn(group)
+        if not state.is_admitted(group):
+            return self._not_let_in(group, pods)
+        return self._waits(group, pods) if pods else Held(reason=Reason.NOT_ENOUGH_RESOURCES)
+
+    # --- what somebody has to do
+
+    def _no_queue(self, group: GroupState) -> Held:
+        name, books = group.row.queue_name, self.state.books
+        row = self.state.tables.queues.get(name)
+        if row is None:
+            return Held(reason=Reason.QUEUE_MISSING, cure=Cure.SOMEBODY_ACTS, queue=name)
+        if row.index < 0:
+            why = self.state.tables.set_aside.get(name, "")
+            return Held(reason=Reason.QUEUE_SET_ASIDE, cure=Cure.SOMEBODY_ACTS, queue=name, others=(why,))
+        leaves = [one.name for one in books.rows if one.is_leaf and row.index in (*books.paths[one.index], 0)]
+        others = tuple(sorted(leaves))
+        return Held(reason=Reason.QUEUE_NOT_LEAF, cure=Cure.SOMEBODY_ACTS, queue=name, others=others)
+
+    def _promised(self, group: GroupState) -> Held:
+        """Room is being freed for it, or a volume is being made where it will run."""
+        state, name = self.state, group.row.queue_name
+        victims = sorted(state.victims.get(group.row.key, ()))
+        claims = {key for pod in group.row.pods.values() for key in state.places.claims.unbound(pod.shape)}
+        if claims and not victims:
+            return Held(reason=Reason.CLAIM_NOT_BOUND, queue=name, others=tuple(sorted(claims)[:_FEW]))
+        return Held(reason=Reason.WAITING_FOR_VICTIMS, queue=name, others=tuple(victims[:_FEW]))
+
+    # --- what keeps it from being let in
+
+    def _not_let_in(self, group: GroupState, pods: list[PodRow]) -> Held | None:
+        held = group.held
+        if held is None or held.reason == Reason.BEHIND_FIRST_IN_QUEUE:
+            return held
+        if self._alone.is_kept_out(group):
+            held = msgspec.structs.replace(held, cure=Cure.NEVER)
+        if held.more_nodes_help and not self._would_start_with_nodes(group, pods, _together(pods)):
+            held = msgspec.structs.replace(held, more_nodes_help=False)
+        return held
+
+    # --- what keeps the pods of the next turn from being placed
+
+    def _waits(self, group: GroupState, pods: list[PodRow]) -> Held:
+        if group.held is not None and group.held.reason == Reason.BEHIND_FIRST_IN_QUEUE:
+            return group.held
+        key: object = group
+        if group.is_idle and self.state.places.see_only_shapes(pods):
+            key = (group.leaf, frozenset(Counter(pod.shape for pod in pods).items()), group.held)
+        held = self._known.get(key)
+        if held is None:
+            held = self._known[key] = self._ask(group, pods)
+        return held
+
+    def _ask(self, group: GroupState, pods: list[PodRow]) -> Held:
+        needs = _together(pods)
+        held = self._claims(pods) or self._never(group, pods, needs) or group.held
+        held = held or beyond_limits(self.state.books, self.names, group.leaf, needs)
+        held = held or self._no_room(group, pods, needs)
+        if held.reason in _NO_NODES_WANTED:
+            return held
+        return msgspec.structs.replace(held, more_nodes_help=self._would_start_with_nodes(group, pods, needs))
+
+    def _claims(self, pods: list[PodRow]) -> Held | None:
+        claims = self.state.places.claims
+        held = (claims.hold(pod.shape) or claims.lacking(pod.shape) for pod in pods if _has_claims(pod))
+        return next((one for one in held if one is not None), None)
+
+    def _never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Held | None:
+        """Not even alone on the cluster would the group start."""
+        places = self.state.places
+        if not self.state.room.nodes:
+            return Held(reason=Reason.NOT_ENOUGH_RESOURCES, cure=Cure.OTHER_NODES)
+        for pod in {pod.shape: pod for pod in pods}.values():
+            if places.never(pod.shape):
+                is_suited = bool(places.mask(pod.shape).any())
+                cure = Cure.NEVER if is_suited else Cure.OTHER_NODES
+                return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
+        limits = self._alone.limits(group, needs)
+        if limits is not None:
+            return msgspec.structs.replace(limits, cure=Cure.NEVER)
+        if self._alone.has_room(group, pods):
+            return None
+        for pod in filter(places.minds, pods):
+            return self._kept_off(pod, Cure.SOMEBODY_ACTS)
+        never = self._room(pods, self._alone.places, Cure.NEVER)
+        too_much = tuple(one for one in self._of_total(needs) if one.wanted > one.limit)
+        return msgspec.structs.replace(never, shortages=too_much) if too_much else never
+
+    def _no_room(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Held:
+        """No node has room for the pods: told by its queue's share where that is why it cannot reclaim."""
+        minding = [pod for pod in pods if self.state.places.minds(pod)]
+        if minding and tally(self.state.places, minding[0], 1).roomy:
+            return self._kept_off(minding[0], Cure.OTHERS_FINISH)
+        held = self._room(pods, self.state.places, Cure.OTHERS_FINISH)
+        share = None
+        if self.state.configuration.asks("proportion", "enabledAllocatable"):
+            share = beyond_deserved(self.state.books, self.names, group.leaf, needs)
+        if share is None:
+            return held
+        return msgspec.structs.replace(share, nodes=held.nodes, taking=held.taking, clauses=held.clauses)
+
+    def _kept_off(self, pod: PodRow, cure: Cure) -> Held:
+        """Other pods keep a pod off the nodes that have room for it."""
+        return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(self.state.places, pod, 1))
+
+    def _room(self, pods: list[PodRow], places: Places, cure: Cure) -> Held:
+        """What the nodes lack for the kind of pods of which the least part finds room."""
+        kinds: dict[object, list[PodRow]] = {}
+        for pod in pods:
+            kinds.setdefault(pod.shape, []).append(pod)
+        tallies = [(kind[0], len(kind), tally(places, kind[0], len(kind))) for kind in kinds.values()]
+        pod, count, found = min(tallies, key=lambda one: one[2].fits / one[1])
+        held = self._of_nodes(Reason.NOT_ENOUGH_RESOURCES, cure, pod, found)
+        return msgspec.structs.replace(held, wanted=count, available=found.fits)
+
+    def _of_nodes(self, reason: Reason, cure: Cure, pod: PodRow, found: NodeTally) -> Held:
+        """A refusal by the nodes, with what the pod wants and the most that is free on one of them."""
+        places = self.state.places
+        idle, mask = places.idle("now"), places.mask(pod.shape)
+        shortages = tuple(
+            Shortage(
+                resource=self.names[row],
+                wanted=amount,
+                used=0,
+                limit=max(0, int(idle[row][mask].max(initial=0))),
+            )
+            for row, amount in pod.shape.needs
+            if self.names[row] != PODS or len(pod.shape.needs) == 1
+        )
+        return Held(
+            reason=reason,
+            cure=cure,
+            shortages=shortages,
+            nodes=found.nodes,
+            taking=found.taking,
+            clauses=found.clauses,
+        )
+
+    def _of_total(self, needs: Needs) -> Iterator[Shortage]:
+        """What is wanted beside what the cluster has in all."""
+        total = self.state.books.total
+        for row, amount in needs:
+            yield Shortage(resource=self.names[row], wanted=amount, used=0, limit=total[row])
+
+    def _would_start_with_nodes(self, group: GroupState, pods: list[PodRow], needs: Needs) -> bool:
+        """Whether, with any number of nodes more, the group's queue would let it start, and nodes take it."""
+        return beyond_limits(self._larger, self.names, group.leaf, needs) is None and all(
+            map(self.state.places.helped_by_new_nodes, pods)
+        )
+
+
+def _too_few_pods(group: GroupState, leaving: int) -> Held | None:
+    """A gang that cannot start because its pods are not there, or must not be placed yet."""
+    row, there = group.row, group.placed + len(group.pending) + leaving
+    name, acts = row.queue_name, Cure.SOMEBODY_ACTS
+    if group.row.gated and (there < row.min_member or not group.pending):
+        return Held(
+            reason=Reason.SCHEDULING_GATED, cure=acts, queue=name, wanted=row.min_member, available=row.gated
+        )
+    if there < row.min_member:
+        return Held(
+            reason=Reason.NOT_ENOUGH_TASKS, cure=acts, queue=name, wanted=row.min_member, available=there
+        )
+    for task, least in row.min_task_member.items():
+        have = group.tasks[task] + sum(pod.task == task for pod in group.pending)
+        if have < least and not leaving:
+            reason = Reason.NOT_ENOUGH_PODS_OF_TASK
+            return Held(reason=reason, cure=acts, queue=name, others=(task,), wanted=least, available=have)
+    return None
+
+
+def _has_claims(pod: PodRow) -> bool:
+    return bool(pod.shape.claims or pod.shape.has_resource_claims)
+
+
+def _together(pods: Iterable[PodRow]) -> Needs:
+    """What pods need together."""
+    amounts = Counter[int]()
+    for pod in pods:
+        for resource, amount in pod.shape.needs:
+            amounts[resource] += amount
+    return tuple(amounts.items())

@@ -1,0 +1,230 @@
+"""Refusals as sentences: which queue and resource, the numbers, and what would change it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from maar.core.cycle.node_tally import summary
+from maar.core.cycle.state import State
+from maar.core.model.reasons import Cure, Held, Reason, Shortage
+from maar.core.model.resources import roughly
+
+_NEVER: Final = "never on this cluster"
+_FEW: Final = 3  # names that a sentence bears
+
+
+def sentence(state: State, held: Held) -> str:
+    """Say what holds a group: which queue and resource, the numbers, and what would change it."""
+    return _SENTENCES[held.reason](state, held)
+
+
+def _at_fair_share(state: State, held: Held) -> str:
+    books, queue = state.books, _path(state, held.queue)
+    row, rows = state.tables.queues[held.queue].index, state.tables.axis.row
+    resources = [rows[one.resource] for one in held.shortages]
+    if held.cure == Cure.SOMEBODY_ACTS:
+        declared = _listed(held.shortages, _of_limit)
+        return f"queue {queue} declares a request of {declared}; raise its spec.request"
+    parent = books.parent[row]
+    siblings = [other for other in range(1, len(books.rows)) if books.parent[other] == parent]
+    asking = [one for one in siblings if one == row or books.shares.request[resources[0], one]]
+    weights = f"weight {books.weight[row]} of {sum(books.weight[one] for one in asking)}"
+    givers = [
+        books.rows[one].name
+        for one in siblings
+        if one != row and any(books.used[one][resource] for resource in resources)
+    ]
+    names = ", ".join(_path(state, name) for name in givers[:_FEW])
+    change = f"it gets more when {names} releases" if givers else "it gets more when the cluster has more"
+    above, nodes = _path(state, books.rows[parent].name), summary(held.nodes, held.taking, held.clauses)
+    if any(one.used >= one.limit for one in held.shortages):
+        full = _listed(held.shortages, lambda one: _fullness(one, "deserved"))
+        share = f"queue {queue} is at its fair share: {full} ({weights} under {above})"
+    else:
+        wanted = _listed(held.shortages, lambda one: f"{one.resource} {_amount(one, one.wanted)}")
+        fair = _listed(held.shortages, lambda one: _of(one, "deserved"))
+        share = f"it needs {wanted} at once, beyond the fair share of queue {queue}: {fair}"
+        share += f" ({weights} under {above})"
+    return f"{share}, and nothing idle is left to lend, {nodes}; {change}"
+
+
+def _at_capability(state: State, held: Held) -> str:
+    queue = _path(state, held.queue)
+    if held.cure == Cure.NEVER:
+        end = f"{_NEVER}, unless its capability is raised"
+        return f"it needs {_needs(held)} and queue {queue} can use {_most(held)} at most: {end}"
+    full = _listed(held.shortages, lambda one: _fullness(one, "at most"))
+    end = "it starts when work there finishes, or with a larger capability"
+    return f"queue {queue} is at its real capability: {full}; {end}"
+
+
+def _reserved(state: State, held: Held) -> str:
+    books, rows = state.books, state.tables.axis.row
+    parent, above = state.tables.queues[held.queue].index, _path(state, held.queue)
+    resources = [rows[one.resource] for one in held.shortages]
+    holders = [
+        books.rows[queue].name
+        for queue in range(1, len(books.rows))
+        if books.parent[queue] == parent
+        and any(books.guarantee[queue][resource] > books.used[queue][resource] for resource in resources)
+    ]
+    names = ", ".join(_path(state, name) for name in holders[:_FEW]) or "others"
+    if held.cure == Cure.NEVER:
+        less = f"{above} less what is reserved there for {names} has {_most(held)}"
+        return f"it needs {_needs(held)} and {less}: {_NEVER}{_with_nodes(held)}, unless that is changed"
+    end = f"it starts when others finish{_with_nodes(held)}, or with a smaller reservation"
+    return f"what is idle under {above} is reserved for {names}: {_left(held)}; {end}"
+
+
+def _overcommitted(state: State, held: Held) -> str:
+    row = state.tables.queues[held.queue].index
+    whom = f"queue {_path(state, held.queue)}" if row > 0 else "the cluster"
+    if held.cure == Cure.NEVER:
+        end = f"{_NEVER}{_with_nodes(held)}"
+        return f"it needs {_needs(held)} and {whom} is let in with {_most(held)} at most: {end}"
+    end = f"it is let in when others finish{_with_nodes(held)}"
+    return f"{whom} is let in with {_most(held)} at most: {_left(held)}; {end}"
+
+
+def _no_room(state: State, held: Held) -> str:
+    nodes = summary(held.nodes, held.taking, held.clauses)
+    if held.cure == Cure.OTHER_NODES:
+        return "the cluster has no nodes; it starts when some come"
+    if held.queue and held.shortages:  # at the gate, where the size of the cluster is the limit of a queue
+        return _overcommitted(state, held)
+    if not held.nodes:
+        return "room came after its turn; the next decision tries it again"
+    if held.cure == Cure.NEVER:
+        end = f"{_NEVER}{_with_nodes(held)}"
+        if any(one.wanted > one.limit for one in held.shortages) and held.wanted > 1:
+            return (
+                f"its pods that start together need {_needs(held)} and the cluster has {_most(held)}: {end}"
+            )
+        few = f"room for {held.available} of the {held.wanted} pods that start together"
+        return f"even with nothing else in the queues there is {few}, {nodes}: {end}"
+    end = f"it starts when others finish{_with_nodes(held)}"
+    if held.available >= held.wanted:
+        return f"there is room for each of its pods, but not for all at once; {end}"
+    if held.wanted > 1:
+        few = f"{held.available} of the {held.wanted} pods that start together ({_needs(held)} each)"
+        return f"there is room for {few}, {nodes}; {end}"
+    return f"no node has room for {_needs(held)}, {nodes}; {end}"
+
+
+def _no_node(_state: State, held: Held) -> str:
+    nodes = summary(held.nodes, held.taking, held.clauses)
+    match held.cure:
+        case Cure.NEVER:
+            return f"no node is large enough for {_needs(held)}, {nodes}: {_NEVER}, it needs other nodes"
+        case Cure.OTHER_NODES:
+            return f"no node suits the pod, {nodes}; it needs other nodes, selectors or tolerations"
+        case Cure.SOMEBODY_ACTS:
+            end = "look at its affinity, spread and ports, or start what it has to be near"
+            return f"other pods, or the lack of them, keep it off every node, {nodes}; {end}"
+        case _:
+            end = f"it starts when they have gone{_with_nodes(held)}"
+            return f"other pods keep it off the nodes that have room, {nodes}; {end}"
+
+
+def _no_group(_state: State, held: Held) -> str:
+    if not held.others:
+        return "it names no pod group and none was made for it; check that `maar controllers` runs"
+    group, *elsewhere = held.others
+    missing = f"there is no pod group {group} for its pods; create it"
+    if not elsewhere:
+        return missing
+    which = f"the one in namespace {', '.join(elsewhere[:_FEW])}"
+    return f"{missing} ({which} is not theirs: a pod and its group share a namespace)"
+
+
+def _being_freed(_state: State, held: Held) -> str:
+    by = f" by {', '.join(held.others)}" if held.others else ""
+    return f"room is being freed for it{by}; it starts when they are gone"
+
+
+def _path(state: State, name: str) -> str:
+    """A queue as people name it: from below the root down."""
+    row = state.tables.queues.get(name)
+    if row is None or row.index <= 0:
+        return name
+    return "/".join(state.books.rows[queue].name for queue in reversed(state.books.paths[row.index]))
+
+
+# Amounts, of all the resources that are short
+
+
+def _listed(shortages: Iterable[Shortage], write: Callable[[Shortage], str]) -> str:
+    return ", ".join(map(write, shortages))
+
+
+def _amount(one: Shortage, units: int) -> str:
+    return roughly(one.resource, units)
+
+
+def _of(one: Shortage, word: str) -> str:
+    return f"{one.resource} {_amount(one, one.used)} of {_amount(one, one.limit)} {word}"
+
+
+def _of_limit(one: Shortage) -> str:
+    return f"{one.resource} {_amount(one, one.limit)}, of which {_amount(one, one.used)} is used"
+
+
+def _fullness(one: Shortage, word: str) -> str:
+    return f"{_of(one, word)}, {_amount(one, one.wanted)} more wanted"
+
+
+def _needs(held: Held) -> str:
+    return _listed(held.shortages, lambda one: f"{one.resource} {_amount(one, one.wanted)}")
+
+
+def _most(held: Held) -> str:
+    return _listed(held.shortages, lambda one: f"{one.resource} {_amount(one, one.limit)}")
+
+
+def _left(held: Held) -> str:
+    return _listed(
+        held.shortages,
+        lambda one: f"{one.resource} {_amount(one, one.wanted)} wanted, {_amount(one, one.available)} left",
+    )
+
+
+def _with_nodes(held: Held) -> str:
+    return ", or with more nodes" if held.more_nodes_help else ""
+
+
+_SENTENCES: Final[Mapping[Reason, Callable[[State, Held], str]]] = {
+    Reason.BAD_OBJECT: lambda _state, held: f"it cannot be read: {held.others[0]}",
+    Reason.POD_GROUP_MISSING: _no_group,
+    Reason.QUEUE_MISSING: lambda _state, held: (
+        f"queue {held.queue} does not exist; create it, or put the group into another"
+    ),
+    Reason.QUEUE_NOT_LEAF: lambda _state, held: (
+        f"queue {held.queue} has queues below it and runs nothing itself; use one of {', '.join(held.others)}"
+    ),
+    Reason.QUEUE_SET_ASIDE: lambda _state, held: f"queue {held.queue} takes no part: {held.others[0]}",
+    Reason.NOT_ENOUGH_TASKS: lambda _state, held: (
+        f"{held.available} of the {held.wanted} pods that start together exist; it starts when the others do"
+    ),
+    Reason.NOT_ENOUGH_PODS_OF_TASK: lambda _state, held: (
+        f"{held.available} of the {held.wanted} pods of task {held.others[0]} exist; it starts when all do"
+    ),
+    Reason.SCHEDULING_GATED: lambda _state, held: (
+        f"{held.available} pods have scheduling gates; it starts when they are taken away"
+    ),
+    Reason.CLUSTER_OVERCOMMITTED: _overcommitted,
+    Reason.QUEUE_AT_CAPABILITY: _at_capability,
+    Reason.QUEUE_AT_FAIR_SHARE: _at_fair_share,
+    Reason.RESERVED_FOR_OTHERS: _reserved,
+    Reason.BEHIND_FIRST_IN_QUEUE: lambda _state, held: (
+        f"queue {held.queue} is first in, first out: {held.others[0]} comes first"
+    ),
+    Reason.NOT_ENOUGH_RESOURCES: _no_room,
+    Reason.NO_NODE_FITS: _no_node,
+    Reason.CLAIM_NOT_BOUND: lambda _state, held: (
+        f"volume claim {held.others[0]} is not bound; it starts when the claim is"
+    ),
+    Reason.RESOURCE_CLAIM: lambda _state, _held: "it asks for resource claims, which Maar does not allocate",
+    Reason.WAITING_FOR_VICTIMS: _being_freed,
+    Reason.GUARANTEE_BLOCKED: lambda _state, held: (
+        f"its guarantee leaves room for it, but {', '.join(held.others)} may not be evicted"
+    ),
+}
