@@ -148,6 +148,7 @@ def test_the_best_node_is_the_one_that_scoring_every_node_finds(seed: int) -> No
             [dice.choice((0, 4, 8)), dice.choice((0, 8)), 5],
             [0] * 3,
             [0] * 3,
+            [0] * 3,
             index,
         )
         for index in range(count)

@@ -63,10 +63,8 @@ class Diagnosis:
         held = _too_few_pods(group, leaving)
         if held is not None or not waits:
             return held
-        pods = for_next_turn(group)
-        if not state.is_admitted(group):
-            return self._not_let_in(group, pods)
-        return self._waits(group, pods) if pods else Held(reason=Reason.NOT_ENOUGH_RESOURCES)
+        pods = for_next_turn(group) or group.pending  # too few where others of them are being evicted
+        return self._waits(group, pods) if state.is_admitted(group) else self._not_let_in(group, pods)
 
     # --- what somebody has to do
 

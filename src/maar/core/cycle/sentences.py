@@ -86,21 +86,25 @@ def _overcommitted(state: State, held: Held) -> str:
 
 
 def _no_room(state: State, held: Held) -> str:
-    nodes = summary(held.nodes, held.taking, held.clauses)
     if held.cure == Cure.OTHER_NODES:
         return "the cluster has no nodes; it starts when some come"
     if held.queue and held.shortages:  # at the gate, where the size of the cluster is the limit of a queue
         return _overcommitted(state, held)
     if not held.nodes:
         return "room came after its turn; the next decision tries it again"
-    if held.cure == Cure.NEVER:
-        end = f"{_NEVER}{_with_nodes(held)}"
-        if any(one.wanted > one.limit for one in held.shortages) and held.wanted > 1:
-            return (
-                f"its pods that start together need {_needs(held)} and the cluster has {_most(held)}: {end}"
-            )
-        few = f"room for {held.available} of the {held.wanted} pods that start together"
-        return f"even with nothing else in the queues there is {few}, {nodes}: {end}"
+    return _never_room(held) if held.cure == Cure.NEVER else _no_room_now(held)
+
+
+def _never_room(held: Held) -> str:
+    end, nodes = f"{_NEVER}{_with_nodes(held)}", summary(held.nodes, held.taking, held.clauses)
+    if any(one.wanted > one.limit for one in held.shortages) and held.wanted > 1:
+        return f"its pods that start together need {_needs(held)} and the cluster has {_most(held)}: {end}"
+    few = f"room for {held.available} of the {held.wanted} pods that start together"
+    return f"even with nothing else in the queues there is {few}, {nodes}: {end}"
+
+
+def _no_room_now(held: Held) -> str:
+    nodes = summary(held.nodes, held.taking, held.clauses)
     end = f"it starts when others finish{_with_nodes(held)}"
     if held.available >= held.wanted:
         return f"there is room for each of its pods, but not for all at once; {end}"
