@@ -150,16 +150,25 @@ FULL: Final = re.compile(
     r"(?P<limit>\S+) (?:deserved|at most)(?:, (?P<wanted>\S+) more wanted)?"
     r"(?: \(weight (?P<weight>\d+) of (?P<weights>\d+) under (?P<parent>\S+)\))?"
 )
-TOO_SMALL: Final = re.compile(
-    r"it needs (?P<resource>\S+) (?P<wanted>\S+) and queue (?P<path>\S+) can use (?P<limit>\S+)"
+BEYOND: Final = re.compile(
+    r"it needs (?P<first>\S+) (?P<wanted>[^ ,]+).* at once, beyond the fair share of queue (?P<path>\S+): "
+    r"(?P<resource>\S+) (?P<used>\S+) of (?P<limit>\S+) deserved"
+    r".* \(weight (?P<weight>\d+) of (?P<weights>\d+) under (?P<parent>\S+)\)"
 )
-NO_ROOM: Final = re.compile(r"no node has room: (?P<resource>\S+) (?P<wanted>\S+) wanted, (?P<left>\S+) left")
+DECLARED: Final = re.compile(
+    r"queue (?P<path>\S+) declares a request of (?P<resource>\S+) (?P<limit>\S+), of which (?P<used>\S+) "
+    r"is used(?P<wanted>)(?P<weight>)"
+)
+TOO_SMALL: Final = re.compile(
+    r"it needs .+ and queue (?P<path>\S+) can use (?P<resource>\S+) (?P<limit>\S+?)(, .+)? at most"
+)
+LACKING: Final = re.compile(r"lacks? (?P<resource>\S+) \(at most (?P<left>\S+) free of \S+\)")
 COUNTS: Final = re.compile(r"(?P<there>\d+) of the (?P<needed>\d+) pods")
 
 
 def at_fair_share(outcome: Outcome, group: str, message: str) -> Iterator[str]:
     """The queue is on the group's path, and with what is wanted would exceed what it deserves."""
-    found = FULL.search(message)
+    found = FULL.search(message) or BEYOND.search(message) or DECLARED.search(message)
     if found is None:
         yield "it does not say how full which queue is"
         return
@@ -176,9 +185,9 @@ def at_capability(outcome: Outcome, group: str, message: str) -> Iterator[str]:
     small, found = TOO_SMALL.search(message), FULL.search(message)
     if small is not None:
         name, resource = small["path"].rpartition("/")[2], small["resource"]
-        most = outcome.reading.real_capability(name, resource)
-        if small["limit"] != roughly(resource, most):
-            yield f"its real capability is {most}"
+        own = outcome.reading.queues[name].spec.capability.get(resource)
+        if own is None or small["limit"] != roughly(resource, own):
+            yield f"its capability is {own}"
         if name not in outcome.reading.path[outcome.reading.groups[group].spec.queue]:
             yield "the group is not in that queue"
     elif found is not None:
@@ -298,16 +307,16 @@ def behind_another(outcome: Outcome, group: str, message: str) -> Iterator[str]:
 
 def no_room(outcome: Outcome, _group: str, message: str) -> Iterator[str]:
     """What is said to be left is what some node had left at some time of the cycle."""
-    found = NO_ROOM.search(message)
-    if found is None:
-        return
-    resource = found["resource"]
-    left, rough = amount(resource, found["left"]), amount(resource, found["left"]) / 100
+    if "never on this cluster" in message:
+        return  # law R1
     moments = (outcome.reading.at_first, outcome.bound, outcome.after, outcome.physically)
     nodes = [node.metadata.name for node in outcome.reading.usable_nodes]
-    idle = {name: sorted(max(0, moment.idle(name)[resource]) for moment in moments) for name in nodes}
-    if left and not any(some[0] - rough <= left <= some[-1] + rough for some in idle.values()):
-        yield f"the nodes have {idle} left"
+    for found in LACKING.finditer(message):
+        resource = found["resource"]
+        left, rough = amount(resource, found["left"]), amount(resource, found["left"]) / 100
+        idle = {name: sorted(max(0, moment.idle(name)[resource]) for moment in moments) for name in nodes}
+        if left and not any(some[0] - rough <= left <= some[-1] + rough for some in idle.values()):
+            yield f"the nodes have {idle} left"
 
 
 Truth = Callable[[Outcome, str, str], Iterator[str]]
@@ -321,4 +330,5 @@ TRUTHS: Final[dict[Reason, Truth]] = {
     Reason.BEHIND_FIRST_IN_QUEUE: behind_another,
     Reason.WAITING_FOR_VICTIMS: being_waited_for,
     Reason.NOT_ENOUGH_RESOURCES: no_room,
+    Reason.NO_NODE_FITS: no_room,
 }

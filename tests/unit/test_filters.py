@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from maar.core.model.affinity import NodeSelector
 from maar.core.model.metadata import LabelSelector
 from maar.core.policy.columns import NodeColumns
-from maar.core.policy.filters import Predicates, match_node_selector, match_selector, static_mask, why_not
+from maar.core.policy.filters import Predicates, match_node_selector, match_selector, obstacles, static_mask
 from support.rows import Rows
 
 ALL = Predicates()
@@ -40,7 +41,8 @@ def allowed(rows: Rows, spec: Spec, switches: Predicates = ALL) -> str:
     columns = NodeColumns.of(rows.nodes)
     assert (static_mask(shape, columns, switches) == mask).all()
     assert (static_mask(shape, columns, switches) == mask).all(), "columns are read again as they were"
-    assert [not why_not(shape, node, switches) for node in rows.nodes] == mask.tolist()
+    excluded = [flags for flags, _ in obstacles(shape, columns, switches)]
+    assert (sum(excluded, np.zeros(len(mask), np.int64)) == ~mask).all(), "each node is excluded once"
     return " ".join(node.name for node, fine in zip(rows.nodes, mask, strict=True) if fine)
 
 
@@ -205,15 +207,15 @@ def test_a_node_selector_is_met_by_labels_and_a_name() -> None:
     ("spec", "labels", "taints", "expected"),
     [
         ({}, {}, [], ""),
-        ({}, {}, ["gpu=true:NoSchedule"], "node(s) had untolerated taint gpu=true:NoSchedule"),
-        ({}, {}, ["down:NoExecute"], "node(s) had untolerated taint down:NoExecute"),
+        ({}, {}, ["gpu=true:NoSchedule"], "have taint gpu=true:NoSchedule"),
+        ({}, {}, ["down:NoExecute"], "have taint down:NoExecute"),
         ({"nodeSelector": {"zone": "a"}}, {"zone": "b"}, [],
-         "node(s) did not match the node selector zone=a"),
+         "do not match the node selector zone=a"),
         (asking(expression("zone", "In", "a", "b", "c", "d"), expression("disk", "Exists")), {}, [],
-         "node(s) did not match the node affinity zone in (a, b, c, ...) and disk exists"),
+         "do not match the node affinity zone in (a, b, c, ...) and disk exists"),
         (affinity({"matchFields": [expression("metadata.name", "NotIn", "n")]}), {}, [],
-         "node(s) did not match the node affinity metadata.name not in (n)"),
-        (affinity({}), {}, [], "node(s) did not match the node affinity"),
+         "do not match the node affinity metadata.name not in (n)"),
+        (affinity({}), {}, [], "do not match the node affinity"),
     ],
 )  # fmt: skip
 def test_a_clause_names_the_first_thing_that_keeps_the_pod_off(
@@ -221,14 +223,15 @@ def test_a_clause_names_the_first_thing_that_keeps_the_pod_off(
 ) -> None:
     rows = Rows()
     node = rows.node("n", labels, taints)
-    assert why_not(rows.pod(spec=spec).shape, node, ALL) == expected
+    found = obstacles(rows.pod(spec=spec).shape, [node], ALL)
+    assert [clause for _, clause in found] == ([expected] if expected else [])
 
 
 def test_a_clause_tells_nodes_that_are_ill_from_nodes_that_are_cordoned() -> None:
     rows = Rows()
-    shape = rows.pod().shape
-    assert why_not(shape, rows.node("ill", ready=False, unschedulable=True), ALL) == "node(s) were not ready"
-    assert why_not(shape, rows.node("cordoned", unschedulable=True), ALL) == "node(s) were unschedulable"
+    nodes = [rows.node("ill", ready=False, unschedulable=True), rows.node("cordoned", unschedulable=True)]
+    found = [(flags.tolist(), clause) for flags, clause in obstacles(rows.pod().shape, nodes, ALL)]
+    assert found == [([True, False], "are not ready"), ([False, True], "are unschedulable")]
 
 
 def test_no_nodes_give_an_empty_mask() -> None:

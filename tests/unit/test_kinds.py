@@ -27,7 +27,7 @@ from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueSta
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.core.model.reasons import Held, Reason
+from maar.core.model.reasons import Cure, Held, Reason, Shortage
 from maar.core.model.resources import Amounts, Percentages, Resources
 from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
 from support.sent import MANAGED, SENT
@@ -266,7 +266,11 @@ def test_a_plan_that_is_written_reads_as_the_same_plan(share: float) -> None:
         state="Open", binding={"cpu": "fair share", "memory": "parent"}, conditions=(overused,),
         namespaces={"ml": NamespaceStanding(weight=3, used=some, share=share)},
     )  # fmt: skip
-    held = Held(reason=Reason.QUEUE_AT_CAPABILITY, queue="a", resource="cpu", wanted=5, others=("b",))
+    shortage = Shortage(resource="cpu", wanted=5, used=1, limit=3)
+    held = Held(
+        reason=Reason.QUEUE_AT_CAPABILITY, cure=Cure.LIMIT_CHANGES, more_nodes_help=True, queue="a",
+        shortages=(shortage,), others=("b",), nodes=3, clauses=((2, "lack cpu"),),
+    )  # fmt: skip
     plan = Plan(
         queues={"a": standing},
         binds=(Bind(pod="ml/a", node="n1"),),

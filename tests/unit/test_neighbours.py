@@ -355,15 +355,15 @@ def test_scores_are_stretched_over_the_candidates_and_weighted() -> None:
     ("placed", "labels", "spec", "node", "expected"),
     [
         ([], WEB, {}, 0, ""),
-        ([("a1", {}, ports("80/TCP/"))], {}, ports("80/TCP/"), 0, "node(s) had no free host port 80/TCP"),
-        ([], {}, near(term()), 0, "node(s) did not match the pod affinity on zone"),
-        ([], {}, near(term()), 3, "node(s) had no label zone, which the pod affinity needs"),
-        ([("a1", WEB, {})], {}, away(term()), 1, "node(s) did not match the pod anti-affinity on zone"),
+        ([("a1", {}, ports("80/TCP/"))], {}, ports("80/TCP/"), 0, "have no free host port 80/TCP"),
+        ([], {}, near(term()), 0, "do not match the pod affinity on zone"),
+        ([], {}, near(term()), 3, "have no label zone, which the pod affinity needs"),
+        ([("a1", WEB, {})], {}, away(term()), 1, "do not match the pod anti-affinity on zone"),
         ([("a1", {}, away(term()))], WEB, {}, 1,
-         "node(s) had pods whose anti-affinity on zone keeps the pod away"),
+         "have pods whose anti-affinity on zone keeps the pod away"),
         ([("a1", WEB, {})], WEB, spreading(spread()), 1,
-         "node(s) did not match the topology spread on zone (max skew 1)"),
-        ([], WEB, spreading(spread()), 3, "node(s) had no label zone, which the topology spread needs"),
+         "do not match the topology spread on zone (max skew 1)"),
+        ([], WEB, spreading(spread()), 3, "have no label zone, which the topology spread needs"),
     ],
 )  # fmt: skip
 def test_a_clause_names_what_keeps_the_pod_off(

@@ -160,7 +160,7 @@ class Diagnosis:
             share = beyond_deserved(self.state.books, self.names, group.leaf, needs)
         if share is None:
             return held
-        return msgspec.structs.replace(share, nodes=held.nodes, taking=held.taking, clauses=held.clauses)
+        return msgspec.structs.replace(held, **_limit_of(share))
 
     def _kept_off(self, pod: PodRow, cure: Cure) -> Held:
         """Other pods keep a pod off the nodes that have room for it."""
@@ -230,6 +230,11 @@ def _too_few_pods(group: GroupState, leaving: int) -> Held | None:
             reason = Reason.NOT_ENOUGH_PODS_OF_TASK
             return Held(reason=reason, cure=acts, queue=name, others=(task,), wanted=least, available=have)
     return None
+
+
+def _limit_of(held: Held) -> dict[str, object]:
+    """What a refusal by a queue says of that queue; what the nodes lack may stand beside it."""
+    return {name: getattr(held, name) for name in ("reason", "cure", "queue", "shortages")}
 
 
 def _has_claims(pod: PodRow) -> bool:

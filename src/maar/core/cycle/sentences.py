@@ -44,7 +44,10 @@ def _at_fair_share(state: State, held: Held) -> str:
         fair = _listed(held.shortages, lambda one: _of(one, "deserved"))
         share = f"it needs {wanted} at once, beyond the fair share of queue {queue}: {fair}"
         share += f" ({weights} under {above})"
-    return f"{share}, and nothing idle is left to lend, {nodes}; {change}"
+    idle = "nothing idle is left to lend"
+    if held.available:
+        idle = f"there is idle room for {held.available} of the {held.wanted} pods that start together"
+    return f"{share}, and {idle}, {nodes}; {change}"
 
 
 def _at_capability(state: State, held: Held) -> str:
