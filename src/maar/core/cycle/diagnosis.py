@@ -146,6 +146,8 @@ class Diagnosis:
         for pod in filter(places.minds, pods):
             return self._kept_off(pod, Cure.SOMEBODY_ACTS)
         never = self._room(pods, self._alone.places, Cure.NEVER)
+        if never.reason == Reason.CLAIM_NOT_BOUND:
+            return never
         too_much = tuple(one for one in self._of_total(needs) if one.wanted > one.limit)
         return msgspec.structs.replace(never, shortages=too_much) if too_much else never
 
@@ -158,7 +160,7 @@ class Diagnosis:
         share = None
         if self.state.configuration.asks("proportion", "enabledAllocatable"):
             share = beyond_deserved(self.state.books, self.names, group.leaf, needs)
-        if share is None:
+        if share is None or held.reason == Reason.CLAIM_NOT_BOUND:
             return held
         return msgspec.structs.replace(held, **_limit_of(share))
 
@@ -167,12 +169,15 @@ class Diagnosis:
         return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(self.state.places, pod, 1))
 
     def _room(self, pods: list[PodRow], places: Places, cure: Cure) -> Held:
-        """What the nodes lack for the kind of pods of which the least part finds room."""
+        """What the nodes lack for the kind of pods of which the least part finds room, or else volumes."""
         kinds: dict[object, list[PodRow]] = {}
         for pod in pods:
             kinds.setdefault(pod.shape, []).append(pod)
         tallies = [(kind[0], len(kind), tally(places, kind[0], len(kind))) for kind in kinds.values()]
         pod, count, found = min(tallies, key=lambda one: one[2].fits / one[1])
+        claims = [key for pod in pods for key in places.claims.unbound(pod.shape)]
+        if claims and found.fits >= count:
+            return Held(reason=Reason.CLAIM_NOT_BOUND, cure=Cure.SOMEBODY_ACTS, others=tuple(claims[:_FEW]))
         held = self._of_nodes(Reason.NOT_ENOUGH_RESOURCES, cure, pod, found)
         return msgspec.structs.replace(held, wanted=count, available=found.fits)
 
