@@ -116,7 +116,7 @@ class Diagnosis:
 
     def _ask(self, group: GroupState, pods: list[PodRow]) -> Held:
         needs = _together(pods)
-        held = self._claims(pods) or self._never(group, pods, needs) or group.held
+        held = self._claims(pods) or self._unfit(pods) or self._never(group, pods, needs) or group.held
         held = held or beyond_limits(self.state.books, self.names, group.leaf, needs)
         held = held or self._no_room(group, pods, needs)
         if held.reason in _NO_NODES_WANTED:
@@ -128,22 +128,24 @@ class Diagnosis:
         held = (claims.hold(pod.shape) or claims.lacking(pod.shape) for pod in pods if _has_claims(pod))
         return next((one for one in held if one is not None), None)
 
-    def _never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Held | None:
-        """Not even alone on the cluster would the group start."""
+    def _unfit(self, pods: list[PodRow]) -> Held | None:
+        """No node, be it empty, would take one of the pods."""
         places = self.state.places
         if not self.state.room.nodes:
             return Held(reason=Reason.NOT_ENOUGH_RESOURCES, cure=Cure.OTHER_NODES)
-        for pod in {pod.shape: pod for pod in pods}.values():
-            if places.never(pod.shape):
-                is_suited = bool(places.mask(pod.shape).any())
-                cure = Cure.NEVER if is_suited else Cure.OTHER_NODES
-                return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
+        for pod in {pod.shape: pod for pod in pods if places.never(pod.shape)}.values():
+            cure = Cure.NEVER if places.mask(pod.shape).any() else Cure.OTHER_NODES
+            return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
+        return None
+
+    def _never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Held | None:
+        """Not even alone on the cluster would the group start."""
         limits = self._alone.limits(group, needs)
         if limits is not None:
             return msgspec.structs.replace(limits, cure=Cure.NEVER)
         if self._alone.has_room(group, pods):
             return None
-        for pod in filter(places.minds, pods):
+        for pod in filter(self.state.places.minds, pods):
             return self._kept_off(pod, Cure.SOMEBODY_ACTS)
         never = self._room(pods, self._alone.places, Cure.NEVER)
         if never.reason == Reason.CLAIM_NOT_BOUND:
