@@ -12,6 +12,7 @@ from maar.core.model.resources import BadAmountError, amount
 T = TypeVar("T")
 
 _PLAIN_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "pods", "gpu")
+_QUOTA_NAMES: Final = ("persistentvolumeclaims", "configmaps")
 _SHORT_NAMES: Final = {"gpu": "nvidia.com/gpu"}
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
 
@@ -137,7 +138,8 @@ class Fields:
 
 def is_resource(name: str) -> bool:
     """Whether a key names a resource."""
-    return name in _PLAIN_RESOURCES or "/" in name or name.startswith("hugepages-")
+    plain = name in _PLAIN_RESOURCES or name in _QUOTA_NAMES or "/" in name
+    return plain or name.startswith(("hugepages-", "requests.", "limits."))
 
 
 def long_name(resource: str) -> str:

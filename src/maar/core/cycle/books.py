@@ -13,11 +13,10 @@ from maar.core.fairshare.dominant import roll_up_used
 from maar.core.fairshare.share_out import ClaimColumns, ShareColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
 from maar.core.model.resources import PODS
-from maar.core.tables.axis import Needs
+from maar.core.tables.axis import PODS_ROW, Needs
 from maar.core.tables.rows import Column, QueueRow
 from maar.core.tables.tables import Tables
 
-_PODS: Final = 2  # the row of the resource axis
 _ALMOST_NOTHING: Final = ulp(0.0)  # dividing any amount by it gives infinity, and 0 still 0
 
 Whole = Sequence[tuple[int, float]]  # resources and amounts to divide by
@@ -199,7 +198,7 @@ def _claims(tables: Tables, total: Column) -> ClaimColumns:
     for row in rows:
         declared = row.queue.spec.request
         if row.is_leaf and declared is not None and PODS not in declared:
-            request[_PODS, row.index] = row.asked[_PODS]  # nobody declares how many pods they will have
+            request[PODS_ROW, row.index] = row.asked[PODS_ROW]  # nobody declares how many pods they will have
     return ClaimColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
 
 

@@ -11,7 +11,7 @@ from maar.core.cycle.state import State
 from maar.core.model.reasons import Cure, Held, Reason, Shortage
 from maar.core.tables.axis import Needs
 from maar.core.tables.counting import add
-from maar.core.tables.groups import admitted_with
+from maar.core.tables.groups import admitted_with, lacks_gated_pods
 from maar.core.tables.rows import Column
 
 
@@ -59,9 +59,9 @@ class Door:
         self._asks_proportion = state.configuration.asks("proportion", "enableJobEnqueued")
 
     def outside(self) -> list[GroupState]:
-        """The groups that wait to be let in."""
+        """The groups that wait to be let in; one that waits for scheduling gates is not there yet."""
         rows = self.state.tables.outside.values()
-        return [self.state.group(row) for row in rows if row.leaf is not None]
+        return [self.state.group(row) for row in rows if row.leaf is not None and not lacks_gated_pods(row)]
 
     def let_in(self, group: GroupState) -> None:
         """Count a group as admitted."""
@@ -71,7 +71,7 @@ class Door:
 
     def refuses(self, group: GroupState) -> Held | None:
         """What keeps a group out: neither ceilings nor deserved nor its guarantee leave room for it."""
-        wanted = group.row.min_resources
+        wanted = group.row.to_start
         if wanted is None:
             return None
         over = self._over_ceilings(group.leaf, wanted)

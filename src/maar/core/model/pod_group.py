@@ -20,6 +20,14 @@ class PodGroupSpec(Record, frozen=True):
     priority_class_name: str = ""
     min_resources: Resources | None = None
 
+    @property
+    def binding_tasks(self) -> dict[str, int]:
+        """The minimum of each task; as in Volcano it binds where minMember is no less than all together.
+
+        Otherwise a job that may start with a few of its pods could start with all of them only.
+        """
+        return self.min_task_member if self.min_member >= sum(self.min_task_member.values()) else {}
+
 
 class PodGroupCondition(Record, frozen=True):
     """A condition with Volcano's extra field, the cycle that wrote it."""

@@ -19,6 +19,14 @@ _PLAIN: Final = 100_000  # whole numbers below it need no suffix
 _DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E")
 _BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _BYTES: Final = frozenset({MEMORY, "ephemeral-storage", "storage"})
+_REQUESTS: Final = "requests."
+_LIMITS: Final = "limits."
+_COUNT: Final = "count/"
+_STORAGE_CLASS: Final = ".storageclass.storage.k8s.io/"
+_OBJECTS: Final = frozenset({
+    "configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets", "services",
+    "services.loadbalancers", "services.nodeports", "storage",
+})  # fmt: skip
 
 
 class BadAmountError(ValueError):
@@ -31,17 +39,29 @@ class BadAmountError(ValueError):
 
 def is_bytes(resource: str) -> bool:
     """Whether a resource is counted in bytes."""
-    return resource in _BYTES or resource.startswith("hugepages-")
+    limited = _limited(resource)
+    return limited in _BYTES or limited.startswith("hugepages-")
 
 
 def is_countable(resource: str) -> bool:
     """Whether a resource comes in pieces, such as pods and GPUs."""
-    return resource != CPU and not is_bytes(resource)
+    return _limited(resource) != CPU and not is_bytes(resource)
 
 
 def units_in_one(resource: str) -> int:
     """How many of our whole units make one of Kubernetes': CPUs are counted in thousandths."""
-    return 1_000 if resource == CPU else 1
+    return 1_000 if _limited(resource) == CPU else 1
+
+
+def _limited(name: str) -> str:
+    """The resource that a name of quotas limits, such as `requests.cpu`; any other name is the resource's."""
+    return name.removeprefix(_REQUESTS).removeprefix(_LIMITS)
+
+
+def is_of_pods(name: str) -> bool:
+    """Whether pods can ask for it: not a name that only quotas have."""
+    is_of_quotas = name.startswith((_REQUESTS, _LIMITS, _COUNT)) or _STORAGE_CLASS in name
+    return not is_of_quotas and name not in _OBJECTS
 
 
 @lru_cache(maxsize=4096)
@@ -161,6 +181,20 @@ class Resources(Amounts):
     def larger(self, other: Mapping[str, int]) -> Self:
         """Take the larger amount, resource by resource."""
         return type(self)({name: max(self.get(name, 0), other.get(name, 0)) for name in {**self, **other}})
+
+
+@lru_cache(maxsize=4096)
+def of_pods(amounts: Resources) -> Resources:
+    """What pods can ask for: `requests.x` stands for x where that is not named, other quota names go.
+
+    Volcano's job controller writes both into `minResources`.
+    """
+    if all(map(is_of_pods, amounts)):
+        return amounts
+    requested = {
+        name.removeprefix(_REQUESTS): units for name, units in amounts.items() if name.startswith(_REQUESTS)
+    }
+    return Resources({name: units for name, units in {**requested, **amounts}.items() if is_of_pods(name)})
 
 
 class Percentages(Amounts):

@@ -9,6 +9,7 @@ from maar.core.model.resources import CPU, MEMORY, PODS, Resources
 Needs = tuple[tuple[int, int], ...]  # (resource row, amount) of what is asked for, and only that
 
 _FIRST: Final = (CPU, MEMORY, PODS)
+PODS_ROW: Final = _FIRST.index(PODS)
 _MOST_KNOWN: Final = 10_000  # requests whose needs are kept
 LARGEST_REQUEST: Final = 2**48  # more than any node has; a sum of many still fits in 64 bits
 

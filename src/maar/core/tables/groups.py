@@ -4,12 +4,12 @@ The phase follows the pods. The stored one only tells what pods cannot: that a g
 pods, or had completed before they were deleted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Final
 
 from maar.core.model.pod_group import PodGroupPhase
-from maar.core.tables.axis import Needs, ResourceAxis
+from maar.core.tables.axis import PODS_ROW, Needs, ResourceAxis
 from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import Amounts, Column, GroupRow, PodRow
 
@@ -92,32 +92,63 @@ def is_starving(group: GroupRow) -> bool:
 
 def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     """Work out anew what a group's pods ask for, hold and wait for."""
-    asked, pending, placed, gated = axis.zeros(), [], [], 0
+    asked, pending, placed, gated = axis.zeros(), [], [], []
     for pod in group.pods.values():
         if pod.is_live and not pod.is_terminating:
-            for row, amount in pod.shape.needs:
-                asked[row] += amount
             if pod.node_name or pod.counted is not None:
                 placed.append(pod)
             elif pod.is_gated:
-                gated += 1
+                gated.append(pod)  # not there yet: it counts in no request
+                continue
             else:
                 pending.append(pod)
+            for row, amount in pod.shape.needs:
+                asked[row] += amount
         elif pod.has_succeeded:
             placed.append(pod)
     if len(pending) > 1:
         pending.sort(key=attrgetter("order"))
-    group.pending, group.gated, group.placed = pending, gated, len(placed)
+    group.pending, group.gated, group.placed = pending, len(gated), len(placed)
     if group.min_task_member:
         group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
     group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
+    group.to_start = None if group.min_resources is None else _to_start(group, placed, gated)
     group.phase = phase_before(group)
     group.asked = group.admitted = ()
     if group.phase != "Completed":
-        _raise(asked, group.min_resources)
+        _raise(asked, group.to_start)
         group.asked = tuple(asked)
-        is_admitted = group.phase in ADMITTED_PHASES and (placed or group.min_resources)
+        is_admitted = group.phase in ADMITTED_PHASES and (placed or group.to_start)
         group.admitted = admitted_with(group, axis) if is_admitted else ()
+
+
+def _to_start(group: GroupRow, placed: Sequence[PodRow], gated: Sequence[PodRow]) -> Needs:
+    """What a group with minResources needs to start, for the gate, its queue's request and what is admitted.
+
+    Its first minMember pods say so where minResources is less: operators leave resources out or write wrong
+    units. What pods with scheduling gates ask for is taken off. Pods are counted where minResources does.
+    """
+    least = dict(group.min_resources or ())
+    for pod in gated:
+        for row, amount in pod.shape.needs:
+            least[row] = max(0, least.get(row, 0) - amount)
+    first = [*(pod for pod in placed if pod.is_live), *group.pending]
+    if len(first) > group.min_member:
+        first = sorted(first, key=attrgetter("order"))[: group.min_member]
+    together: dict[int, int] = {}
+    for pod in first:
+        for row, amount in pod.shape.needs:
+            together[row] = together.get(row, 0) + amount
+    if PODS_ROW not in least:
+        together.pop(PODS_ROW, None)
+    for row, amount in together.items():
+        least[row] = max(least.get(row, 0), amount)
+    return tuple([(row, amount) for row, amount in sorted(least.items()) if amount])
+
+
+def lacks_gated_pods(group: GroupRow) -> bool:
+    """Whether a group cannot start before scheduling gates of its pods are gone."""
+    return group.gated > 0 and group.placed + len(group.pending) < group.min_member
 
 
 def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
@@ -126,10 +157,10 @@ def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
 
 
 def admitted_with(group: GroupRow, axis: ResourceAxis) -> Amounts:
-    """The larger of minResources and what a group's pods hold without the surplus above minMember."""
+    """The larger of what a group needs to start and what its pods hold without the surplus above minMember."""
     holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
     column = _together(holders[: group.min_member], axis)
-    _raise(column, group.min_resources)
+    _raise(column, group.to_start)
     return tuple(column)
 
 

@@ -13,6 +13,7 @@ from maar.core.model.pod import (
     Pod,
 )
 from maar.core.model.pod_group import PodGroup
+from maar.core.model.resources import of_pods
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.numbers import is_lead, number_of
 from maar.core.tables.rows import GroupRow, NodeRow, PodRow
@@ -72,8 +73,8 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
         namespace=namespace,
         queue_name=spec.queue,
         min_member=spec.min_member,
-        min_task_member=dict(spec.min_task_member),
-        min_resources=None if spec.min_resources is None else axis.needs(spec.min_resources),
+        min_task_member=dict(spec.binding_tasks),
+        min_resources=None if spec.min_resources is None else axis.needs(of_pods(spec.min_resources)),
         priority_class=spec.priority_class_name,
         stored_phase=status.phase or "Pending",
         created=age,

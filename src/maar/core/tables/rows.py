@@ -128,7 +128,8 @@ class GroupRow:
     placed: int = 0  # pods that count towards minMember
     tasks: dict[str, int] = field(default_factory=lambda: NO_TASKS)  # those of each task that has a minimum
     used: Amounts = ()
-    asked: Amounts = ()  # of its leaf: the larger of minResources and live pods
+    to_start: Needs | None = None  # what the gate asks room for; None: it enters without
+    asked: Amounts = ()  # of its leaf: the larger of that and live pods
     admitted: Amounts = ()  # of its leaf, while it is admitted
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
 
