@@ -15,6 +15,7 @@ from maar.core.model.pod import (
     QUEUE_ANNOTATION,
     TASK_ANNOTATION,
 )
+from maar.core.model.pod_group import READY_ANNOTATION
 from maar.core.model.queue import DEFAULT, ROOT
 from maar.core.model.resources import Resources
 from support.fields import BadScenarioError, Fields, long_name
@@ -133,6 +134,8 @@ class Cluster:
             if "preemptable" in fields
             else {}
         )
+        if "readyWith" in fields:
+            annotations[READY_ANNOTATION] = str(fields.take("readyWith", int, 0))
         spec: Manifest = {
             "queue": queue,
             "minMember": _least(fields, lines),

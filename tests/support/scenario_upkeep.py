@@ -12,7 +12,8 @@ groups/a/j, pods/a/j-0, quotas/x, owners/Kind/name: a merge patch, or null where
 - of queues: `state`, `asked` (spec.state), `counters`, deserved, realCapability, used, allocated, preempting,
   `share`, `summary`, `conditions` (those that hold);
 - `quotas`: {namespace: limits}, complete; `made`: {pod: {queue, min, needs, pods, class}}, the groups that
-  Maar has made, complete; `phases` by group; `says`: {group: {condition: reason, or true and false}};
+  Maar has made, complete; `phases` and `annotated` (annotations) by group;
+  `says`: {group: {condition: reason, or true and false}};
 - of groups, deleted ones included: `waits`: {group: reason, or null}, `placed`: {group: pods with a node};
 - `told`: {queue, or group: reasons of events in their order}, complete; `orders`: how many are left;
 - `quiet: true`: nothing at all is written.

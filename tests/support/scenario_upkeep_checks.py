@@ -16,7 +16,7 @@ Check = Callable[[World, Names, Any], Iterator[str]]
 
 _AMOUNTS: Final = ("deserved", "realCapability", "used", "allocated", "preempting")
 _BY_QUEUE: Final = ("state", "asked", "counters", "share", "summary", "conditions", *_AMOUNTS)
-_BY_GROUP: Final = ("phases", "says", "waits", "placed")
+_BY_GROUP: Final = ("phases", "annotated", "says", "waits", "placed")
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,14 @@ def _group(world: World, names: Names, group: str) -> Json:
     return cast(Json, world.objects[("PodGroup", names.groups[group])].get("status", {}))
 
 
+def _annotated(world: World, names: Names, expected: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    for group, notes in expected.items():
+        actual = world.objects["PodGroup", names.groups[group]]["metadata"].get("annotations") or {}
+        for name, text in notes.items():
+            if actual.get(name) != text:
+                yield f"{group}: {name} {actual.get(name)!r}, expected {text!r}"
+
+
 def _phases(world: World, names: Names, expected: Mapping[str, str]) -> Iterator[str]:
     for group, phase in expected.items():
         if (actual := _group(world, names, group).get("phase", "")) != phase:
@@ -222,6 +230,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "quotas": _quotas,
     "made": _made,
     "phases": _phases,
+    "annotated": _annotated,
     "says": _says,
     "waits": _waits,
     "placed": _placed,

@@ -126,7 +126,8 @@ class World:
             case Create():
                 self.put(cast(Json, _plain(write.document)))
             case SetStatus():
-                self.change(place, {"status": _plain(write.status)})
+                notes = {"metadata": {"annotations": write.annotations}} if write.annotations else {}
+                self.change(place, {"status": _plain(write.status), **notes})
             case Change():
                 self.change(place, cast(Json, _plain(write.patch)))
             case Remove():

@@ -8,7 +8,7 @@ from maar.core.model.namespace import ResourceQuota
 from maar.core.model.node import Node
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod import GROUP_ANNOTATION, PREEMPTABLE_MARK, TASK_ANNOTATION, Pod
-from maar.core.model.pod_group import PodGroup
+from maar.core.model.pod_group import READY_ANNOTATION, PodGroup
 from maar.core.model.queue import Queue
 from maar.core.tables.axis import LARGEST_REQUEST
 from maar.core.tables.numbers import number_of
@@ -96,5 +96,8 @@ def _has_moved(row: PodRow, pod: Pod) -> bool:
 
 def _asked(one: _Steady) -> object:
     """What decisions read of an object."""
-    asked = (one.metadata.uid, one.metadata.labels, one.metadata.annotations, one.spec)
+    annotations = one.metadata.annotations
+    if READY_ANNOTATION in annotations:  # our own, written with the status
+        annotations = {name: text for name, text in annotations.items() if name != READY_ANNOTATION}
+    asked = (one.metadata.uid, one.metadata.labels, annotations, one.spec)
     return (*asked, one.status.allocatable, one.is_ready) if isinstance(one, Node) else asked

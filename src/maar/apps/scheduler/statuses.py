@@ -69,7 +69,9 @@ class Statuses:
         if write is None:
             return None
         kind = _KINDS[write.kind]
-        document = {"status": write.status}
+        document: dict[str, object] = {"status": write.status} if write.status else {}
+        if write.annotations:
+            document["metadata"] = {"annotations": write.annotations}
         if kind is PodGroup:  # as in Volcano, their status is no part of its own
             return await patch(self.server, place_of(kind), write.key, document)
         return await patch(self.server, place_of(kind), write.key, document, subresource="status")

@@ -6,10 +6,10 @@ import msgspec
 
 from maar.core.controllers.differences import difference
 from maar.core.model.plan import GroupOutcome
-from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupStatus
+from maar.core.model.pod_group import READY_ANNOTATION, PodGroup, PodGroupCondition, PodGroupStatus
 from maar.core.model.reasons import Reason
 from maar.core.model.writes import SetStatus
-from maar.core.tables.groups import phase_at_rest
+from maar.core.tables.groups import phase_at_rest, ready_with
 from maar.core.tables.rows import GroupRow
 
 
@@ -19,7 +19,18 @@ def group_write(
     """What to write about a group after a cycle; `outcome` is None where the cycle did not speak of it."""
     status = group_status(group.status, row, outcome, now.replace(microsecond=0))
     patch = difference(group.status, status)
-    return SetStatus(kind="PodGroup", key=group.key, status=patch) if patch else None
+    notes = _last_ready(group, row)
+    if not patch and not notes:
+        return None
+    return SetStatus(kind="PodGroup", key=group.key, status=patch, annotations=notes)
+
+
+def _last_ready(group: PodGroup, row: GroupRow) -> dict[str, str]:
+    """With which minMember a group is ready, kept for when that is raised (decision 23)."""
+    least = ready_with(row)
+    if least is None or group.metadata.annotations.get(READY_ANNOTATION) == str(least):
+        return {}
+    return {READY_ANNOTATION: str(least)}
 
 
 def is_news(group: PodGroup, reason: Reason) -> bool:

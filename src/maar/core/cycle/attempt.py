@@ -219,7 +219,7 @@ class Attempt:
     def _cripples_nobody(self, units: Sequence[Unit]) -> bool:
         for unit in units:
             left = [*self.state.holders(unit.group), *self.state.newly_bound(unit.group)]
-            if left and not is_gang(unit.group.row, left):
+            if left and not is_gang(unit.group, left):
                 return False
         return True
 

@@ -22,7 +22,7 @@ def cleanup(state: State) -> None:
                 continue
             group = state.group(group_row)
             pods = sorted(state.holders(group), key=state.pod_order)
-            if group.is_ready or state.breaks_promise(pods):
+            if not group.is_starving or state.breaks_promise(pods):
                 continue
             if state.budgets.allow(tuple(pods)):
                 state.budgets.spend(tuple(pods))

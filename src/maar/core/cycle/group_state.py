@@ -32,6 +32,7 @@ class GroupState:
     was_unschedulable: bool = False
     more: Needs = ()  # what it uses more than when the cycle began, unless it is summed up
     _used: Column | None = None
+    _standing_minimum: int = -1
 
     @property
     def used(self) -> Column:
@@ -56,6 +57,22 @@ class GroupState:
         if self.placed < row.min_member or not row.min_task_member:
             return self.placed >= row.min_member
         return all(self.tasks[task] >= least for task, least in row.min_task_member.items())
+
+    @property
+    def standing_minimum(self) -> int:
+        """The minMember that it was last ready with, in this cycle or before, where that is less than now."""
+        least = self.row.min_member
+        if self._standing_minimum < 0:
+            self._standing_minimum = self.row.standing_minimum
+        if self._standing_minimum < least and self.is_ready:
+            self._standing_minimum = least
+        return self._standing_minimum
+
+    @property
+    def is_starving(self) -> bool:
+        """Whether it has fewer pods than it was last ready with; minima of tasks go with minMember."""
+        is_raised = self.standing_minimum < self.row.min_member
+        return self.placed < self.standing_minimum if is_raised else not self.is_ready
 
     def missing(self) -> tuple[int, dict[str, int]]:
         """How many pods, and how many of each task, it lacks to be ready."""

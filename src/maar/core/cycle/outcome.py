@@ -41,7 +41,7 @@ def _outcomes(state: State) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
     outcomes, diagnosis = {}, Diagnosis(state)
     sentences: dict[Held, str] = {}  # many wait for the same reason
-    for group in state.starving():
+    for group in state.short():
         group.was_unschedulable |= not group.pending and not group.is_ready  # nobody is there to be placed
     for key, group in state.touched().items():
         phase, held = _phase(state, group), diagnosis.of(group)

@@ -93,9 +93,9 @@ class State:
             self._waiting = [self.group(row) for row in rows if row.leaf is not None]
         return self._waiting
 
-    def starving(self) -> list[GroupState]:
-        """The groups of leaf queues that held nodes, and too few to work, when the cycle began."""
-        return [self.group(row) for row in self.tables.starving.values() if row.leaf is not None]
+    def short(self) -> list[GroupState]:
+        """The groups of leaf queues that held nodes, and fewer than minMember, when the cycle began."""
+        return [self.group(row) for row in self.tables.short.values() if row.leaf is not None]
 
     def touched(self) -> dict[str, GroupState]:
         """All groups that the cycle has looked at, and all that wait, by key."""

@@ -9,7 +9,7 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import State
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import Column, GroupRow, PodRow
+from maar.core.tables.rows import Column, PodRow
 
 
 class Rank(NamedTuple):
@@ -54,10 +54,11 @@ class Unit:
         return left
 
 
-def is_gang(row: GroupRow, pods: Sequence[PodRow]) -> bool:
-    """Whether these pods alone are enough for the group's minimum, and for that of each task."""
-    if len(pods) < row.min_member:
-        return False
+def is_gang(group: GroupState, pods: Sequence[PodRow]) -> bool:
+    """Whether these pods alone are enough for the group's standing minimum, and for that of each task."""
+    row, least = group.row, group.standing_minimum
+    if len(pods) < least or least < row.min_member:
+        return len(pods) >= least
     return all(sum(pod.task == task for pod in pods) >= least for task, least in row.min_task_member.items())
 
 
@@ -74,11 +75,11 @@ def next_unit(state: State, group: GroupState, protection: Protection, node: str
         return None
     free = [pod for pod in near if not protection.covers(pod)]
     is_free = len(free) == len(pods)
-    if not group.is_ready:
+    if group.is_starving:
         return Unit(group, tuple(pods), is_surplus=False, is_starving=True) if is_free else None
     new = state.newly_bound(group)
-    for pod in free if len(new) + len(pods) > group.row.min_member else ():
-        if is_gang(group.row, [*new, *(other for other in pods if other is not pod)]):
+    for pod in free if len(new) + len(pods) > group.standing_minimum else ():
+        if is_gang(group, [*new, *(other for other in pods if other is not pod)]):
             return Unit(group, (pod,), is_surplus=True)
     is_whole = group.row.min_member > 0 and is_free and not new  # what is just being bound cannot go with it
     return Unit(group, tuple(pods), is_surplus=False) if is_whole else None

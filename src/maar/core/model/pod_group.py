@@ -1,12 +1,16 @@
 """The pod group: pods that start together or not at all."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import msgspec
 
 from maar.core.model.metadata import Object, Record, Time
 from maar.core.model.queue import DEFAULT
 from maar.core.model.resources import Resources
+
+READY_ANNOTATION: Final = "maar.sh/last-ready-min-member"  # the minMember that it was last ready with
+
+_DIGITS: Final = 9  # of a number of pods
 
 PodGroupPhase = Literal["Pending", "Inqueue", "Running", "Unknown", "Completed"]
 
@@ -58,3 +62,11 @@ class PodGroup(Object, frozen=True, tag="PodGroup"):
 
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
+
+    @property
+    def standing_minimum(self) -> int:
+        """The minMember that it was last ready with, where that was less than it is now."""
+        least, last = self.spec.min_member, self.metadata.annotations.get(READY_ANNOTATION, "")
+        return (
+            min(least, int(last)) if last.isascii() and last.isdecimal() and len(last) <= _DIGITS else least
+        )

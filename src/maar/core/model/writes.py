@@ -72,11 +72,12 @@ class BindVolume(Record, frozen=True, tag=True, tag_field="write"):
 
 
 class SetStatus(Record, frozen=True, tag=True, tag_field="write"):
-    """Change the status of an object: a merge patch of it, null where something goes."""
+    """Change the status of an object: a merge patch of it, null where something goes; and annotations."""
 
     kind: str
     key: str
     status: dict[str, object]
+    annotations: dict[str, str] = {}  # that say what the status has no field for
 
 
 class Create(Record, frozen=True, tag=True, tag_field="write"):

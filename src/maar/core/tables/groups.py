@@ -69,7 +69,7 @@ def phase_at_rest(group: GroupRow) -> PodGroupPhase:
     if before == "Completed":
         return before
     there = [pod for pod in group.pods.values() if pod.node_name]
-    return phase_with(group, before, there, is_unschedulable=is_starving(group))
+    return phase_with(group, before, there, is_unschedulable=is_short(group))
 
 
 def is_ready(group: GroupRow) -> bool:
@@ -78,16 +78,30 @@ def is_ready(group: GroupRow) -> bool:
     return group.placed >= group.min_member and all(group.tasks[task] >= least[task] for task in least)
 
 
-def is_starving(group: GroupRow) -> bool:
-    """Whether a group holds nodes and has too few pods there to work; who has ended there was enough."""
+def ready_with(group: GroupRow) -> int | None:
+    """The minMember that a group is ready with, by pods that are on nodes; None while it is not."""
+    there = [
+        pod
+        for pod in group.pods.values()
+        if pod.has_succeeded or (pod.node_name and pod.is_live and not pod.is_terminating)
+    ]
+    holds = any(pod.is_live for pod in there)
+    return group.min_member if holds and len(there) >= group.min_member and _has_tasks(group, there) else None
+
+
+def _has_tasks(group: GroupRow, pods: Sequence[PodRow]) -> bool:
+    least = group.min_task_member
+    return not least or all(sum(pod.task == task for pod in pods) >= least[task] for task in least)
+
+
+def is_short(group: GroupRow) -> bool:
+    """Whether a group holds nodes and has fewer pods there than minMember; who has ended there counts."""
     if not group.placed or is_ready(group):
         return False
     there = [pod for pod in group.pods.values() if pod.node_name]
     if not any(pod.is_live and not pod.is_terminating for pod in there):
         return False
-    return len(there) < group.min_member or any(
-        sum(pod.task == task for pod in there) < least for task, least in group.min_task_member.items()
-    )
+    return len(there) < group.min_member or not _has_tasks(group, there)
 
 
 def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
@@ -157,7 +171,7 @@ def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
 
 
 def admitted_with(group: GroupRow, axis: ResourceAxis) -> Amounts:
-    """The larger of what a group needs to start and what its pods hold without the surplus above minMember."""
+    """The larger of what a group needs to start and what its pods hold without surplus above minMember."""
     holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
     column = _together(holders[: group.min_member], axis)
     _raise(column, group.to_start)

@@ -73,6 +73,7 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
         namespace=namespace,
         queue_name=spec.queue,
         min_member=spec.min_member,
+        standing_minimum=group.standing_minimum,
         min_task_member=dict(spec.binding_tasks),
         min_resources=None if spec.min_resources is None else axis.needs(of_pods(spec.min_resources)),
         priority_class=spec.priority_class_name,

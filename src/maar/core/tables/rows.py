@@ -110,6 +110,7 @@ class GroupRow:
     namespace: str
     queue_name: str
     min_member: int
+    standing_minimum: int  # minMember, or what it was last ready with where that is less
     min_task_member: dict[str, int]
     min_resources: Needs | None
     priority_class: str

@@ -21,7 +21,7 @@ from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, is_waiting, uncount
-from maar.core.tables.groups import is_starving, sum_up
+from maar.core.tables.groups import is_short, sum_up
 from maar.core.tables.plain_objects import PlainObjects
 from maar.core.tables.queues import NewTree, plant
 from maar.core.tables.reading import read_group, read_node, read_pod
@@ -40,7 +40,7 @@ class Tables(PlainObjects):
     groups: dict[str, GroupRow] = field(default_factory=dict)
     queues: dict[str, QueueRow] = field(default_factory=dict)
     waiting: dict[str, GroupRow] = field(default_factory=dict)  # groups with pods that have no place
-    starving: dict[str, GroupRow] = field(default_factory=dict)  # groups that hold nodes and cannot work
+    short: dict[str, GroupRow] = field(default_factory=dict)  # groups with fewer pods on nodes than minMember
     leaving: dict[str, PodRow] = field(default_factory=dict)  # victims that have not gone yet
     budget: Column = field(default_factory=list)  # [R] what pods add to and take from the nodes' allocatable
     node_list: list[NodeRow] = field(default_factory=list)  # by name
@@ -210,7 +210,7 @@ class Tables(PlainObjects):
                 self.orphans[pod.key] = pod
         self._withdraw(group)
         self.waiting.pop(key, None)
-        self.starving.pop(key, None)
+        self.short.pop(key, None)
         self.outside.pop(key, None)
         self._stale_groups.pop(key, None)
         if group.leaf is not None and group.leaf.groups.pop(key, None) is not None:
@@ -245,7 +245,7 @@ class Tables(PlainObjects):
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         _keep(self.waiting, group, is_there=is_there)
         _keep(self.outside, group, is_there=group.phase == "Pending")
-        _keep(self.starving, group, is_there=is_starving(group))
+        _keep(self.short, group, is_there=is_short(group))
 
     # --- queues
 

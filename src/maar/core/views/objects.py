@@ -31,7 +31,13 @@ from maar.core.model.pod import (
     ResourceRequirements,
     Volume,
 )
-from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupSpec, PodGroupStatus
+from maar.core.model.pod_group import (
+    READY_ANNOTATION,
+    PodGroup,
+    PodGroupCondition,
+    PodGroupSpec,
+    PodGroupStatus,
+)
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.resources import PODS, Resources
@@ -99,7 +105,9 @@ class Seen:
         )
 
     def _group(self, row: GroupRow) -> PodGroup:
-        since, marks = row.unschedulable_since, {PREEMPTABLE_MARK: row.preemptable}
+        since = row.unschedulable_since
+        last_ready = str(row.standing_minimum) if row.standing_minimum < row.min_member else None
+        marks = {PREEMPTABLE_MARK: row.preemptable, READY_ANNOTATION: last_ready}
         waits = PodGroupCondition(
             type="Unschedulable", status="True", last_transition_time=None if since is None else _time(since)
         )

@@ -12,7 +12,7 @@ from maar.core.model.events import AnyObject, Appeared, Event, Vanished
 from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import Pod
-from maar.core.model.pod_group import PodGroup, PodGroupCondition
+from maar.core.model.pod_group import READY_ANNOTATION, PodGroup, PodGroupCondition
 from maar.core.model.volume import (
     SELECTED_NODE_ANNOTATION,
     ClaimReference,
@@ -21,7 +21,7 @@ from maar.core.model.volume import (
 )
 from maar.core.model.writes import BindVolume
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
-from maar.core.tables.groups import phase_at_rest
+from maar.core.tables.groups import phase_at_rest, ready_with
 from maar.core.tables.tables import Tables
 
 Json = dict[str, object]
@@ -92,7 +92,18 @@ class ImaginaryCluster:
     def apply(self, decided: Plan) -> None:
         """Do what the plan says, and let a second pass."""
         self.learn([*self._moved_pods(decided), *self._changed_groups(decided), *self._bound_claims(decided)])
+        self.learn([*self._ready_groups()])
         self.now += _BETWEEN_CYCLES
+
+    def _ready_groups(self) -> Iterable[Event]:
+        """Groups that are ready with a larger minMember than before, with what the scheduler writes then."""
+        for key, row in self.tables.groups.items():
+            least = ready_with(row) if row.standing_minimum < row.min_member else None
+            if least is not None:
+                group = self.groups[key]
+                notes = {**group.metadata.annotations, READY_ANNOTATION: str(least)}
+                metadata = msgspec.structs.replace(group.metadata, annotations=notes)
+                yield Appeared(object=msgspec.structs.replace(group, metadata=metadata))
 
     def _moved_pods(self, decided: Plan) -> Iterable[Event]:
         binds = {one.pod: one.node for one in decided.binds}
