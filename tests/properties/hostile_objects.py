@@ -103,7 +103,7 @@ class Malice:
             operation = self._text()
         old, new = (self._object(resource) for _ in range(2))
         if operation == UPDATE and self.dice.random() < 0.5:
-            new = self._spoilt(old)
+            new = self.spoilt(old)
         return Request(
             operation=operation,
             resource=resource if self.dice.random() < 0.98 else self._text(),
@@ -119,13 +119,16 @@ class Malice:
         luck = self.dice.random()
         if luck < 0.05:
             return self._nonsense(self.dice.randrange(5))
-        document: object = GOOD[resource]
+        return self.bent(GOOD[resource])
+
+    def bent(self, document: object) -> object:
+        """A document with nothing, something or much wrong."""
         for _ in range(self.dice.choice((0, 1, 1, 1, 2, 3, 8))):
             is_gentle = self.dice.random() < 0.6
-            document = self._at_random_place(document, self._bent) if is_gentle else self._spoilt(document)
+            document = self.at_random_place(document, self._other) if is_gentle else self.spoilt(document)
         return document
 
-    def _bent(self, value: object) -> object:
+    def _other(self, value: object) -> object:
         """Something else of the same type, as people get it wrong."""
         if isinstance(value, bool):
             return not value
@@ -137,7 +140,7 @@ class Malice:
             return value * 2
         return self._with_less(value)
 
-    def _spoilt(self, document: object) -> object:
+    def spoilt(self, document: object) -> object:
         """The object with something wrong at a random place."""
         spoil: Callable[[object], object] = self.dice.choice(
             (
@@ -151,16 +154,16 @@ class Malice:
                 self._with_less,
             )
         )
-        return self._at_random_place(document, spoil)
+        return self.at_random_place(document, spoil)
 
-    def _at_random_place(self, value: object, spoil: Callable[[object], object]) -> object:
+    def at_random_place(self, value: object, spoil: Callable[[object], object]) -> object:
         """The value with one of its parts, or itself, spoilt."""
         if isinstance(value, dict) and value and self.dice.random() < 0.9:
             key = self.dice.choice(list(value))
-            return {**value, key: self._at_random_place(value[key], spoil)}
+            return {**value, key: self.at_random_place(value[key], spoil)}
         if isinstance(value, list) and value and self.dice.random() < 0.9:
             place = self.dice.randrange(len(value))
-            return [*value[:place], self._at_random_place(value[place], spoil), *value[place + 1 :]]
+            return [*value[:place], self.at_random_place(value[place], spoil), *value[place + 1 :]]
         return spoil(value)
 
     def _with_more(self, value: object) -> object:
@@ -191,6 +194,10 @@ class Malice:
         for _ in range(depth):
             value = {"deeper": value} if self.dice.random() < 0.5 else [value]
         return value
+
+    def value(self) -> object:
+        """Anything."""
+        return self._nonsense(3)
 
     def _text(self) -> str:
         return self.dice.choice(_TEXTS)

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
+from maar.core.model.whole_numbers import whole_number
 from maar.embedded.calls import Call, Caller, Strictness
 from maar.embedded.failures import ApiError, Json, bad_request
 from maar.embedded.wire.decode import MEDIA_TYPE, decode
@@ -70,9 +71,9 @@ class Request:
         """A query parameter that is a whole number, None where it is missing."""
         if not (found := self.query.get(name, "")):
             return None
-        if not found.isdecimal():
-            raise bad_request(f'the query parameter {name}="{found}" must be a whole number')
-        return int(found)
+        if (number := whole_number(found)) is None:
+            raise bad_request(f'the query parameter {name}="{found[:80]}" must be a whole number')
+        return number
 
     def call(self) -> Call:
         """How a write is asked for."""

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, cast
 
 import msgspec
 
+from maar.core.model.whole_numbers import whole_number
 from maar.embedded.cluster import Cluster, Served
 from maar.embedded.failures import ApiError, Json, bad_request
 from maar.embedded.http import Request
@@ -72,7 +73,8 @@ class Reader:
     def watch(self, target: Target, request: Request) -> AsyncIterator[bytes]:
         """Changes as they happen; what is wrong with the request is said before the first one."""
         start = request.query.get("resourceVersion", "")
-        if start and not start.isdecimal():
+        since = whole_number(start)
+        if start and since is None:
             raise bad_request(
                 f'invalid resourceVersion "{start}": must be a number that a list or watch gave'
             )
@@ -85,7 +87,7 @@ class Reader:
             target,
             _selects(target, request),
             lines,
-            since=None if initial or start in ("", "0") else int(start),
+            since=None if initial or not since else since,
             bookmarks=request.flag("allowWatchBookmarks"),
             announce=initial,
             deadline=time.monotonic() + (_WATCH_FOR if seconds is None else seconds),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
+from maar.core.model.whole_numbers import whole_number
 from maar.embedded.failures import Json, bad_request
 
 Selects = Callable[[Json], bool]
@@ -106,13 +107,13 @@ def _requirement(match: re.Match[str]) -> Callable[[Mapping[str, str]], bool]:
 
 
 def _comparison(key: str, value: str, *, above: bool) -> Callable[[Mapping[str, str]], bool]:
-    if not value.isdecimal():
+    number = whole_number(value)
+    if number is None:
         raise bad_request(f"labels are compared with whole numbers only, not with {value!r} as for {key}")
-    number = int(value)
 
     def compares(labels: Mapping[str, str]) -> bool:
-        found = labels.get(key, "")
-        return found.isdecimal() and (int(found) > number if above else int(found) < number)
+        found = whole_number(labels.get(key, ""))
+        return found is not None and (found > number if above else found < number)
 
     return compares
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, cast
 
-from maar.embedded.calls import Deletion
+from maar.embedded.calls import Deletion, metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, bad_request
 from maar.embedded.http import Request, as_object, from_json, from_yaml
@@ -37,8 +37,8 @@ class Writer:
         if target.subresource == "binding":
             return HTTPStatus.CREATED, bind(self._cluster, target.namespace, target.name, value, call)
         if resource.kind == "Binding":
-            name = cast(Json, value.get("metadata") or {}).get("name")
-            return HTTPStatus.CREATED, bind(self._cluster, target.namespace, str(name), value, call)
+            name = text(metadata(value), "name")
+            return HTTPStatus.CREATED, bind(self._cluster, target.namespace, name, value, call)
         if target.subresource == "eviction":
             return HTTPStatus.CREATED, evict(self._cluster, target.namespace, target.name, value, call)
         if target.name:
@@ -102,8 +102,9 @@ class Writer:
             return HTTPStatus.OK, _gone(target, value) if gone else value
         values = self._reader.matching(target, request)
         for value in values:
-            metadata = cast(dict[str, str], value["metadata"])
-            self._cluster.delete(plural, metadata.get("namespace", ""), metadata["name"], how, call)
+            self._cluster.delete(
+                plural, text(metadata(value), "namespace"), text(metadata(value), "name"), how, call
+            )
         resource = target.served.resource
         return HTTPStatus.OK, {
             "kind": f"{resource.kind}List",
@@ -123,12 +124,12 @@ def not_allowed() -> ApiError:
 
 
 def _gone(target: Target, value: Json) -> Json:
-    metadata, resource = cast(Json, value["metadata"]), target.served.resource
+    meta, resource = metadata(value), target.served.resource
     details = {
-        "name": metadata["name"],
+        "name": meta["name"],
         "group": resource.group,
         "kind": resource.plural,
-        "uid": metadata["uid"],
+        "uid": meta["uid"],
     }
     return {
         "kind": "Status",

@@ -6,6 +6,7 @@ from typing import Final, Self
 import msgspec
 
 from maar.core.model.metadata import Record
+from maar.core.model.whole_numbers import whole_number
 
 LONGEST_TEXT: Final = 500  # of an answer that is no Status, such as the page of a proxy
 
@@ -57,8 +58,9 @@ class ApiError(Exception):
         text = bytes(body).decode(errors="replace").strip()[:LONGEST_TEXT]
         message = status.message or text or "the server gave no explanation"
         details = status.details or Details()
-        seconds = int(retry_after) if retry_after.isdecimal() else details.retry_after_seconds
-        return cls(code or status.code, status.reason, message, details, seconds)
+        seconds = whole_number(retry_after)
+        wait = details.retry_after_seconds if seconds is None else seconds
+        return cls(code or status.code, status.reason, message, details, wait)
 
     @property
     def is_by_budget(self) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
 from maar.core.model.kinds import BadObjectError, from_json, metadata_from_json
 from maar.core.model.metadata import Record
+from maar.core.model.whole_numbers import whole_number
 from maar.core.model.workload import Workload
 from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import ApiError, UnansweredError
@@ -220,7 +221,8 @@ class Watch:
 
 def _is_newer(one: str, other: str) -> bool:
     """Whether a resource version is newer than another; Kubernetes' are numbers that grow."""
-    return one.isdecimal() and other.isdecimal() and int(one) > int(other)
+    new, old = whole_number(one), whole_number(other)
+    return new is not None and old is not None and new > old
 
 
 class _Change(Record, frozen=True):

@@ -7,60 +7,12 @@ import pytest
 
 from maar.parsing.limits import OBJECT, BadYamlError, Limits
 from maar.parsing.yaml_documents import document, documents
+from support.hostile_text import LONG_YAML, SHORT_YAML
 
 SMALL = Limits(characters=1_000, nodes=50, depth=10)
 
 
-def laughs(levels: int) -> str:
-    """Lists of aliases of lists of aliases: ten times as many values in each line."""
-    first = "l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n"
-    return first + "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, levels))
-
-
-def merges(levels: int) -> str:
-    """The same with merge keys."""
-    first = "l0: &l0 {x: 1}\n"
-    return first + "".join(
-        f"l{n}: &l{n} {{<<: [{', '.join([f'*l{n - 1}'] * 4)}], k{n}: {{<<: *l{n - 1}}}}}\n"
-        for n in range(1, levels)
-    )
-
-
-HOSTILE = {
-    "open lists": "[" * 100_000,
-    "open mappings": "{a: " * 100_000,
-    "lists in lists": "- " * 100_000,
-    "keys in keys": "? " * 100_000,
-    "mappings in mappings": "\n".join(" " * n + "a:" for n in range(1_500)),
-    "a million lists": "[" + "[]," * 900_000 + "]",
-    "a million documents": "---\n" * 700_000,
-    "aliases of aliases": laughs(10),
-    "merges of merges": merges(40),
-    "a long text many times": "a: &a " + "x" * 50_000 + "\nb: [" + "*a, " * 20_000 + "]",
-    "depth by aliases": "a0: &a0 x\n" + "".join(f"a{n}: &a{n} [[[*a{n - 1}]]]\n" for n in range(1, 100)),
-    "directives": "".join(f"%TAG !a{n}! tag:b\n" for n in range(100_000)) + "--- a",
-    "itself": "a: &a [*a]",
-    "itself merged": "&a {<<: *a}",
-    "an alias of nothing": "*a",
-    "a key that is a list": "[a]: b",
-    "a key that is nothing": ": b",
-    "python": "!!python/object/apply:os.system [ls]",
-    "binary": "!!binary aGk=",
-    "a set": "!!set {a}",
-    "pairs": "!!omap [a: b]",
-    "another tag": "!mine {a: b}",
-    "not a number": "a: .nan",
-    "infinite": "a: -.INF",
-    "merged scalar": "<<: 1",
-    "NUL": "a: \0",
-    "half a pair": '"\\ud800"',
-    "half a pair in Python": "\ud800",
-    "too long": "#" * (3 * 2**20 + 1),
-    "two documents": "a\n---\nb",
-    "a bracket": "a: [",
-}
-
-
+HOSTILE = {**SHORT_YAML, **LONG_YAML}
 LONG = {"9" * 1_000_000: "9" * 1_000_000, "0x" + "f" * 99: "0x" + "f" * 99}
 VALUES: dict[str, object] = {
     "": None, "~": None, "Null": None, "yes": True, "Off": False, "y": "y", "'yes'": "yes", "=": "=",

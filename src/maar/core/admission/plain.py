@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from maar.core.model.whole_numbers import whole_number
+
 _LONGEST: Final = 64
 _LARGEST: Final = 10**20
 _LONGEST_PATH: Final = 500
@@ -55,9 +57,10 @@ def value_at(value: object, path: str) -> object:
     """What stands at a path such as spec.tasks[0].name; None where a key in it is no plain word."""
     for part in _PART.findall(path[:_LONGEST_PATH]):
         if part.startswith("["):
-            number = part[1:-1]
-            place = int(number) if number.isdecimal() else -1
-            value = value[place] if isinstance(value, list) and 0 <= place < len(value) else None
+            place = whole_number(part[1:-1])
+            value = (
+                value[place] if isinstance(value, list) and place is not None and place < len(value) else None
+            )
         else:
             value = at(value, part)
     return value

@@ -22,6 +22,7 @@ from maar.core.model.job import Command, Job
 from maar.core.model.metadata import FIELD_MANAGER
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import ALWAYS_OPEN, DEFAULT, ROOT, Queue, QueueState, QueueStatus
+from maar.core.model.whole_numbers import whole_number
 from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
 
 _FINISHED_JOBS: Final = ("Aborted", "Completed", "Terminated", "Failed")
@@ -192,6 +193,6 @@ def _age(command: Command) -> tuple[float, int, str]:
     created, version = command.metadata.creation_timestamp, command.metadata.resource_version
     return (
         created.timestamp() if created else 0.0,
-        int(version) if version.isascii() and version.isdecimal() else 0,
+        whole_number(version) or 0,
         command.key,
     )

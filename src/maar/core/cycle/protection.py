@@ -6,6 +6,7 @@ from math import ceil
 
 from maar.core.cycle.places import pod_view
 from maar.core.model.disruption_budget import PodDisruptionBudget
+from maar.core.model.whole_numbers import whole_number
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.selectors import match_selector
 from maar.core.tables.rows import PodRow
@@ -89,5 +90,4 @@ def _number(amount: int | str, of: int) -> int:
     """A number, or a part of a hundred rounded up, as the disruption controller takes it."""
     if isinstance(amount, int):
         return amount
-    text = amount.removesuffix("%")
-    return ceil(int(text) * of / 100) if text.isdigit() else 0
+    return ceil((whole_number(amount.removesuffix("%")) or 0) * of / 100)

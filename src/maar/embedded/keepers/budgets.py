@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
+from maar.core.model.whole_numbers import whole_number
 from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
@@ -145,5 +146,5 @@ def _share(part_of: object, whole: int) -> int:
     """A number, or a percentage of the whole rounded up."""
     if isinstance(part_of, int):
         return part_of
-    percent = str(part_of or "0%").removesuffix("%")
-    return -(-whole * int(percent) // 100) if percent.isdecimal() else 0
+    percent = whole_number(str(part_of or "0%").removesuffix("%"))
+    return -(-whole * (percent or 0) // 100)

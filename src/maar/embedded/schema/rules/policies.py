@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from maar.core.model.whole_numbers import whole_number
 from maar.embedded.failures import Cause
 from maar.embedded.schema.rules import names
 from maar.embedded.schema.rules.fields import Fields
@@ -95,5 +96,5 @@ def _count_or_share(found: int | str, field: str) -> Iterator[Cause]:
             yield invalid(field, found, NOT_NEGATIVE)
     elif problems := names.percent(found):
         yield from judged(field, found, problems)
-    elif int(found[:-1]) > _WHOLE:
+    elif (share := whole_number(found[:-1])) is None or share > _WHOLE:
         yield invalid(field, found, "must not be greater than 100%")
