@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test kubernetes test-kubernetes soak laws check format lint types layers house bench clean
+.PHONY: help setup demo test kubernetes test-kubernetes soak laws fuzz check format lint types layers house bench clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-24s%s\n", $$1, $$2}'
@@ -35,6 +35,10 @@ soak: kubernetes ## churn for twenty minutes on a real control plane; fails wher
 laws: $(STAMP) ## try the laws on trees and clusters that nobody has seen yet
 	@echo "laws: with a fresh seed, printed at the end"
 	@$(BIN)/pytest -q -n auto --dist worksteal tests/properties
+
+fuzz: $(STAMP) ## send 100,000 hostile requests to the embedded server and to admission; minutes
+	@echo "fuzz: 100,000 hostile requests each, with a fresh seed, printed at the end"
+	@MAAR_FUZZ=100000 $(BIN)/pytest -q -n auto tests/properties/test_server_fuzz.py tests/properties/test_admission_fuzz.py
 
 check: $(STAMP) format lint types layers house ## format, lint, types, layers, house rules
 

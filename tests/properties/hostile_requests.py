@@ -2,15 +2,26 @@
 
 import json
 from dataclasses import dataclass
-from typing import Final
-from urllib.parse import quote_from_bytes
+from typing import Final, cast
 
 from properties.hostile_objects import GOOD, Malice
+from properties.hostile_parts import (
+    ACCEPT,
+    BAD_NAMES,
+    DIRECTIVES,
+    MANAGED,
+    NAMES,
+    OPS,
+    POINTERS,
+    QUERY,
+    TOKENS,
+)
 from support.hostile_text import JSON, SHORT_YAML
+from support.in_process_server import Sent
 
 Json = dict[str, object]
 
-_POD: Final = GOOD["pods"]["spec"]
+_POD: Final = cast(Json, GOOD["pods"]["spec"])
 _TEMPLATE: Final = {"metadata": {"labels": {"app": "x"}}, "spec": _POD}
 _SELECTOR: Final = {"matchLabels": {"app": "x"}}
 _VOLCANO: Final = ("/apis/batch.volcano.sh/v1alpha1", "/apis/scheduling.volcano.sh/v1beta1")
@@ -64,74 +75,6 @@ TARGETS: Final = (
         "spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}
     }, False, ()),
 )  # fmt: skip
-_NAMES: Final = ("t0", "t1", "t2")
-_BAD_NAMES: Final = (
-    "%2F", "..", "%2e%2e", "%00", "a%0ab", "T0", "\u00fc".encode().hex(), "%ff", "x" * 5_000, "-", "%20", "a b",
-    "~", "%25", "t0/status/x", "t0//", ":", "a;b", "%C3%BC", "%ed%a0%80",
-)  # fmt: skip
-_QUERY: Final = (
-    "limit=-1", "limit=99999999999999999999999", "limit=x", "limit=1", "limit=%D9%A3", "continue=x", "continue=%ff",
-    "continue=WzEsIngiLCJ5Il0=", "continue=W10=", "continue=WzksOSw5XQ==", "continue=////", "continue=eyJhIjoxfQ==",
-    "resourceVersion=x", "resourceVersion=-1", "resourceVersion=99999999999999999999", "resourceVersion=%C2%B2",
-    "resourceVersionMatch=Exact", "labelSelector=%00", "labelSelector=a%20in%20(", "labelSelector=a%3E" + "9" * 5_000,
-    "labelSelector=" + "a," * 3_000, "labelSelector=a%20in%20(" + "b," * 2_000 + ")", "labelSelector=%C3%BC%3Da",
-    "labelSelector=" + "a" * 9_000, "labelSelector=a%3D%3D", "labelSelector=a%3E%C2%B2", "fieldSelector=metadata.name",
-    "fieldSelector=metadata.name%3Dt0", "fieldSelector=%5C%5C%5C", "fieldSelector=spec.x%3D1", "fieldSelector=a%3D%00",
-    "fieldSelector=metadata.name%3D" + "%5C" * 4_000, "fieldManager=" + "m" * 5_000, "fieldManager=%00",
-    "fieldManager=%ff%fe", "fieldManager=", "timeoutSeconds=-1", "timeoutSeconds=x", "timeoutSeconds=0", "dryRun=x",
-    "dryRun=All", "fieldValidation=x", "fieldValidation=Strict", "fieldValidation=Ignore", "force=true", "force=x",
-    "pretty=true", "gracePeriodSeconds=-1", "gracePeriodSeconds=999999999999999999999", "gracePeriodSeconds=%C2%B2",
-    "propagationPolicy=x", "propagationPolicy=Foreground", "includeObject=x", "%ff=%ff", "=", "&&&", "a" * 9_000,
-    "watch=true&timeoutSeconds=0", "watch=true&timeoutSeconds=0&resourceVersion=%D9%A3",
-    "watch=true&timeoutSeconds=0&resourceVersion=99999999999999999999999", "watch=1&timeoutSeconds=0&resourceVersion=1",
-    "watch=true&timeoutSeconds=0&sendInitialEvents=true&allowWatchBookmarks=true", "tailLines=-1", "container=%00",
-    "sinceSeconds=99999999999999999999", "limitBytes=x", "sinceTime=x", "follow=x",
-)  # fmt: skip
-_ACCEPT: Final = (
-    b"*/*", b"", b"garbage", b"\xff", b"application/json;as=Table;g=meta.k8s.io;v=v1", b"a/b;" * 500,
-    b"application/vnd.kubernetes.protobuf", b"application/yaml",
-)  # fmt: skip
-_OPS: Final = ("add", "remove", "replace", "move", "copy", "test", "destroy", "", None, 1)
-_POINTERS: Final = (
-    "", "/", "/metadata", "/metadata/name", "/metadata/labels", "/metadata/labels/app", "/metadata/annotations/a~1b",
-    "/spec", "/spec/containers/0", "/spec/containers/-", "/spec/containers/-1", "/spec/containers/99999999999999999999",
-    "/spec/containers/\u00b2", "/spec/containers/0/resources", "/status", "/metadata/managedFields", "/metadata/uid",
-    "/metadata/resourceVersion", "/metadata/finalizers", "/metadata/ownerReferences", "/metadata/deletionTimestamp",
-    "/kind", "/data", "/data/a", "/spec/tasks/0/template", "/a" * 3_000, "~", "/~2", "/\x00", "x" * 3_000, None, 7, [],
-)  # fmt: skip
-_DIRECTIVES: Final[tuple[Json, ...]] = (
-    {"$patch": "delete"}, {"$patch": "replace"}, {"$patch": "merge"}, {"$patch": "x"}, {"$patch": 1}, {"$patch": None},
-    {"$retainKeys": ["a"]}, {"$retainKeys": "a"}, {"$retainKeys": [1, {}]}, {"$setElementOrder/containers": [{"name": "c"}]},
-    {"$setElementOrder/containers": "x"}, {"$setElementOrder/containers": [1]}, {"$setElementOrder/": []},
-    {"$setElementOrder/finalizers": ["a", 1]}, {"$deleteFromPrimitiveList/finalizers": ["a"]},
-    {"$deleteFromPrimitiveList/finalizers": {}}, {"$deleteFromPrimitiveList/": [1]}, {"$x": 1}, {"$": []},
-    {"containers": [{"$patch": "delete", "name": "c"}]}, {"containers": [{"$patch": "replace"}]},
-    {"containers": [{"$patch": "delete"}]}, {"containers": {"$patch": "delete"}}, {"containers": [None, 1, []]},
-    {"containers": [{"name": {}}]}, {"containers": [{"name": "c"}, {"name": "c"}]},
-)  # fmt: skip
-_MANAGED: Final[tuple[object, ...]] = (
-    [], {}, [None], [{}], [{"manager": 1}], [{"manager": "m", "operation": "Apply", "fieldsV1": {"f:": 1}}],
-    [{"manager": "m", "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"k:{": {}, "v:x": {}}}}],
-    [{"manager": "m", "operation": "x", "apiVersion": "v9", "fieldsV1": []}], [{"fieldsV1": {"i:x": {}, ".": 1}}] * 50,
-    [{"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "time": "x",
-      "fieldsV1": {"f:metadata": {"f:labels": {"k:[1]": {}, "v:{": {}, "i:99999999999999999999": {}}}}}],
-)  # fmt: skip
-_TOKENS: Final = (
-    b"{", b"}", b"[", b"]", b":", b",", b'"', b"\\", b"\n", b"\0", b"\xff", b"- ", b"? ", b"&a ", b"*a ", b"!!x ", b"<<: ",
-    b"|\n", b">\n", b"#", b"%", b"---\n", b"...", b"null", b"\\ud800", b"\xed\xa0\x80", b"1e999", b"\t", b"'", b"@", b"`",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class HostileRequest:
-    """One request, and what kind of it for the census."""
-
-    form: str
-    method: str
-    path: str
-    query: str
-    headers: tuple[tuple[bytes, bytes], ...]
-    body: bytes
 
 
 class HostileRequests:
@@ -141,12 +84,12 @@ class HostileRequests:
         self._malice = Malice(seed)
         self._dice = self._malice.dice
 
-    def next(self) -> HostileRequest:
+    def next(self) -> Sent:
         """One request: any verb, mostly to something that is there."""
         target = self._dice.choice(TARGETS)
         form = self._dice.choice(
-            ("create", "create", "replace", "replace", "json-patch", "json-patch", "merge-patch", "merge-patch",
-             "strategic", "strategic", "apply", "apply", "apply", "read", "delete")
+            ("create", "create", "replace", "replace", "json-patch", "json-patch", "merge-patch",
+             "merge-patch", "strategic", "strategic", "apply", "apply", "apply", "read", "delete")
         )  # fmt: skip
         make = {
             "create": self._create, "replace": self._replace, "json-patch": self._json_patch,
@@ -155,7 +98,7 @@ class HostileRequests:
         }[form]  # fmt: skip
         method, content_type, name, body = make(target)
         path = self._path(target, name)
-        headers = [(b"accept", self._dice.choice(_ACCEPT))] if self._dice.random() < 0.1 else []
+        headers = [(b"accept", self._dice.choice(ACCEPT))] if self._dice.random() < 0.1 else []
         if self._dice.random() < 0.03:
             content_type = self._dice.choice(
                 (b"", b"text/html", b"application/yaml", b"\xff;x=", b"application/x+json")
@@ -163,12 +106,12 @@ class HostileRequests:
         if self._dice.random() < 0.03:
             headers.append((b"user-agent", self._dice.choice((b"\xff\xfe", b"m" * 3_000, b"/", b""))))
         headers.append((b"content-type", content_type))
-        return HostileRequest(form, method, path, self._query(form), tuple(headers), body)
+        return Sent(form, method, path, self._query(form), tuple(headers), body)
 
     # The forms: method, content type, name and body
 
     def _create(self, target: Target) -> tuple[str, bytes, str, bytes]:
-        document = self._document(target, self._dice.choice(_NAMES) if self._dice.random() < 0.5 else "")
+        document = self._document(target, self._dice.choice(NAMES) if self._dice.random() < 0.5 else "")
         luck = self._dice.random()
         if luck < 0.3:
             return "POST", b"application/yaml", "", self._spoilt_text(self._yaml(document))
@@ -185,18 +128,19 @@ class HostileRequests:
         return "POST", b"application/json", "", self._json_text(document)
 
     def _replace(self, target: Target) -> tuple[str, bytes, str, bytes]:
-        name = self._dice.choice(_NAMES)
+        name = self._dice.choice(NAMES)
         document = self._document(target, name)
         if self._dice.random() < 0.3:
             return "PUT", b"application/yaml", name, self._spoilt_text(self._yaml(document))
         return "PUT", b"application/json", name, self._json_text(document)
 
     def _json_patch(self, target: Target) -> tuple[str, bytes, str, bytes]:
+        del target
         operations: list[object] = [
             {
-                "op": self._dice.choice(_OPS[:6] if self._dice.random() < 0.9 else _OPS),
-                "path": self._dice.choice(_POINTERS),
-                "from": self._dice.choice(_POINTERS),
+                "op": self._dice.choice(OPS[:6] if self._dice.random() < 0.9 else OPS),
+                "path": self._dice.choice(POINTERS),
+                "from": self._dice.choice(POINTERS),
                 "value": self._malice.value(),
             }
             for _ in range(self._dice.choice((0, 1, 1, 2, 3, 9)))
@@ -205,28 +149,25 @@ class HostileRequests:
             operations = [self._malice.value()]
         if self._dice.random() < 0.01:
             operations *= 12_000
-        return "PATCH", b"application/json-patch+json", self._dice.choice(_NAMES), self._json_text(operations)
+        return "PATCH", b"application/json-patch+json", self._dice.choice(NAMES), self._json_text(operations)
 
     def _merge_patch(self, target: Target) -> tuple[str, bytes, str, bytes]:
         return (
             "PATCH",
             b"application/merge-patch+json",
-            self._dice.choice(_NAMES),
+            self._dice.choice(NAMES),
             self._json_text(self._part(target)),
         )
 
     def _strategic(self, target: Target) -> tuple[str, bytes, str, bytes]:
         part = self._part(target)
         for _ in range(self._dice.choice((0, 1, 1, 2, 3))):
-            directive = self._dice.choice(_DIRECTIVES)
-            part = self._malice.at_random_place(
-                part, lambda value: {**value, **directive} if isinstance(value, dict) else directive
-            )  # noqa: B023, E501
+            part = self._malice.at_random_place(part, self._with_directive)
         kind = b"application/strategic-merge-patch+json"
-        return "PATCH", kind, self._dice.choice(_NAMES), self._json_text(part)
+        return "PATCH", kind, self._dice.choice(NAMES), self._json_text(part)
 
     def _apply(self, target: Target) -> tuple[str, bytes, str, bytes]:
-        name = self._dice.choice(_NAMES)
+        name = self._dice.choice(NAMES)
         document = self._document(target, name)
         if (
             isinstance(document, dict)
@@ -235,16 +176,17 @@ class HostileRequests:
         ):
             document = {
                 **document,
-                "metadata": {**document["metadata"], "managedFields": self._dice.choice(_MANAGED)},
+                "metadata": {**document["metadata"], "managedFields": self._dice.choice(MANAGED)},
             }
         text = self._yaml(document) if self._dice.random() < 0.7 else self._json(document)
         return "PATCH", b"application/apply-patch+yaml", name, self._spoilt_text(text)
 
     def _read(self, target: Target) -> tuple[str, bytes, str, bytes]:
         del target
-        return "GET", b"", self._dice.choice(("", "", *_NAMES)), b""
+        return "GET", b"", self._dice.choice(("", "", *NAMES)), b""
 
     def _delete(self, target: Target) -> tuple[str, bytes, str, bytes]:
+        del target
         options = self._malice.spoilt(
             {
                 "gracePeriodSeconds": 0,
@@ -253,7 +195,7 @@ class HostileRequests:
                 "dryRun": ["All"],
             }
         )
-        name = self._dice.choice(_NAMES)
+        name = self._dice.choice(NAMES)
         return (
             "DELETE",
             b"application/json",
@@ -263,9 +205,13 @@ class HostileRequests:
 
     # Parts of requests
 
+    def _with_directive(self, value: object) -> object:
+        directive = self._dice.choice(DIRECTIVES)
+        return {**value, **directive} if isinstance(value, dict) else directive
+
     def _path(self, target: Target, name: str) -> str:
         if self._dice.random() < 0.03:
-            bad = self._dice.choice(_BAD_NAMES)
+            bad = self._dice.choice(BAD_NAMES)
             return self._dice.choice(
                 (target.path(bad), target.path("t0", bad), f"/{bad}", f"{target.group}/{bad}/x")
             )
@@ -274,7 +220,7 @@ class HostileRequests:
 
     def _query(self, form: str) -> str:
         some = self._dice.choices(
-            _QUERY, k=self._dice.choice((0, 0, 0, 1, 2) if form != "read" else (0, 1, 2, 3))
+            QUERY, k=self._dice.choice((0, 0, 0, 1, 2) if form != "read" else (0, 1, 2, 3))
         )
         if form == "apply" and self._dice.random() < 0.95:
             some.append("fieldManager=" + self._dice.choice(("m", "m", "n", "kubectl")))
@@ -293,7 +239,7 @@ class HostileRequests:
         return self._malice.bent({**target.good, "metadata": metadata})
 
     def _part(self, target: Target) -> object:
-        document = self._document(target, self._dice.choice(_NAMES))
+        document = self._document(target, self._dice.choice(NAMES))
         if isinstance(document, dict):
             document = {key: value for key, value in document.items() if self._dice.random() < 0.7}
         return document
@@ -309,7 +255,7 @@ class HostileRequests:
 
     def _yaml(self, value: object, depth: int = 0) -> bytes:
         """A document in block or flow style, with what YAML has and JSON has not."""
-        if depth > 8 or not isinstance(value, dict | list) or not value or self._dice.random() < 0.1:  # noqa: PLR2004
+        if depth > 8 or not isinstance(value, dict | list) or not value or self._dice.random() < 0.1:
             text = self._json(value)
             return (
                 self._dice.choice((b"&a ", b"!!str ", b"!x ", b"*a #")) + text
@@ -343,7 +289,7 @@ class HostileRequests:
             to = min(to, at + 40)
             text = (
                 text[:at]
-                + self._dice.choice((b"", self._dice.choice(_TOKENS), text[at:to] * 2, text[at:to] * 50))
+                + self._dice.choice((b"", self._dice.choice(TOKENS), text[at:to] * 2, text[at:to] * 50))
                 + text[to:]
             )
         return text

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import cast
+from typing import Final, cast
 
 import msgspec
 
@@ -23,6 +23,7 @@ from maar.embedded.failures import (
 from maar.embedded.history import History
 from maar.embedded.lifecycle import (
     begin_deletion,
+    bounded,
     carried_over,
     check_preconditions,
     count_generation,
@@ -37,6 +38,8 @@ from maar.embedded.schema.fill import defaulted
 from maar.embedded.schema.quantities import with_canonical_quantities
 from maar.embedded.schema.types import Schema
 from maar.embedded.store import Key, Store
+
+_MOST_TOLD: Final = 100  # unknown fields that a refusal names
 
 
 @dataclass(frozen=True)
@@ -261,6 +264,7 @@ class Cluster:
             raise bad_request(reading.problem)
         told = [f'unknown field "{path}"' for path in reading.unknown]
         if told and call.strictness == "Strict":
+            told = told[:_MOST_TOLD]
             raise bad_request(
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}:'
                 f" strict decoding error: {', '.join(told)}"
@@ -373,7 +377,7 @@ class Cluster:
 
         def encoded(revision: int) -> bytes:
             meta["resourceVersion"] = str(revision)
-            return msgspec.json.encode(value)
+            return bounded(msgspec.json.encode(value))
 
         self.store.put(key, body, encoded)
         served.behaviour.stored(self, old, value)

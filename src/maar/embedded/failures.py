@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 Json = dict[str, object]
+
+_MOST_CAUSES: Final = 100  # told of one object
+_LONGEST_CAUSE: Final = 20_000  # characters; some show the whole object
 
 
 class Cause(NamedTuple):
@@ -43,6 +46,12 @@ def bad_request(message: str) -> ApiError:
     return ApiError(HTTPStatus.BAD_REQUEST, "BadRequest", message)
 
 
+def too_large(why: str) -> ApiError:
+    """A request or an object has more bytes than are taken."""
+    message = f"Request entity too large: {why}"
+    return ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", message)
+
+
 def not_found(resource: str, name: str) -> ApiError:
     """There is no such object; the resource with its group, as in podgroups.scheduling.volcano.sh."""
     return ApiError(
@@ -71,6 +80,10 @@ def forbidden(resource: str, name: str, why: str) -> ApiError:
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiError:
     """The object breaks rules, each named with its field."""
+    more = len(causes) - _MOST_CAUSES
+    if more > 0:
+        causes = [*causes[:_MOST_CAUSES], Cause("", "FieldValueInvalid", f"and {more} more problems")]
+    causes = [cause._replace(message=_short(cause.message)) for cause in causes]
     told = [f"{cause.field}: {cause.message}" for cause in causes]
     problem = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     shown = f"{kind}.{group}" if group else kind
@@ -83,6 +96,11 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiErr
         details["group"] = group
     message = f'{shown} "{name}" is invalid: {problem}'
     return ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message, details)
+
+
+def _short(text: str) -> str:
+    more = len(text) - _LONGEST_CAUSE
+    return f"{text[:_LONGEST_CAUSE]}... and {more} more characters" if more > 0 else text
 
 
 def _details(resource: str, name: str) -> Json:

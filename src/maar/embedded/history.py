@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import Final
@@ -11,7 +11,9 @@ from maar.embedded.failures import ApiError
 from maar.embedded.store import Change, Key, Store
 
 _REMEMBERED: Final = 10_000  # changes of one resource
+_REMEMBERED_BYTES: Final = 128 << 20  # of all resources together
 _BACKLOG: Final = 20_000  # changes that a slow watcher may be behind
+_BACKLOG_BYTES: Final = 64 << 20
 
 
 class Subscription:
@@ -21,6 +23,7 @@ class Subscription:
         self._wanted = wanted
         self._since = since
         self._waiting: deque[Change] = deque()
+        self._bytes = 0
         self._news = asyncio.Event()
         self.closed = False
 
@@ -29,7 +32,8 @@ class Subscription:
         if change.revision <= self._since or self.closed or not self._wanted(change):
             return
         self._waiting.append(change)
-        if len(self._waiting) > _BACKLOG:
+        self._bytes += _size(change)
+        if len(self._waiting) > _BACKLOG or self._bytes > _BACKLOG_BYTES:
             self.close()
         self._news.set()
 
@@ -47,7 +51,29 @@ class Subscription:
                     await self._news.wait()
         taken = list(self._waiting)
         self._waiting.clear()
+        self._bytes = 0
         return taken
+
+
+class _Past:
+    """The last changes of one resource."""
+
+    def __init__(self, start: int) -> None:
+        self.changes: deque[Change] = deque()
+        self.bytes = 0
+        self.known = start  # the revision from which on nothing is forgotten
+
+    def add(self, change: Change) -> None:
+        """Remember a change."""
+        self.changes.append(change)
+        self.bytes += _size(change)
+
+    def forget(self) -> int:
+        """Forget the oldest change; give what it took."""
+        oldest = self.changes.popleft()
+        self.known = oldest.revision
+        self.bytes -= _size(oldest)
+        return _size(oldest)
 
 
 class History:
@@ -55,7 +81,8 @@ class History:
 
     def __init__(self, store: Store) -> None:
         self._store, self._start = store, store.revision
-        self._changes: dict[str, deque[Change]] = {}
+        self._past: dict[str, _Past] = {}
+        self._bytes = 0
         self._subscriptions: dict[str, set[Subscription]] = {}
         self._is_closed = False
         store.listen(self._hear)
@@ -64,7 +91,7 @@ class History:
         """What objects that have changed since a revision were then, None where they were not there."""
         self._check_known(resource, revision)
         then: dict[Key, bytes | None] = {}
-        for change in reversed(self._changes.get(resource, ())):
+        for change in reversed(self._changes(resource)):
             if change.revision <= revision:
                 break
             then[change.key] = change.before
@@ -77,7 +104,7 @@ class History:
         """Subscribe to what happened after a revision; 410 Gone where that is no longer known."""
         self._check_known(resource, since)
         subscription = Subscription(wanted, since)
-        for change in self._changes.get(resource, ()):
+        for change in self._changes(resource):
             subscription.hear(change)
         audience = self._subscriptions.setdefault(resource, set())
         audience.add(subscription)
@@ -89,8 +116,8 @@ class History:
             audience.discard(subscription)
 
     def _check_known(self, resource: str, revision: int) -> None:
-        past = self._changes.get(resource)
-        known = past[0].revision - 1 if past is not None and len(past) == _REMEMBERED else self._start
+        past = self._past.get(resource)
+        known = self._start if past is None else past.known
         if revision < known:
             raise ApiError(HTTPStatus.GONE, "Expired", f"too old resource version: {revision} ({known})")
         if revision > self._store.revision:  # of another life of this server: only a new list helps
@@ -106,8 +133,21 @@ class History:
 
     def _hear(self, change: Change) -> None:
         resource = change.key.resource
-        if (past := self._changes.get(resource)) is None:
-            past = self._changes[resource] = deque(maxlen=_REMEMBERED)
-        past.append(change)
+        if (past := self._past.get(resource)) is None:
+            past = self._past[resource] = _Past(self._start)
+        past.add(change)
+        self._bytes += _size(change)
+        if len(past.changes) > _REMEMBERED:
+            self._bytes -= past.forget()
+        while self._bytes > _REMEMBERED_BYTES:
+            self._bytes -= max(self._past.values(), key=lambda one: one.bytes).forget()
         for subscription in self._subscriptions.get(resource, ()):
             subscription.hear(change)
+
+    def _changes(self, resource: str) -> Sequence[Change]:
+        past = self._past.get(resource)
+        return () if past is None else past.changes
+
+
+def _size(change: Change) -> int:
+    return len(change.body) + len(change.before or b"")

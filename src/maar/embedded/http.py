@@ -12,10 +12,10 @@ import msgspec
 
 from maar.core.model.whole_numbers import whole_number
 from maar.embedded.calls import Call, Caller, Strictness
-from maar.embedded.failures import ApiError, Json, bad_request
+from maar.embedded.failures import ApiError, Json, bad_request, too_large
 from maar.embedded.wire.decode import MEDIA_TYPE, decode
-from maar.parsing.depth import is_deeper
 from maar.parsing.limits import DEEPEST, OBJECT, BadYamlError
+from maar.parsing.plain_values import excess, may_exceed
 from maar.parsing.yaml_documents import document
 
 Message = MutableMapping[str, Any]  # ASGI's own type
@@ -26,6 +26,7 @@ LARGEST_BODY: Final = 3 << 20
 _BODY_WITHIN: Final = 30.0  # seconds
 _JSON: Final = (b"content-type", b"application/json")
 _YAML_TYPES: Final = ("application/yaml", "application/apply-patch+yaml")
+_LONGEST_WARNINGS, _LONGEST_WARNING = 4 << 10, 256  # characters, of all and of each where that is too much
 _STRICTNESS: Final = ("", "Ignore", "Warn", "Strict")
 
 
@@ -105,11 +106,7 @@ class Request:
                     part = cast(bytes, message.get("body", b""))
                     size += len(part)
                     if size > LARGEST_BODY:
-                        raise ApiError(
-                            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                            "RequestEntityTooLarge",
-                            f"Request entity too large: limit is {LARGEST_BODY}",
-                        )
+                        raise too_large(f"limit is {LARGEST_BODY}")
                     parts.append(part)
                     if not message.get("more_body"):
                         return b"".join(parts)
@@ -155,16 +152,12 @@ def from_json(data: bytes) -> object:
     try:
         value = msgspec.json.decode(data)
     except RecursionError:
-        raise _too_deep() from None
+        raise bad_request(f"the body is nested more than {DEEPEST} levels deep; make it flatter") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise bad_request(f"the body is not JSON: {error}") from None
-    if data.count(b"[") + data.count(b"{") > DEEPEST and is_deeper(value, DEEPEST):
-        raise _too_deep()
+    if may_exceed(data, OBJECT) and (problem := excess(value, OBJECT)):
+        raise bad_request(f"the body is too large: {problem}")
     return value
-
-
-def _too_deep() -> ApiError:
-    return bad_request(f"the body is nested more than {DEEPEST} levels deep; make it flatter")
 
 
 def from_yaml(data: bytes) -> object:
@@ -187,7 +180,9 @@ async def answer(
 ) -> None:
     """Send JSON, given as bytes or as plain values."""
     data = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    more = [(b"warning", f'299 - "{_quoted(text)}"'.encode("latin-1", "replace")) for text in warnings]
+    more = [
+        (b"warning", f'299 - "{_quoted(text)}"'.encode("latin-1", "replace")) for text in _short(warnings)
+    ]
     names = {name for name, _ in headers}
     kind = [] if b"content-type" in names else [_JSON]
     length = (b"content-length", str(len(data)).encode())
@@ -203,6 +198,15 @@ async def stream(send: Send, parts: AsyncIterator[bytes], content_type: bytes = 
     async for part in parts:
         await send({"type": "http.response.body", "body": part, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
+
+
+def _short(warnings: Iterable[str]) -> list[str]:
+    """Warnings as far as clients read them: long ones are cut where there are many, as Kubernetes does it."""
+    told = list(dict.fromkeys(warnings))
+    if sum(map(len, told)) <= _LONGEST_WARNINGS:
+        return told
+    short = [text[:_LONGEST_WARNING] for text in told[: _LONGEST_WARNINGS // _LONGEST_WARNING]]
+    return [*short, f"and {len(told) - len(short)} more"] if len(told) > len(short) else short
 
 
 def _quoted(text: str) -> str:

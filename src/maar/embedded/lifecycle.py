@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from typing import Final, cast
 
 from maar.embedded.calls import Deletion, metadata, text
-from maar.embedded.failures import Json, bad_request, conflict
+from maar.embedded.failures import Json, bad_request, conflict, too_large
 from maar.embedded.resources import Resource
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
+LARGEST_OBJECT: Final = 3 << 19  # bytes; etcd takes no larger request
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels: no words
 _LONGEST_PREFIX: Final = 58
@@ -128,3 +129,10 @@ def _suffix() -> str:
         number, letter = divmod(number, len(_LETTERS))
         letters += _LETTERS[letter]
     return letters
+
+
+def bounded(body: bytes) -> bytes:
+    """Refuse an object that etcd would not take from a real API server."""
+    if len(body) > LARGEST_OBJECT:
+        raise too_large(f"the object has {len(body)} bytes, the limit is {LARGEST_OBJECT}")
+    return body

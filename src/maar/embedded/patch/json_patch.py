@@ -1,14 +1,15 @@
 """JSON patches, RFC 6902, with two liberties that Kubernetes takes."""
 
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Final
 
 import msgspec
 
-from maar.embedded.failures import ApiError, Json, bad_request
+from maar.embedded.failures import Json, bad_request, too_large
 from maar.embedded.patch.equality import same
 from maar.embedded.patch.refusals import bounded_in_depth, named_type, unprocessable
+from maar.parsing.limits import OBJECT
+from maar.parsing.plain_values import excess
 
 MAX_OPERATIONS: Final = 10_000
 MAX_COPIED_BYTES: Final = 3 * 1024 * 1024  # in all: copies of copies would grow without bound
@@ -35,6 +36,8 @@ def json_patch(document: Json, operations: object) -> Json:
         if copied > MAX_COPIED_BYTES:
             said = f"the copies of the patch take {copied} bytes, the limit is {MAX_COPIED_BYTES}; copy less"
             raise unprocessable(said)
+    if problem := excess(result, OBJECT):
+        raise unprocessable(f"the patch makes the object too large: {problem}")
     if not isinstance(result, dict):
         raise unprocessable(f"the patch turns the object into {named_type(result)}; keep it an object")
     return result
@@ -46,8 +49,7 @@ def _checked(operations: object) -> list[Json]:
         raise bad_request(f"error decoding patch: {said}")
     if len(operations) > MAX_OPERATIONS:
         limit = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
-        message = f"Request entity too large: {limit}"
-        raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", message)
+        raise too_large(limit)
     for operation in operations:
         if not isinstance(operation, dict):
             said = f"an operation of a JSON patch is an object, not {named_type(operation)}"

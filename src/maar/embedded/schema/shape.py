@@ -21,11 +21,12 @@ _SAFE_QUANTITY: Final = r"^([0-9]{1,6}(m|[KMGT]i|[kMGT])|[0-9]{1,18})\Z"  # sure
 TIME: Final = Annotated[str, msgspec.Meta(pattern=rf"{_DAY}{_HOUR}Z\Z")]
 
 _INT64: Final = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_SAFE_NUMBER: Final = Annotated[int, msgspec.Meta(ge=-(2**63 - 1), le=2**63 - 1)]  # as quantities go
 _FORMATS: Final[dict[str, object]] = {
     "int32": Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)],
     "int64": _INT64,
     "byte": bytes,
-    "quantity": Annotated[str, msgspec.Meta(pattern=_SAFE_QUANTITY)] | _INT64,
+    "quantity": Annotated[str, msgspec.Meta(pattern=_SAFE_QUANTITY)] | _SAFE_NUMBER,
     "date-time": TIME,
 }
 _GO_TIMES: Final[dict[str, object]] = {  # Go clients send a null for no time, and nobody minds

@@ -1,0 +1,150 @@
+"""Whatever is sent to the embedded server, there is a Status, soon, and in bounded memory."""
+
+import asyncio
+import json
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+
+import pytest
+
+from properties.hostile_requests import TARGETS, HostileRequests
+from properties.large_bodies import LARGE, LARGE_PATCHES, large_requests
+from support.hostile_text import LONG_YAML
+from support.in_process_server import Answer, InProcessServer, Sent, sent
+
+HOW_MANY = int(os.environ.get("MAAR_FUZZ", "3000"))  # make fuzz sends 100000, which takes some minutes
+FRESH_AFTER = 1_000  # requests: what was accepted makes the cluster stranger from one to the next
+LONGEST_SECONDS = 2.0  # of the processor, for one request
+LONGEST_FOR_LARGE_SECONDS = 6.0
+LONGEST_MEAN_SECONDS = 0.02
+MOST_GROWTH = 400 << 20  # bytes; the history of changes may take 128 MiB of them
+LARGEST_ANSWER = 8 << 20
+KEPT = "kept"  # a namespace that no request names
+QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
+
+
+class World(InProcessServer):
+    """A server with good objects, of which some must stay as they are."""
+
+    async def prepare(self) -> None:
+        """Put good objects there for requests to spoil, instead of what is left of those before."""
+        for target in TARGETS:
+            if target.namespaced:
+                await self.send(sent("DELETE", target.path(), query="gracePeriodSeconds=0"))
+        for name in ("q1", "q2", "q3"):
+            await self.send(sent("POST", QUEUES, {"metadata": {"name": name}}))
+        for target in TARGETS:
+            for name in ("t0", "t1", "t2"):
+                await self.send(sent("POST", target.path(), {**target.good, "metadata": {"name": name}}))
+        self.rounds.turn()
+
+    async def keep(self) -> None:
+        """Create what must stay as it is."""
+        await self.send(sent("POST", "/api/v1/namespaces", {"metadata": {"name": KEPT}}))
+        for target in TARGETS:
+            if target.namespaced and target.plural not in ("bindings", "events"):
+                body = {**target.good, "metadata": {"name": "k"}}
+                answer = await self.send(sent("POST", target.path(namespace=KEPT), body))
+                assert answer.code == 201, answer.body
+
+    def kept(self) -> dict[str, list[tuple[str, bytes]]]:
+        """What is in the namespace that must stay as it is, byte by byte."""
+        return {
+            plural: [(name, body) for _, name, body in self.store.page(plural, KEPT)]
+            for plural, served in self.cluster.served.items()
+            if served.resource.namespaced
+        }
+
+
+def test_whatever_is_sent_there_is_a_status(
+    seed: int,
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    record_property("seed", seed)
+    world, requests, census = World(tmp_path), HostileRequests(seed), Counter[int]()
+    slowest = total = 0.0
+
+    async def fuzz() -> None:
+        nonlocal slowest, total
+        await world.prepare()
+        await world.keep()
+        before, memory = world.kept(), 0
+        for number in range(HOW_MANY):
+            if number % FRESH_AFTER == 0:
+                await world.prepare()
+            if number == min(FRESH_AFTER, HOW_MANY // 3):
+                memory = resident()
+            request = requests.next()
+            begin = process_time()
+            answer = await world.send(request)
+            seconds = process_time() - begin
+            slowest, total = max(slowest, seconds), total + seconds
+            check(request, answer)
+            assert seconds < LONGEST_SECONDS, f"{request.method} {request.path[:100]} {request.body[:200]!r}"
+            census[answer.code] += 1
+        assert resident() - memory < MOST_GROWTH
+        assert world.kept() == before
+
+    try:
+        with caplog.at_level(logging.WARNING):
+            asyncio.run(fuzz())
+    finally:
+        world.close()
+    assert [one.getMessage() for one in caplog.records if one.exc_info] == []
+    assert total / HOW_MANY < LONGEST_MEAN_SECONDS
+    done = sum(count for code, count in census.items() if code < 300)
+    record_property(
+        "census",
+        f"{HOW_MANY} requests, {done} carried out, {HOW_MANY - done} refused with {len(census)} codes,"
+        f" the slowest in {slowest * 1000:.0f} ms",
+    )
+    assert done > HOW_MANY // 10
+    assert HOW_MANY - done > HOW_MANY // 10
+
+
+@pytest.mark.parametrize("case", [*LARGE, *LARGE_PATCHES, *LONG_YAML])
+def test_a_large_body_is_answered_soon_and_shortly(
+    case: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(tmp_path)
+
+    async def run() -> None:
+        await world.prepare()
+        for request in large_requests(case):
+            begin = process_time()
+            answer = await world.send(request)
+            assert process_time() - begin < LONGEST_FOR_LARGE_SECONDS, request.form
+            check(request, answer)
+
+    try:
+        with caplog.at_level(logging.WARNING):
+            asyncio.run(run())
+    finally:
+        world.close()
+    assert [one.getMessage() for one in caplog.records if one.exc_info] == []
+
+
+def check(request: Sent, answer: Answer) -> None:
+    """A refusal is a Status that says what is wrong; no answer is much larger than what was asked."""
+    asked = f"{request.method} {request.path[:100]}?{request.query[:100]} {request.body[:300]!r}"
+    said = f"{asked}: {answer.body[:300]!r}"
+    assert len(answer.headers) < 10_000, said
+    assert len(answer.body) < LARGEST_ANSWER, said
+    if answer.code < 300:
+        return
+    status = json.loads(answer.body)
+    assert (status["kind"], status["status"], status["code"]) == ("Status", "Failure", answer.code), said
+    assert status["message"], said
+    # Kubernetes answers some bad patches with 500 and no reason, and so do we: see refusals.unexpected.
+    assert answer.code < 500 or (answer.code == 500 and "reason" not in status), said
+
+
+def resident() -> int:
+    """The memory of this process, in bytes."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
