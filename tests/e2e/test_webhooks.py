@@ -260,3 +260,13 @@ def test_the_manifests_can_be_applied_again_where_an_address_leads_to_the_webhoo
 
     webhooks.plane.until("the configuration is right again", is_back)
     webhooks.plane.until("it asks the webhooks", webhooks.answers)
+
+
+def test_an_annotation_of_a_hierarchy_is_judged_though_the_spec_stays(webhooks: Webhooks) -> None:
+    kubectl = webhooks.plane.kubectl
+    kubectl("create", "-f", "-", stdin=json.dumps(queue("ranked")))
+    wrong = ("volcano.sh/hierarchy=root/ranked", "volcano.sh/hierarchy-weights=1/0")
+    said = kubectl("annotate", "queue", "ranked", *wrong, check=False).stderr
+    assert "[queue-hierarchy]" in said
+    assert "must be larger than 0" in said
+    kubectl("annotate", "queue", "ranked", wrong[0], "volcano.sh/hierarchy-weights=1/2")

@@ -47,7 +47,7 @@ def fields(kind: object, path: str = "") -> Iterator[tuple[str, bool]]:
             yield from fields(choice, path)
     elif get_origin(kind) in (tuple, dict):
         yield from fields(get_args(kind)[0 if get_origin(kind) is tuple else 1], f"{path}[]")
-    elif isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind is not Metadata:
+    elif isinstance(kind, type) and issubclass(kind, msgspec.Struct) and not issubclass(kind, Metadata):
         for field in msgspec.structs.fields(kind):
             yield f"{path}.{field.encode_name}", True
             yield from fields(field.type, f"{path}.{field.encode_name}")

@@ -1,9 +1,10 @@
 """One case before the rules: the request, what is known of the cluster, and the options."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from maar.core.admission.cluster import KnownCluster, KnownJob
-from maar.core.admission.plain import at, list_at, text_at
+from maar.core.admission.plain import at, list_at, map_at, text_at
 from maar.core.admission.request import CREATE, UPDATE, Options, Request
 from maar.core.model.job import Job
 
@@ -55,6 +56,11 @@ class Case:
     def has_new_spec(self) -> bool:
         """Whether anything but metadata and status is written."""
         return self.request.operation != UPDATE or at(self.old, "spec") != at(self.new, "spec")
+
+    def has_new_annotation(self, names: Iterable[str]) -> bool:
+        """Whether one of these annotations changes."""
+        before, after = (map_at(one, "metadata", "annotations") for one in (self.old, self.new))
+        return any(before.get(name) != after.get(name) for name in names)
 
     def owning_job(self) -> KnownJob | None:
         """The job that the object belongs to, where there is such a job."""

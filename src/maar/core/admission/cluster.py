@@ -131,6 +131,12 @@ class KnownCluster:
         """A queue by name; `root` and `default` are always there."""
         return self._queues.get(name)
 
+    def annotated(self, annotation: str) -> Iterator[tuple[str, str]]:
+        """The queues that have an annotation, and what it says."""
+        for name, queue in self._queues.items():
+            if found := queue.metadata.annotations.get(annotation):
+                yield name, found
+
     def children(self, name: str) -> Collection[str]:
         """The queues that name this one as their parent, whether or not it exists."""
         return self._children.get(name, {})

@@ -75,7 +75,8 @@ def task_min_available(job: JobCase) -> Iterator[Problem]:
         if task.min_available is not None and task.min_available > task.replicas:
             wrong = shown(task.min_available)
             sentence = (
-                f"is {wrong}, must be <= replicas of the task, {shown(task.replicas)}; "
+                f"is {wrong}: 'minAvailable' is greater than 'replicas' in task: {cut(task.name)}, "
+                f"and must be <= replicas, {shown(task.replicas)}; "
                 "lower minAvailable or raise replicas"
             )
             yield Problem(f"spec.tasks[{number}].minAvailable", wrong, sentence)

@@ -91,7 +91,7 @@ def budget(pod: PodCase) -> Iterator[Problem]:
         text = str(annotations[name])
         if not _is_budget(text):
             what = (
-                "must be a valid percentage which between 1% ~ 99%"
+                "must be a percentage between 1% and 99% (a valid percentage which between 1% ~ 99%)"
                 if text.endswith("%")
                 else "must be a positive integer"
             )

@@ -29,7 +29,9 @@ def trigger(job: JobCase) -> Iterator[Problem]:
             sentence = "must not specify event and exitCode simultaneously; remove one of them"
             yield Problem(path, shown(policy.exit_code), sentence)
         elif not _events(policy) and policy.exit_code is None:
-            sentence = "must have either event (or events) or exitCode; add the one that is meant"
+            sentence = (
+                "has no trigger: either event and exitCode should be specified; add the one that is meant"
+            )
             yield Problem(path, shown(policy.action), sentence)
 
 

@@ -74,18 +74,11 @@ def guarantee_capability(queue: QueueCase) -> Iterator[Problem]:
         most = queue.spec.capability.get(resource)
         if most is not None and units > most:
             amount, limit = precisely(resource, units), precisely(resource, most)
-            sentence = f"is {amount}, must be <= capability, {limit}; lower it or raise spec.capability"
+            sentence = (
+                f"is {amount}, must be <= capability, {limit} (which must be >= guarantee); "
+                "lower it or raise spec.capability"
+            )
             yield Problem(guarantee_field(queue, resource), amount, sentence)
-
-
-def deserved_capability(queue: QueueCase) -> Iterator[Problem]:
-    """A deserved that is stored for Volcano's clients is no more than the capability."""
-    for resource, units in queue.spec.deserved.items():
-        most = queue.spec.capability.get(resource)
-        if most is not None and units > most:
-            amount, limit = precisely(resource, units), precisely(resource, most)
-            sentence = f"is {amount}, must be <= capability, {limit}; lower it or raise spec.capability"
-            yield Problem(below("spec.deserved", resource), amount, sentence)
 
 
 def namespace_selector(queue: QueueCase) -> Iterator[Problem]:
@@ -121,6 +114,5 @@ RULES: Final[Mapping[str, Rule[QueueCase]]] = {
     "queue-weight": weight,
     "queue-priority": priority,
     "queue-guarantee-capability": guarantee_capability,
-    "queue-deserved-capability": deserved_capability,
     "queue-namespace-selector": namespace_selector,
 }

@@ -33,6 +33,7 @@ class Rulebook(Generic[SubjectT]):
     update: Mapping[str, Rule[SubjectT]] = field(default_factory=dict)
     delete: Mapping[str, Rule[Case]] = field(default_factory=dict)
     warnings: Mapping[str, Rule[SubjectT]] = field(default_factory=dict)
+    annotations: tuple[str, ...] = ()  # that rules read; without one of them or the spec nothing is judged
     concerns: Callable[[Case], bool] = lambda _case: True
 
     @property
@@ -52,8 +53,10 @@ class Rulebook(Generic[SubjectT]):
         if not self.concerns(case):
             return Verdict()
         refusals = _found(self.guard, case)
-        if refusals or case.request.subresource or case.is_leaving or not case.has_new_spec:
+        if refusals or case.request.subresource or case.is_leaving:
             return Verdict(refusals)
+        if not case.has_new_spec and not case.has_new_annotation(self.annotations):
+            return Verdict()
         if case.request.operation == DELETE:
             return Verdict(_found(self.delete, case))
         return self._judge_object(case)

@@ -7,6 +7,7 @@ from maar.core.admission import (
     capability_rules,
     command_rules,
     deletion_rules,
+    hierarchy_rules,
     job_rules,
     pod_group_rules,
     pod_rules,
@@ -43,7 +44,8 @@ BOOKS: Final[Mapping[str, Judge]] = {
     "queues": Rulebook(
         word="queue",
         read=read_queue,
-        readable=queue_rules.READABLE,
+        readable={**queue_rules.READABLE, **hierarchy_rules.READABLE},
+        annotations=(hierarchy_rules.PATH, hierarchy_rules.WEIGHTS),
         create=_QUEUE_RULES,
         update=_QUEUE_RULES,
         delete=deletion_rules.RULES,

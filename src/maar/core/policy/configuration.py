@@ -14,6 +14,7 @@ from maar.core.policy.grammar import (
     BINPACK_RESOURCES,
     FACTOR,
     GRACE,
+    NOT_IN_MAAR,
     PLUGINS,
     SWITCHES,
     THIRD_PARTY_SWITCHES,
@@ -102,6 +103,8 @@ def _plugins(tiers: Entry, third_party: Mapping[str, PluginFactory]) -> tuple[Pl
                 "leave enableHierarchy out, Maar's queues are a tree without it"
             )
         configured += here.values()
+    if "capacity" in places and "proportion" not in places:
+        tiers.warn("no plugin gives queues their fair shares; name proportion in place of capacity")
     if not configured:
         tiers.warn("no plugin is configured: nothing filters, orders or protects")
     return tuple(configured)
@@ -110,11 +113,14 @@ def _plugins(tiers: Entry, third_party: Mapping[str, PluginFactory]) -> tuple[Pl
 def _plugin(
     entry: Entry, tier: int, third_party: Mapping[str, PluginFactory], places: dict[str, str]
 ) -> Plugin | None:
-    """One plugin; None where it is refused altogether. `places` says where each was configured first."""
+    """One plugin; None where it is refused or left out. `places` says where each was configured first."""
     known = (*PLUGINS, *sorted(third_party.keys() - PLUGINS.keys()))
     found = entry.known_fields(("name", "arguments", *SWITCHES))
-    name = _name(entry, found, "plugin", known, places)
+    name = _name(entry, found, "plugin", known, places, tolerated=NOT_IN_MAAR)
     if name is None:
+        return None
+    if name not in known:
+        _leave_out(entry, found, name)
         return None
     effective = PLUGINS[name].asked if name in PLUGINS else THIRD_PARTY_SWITCHES
     switches = _switches({key: one for key, one in found.items() if key in SWITCHES}, effective)
@@ -128,10 +134,23 @@ def _plugin(
     return Plugin(name, tier, switches, own, made)
 
 
+def _leave_out(entry: Entry, found: Mapping[str, Entry], name: str) -> None:
+    """Pass over a plugin of Volcano's that Maar does not have, with whatever is set for it."""
+    _switches({key: one for key, one in found.items() if key in SWITCHES}, effective=SWITCHES)
+    if "arguments" in found:
+        found["arguments"].fields()
+    entry.warn(f"Maar does not have Volcano's plugin {name}: it is left out, with its arguments and switches")
+
+
 def _name(
-    entry: Entry, found: Mapping[str, Entry], what: str, known: Collection[str], places: dict[str, str]
+    entry: Entry,
+    found: Mapping[str, Entry],
+    what: str,
+    known: Collection[str],
+    places: dict[str, str],
+    tolerated: Collection[str] = (),
 ) -> str | None:
-    """Read the name of a plugin or an action, which must be known and come up here first."""
+    """Read the name of a plugin or an action, which must be known or tolerated and come up here first."""
     if "name" not in found:
         if isinstance(entry.value, Mapping):
             entry.refuse(f"the name of the {what} is missing. Supported: {', '.join(known)}")
@@ -139,7 +158,7 @@ def _name(
     name = found["name"].read(text)
     if name is None:
         return None
-    if name not in known:
+    if name not in known and name not in tolerated:
         found["name"].refuse_unknown(what, name, known)
         return None
     if name in places:

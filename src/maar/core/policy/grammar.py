@@ -125,6 +125,13 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
     ),
 }
 
+# Plugins of Volcano's that Maar does not have: a configuration that names them is accepted with a warning.
+NOT_IN_MAAR: Final = frozenset({
+    "capacity", "cdp", "crossquota", "deviceshare", "extender", "fairshare", "network-topology-aware",
+    "nodegroup", "numa-aware", "pdb", "rescheduling", "reservation", "resource-strategy-fit", "resourcequota",
+    "sla", "task-topology", "tdm", "usage",
+})  # fmt: skip
+
 # A third party's plugin is asked through its opinions; what its arguments mean is its own affair.
 THIRD_PARTY_SWITCHES: Final = frozenset(
     {"enablePredicate", "enableNodeOrder", "enableJobOrder", "enablePreemptable", "enableReclaimable"}

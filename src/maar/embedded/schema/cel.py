@@ -5,6 +5,7 @@ The engine is a library; what Kubernetes adds to the language (quantities, more 
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from maar.embedded.schema.types import Merge, Rule, Schema
 from maar.embedded.schema.words import duplicate, forbidden, invalid, required
 
 _NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_FAILURES: Final = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)  # of an expression
 _SEEN_OF_METADATA: Final = ("name", "generateName")
 
 
@@ -67,17 +69,29 @@ def _tried(schema: Schema, value: object, old: object, path: str) -> Iterator[Ca
         field = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
         try:
             if program.execute(context) is not True:
-                yield _told(rule, value, field)
-        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+                yield _told(_with_message(rule, context), value, field)
+        except _FAILURES as error:
             expression = rule.message.removeprefix("failed rule: ")
             yield invalid(path, _type_name(value), f"{error} evaluating rule: {expression}")
+
+
+def _with_message(rule: Rule, context: Context) -> Rule:
+    """The rule with what its expression says of this value, in place of what it says of all."""
+    if not rule.message_expression:
+        return rule
+    try:
+        message = compiled(rule.message_expression).execute(context)
+    except _FAILURES:
+        return rule
+    return replace(rule, message=message) if isinstance(message, str) and message.strip() else rule
 
 
 @cache
 def _programs(schema: Schema) -> tuple[tuple[Program, ...], frozenset[str]]:
     """The rules of one place, compiled, and all names in them."""
     expressions = [rule.expression for rule in schema.rules]
-    names = frozenset(name for one in expressions for name in _NAME.findall(one))
+    messages = [rule.message_expression for rule in schema.rules]
+    names = frozenset(name for one in (*expressions, *messages) for name in _NAME.findall(one))
     return tuple(compiled(one) for one in expressions), names
 
 

@@ -124,4 +124,5 @@ def _rule(rule: _Node) -> Rule:
         rule.get("message") or f"failed rule: {expression}",
         rule.get("fieldPath", ""),
         rule.get("reason", "FieldValueInvalid"),
+        rule.get("messageExpression", ""),
     )

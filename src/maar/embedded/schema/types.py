@@ -21,6 +21,7 @@ class Rule:
     message: str
     field_path: str = ""
     reason: str = "FieldValueInvalid"
+    message_expression: str = ""  # gives a message that tells more; where it fails, `message` is used
 
 
 @dataclass(frozen=True, eq=False)
