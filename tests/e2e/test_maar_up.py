@@ -73,16 +73,16 @@ def test_the_kubeconfig_is_the_owners_alone(tmp_path: Path) -> None:
 
 def test_options_of_admission_hold_in_maar_up(tmp_path: Path) -> None:
     needs_kubernetes()
-    flags = ("--max-queue-depth=1", "--child-capability=max", "--guarantee-over-total=warn")
+    flags = ("--max-queue-depth=2", "--child-capability=max", "--guarantee-over-total=warn")
     with MaarUp(tmp_path, "--nodes", "1x4cpu,8Gi", *flags) as up:
         queue = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: %s}, spec: %s}"
-        large = up.kubectl("apply", "-f", "-", stdin=queue % ("large", "{guarantee: {resource: {cpu: 9}}}"))
-        assert "Warning: [queue-guarantee-too-large]" in large.stderr
-        deep = up.kubectl("apply", "-f", "-", stdin=queue % ("deep", "{parent: large}"), check=False)
-        assert "--max-queue-depth is 1" in deep.stderr
-        up.kubectl("patch", "queue", "root", "--type=merge", "-p", '{"spec":{"capability":{"cpu":9}}}')
-        for name in ("one", "two"):  # together above root's 9, each within it
-            up.kubectl("apply", "-f", "-", stdin=queue % (name, "{capability: {cpu: 6}}"))
+        large = "{guarantee: {resource: {cpu: 9}}, capability: {cpu: 9}}"
+        made = up.kubectl("apply", "-f", "-", stdin=queue % ("large", large))
+        assert "Warning: [queue-guarantee-too-large]" in made.stderr
+        for name in ("one", "two"):  # together above the 9 of their parent, each within it
+            up.kubectl("apply", "-f", "-", stdin=queue % (name, "{parent: large, capability: {cpu: 6}}"))
+        deep = up.kubectl("apply", "-f", "-", stdin=queue % ("deep", "{parent: one}"), check=False)
+        assert "--max-queue-depth is 2" in deep.stderr
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:

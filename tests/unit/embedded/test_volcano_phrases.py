@@ -24,7 +24,8 @@ JOBS: Final = "jobs.batch.volcano.sh"
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     store = Store(tmp_path_factory.mktemp("cluster"))
     made = assemble(store, admit=InProcessAdmission(store))
-    made.create(QUEUES, "", {"metadata": {"name": "other"}, "spec": {}})
+    for name in ("root", "other"):
+        made.create(QUEUES, "", {"metadata": {"name": name}, "spec": {}})
     made.create(JOBS, "default", job("there", {}))
     return made
 
@@ -41,6 +42,9 @@ def write(cluster: Cluster, row: dict[str, Any]) -> None:
             stored: Any = cluster.read(JOBS, "default", "there")
             changed = {**stored, "spec": {**stored["spec"], **job("there", spec)["spec"]}}
             cluster.replace(JOBS, "default", "there", changed, call=call)
+        case {"update": {"queues": spec}}:
+            root = {"metadata": {"name": "root"}, "spec": spec}
+            cluster.replace(QUEUES, "", "root", root, call=call)
         case {"create": {"jobs": spec}}:
             cluster.create(JOBS, "default", job("new", spec), call)
         case {"create": {"queues": spec}}:

@@ -10,7 +10,7 @@ from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 from maar.core.fairshare.claim import LARGEST_WEIGHT
-from maar.core.model.queue import ALWAYS_OPEN
+from maar.core.model.queue import ALWAYS_OPEN, ROOT, QueueSpec
 from maar.core.model.resources import precisely
 from maar.core.policy.selectors import LABEL_OPERATORS
 
@@ -46,6 +46,20 @@ def always_open(queue: QueueCase) -> Iterator[Problem]:
     if queue.name in ALWAYS_OPEN and queue.spec.state == "Closed":
         sentence = "of the queues root and default must not be Closed; close single queues below root instead"
         yield Problem("spec.state", shown("Closed"), sentence)
+
+
+def root_resources(queue: QueueCase) -> Iterator[Problem]:
+    """The root has what the cluster has: no update gives it a capability, a guarantee or a deserved."""
+    if queue.name != ROOT or queue.old is None:
+        return
+    for field in ("capability", "guarantee", "deserved"):
+        before, after = getattr(queue.old.spec, field), getattr(queue.spec, field)
+        if after not in (before, getattr(QueueSpec(), field)):  # what was set once may be taken away
+            sentence = (
+                "changes: root queue's resource attributes (capability, deserved, guarantee) cannot be "
+                "modified; set it on queues below root"
+            )
+            yield Problem(f"spec.{field}", shown(str(after)), sentence)
 
 
 def weight(queue: QueueCase) -> Iterator[Problem]:
@@ -111,6 +125,7 @@ READABLE: Final[Mapping[str, Rule[Case]]] = {
 RULES: Final[Mapping[str, Rule[QueueCase]]] = {
     "queue-state": state,
     "queue-always-open": always_open,
+    "queue-root-resources": root_resources,
     "queue-weight": weight,
     "queue-priority": priority,
     "queue-guarantee-capability": guarantee_capability,
