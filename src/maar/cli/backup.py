@@ -1,5 +1,6 @@
 """`maar backup` and `maar restore`: copies of a cluster's objects, and the way back to one."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -28,8 +29,8 @@ def backup(
 
     folder = (data or data_folder()).absolute()
     try:
-        target = output or folder / FOLDER / "new.unfinished"
-        if output is None:
+        target = output or folder / FOLDER / f"{os.getpid()}.unfinished"
+        if output is None and folder.is_dir():
             target.parent.mkdir(mode=0o700, exist_ok=True)
         made = write_backup(folder, target)
         read_backup(target)

@@ -7,6 +7,8 @@ at any moment (see `generations`): the server that writes them is never stopped 
 
 import hashlib
 import os
+import re
+import shutil
 import tempfile
 import time
 import zlib
@@ -17,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from maar.embedded.generations import Files, load, newest
+from maar.embedded.generations import DamageError, Files, load, newest
 from maar.embedded.private_files import sync
 
 KEPT: Final = 5
@@ -25,8 +27,14 @@ FOLDER: Final = "backups"
 _FIRST: Final = "maar-backup 1 {}\n"
 _FIRST_SIZE: Final = len(_FIRST.format("0" * 64))
 _CHUNK: Final = 1 << 20
+_NAME: Final = re.compile(r"([\dTZ-]+)-r(\d+)\.backup")
+_SCRATCH: Final = ".backup-"
 _QUICK: Final = 1  # level of compression
 _ATTEMPTS: Final = 5  # a new generation may be begun, and an old one deleted, while we read
+_PAUSE_S: Final = 0.1
+_LONGEST_S: Final = (
+    3_600.0  # no backup takes longer: what is older and unfinished belongs to a killed process
+)
 _LONGEST_LINE: Final = 4096
 
 
@@ -45,11 +53,13 @@ class Backup(msgspec.Struct, frozen=True):
 
 def write_backup(folder: Path, target: Path) -> Backup:
     """Write a backup of the objects in a data folder, whole or not at all; the cluster may be running."""
+    if not folder.is_dir():
+        raise BadBackupError(f"{folder}: there is no such folder; name the folder of maar up with --data")
     for _ in range(_ATTEMPTS - 1):
         try:
             return _write_backup(folder, target)
-        except FileNotFoundError:
-            time.sleep(0.1)
+        except (FileNotFoundError, DamageError):
+            time.sleep(_PAUSE_S)
     return _write_backup(folder, target)
 
 
@@ -89,17 +99,18 @@ def good_backups(folder: Path) -> Iterator[tuple[Path, Backup]]:
 
 def kept(folder: Path) -> list[Path]:
     """The files of the backups that a data folder keeps, the newest first."""
-    found = (folder / FOLDER).glob("*.backup")
-    return sorted(found, key=lambda path: path.name, reverse=True)
+    place = folder / FOLDER
+    found = [match for path in place.glob("*.backup") if (match := _NAME.fullmatch(path.name))]
+    found.sort(key=lambda match: (match[1], int(match[2])), reverse=True)
+    return [place / match[0] for match in found]
 
 
 def keep_backup(folder: Path) -> Path | None:
     """Add a backup to those that a data folder keeps and drop the oldest; None where nothing has changed."""
     place = folder / FOLDER
     place.mkdir(mode=0o700, exist_ok=True)
-    for path in place.glob("*.unfinished*"):
-        path.unlink(missing_ok=True)
-    unfinished = place / "new.unfinished"
+    _forget_unfinished(place)
+    unfinished = place / f"{os.getpid()}.unfinished"
     made = write_backup(folder, unfinished)
     before = kept(folder)
     if before and before[0].name.endswith(f"-r{made.revision}.backup"):
@@ -112,6 +123,13 @@ def keep_backup(folder: Path) -> Path | None:
     return path
 
 
+def _forget_unfinished(place: Path) -> None:
+    """Remove what backups that were killed have left behind."""
+    for path in (*place.glob("*.unfinished"), *place.glob(f"{_SCRATCH}*")):
+        if path.stat().st_mtime < time.time() - _LONGEST_S:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 def file_name(made: Backup) -> str:
     """What a backup is called among those that a data folder keeps: in the order of their times."""
     return f"{made.time.replace(':', '')}-r{made.revision}.backup"
@@ -121,7 +139,7 @@ def _write_backup(folder: Path, target: Path) -> Backup:
     found = newest(folder)
     if found is None:
         raise BadBackupError(f"{folder} has no cluster to back up; name the folder of maar up with --data")
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as place:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=_SCRATCH) as place:
         database, made = Path(place, "objects.db"), Path(place, "backup")
         what = _loaded(found, database)
         with made.open("w+b") as file:

@@ -11,6 +11,7 @@ _OURS: Final = re.compile(
     r"lock|kubeconfig|\w+\.kubeconfig|\w+\.token|server\.(crt|key)|(objects-\d{6}|working|unfinished)\..*"
     r"|backups|set-aside-.*|pods|logs|.*\.log|lost\+found|\..*|.*\.\d+"
 )
+_UNFINISHED: Final = re.compile(r"(\w+\.token|server\.(crt|key)|(\w+\.)?kubeconfig|objects-\d{6}\.wal)\.\d+")
 _USED: Final = re.compile(r"\w+\.token|server\.(crt|key)|kubeconfig")
 _SHOWN: Final = 3
 _CHOOSE: Final = "name a folder that does not exist yet, is empty, or was made by maar up"
@@ -40,6 +41,7 @@ class DataFolder:
             raise unusable(path, error) from None
         try:
             self._hold()
+            self._forget_unfinished()
         except BaseException:
             os.close(self._lock)
             raise
@@ -69,6 +71,12 @@ class DataFolder:
             os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
         except OSError:
             pass  # a full disk: the number is only told to whoever comes second
+
+    def _forget_unfinished(self) -> None:
+        """Remove what a killed process had not written to its end."""
+        for path in self.path.iterdir():
+            if _UNFINISHED.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
     def _check_is_ours(self) -> None:
         """Refuse to begin a cluster where something else is kept."""

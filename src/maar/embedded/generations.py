@@ -84,7 +84,7 @@ def numbers(folder: Path, kind: str) -> list[int]:
 
 def newest(folder: Path) -> Files | None:
     """The generation in use; None where there is none yet."""
-    snapshots, logs = numbers(folder, "db"), numbers(folder, "wal")
+    logs, snapshots = numbers(folder, "wal"), numbers(folder, "db")  # a log has its name before its snapshot
     if logs and logs[-1] > (snapshots[-1] if snapshots else 0):
         unfinished = files(folder, logs[-1])
         before = files(folder, snapshots[-1]) if snapshots else None

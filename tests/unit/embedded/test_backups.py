@@ -1,0 +1,140 @@
+"""Backups: taken from a cluster that is being written, kept in a small number, never in the way."""
+
+import asyncio
+import os
+import sqlite3
+import threading
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from maar.embedded.backup_schedule import keep_backups
+from maar.embedded.backups import (
+    KEPT,
+    BadBackupError,
+    good_backups,
+    keep_backup,
+    kept,
+    read_backup,
+    write_backup,
+)
+from maar.embedded.restoring import restore
+from maar.embedded.store import Key, Store
+from support.small_disk import small_disk
+from support.until import until
+
+
+def write(store: Store, number: int) -> None:
+    key = Key("pods", "default", f"p{number % 50}")
+    store.put(key, store.get(key), lambda revision: b"%d " % revision + b"x" * 2_000)
+
+
+def test_a_backup_of_a_cluster_under_load_is_what_it_was_at_one_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While generations are begun and deleted all the time."""
+    monkeypatch.setattr("maar.embedded.generations._LARGE_LOG", 300_000)
+    stop, target = threading.Event(), tmp_path / "one.backup"
+    with closing(Store(tmp_path / "data")) as store:
+        acknowledged = [store.revision]
+
+        def work() -> None:
+            number = 0
+            while not stop.is_set():
+                write(store, number := number + 1)
+                acknowledged.append(store.revision)
+
+        writer = threading.Thread(target=work)
+        writer.start()
+        try:
+            for _ in range(20):
+                before = acknowledged[-1]
+                made = write_backup(tmp_path / "data", target)
+                assert before <= made.revision <= store.revision
+                read_backup(target, tmp_path / "one.db")
+                with closing(sqlite3.connect(tmp_path / "one.db")) as database:
+                    bodies = [body for (body,) in database.execute("SELECT body FROM objects")]
+                assert max((int(body.split()[0]) for body in bodies), default=1) == made.revision
+                assert len(bodies) == made.objects
+        finally:
+            stop.set()
+            writer.join()
+    assert not (tmp_path / "data" / "objects-000001.db").exists(), "generations were begun meanwhile"
+
+
+def test_only_the_last_few_are_kept_and_what_was_killed_is_cleared_away(tmp_path: Path) -> None:
+    with closing(Store(tmp_path)) as store:
+        for number in range(KEPT + 3):
+            write(store, number)
+            made = keep_backup(tmp_path)
+        assert [backup.revision for _, backup in good_backups(tmp_path)] == list(
+            range(store.revision, store.revision - KEPT, -1)
+        )
+        place = tmp_path / "backups"
+        for name in (".backup-x", "1.unfinished"):
+            (place / name).mkdir() if name.startswith(".") else (place / name).touch()
+            os.utime(place / name, (0, 0))
+        write(store, 1)
+        keep_backup(tmp_path)
+        assert sorted(place.iterdir()) == sorted(kept(tmp_path))
+        assert made == kept(tmp_path)[1], "the one before the newest"
+
+
+def test_a_folder_without_a_cluster_has_no_backup(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(BadBackupError, match="--data"):
+            write_backup(folder, tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_opens_in_a_new_folder(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "data")) as store:
+        write(store, 1)
+        body = store.get(Key("pods", "default", "p1"))
+        write_backup(tmp_path / "data", tmp_path / "saved")
+    restored = restore(tmp_path / "saved", tmp_path / "new")
+    assert (restored.objects, restored.set_aside) == (1, None)
+    with closing(Store(tmp_path / "new")) as store:
+        assert store.get(Key("pods", "default", "p1")) == body
+
+
+@pytest.mark.anyio
+async def test_backups_are_made_when_something_has_changed(tmp_path: Path) -> None:
+    with closing(Store(tmp_path)) as store:
+        keeping = asyncio.create_task(keep_backups(tmp_path, store, every_s=0.01))
+        await until("the first is there", lambda: len(kept(tmp_path)) == 1)
+        await asyncio.sleep(0.3)
+        assert len(kept(tmp_path)) == 1
+        write(store, 1)
+        await until("the second is there", lambda: len(kept(tmp_path)) == 2)
+        keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeping
+
+
+@pytest.mark.anyio
+async def test_no_backup_fills_the_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with small_disk(tmp_path / "disk", 4) as disk, closing(Store(disk.path / "data")) as store:
+        for number in range(50):
+            write(store, number)
+        disk.fill(leave=300 << 10)
+        keeping = asyncio.create_task(keep_backups(disk.path / "data", store, every_s=0.01))
+        await until("it is said", lambda: "no backup could be made" in caplog.text)
+        await asyncio.sleep(0.2)
+        assert caplog.text.count("no backup could be made") == 1
+        assert kept(disk.path / "data") == []
+        disk.free()
+        await until("there is room", lambda: len(kept(disk.path / "data")) == 1)
+        keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeping
+
+
+def test_what_a_killed_start_left_unfinished_is_removed(tmp_path: Path) -> None:
+    Store(tmp_path).close()
+    (tmp_path / "admin.token.4711").write_text("")
+    Store(tmp_path).close()
+    assert not (tmp_path / "admin.token.4711").exists()
+    assert time.time() - (tmp_path / "lock").stat().st_mtime < 60
