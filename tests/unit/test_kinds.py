@@ -16,7 +16,6 @@ from maar.core.model.kinds import (
     ObjectT,
     from_document,
     from_json,
-    items_from_json,
     kind_of,
     to_json,
 )
@@ -70,10 +69,6 @@ def again(value: object, kind: Any) -> Any:  # noqa: ANN401 - a union of types h
         return kind.parse(read) if issubclass(kind, Amounts) else read
 
     return msgspec.json.decode(to_json(value), type=kind, dec_hook=amounts)
-
-
-def no_refusal(refusal: BadObjectError) -> None:
-    raise AssertionError from refusal
 
 
 def refused(kind: type[Object], read: dict[str, object]) -> BadObjectError:
@@ -148,28 +143,6 @@ def test_a_quota_gives_its_namespace_a_weight(written: object, weight: int) -> N
     quota = from_document(ResourceQuota, {"spec": {"hard": {"volcano.sh/namespace.weight": written}}})
     assert quota.weight == weight
     assert ResourceQuota().weight == 1
-
-
-def test_a_bad_item_harms_only_itself() -> None:
-    sent = b"""{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"77","remainingItemCount":0},
-     "items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"spec":{"containers":[{"name":"x"},
-     {"resources":{"requests":{"cpu":"2c"}}}]}},null,{"metadata":{"name":"c"},"spec":{"tolerations":null}}]}"""
-    refusals: list[BadObjectError] = []
-    pods, version = items_from_json(Pod, sent, refusals.append)
-    assert [pod.metadata.name for pod in pods] == ["a", "c"]
-    assert version == "77"
-    assert [refusal.path for refusal in refusals] == ["spec.containers[1].resources.requests.cpu", ""]
-
-
-@pytest.mark.parametrize("sent", [b'{"items":null}', b'{"items":[],"metadata":{}}', b"{}"])
-def test_a_list_may_be_empty(sent: bytes) -> None:
-    assert items_from_json(Pod, sent, no_refusal) == ([], "")
-
-
-@pytest.mark.parametrize("sent", [b"", b"<html>", b"[]", b'{"items":{}}', b'{"items":[{}]', b"\xff"])
-def test_what_is_no_list_is_a_bad_object(sent: bytes) -> None:
-    with pytest.raises(BadObjectError):
-        items_from_json(Pod, sent, no_refusal)
 
 
 @pytest.mark.parametrize(

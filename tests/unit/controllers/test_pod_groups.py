@@ -1,6 +1,9 @@
 """Pods that came without a group get one."""
 
+from datetime import UTC, datetime
 from typing import Any, Final
+
+from msgspec import structs
 
 from maar.core.controllers.group_template import group_name
 from maar.core.controllers.pod_groups import MissingGroups
@@ -234,3 +237,16 @@ def test_default_means_the_queue_of_the_namespace_and_nothing_is_written_again_a
     member = Appeared(object=pod("p", OWNER, annotations=NAMED))
     controller.feed([namespace, owner(**preemptable, **{QUEUE: "default"}), stored(queue="team"), member])
     assert controller.reconcile() == []
+
+
+def test_groups_are_made_in_the_order_of_their_pods_and_as_a_person_reads_their_names() -> None:
+    """A list comes in the order of its keys, in which f-10 is before f-2."""
+    first, second = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+    pods = [pod(f"f-{number}") for number in (1, 10, 2, 3)]
+    ages = [first, first, first, second]
+    pods = [
+        structs.replace(one, metadata=structs.replace(one.metadata, creation_timestamp=age))
+        for one, age in zip(reversed(pods), ages, strict=True)
+    ]
+    made = [one.key for one in writes(*(Appeared(object=one) for one in pods)) if isinstance(one, Create)]
+    assert made == [f"ns/podgroup-uid-f-{number}" for number in (2, 3, 10, 1)]

@@ -24,6 +24,7 @@ from maar.core.controllers.group_template import (
 )
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.metadata import OwnerReference
+from maar.core.model.names import natural
 from maar.core.model.namespace import Namespace
 from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
@@ -81,13 +82,21 @@ class MissingGroups:
 
     def reconcile(self) -> list[Upkeep]:
         """Make what groups are missing, let the pods name them, and change or remove those that need it."""
-        writes = [write for unsettled in self._unsettled.values() for write in unsettled]
+        writes = [write for key in sorted(self._unsettled, key=self._age) for write in self._unsettled[key]]
         for key, pod in self.without.items():
             group = self._group_of[key]
             if group in self.groups or group in self._unsettled:
                 notes = {GROUP_ANNOTATION: group_name(pod)}
                 writes.append(Change(kind="Pod", key=key, patch={"metadata": {"annotations": notes}}))
         return writes
+
+    def _age(self, key: str) -> tuple[float, str]:
+        """In which order groups are made, and so the order in which they run: that of their pods."""
+        ages = [
+            (one.created, natural(one.owner.name if one.owner else one.name))
+            for one in self.members.get(key, {}).values()
+        ]
+        return min(ages, default=(0.0, ""))
 
     def _look_at(self, key: str) -> None:
         """Work out what the group of some pods lacks, where it is one that we make."""

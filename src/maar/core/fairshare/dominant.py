@@ -1,4 +1,4 @@
-"""Shares as numbers to compare: used of deserved, used of the total, per weight."""
+"""Shares as numbers to compare: used of deserved, used of the total."""
 
 import numpy as np
 
@@ -15,12 +15,6 @@ def share(used: Ints, deserved: Ints) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.where(nothing, 0.0, used / deserved)  # [R, ...]
     return np.asarray(parts.max(axis=0, initial=0.0))
-
-
-def weighted_share(used: Ints, total: Ints, weight: Ints | int) -> Floats:
-    """Give the dominant share of the total per weight. [R, ...] -> [...]"""
-    totals = total.reshape(total.shape + (1,) * (used.ndim - total.ndim))
-    return share(used, np.broadcast_to(totals, used.shape)) / weight
 
 
 def roll_up_used(tree: QueueTree, used: Ints) -> Ints:

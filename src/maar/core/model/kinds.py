@@ -1,7 +1,6 @@
 """The kinds Maar reads, and how their objects come in: API bytes, or documents that people write."""
 
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import Final, TypeVar
 
@@ -51,25 +50,6 @@ def from_json(kind: type[ObjectT], data: bytes | msgspec.Raw) -> ObjectT:
         return decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return from_document(kind, plain(data))  # knows nulls, and names what is wrong
-
-
-def items_from_json(
-    kind: type[ObjectT], data: bytes, bad: Callable[[BadObjectError], None]
-) -> tuple[list[ObjectT], str]:
-    """Read a list as an API server sends it, and its resource version; a bad item harms only itself."""
-    try:
-        envelope = _LIST.decode(data)
-    except msgspec.ValidationError as error:
-        raise _explained(error) from None
-    except _UNREADABLE as error:
-        raise BadObjectError("", f"not a list in JSON: {error}") from None
-    objects: list[ObjectT] = []
-    for item in envelope.items or ():
-        try:
-            objects.append(from_json(kind, item))
-        except BadObjectError as error:
-            bad(error)
-    return objects, envelope.metadata.resource_version
 
 
 def metadata_from_json(kind: type[ObjectT], data: bytes | msgspec.Raw) -> ObjectT:
@@ -161,20 +141,10 @@ def _with_key(path: str, problem: str, document: object) -> str:
     return f"{before}.{culprits[0]}" if found and culprits else path
 
 
-class _ListMetadata(msgspec.Struct, rename="camel"):
-    resource_version: str = ""
-
-
-class _List(msgspec.Struct):
-    metadata: _ListMetadata = msgspec.field(default_factory=_ListMetadata)
-    items: list[msgspec.Raw] | None = None
-
-
 class _MetadataOnly(msgspec.Struct):
     metadata: Metadata = Metadata()
 
 
-_LIST: Final = msgspec.json.Decoder(_List)
 _METADATA_ONLY: Final = msgspec.json.Decoder(_MetadataOnly)
 _BY_NAME: Final = {(kind.api_version, kind.__name__): kind for kind in KINDS}
 
