@@ -13,9 +13,29 @@ import pytest
 from maar.kube.lease import STANDARD
 from support.control_plane import ControlPlane
 from support.load_daemons import Daemons
+from support.manifests import Json
 from support.needs_kubernetes import needs_kubernetes
 from support.until import wait_until
 
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s}
+spec:
+  template:
+    metadata: {annotations: {scheduling.volcano.sh/queue-name: one-by-one}}
+    spec:
+      schedulerName: volcano
+      restartPolicy: Never
+      nodeSelector: {kubernetes.io/hostname: small}
+      containers: [{name: main, image: none, resources: {requests: {cpu: 1}}}]
+"""
+QUEUE = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: one-by-one}
+spec: {dequeueStrategy: fifo}
+"""
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 CONFIGURATION = "maar-system/maar-scheduler"
 POD = """
@@ -130,6 +150,34 @@ def test_a_changed_configuration_is_taken_and_a_bad_one_refused(
     daemons.run("one", "scheduler", plane.kubeconfig, "--config-map", CONFIGURATION)
     assert daemons.ended("one") == 1  # there is none from before to go by
     assert re.search(r"ConfigMap maar-system/maar-scheduler: actions.*fly", daemons.log("one").read_text())
+
+
+def test_ten_jobs_of_one_apply_run_in_the_order_of_their_names(plane: ControlPlane, daemons: Daemons) -> None:
+    """With Kubernetes' own job controller: groups are made for their pods, and named after random uids."""
+    plane.kubectl("create", "namespace", "maar-system")
+    plane.make_nodes(["small"], {"cpu": "1", "memory": "4Gi", "pods": "110"})
+    for part in ("scheduler", "controllers"):
+        daemons.run(part, part, plane.kubeconfig)
+        wait_until(f"{part}: at work", partial(daemons.has_said, part, "at work"))
+    names = [f"f-{number}" for number in range(1, 11)]
+    plane.kubectl("apply", "-f", "-", stdin=QUEUE)
+    plane.kubectl("apply", "-f", "-", stdin="---".join(JOB % name for name in names))
+    ran: list[str] = []
+    while len(ran) < len(names):
+        wait_until("the next one is bound", lambda: any(bound_pods(plane)))
+        (pod,) = bound_pods(plane)
+        ran.append(pod["metadata"]["labels"]["batch.kubernetes.io/job-name"])
+        finished = ("patch", "pod", pod["metadata"]["name"], "--subresource=status")
+        plane.kubectl(*finished, "-p", '{"status":{"phase":"Succeeded"}}')
+    assert ran == names
+
+
+def bound_pods(plane: ControlPlane) -> list[Json]:
+    """The pods of the small node that have not finished."""
+    here = "spec.nodeName=small,status.phase=Pending"
+    return list(
+        json.loads(plane.kubectl("get", "pods", f"--field-selector={here}", "-o", "json").stdout)["items"]
+    )
 
 
 def configure(plane: ControlPlane, text: str) -> None:
