@@ -13,6 +13,7 @@ import pytest
 
 from support.maar_up import MaarUp
 from support.needs_kubernetes import needs_kubernetes
+from support.until import wait_until
 
 MAAR = str(Path(sys.executable).with_name("maar"))
 
@@ -38,6 +39,20 @@ def refused(*arguments: str) -> str:
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr
+
+
+def test_a_pod_without_a_scheduler_name_is_told_what_to_write(tmp_path: Path) -> None:
+    needs_kubernetes()
+    with MaarUp(tmp_path) as up:
+        forgotten = (POD % {"name": "forgotten", "script": "true"}).replace("  schedulerName: volcano\n", "")
+        up.kubectl("apply", "-f", "-", stdin=forgotten)
+        wait_until(
+            "an event says so",
+            lambda: (
+                "no scheduler places this pod: its schedulerName is 'default-scheduler'"
+                in up.kubectl("describe", "pod", "forgotten").stdout
+            ),
+        )
 
 
 def test_pods_run_as_processes_of_this_machine(tmp_path: Path) -> None:
