@@ -40,7 +40,8 @@ def work_queue(case: Case) -> Iterator[Json]:
     own = case.known.queue_of(case.namespace) or DEFAULT
     if case.request.operation == UPDATE:
         stored = text_at(case.old, "spec", "queue") or DEFAULT
-        own = stored if case.request.resource == "jobs" or stored == own else DEFAULT
+        if case.request.resource == "jobs" or stored == DEFAULT:
+            own = stored  # a job stays where it is, and nobody is moved because the namespace has a queue now
     elif case.owning_job() is not None:
         return
     if own != asked:
