@@ -6,6 +6,7 @@ from typing import cast
 
 from maar.core.model.pod import GROUP_ANNOTATION
 from maar.core.model.workload import WORKLOADS
+from maar.core.policy.configuration import DEFAULT, Configuration
 from support.operators import Json
 from support.scenario_world import World, world_of
 
@@ -33,9 +34,9 @@ def queue(name: str, **spec: object) -> Json:
 class Stage:
     """Nodes, queues, and everything that an operator does, one thing after the other."""
 
-    def __init__(self, *documents: Json) -> None:
+    def __init__(self, *documents: Json, configuration: Configuration = DEFAULT) -> None:
         self._now = START
-        self.world: World = world_of((), START)
+        self.world: World = world_of((), START, configuration)
         self.create(*documents)
 
     def create(self, *documents: Json) -> None:
@@ -65,6 +66,11 @@ class Stage:
         """Delete objects."""
         for name in names:
             self.world.remove((kind, f"default/{name}"))
+        self._settle()
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self._now += timedelta(seconds=seconds)
         self._settle()
 
     def group(self, name: str) -> Json:

@@ -22,6 +22,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS
 from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
+from maar.core.policy.configuration import DEFAULT, Configuration
 
 Json = dict[str, Any]
 Place = tuple[str, str]  # kind and key
@@ -35,6 +36,7 @@ class World:
     """All objects as documents, and what was told about them."""
 
     now: datetime
+    configuration: Configuration = DEFAULT
     objects: dict[Place, Json] = field(default_factory=dict)
     told: dict[Place, list[str]] = field(default_factory=dict)
     writes: list[Upkeep] = field(default_factory=list)
@@ -46,7 +48,7 @@ class World:
 
     def restart(self) -> None:
         """Start Maar anew: it knows nothing but what it is told now."""
-        self._engine = Engine()
+        self._engine = Engine(self.configuration)
         self._controllers = (QueueStates(), MissingGroups(), NamespaceQuotas())
         self._news = [Appeared(object=self.typed(place)) for place in self.objects]
 
@@ -134,9 +136,9 @@ class World:
                 self.remove(place)
 
 
-def world_of(documents: Iterable[Json], now: datetime) -> World:
+def world_of(documents: Iterable[Json], now: datetime, configuration: Configuration = DEFAULT) -> World:
     """A world with these objects in it."""
-    world = World(now.astimezone(UTC))
+    world = World(now.astimezone(UTC), configuration)
     for one in documents:
         world.put(deepcopy(one))
     return world

@@ -1,4 +1,4 @@
-"""What plain workloads write: pods without a group, of Jobs, Deployments, StatefulSets, JobSets and Argo.
+"""What workloads write: pods without a group, of Jobs, Deployments, StatefulSets, JobSets and Argo; vcjobs.
 
 Volcano and Maar make the group: `podgroup-<uid of the controller>`.
 """
@@ -6,7 +6,7 @@ Volcano and Maar make the group: `podgroup-<uid of the controller>`.
 from dataclasses import dataclass, field
 from typing import Final
 
-from support.operators import Json, owned_by, pod, r5
+from support.operators import GROUP, TASK, Json, owned_by, pod, pod_group, r5
 
 _JOB: Final = "batch.kubernetes.io"
 _JOBSET: Final = "jobset.sigs.k8s.io"
@@ -94,3 +94,55 @@ def argo_step(workflow: str, template: str, number: int) -> Json:
     owner = owned_by("argoproj.io/v1alpha1", "Workflow", workflow)
     labels = {"workflows.argoproj.io/workflow": workflow}
     return pod(f"{workflow}-{template}-{number}", owner, annotations={}, labels=labels, restartPolicy="Never")
+
+
+@dataclass
+class VolcanoJob:
+    """A job whose pod group and pods Volcano's own job controller has written, for whoever moves over."""
+
+    name: str
+    tasks: dict[str, tuple[int, int]]  # replicas and minAvailable by task
+    min_available: int | None = None
+
+    @property
+    def owner(self) -> list[Json]:
+        """The job."""
+        return owned_by("batch.volcano.sh/v1alpha1", "Job", self.name)
+
+    @property
+    def group_name(self) -> str:
+        """The name of the job and its uid."""
+        return f"{self.name}-{self.owner[0]['uid']}"
+
+    def group(self) -> Json:
+        """The group; `minResources` names quotas beside resources."""
+        least = sum(one for _, one in self.tasks.values())
+        least = least if self.min_available is None else self.min_available
+        cpu, memory = str(least), f"{least}Gi"
+        asked = {"cpu": cpu, "memory": memory, "requests.cpu": cpu, "requests.memory": memory}
+        spec = {
+            "minMember": least,
+            "minTaskMember": {task: one for task, (_, one) in self.tasks.items()},
+            "minResources": {**asked, "count/pods": str(least), "pods": str(least)},
+            "queue": "default",
+        }
+        return pod_group(self.group_name, self.owner, spec, {"phase": "Pending"})
+
+    def pods(self) -> list[Json]:
+        """The pods of all tasks."""
+        return [
+            pod(
+                f"{self.name}-{task}-{index}",
+                self.owner,
+                annotations={
+                    GROUP: self.group_name,
+                    TASK: task,
+                    "volcano.sh/job-name": self.name,
+                    "volcano.sh/queue-name": "default",
+                    "volcano.sh/task-index": str(index),
+                },
+                labels={"volcano.sh/job-name": self.name, "volcano.sh/task-spec": task},
+            )
+            for task, (replicas, _) in self.tasks.items()
+            for index in range(replicas)
+        ]
