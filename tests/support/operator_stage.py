@@ -50,11 +50,10 @@ class Stage:
         self._settle()
 
     def replace(self, document: Json) -> None:
-        """PUT a pod group as typed clients do: the whole spec anew, the status as it was read."""
+        """PUT a pod group as typed clients do: the whole spec anew, metadata and status as they were read."""
         key = ("PodGroup", f"default/{document['metadata']['name']}")
         stored = self.world.objects[key]
-        metadata = {**stored["metadata"], **document["metadata"]}
-        self.world.put({**deepcopy(document), "metadata": metadata, "status": stored.get("status", {})})
+        self.world.put({**deepcopy(stored), "spec": deepcopy(document["spec"])})
         self._settle()
 
     def end(self, pod: str, phase: str = "Succeeded") -> None:
