@@ -44,6 +44,21 @@ def test_the_plan_of_the_small_example_is_drawn() -> None:
     assert max(len(line) for line in lines[: lines.index("")]) <= 100
 
 
+def test_a_plan_shows_one_resource_or_all_of_them() -> None:
+    lines = run("maar", "plan", "-f", "examples/small", "-o", "wide").stdout.splitlines()
+    assert lines[0].split()[:3] == ["QUEUE", "WEIGHT", "RESOURCE"]
+    assert [line.split()[-5:-1] for line in lines[1:3]] == [
+        ["cpu", "20", "24", "41"],
+        ["memory", "40Gi", "96Gi", "88Gi"],
+    ]
+    lines = run("maar", "plan", "-f", "examples/small", "--resource", "memory").stdout.splitlines()
+    assert lines[1].split()[1:4] == ["40Gi", "96Gi", "88Gi"]
+    assert "memory is shown; -o wide shows cpu too" in lines
+    refused = run("maar", "plan", "-f", "examples/small", "--resource", "gpu")
+    assert refused.returncode == 2
+    assert "there is nothing to show of it; choose cpu or" in refused.stderr
+
+
 def test_a_misspelt_field_is_named_and_the_rest_is_planned() -> None:
     queue = f"{QUEUE} spec: {{wieght: 3}}}}"
     result = run("maar", "plan", "-f", "-", "-f", "examples/small", stdin=queue)
