@@ -61,6 +61,13 @@ def test_pods_run_as_processes_of_this_machine(tmp_path: Path) -> None:
         up.kubectl("apply", "-f", "-", stdin=POD % {"name": "speaks", "script": 'echo "hello from $WHO"'})
         up.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/speaks", "--timeout=30s")
         assert up.kubectl("logs", "speaks").stdout == "hello from maar\n"
+        other = (POD % {"name": "other", "script": "id -u"}).replace(
+            "spec:", "spec:\n  securityContext: {runAsUser: 0}", 1
+        )
+        assert (
+            "Warning: [local-node-ignores] spec.securityContext.runAsUser has no effect on the local node"
+            in (up.kubectl("apply", "-f", "-", stdin=other).stderr)
+        )
         up.kubectl("apply", "-f", "-", stdin=POD % {"name": "fails", "script": "exit 7"})
         up.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/fails", "--timeout=30s")
         found = json.loads(up.kubectl("get", "pod", "fails", "-o", "json").stdout)["status"]

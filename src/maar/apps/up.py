@@ -21,11 +21,12 @@ from maar.embedded.access import ADMINISTRATOR, BadSecretError, certificate, tok
 from maar.embedded.admission import InProcessAdmission
 from maar.embedded.assembly import assemble
 from maar.embedded.backup_schedule import keep_backups
-from maar.embedded.calls import Caller
+from maar.embedded.calls import Admission, Admit, Caller, Stage
 from maar.embedded.cluster import Cluster
 from maar.embedded.data_folder import DataFolderError, unusable
 from maar.embedded.keepers.keep import keep
 from maar.embedded.kinds.parts import part
+from maar.embedded.nodes.ignored import warn_of_ignored
 from maar.embedded.nodes.local import LocalNode
 from maar.embedded.nodes.machine import host_name, this_machine
 from maar.embedded.nodes.node_files import BadNodesError
@@ -123,9 +124,20 @@ def _cluster(store: Store, settings: Settings) -> tuple[Cluster, tuple[str, ...]
         asked = () if machine else (DEFAULT_NODES,)
     nodes = [*parse(*(asked or ()), taken=[host_name()] if machine else []), *machine]
     with store.transaction():  # all of a new cluster or nothing: another start takes what is there for wanted
-        cluster = assemble(store, admit=InProcessAdmission(store, settings.admission))
+        cluster = assemble(store, admit=_admission(store, settings))
         gone = register(cluster, nodes, keep_virtual=asked is None)
     return cluster, (_left(cluster, gone),) if gone else ()
+
+
+def _admission(store: Store, settings: Settings) -> Admit:
+    """What is asked about every write; with a local node also which fields that does not read."""
+    ours = InProcessAdmission(store, settings.admission)
+
+    def admit(stage: Stage, admission: Admission) -> None:
+        ours(stage, admission)
+        warn_of_ignored(stage, admission)
+
+    return admit if settings.is_local else ours
 
 
 def _left(cluster: Cluster, gone: Collection[str]) -> str:

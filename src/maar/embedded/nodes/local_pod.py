@@ -102,10 +102,14 @@ class HostPath(Record, frozen=True):
     type: str = ""
 
 
+class EmptyDir(Record, frozen=True):
+    """A folder that begins empty; how large it may grow and what it is kept in is not looked at."""
+
+
 class LocalVolume(Volume, frozen=True):
     """A volume of a pod, of a kind that a folder can stand for, or of another."""
 
-    empty_dir: dict[str, object] | None = None
+    empty_dir: EmptyDir | None = None
     config_map: ConfigMapVolume | None = None
     secret: SecretVolume | None = None
     host_path: HostPath | None = None
