@@ -147,6 +147,8 @@ def test_a_cluster_of_unrelated_objects_is_not_planned(stdin: str, found: str) -
     ("stdin", "sentence"),
     [
         ("kind: [", "error: standard input: not YAML: line 2, column 1: did not find expected"),
+        ("[" * 100_000, "error: standard input: not YAML: line 1, column 101: nested more than 100 levels"),
+        ("kind: Queue\nkind: Pod", "put a line with --- before line 2"),
         ("- 1", "error: standard input, document 1: not an object of Kubernetes: it has no kind"),
         (
             f"---\n---\n{QUEUE} spec: {{capability: {{cpu: 2c}}}}}}",

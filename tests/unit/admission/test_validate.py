@@ -8,6 +8,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from maar.cli.validate import validate
+from support.hostile_text import laughs, merges
 
 HERE = Path(__file__).parent / "manifests"
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -75,6 +76,17 @@ def test_a_tree_is_as_deep_as_it_may_be() -> None:
     ("stdin", "sentence"),
     [
         ("kind: [", "error: standard input: not YAML"),
+        ("[" * 100_000, "standard input: not YAML: line 1, column 101: nested more than 100 levels deep"),
+        (laughs(10), "more than 20000000 values, aliases written out"),
+        (merges(40), "more than 20000000 values, aliases written out"),
+        (
+            "kind: Queue\nmetadata: {name: a}\nspec:\n  weight: 1\n  weight: 2",
+            'line 5, column 3: the key "weight" is in this mapping already, in line 4; remove one of them',
+        ),
+        (
+            "kind: Queue\nmetadata: {name: a}\nkind: Queue\nmetadata: {name: b}",
+            "if a second object begins here, put a line with --- before line 3",
+        ),
         ("- 1", "error: standard input, document 1: not an object of Kubernetes: it has no kind"),
         ("{apiVersion: v1, kind: Pod}", "error: standard input, document 1: Pod: metadata.name is missing"),
         (
@@ -88,6 +100,30 @@ def test_what_cannot_be_read_leaves_with_2(stdin: str, sentence: str) -> None:
     assert result.exit_code == 2
     assert sentence in result.stderr
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "metadata", "said"),
+    [
+        ("scheduling.volcano.sh/v1beta1", "Queue", "name: Team_A", "RFC 1123 subdomain"),
+        ("scheduling.volcano.sh/v1beta1", "Queue", f"name: {'x' * 254}", "no more than 253 characters"),
+        ("batch.volcano.sh/v1alpha1", "Job", "generateName: -a-", "RFC 1123 subdomain"),
+        ("v1", "Namespace", "name: a.b", "must not contain dots"),
+        ("v1", "Node", "name: N1", "RFC 1123 subdomain"),
+        ("v1", "ResourceQuota", "name: q, namespace: a.b", "must not contain dots"),
+        ("policy/v1", "PodDisruptionBudget", "name: a/b", "may not contain '/'"),
+    ],
+)
+def test_a_name_that_no_cluster_takes_is_refused(version: str, kind: str, metadata: str, said: str) -> None:
+    result = run("-f", "-", stdin=f"{{apiVersion: {version}, kind: {kind}, metadata: {{{metadata}}}}}")
+    assert result.exit_code == 1, result.output
+    assert "refused: [object-name] metadata." in result.stdout
+    assert said in result.stdout
+
+
+def test_a_name_that_a_cluster_takes_is_not_refused() -> None:
+    budget = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: A_b}}"
+    assert run("-f", "-", stdin=budget).exit_code == 0
 
 
 def test_a_folder_that_is_not_there_leaves_with_2() -> None:

@@ -60,7 +60,7 @@ _CHANGES: Final[dict[str, _Change]] = {
 def created(resource: Resource, value: Json) -> list[Cause]:
     """What is wrong with a new object that has been read and has its defaults."""
     fields = cast(Fields, value)
-    causes = list(metadata.created(resource.qualified, fields.get("metadata") or {}))
+    causes = list(metadata.created(resource, fields.get("metadata") or {}))
     if rule := _RULES.get(resource.qualified):
         causes.extend(rule(fields))
     return causes

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
-from maar.embedded.schema.rules import names
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.probes import handler, probe
 from maar.embedded.schema.rules.resource_lists import requirements

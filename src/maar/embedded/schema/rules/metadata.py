@@ -3,30 +3,23 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
-from maar.embedded.schema.rules import names
+from maar.embedded.resources import Resource
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.words import forbidden, invalid, judged, required, too_long
 
 _LARGEST_ANNOTATIONS: Final = 256 << 10
-_RULES: Final = {
-    "namespaces": names.label,
-    "services": names.label,
-    "statefulsets.apps": names.label,
-    "poddisruptionbudgets.policy": names.path_segment,
-    "events": names.path_segment,
-}
 _NAMELESS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
 
 
-def created(qualified: str, meta: Fields) -> Iterator[Cause]:
-    """The metadata of a new object of a resource, named with its group."""
-    rule = _RULES.get(qualified, names.subdomain)
+def created(resource: Resource, meta: Fields) -> Iterator[Cause]:
+    """The metadata of a new object."""
     if prefix := meta.get("generateName"):
-        yield from judged("metadata.generateName", prefix, rule(_without_dash(prefix)))
+        yield from judged("metadata.generateName", prefix, names.of_prefix(resource.kind, prefix))
     if name := meta.get("name"):
-        yield from judged("metadata.name", name, rule(name))
-    elif qualified.partition(".")[2] not in _NAMELESS:
+        yield from judged("metadata.name", name, names.of_object(resource.kind, name))
+    elif resource.group not in _NAMELESS:
         yield required("metadata.name", "name or generateName is required")
     yield from _described(meta)
 
@@ -98,8 +91,3 @@ def _owners(owners: Sequence[Fields]) -> Iterator[Cause]:
         first, second = (f"{owner.get('kind')}/{owner.get('name')}" for owner in managing[:2])
         why = 'Only one reference can have Controller set to true. Found "true" in references for'
         yield invalid(field, owners, f"{why} {first} and {second}")
-
-
-def _without_dash(prefix: str) -> str:
-    """A prefix is judged as if a name had grown from it."""
-    return prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix

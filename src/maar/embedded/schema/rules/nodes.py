@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from ipaddress import ip_network
 
+from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
-from maar.embedded.schema.rules import names
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.placement import EFFECTS
 from maar.embedded.schema.rules.resource_lists import amounts

@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
-from maar.embedded.schema.rules import names
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.pods import address, pod_spec
 from maar.embedded.schema.words import forbidden, invalid, judged

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Final
 
+from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
-from maar.embedded.schema.rules import names
 from maar.embedded.schema.rules.containers import Surroundings, containers, identity
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.metadata import annotations, labels

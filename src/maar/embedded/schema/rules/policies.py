@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from maar.core.model import name_rules as names
 from maar.core.model.whole_numbers import whole_number
 from maar.embedded.failures import Cause
-from maar.embedded.schema.rules import names
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.resource_lists import NOT_NEGATIVE
 from maar.embedded.schema.rules.selectors import label_selector

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
+from maar.core.model import name_rules as names
 from maar.core.model.quantity import NANOS
 from maar.embedded.failures import Cause
-from maar.embedded.schema.rules import names
 from maar.embedded.schema.rules.fields import Fields, amount, canonical
 from maar.embedded.schema.words import forbidden, invalid, judged, not_found, required
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
-from maar.embedded.schema.rules import names
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.metadata import labels
 from maar.embedded.schema.words import forbidden, invalid, judged, required

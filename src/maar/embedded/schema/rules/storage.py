@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
-from maar.embedded.schema.rules import names
 from maar.embedded.schema.rules.fields import Fields, amount, canonical
 from maar.embedded.schema.rules.pod_changes import difference
 from maar.embedded.schema.rules.selectors import label_selector, node_selector

@@ -171,3 +171,23 @@ def port_name(text: str) -> Sequence[str]:
 def port_number(number: int) -> Sequence[str]:
     """The number of a port."""
     return () if 1 <= number <= _LARGEST_PORT else (f"must be between 1 and {_LARGEST_PORT}, inclusive",)
+
+
+_OF_KINDS: Final[dict[str, Check]] = {
+    "Namespace": label,
+    "Service": label,
+    "StatefulSet": label,
+    "PodDisruptionBudget": path_segment,
+    "Event": path_segment,
+}
+
+
+def of_object(kind: str, name: str) -> Sequence[str]:
+    """The name of an object of a kind, as an API server takes it."""
+    return _OF_KINDS.get(kind, subdomain)(name)
+
+
+def of_prefix(kind: str, prefix: str) -> Sequence[str]:
+    """The beginning of a name that an API server completes: judged as if a name had grown from it."""
+    grown = prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+    return of_object(kind, grown)
