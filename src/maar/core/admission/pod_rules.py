@@ -53,7 +53,7 @@ class PodCase:
         )
 
     def _has_group_of_owner(self) -> bool:
-        """Whether an earlier pod of the same ReplicaSet, StatefulSet or Job got it its group."""
+        """Whether an earlier pod of the same controller got it its group."""
         owners = list_at(self.case.new, "metadata", "ownerReferences")
         return any(
             self.known.has_group(f"{self.case.namespace}/podgroup-{text_at(owner, 'uid')}")
