@@ -77,6 +77,7 @@ def test_pods_run_as_processes_of_this_machine(tmp_path: Path) -> None:
             "apply", "-f", "-", stdin=POD % {"name": "stays", "script": f"echo $$$$ > {note}; sleep 600"}
         )
         up.kubectl("wait", "--for=condition=Ready", "pod/stays", "--timeout=30s")
+        wait_until("it has said who it is", lambda: note.exists() and note.read_text() != "")
         process = int(note.read_text())
         os.kill(process, 0)
         up.kubectl("delete", "pod", "stays")

@@ -10,6 +10,7 @@ import yaml
 
 from maar.core.model.job import Job
 from maar.core.model.kinds import KINDS, kind_of
+from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.queue import Queue
@@ -276,3 +277,11 @@ def test_looking_changes_nothing() -> None:
     for document in DOCUMENTS.values():
         warnings(document)
     assert before == DOCUMENTS
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_metadata_that_a_server_writes_is_known_of_every_kind(kind: type[Object]) -> None:
+    owner = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    fields = [{**owner, "time": "2026-01-01T00:00:00Z", "subresource": "status", "fieldsV1": {"f:a": {}}}]
+    metadata = {"name": "a", "generation": 1, "finalizers": [], "selfLink": "", "managedFields": fields}
+    assert unknown_fields(kind, {"metadata": metadata}) == []

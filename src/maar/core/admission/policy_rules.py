@@ -19,7 +19,7 @@ ACTIONS: Final = (
     "AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob", "CompleteJob",
     "ResumeJob",
 )  # fmt: skip
-_DURATION: Final = re.compile(r"([0-9]{1,9}(\.[0-9]{1,9})?(ns|us|µs|ms|s|m|h)){1,7}")
+DURATION: Final = re.compile(r"([0-9]{1,9}(\.[0-9]{1,9})?(ns|us|µs|ms|s|m|h)){1,7}")
 
 
 def trigger(job: JobCase) -> Iterator[Problem]:
@@ -101,7 +101,7 @@ def exit_code_unique(job: JobCase) -> Iterator[Problem]:
 def timeout(job: JobCase) -> Iterator[Problem]:
     """A policy waits for a length of time such as 30s or 1h30m."""
     for path, policy in _policies(job):
-        if policy.timeout is not None and not _DURATION.fullmatch(policy.timeout):
+        if policy.timeout is not None and not DURATION.fullmatch(policy.timeout):
             wrong = shown(policy.timeout)
             yield Problem(
                 f"{path}.timeout", wrong, f"is {wrong}, no length of time; write for example 30s or 1h30m"

@@ -6,6 +6,7 @@ from typing import Final
 from maar.core.admission.amounts import bad_percentages, bad_quantities
 from maar.core.admission.case import Case
 from maar.core.admission.plain import below, cut, list_at, shown
+from maar.core.admission.policy_rules import DURATION
 from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
@@ -80,6 +81,25 @@ def priority(queue: QueueCase) -> Iterator[Problem]:
         yield Problem("spec.priority", shown(asked), sentence)
 
 
+def durations(queue: QueueCase) -> Iterator[Problem]:
+    """A minimum run time is a length of time of 0 or more, such as 90s or 1h30m."""
+    for field, asked in min_runtimes(queue.spec).items():
+        if asked != "0" and not DURATION.fullmatch(asked):
+            sentence = (
+                f"is {shown(asked)}, must be a length of time >= 0; write for example 90s, 10m or 1h30m"
+            )
+            yield Problem(field, shown(asked), sentence)
+
+
+def min_runtimes(spec: QueueSpec) -> dict[str, str]:
+    """The minimum run times that a queue sets, by field."""
+    found = {
+        "spec.preemptMinRuntime": spec.preempt_min_runtime,
+        "spec.reclaimMinRuntime": spec.reclaim_min_runtime,
+    }
+    return {field: asked for field, asked in found.items() if asked}
+
+
 def guarantee_capability(queue: QueueCase) -> Iterator[Problem]:
     """A guarantee is no more than the capability of the same queue, resource by resource."""
     if not queue.is_resized:
@@ -128,6 +148,7 @@ RULES: Final[Mapping[str, Rule[QueueCase]]] = {
     "queue-root-resources": root_resources,
     "queue-weight": weight,
     "queue-priority": priority,
+    "queue-duration": durations,
     "queue-guarantee-capability": guarantee_capability,
     "queue-namespace-selector": namespace_selector,
 }

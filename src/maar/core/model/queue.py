@@ -33,6 +33,8 @@ class QueueSpec(Record, frozen=True):
     state: str = ""
     dequeue_strategy: Literal["fifo", "traverse"] = "traverse"
     namespace_selector: LabelSelector | None = None
+    preempt_min_runtime: str = ""
+    reclaim_min_runtime: str = ""
 
 
 class QueueSummary(Record, frozen=True):

@@ -28,6 +28,7 @@ UNREAD: Final[dict[type, str]] = {
         clusterName deletionGracePeriodSeconds finalizers generateName generation managedFields selfLink
     """,
     metadata.OwnerReference: "blockOwnerDeletion",
+    metadata.ManagedFields: "apiVersion fieldsType operation subresource",
     metadata.Condition: "lastHeartbeatTime lastProbeTime observedGeneration",
     pod.PodSpec: """
         activeDeadlineSeconds automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks
@@ -118,7 +119,7 @@ def _unknown(kind: object, value: object, path: str) -> Iterator[str]:
 
 
 def _unknown_in_record(kind: type[msgspec.Struct], record: dict[str, object], path: str) -> Iterator[str]:
-    read, unread = _fields(kind), UNREAD.get(kind, "").split()
+    read, unread = _fields(kind), _unread(kind)
     for name, value in record.items():
         here = f"{path}.{name}".lstrip(".")
         if name in read:
@@ -129,6 +130,12 @@ def _unknown_in_record(kind: type[msgspec.Struct], record: dict[str, object], pa
         elif name not in unread:
             meant = get_close_matches(str(name), [*read, *unread], n=1)
             yield f"{here} (did you mean {meant[0]}?)" if meant else here
+
+
+@cache
+def _unread(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """What is not read of a kind, nor of those it derives from."""
+    return tuple(name for one in kind.__mro__ for name in UNREAD.get(one, "").split())
 
 
 @cache
