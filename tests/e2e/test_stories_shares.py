@@ -32,8 +32,9 @@ def test_queues_share_the_cluster_by_weight(story: Story) -> None:
     story.until("use is counted", lambda: story.shares("used", "light", "heavy"), {"light": 2, "heavy": 6})
     assert story.get("queue", "light")["status"]["share"] == "1.00"
     said = (
-        "queue light is at its fair share: cpu 2 of 2 deserved, 1 more wanted (weight 1 of 4 under root); "
-        "it gets more when heavy releases"
+        "queue light is at its fair share: cpu 2 of 2 deserved, 1 more wanted (weight 1 of 4 under root), "
+        "and nothing idle is left to lend, 0/2 nodes: 2 lack cpu (at most 0 free of 4); it gets more when "
+        "heavy releases"
     )
     story.until("the group says why it waits", lambda: story.reason("l"), ("QueueAtFairShare", said))
     story.until_holds(
@@ -47,8 +48,12 @@ def test_what_a_queue_does_not_want_is_used_by_others_until_it_asks(story: Story
     story.apply(*work("o", "owner", 6))
     story.until("the owner has its share", lambda: story.running("b", "o"), {"b": 2, "o": 6})
     story.until(
-        "the pods' events say why", lambda: story.evictions("b"), {"evicted by reclaim for default/o"}
+        "the pods' events say why",
+        lambda: story.evictions("b"),
+        {"evicted by reclaim for default/o of queue owner"},
     )
+    told = story.events("PodGroup", "b")
+    assert any("queue borrower uses cpu " in message for _, message in told), told
     story.until("nothing is on its way", lambda: story.shares("preempting", "owner"), {"owner": 0})
 
 
@@ -69,7 +74,7 @@ def test_victims_that_come_back_wait_their_turn(story: Story) -> None:
             if condition["type"] == "PodScheduled"
         }
 
-    story.until("those who have come back are told why they wait", waiting, {"QueueAtFairShare"})
+    story.until("those who have come back are told why they wait", waiting, {"Unschedulable"})
     assert story.running("rs", "o") == {"rs": 2, "o": 6}
     assert set(story.nodes_of("rs")) < first
 
@@ -97,7 +102,9 @@ def test_a_new_reservation_evicts_nobody_until_its_queue_asks(story: Story) -> N
     assert story.evictions("e") == set()
     story.apply(*work("own", "late", 4, least=4))
     story.until("it takes back its own", lambda: story.running("e", "own"), {"e": 4, "own": 4})
-    story.until("as a reclaim", lambda: story.evictions("e"), {"evicted by reclaim for default/own"})
+    story.until(
+        "as a reclaim", lambda: story.evictions("e"), {"evicted by reclaim for default/own of queue late"}
+    )
 
 
 def test_a_percentage_follows_the_cluster(story: Story) -> None:

@@ -102,7 +102,7 @@ class Story:
         """By what action and for whom pods of a group were evicted."""
         found = self.kubectl("get", "events", "-A", "-o", "json", "--field-selector", "reason=Evict").stdout
         return {
-            one["message"]
+            one["message"].partition(":")[0]
             for one in json.loads(found)["items"]
             if one["involvedObject"]["name"].startswith(f"{group}-")
         }

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from maar.core.model.plan import GroupOutcome
+from maar.core.model.reasons import Reason
 from maar.core.tables.counting import is_waiting
 from maar.core.tables.rows import GroupRow, PodRow
 from maar.kube.api_server import ApiServer
@@ -26,22 +27,22 @@ class PodConditions:
     writers: Writers
     failures: WriteFailures
     missed: Callable[[str, str], None]  # hears of the kind and key of what is to be looked at again
-    _said: dict[str, str] = field(default_factory=dict)  # the reason by pod
+    _said: dict[str, tuple[str, Reason]] = field(default_factory=dict)  # by pod
 
-    def say(self, group: GroupRow, outcome: GroupOutcome, now: datetime) -> None:
-        """Let the waiting pods of a group say what holds them."""
-        for pod in _waiting(group):
-            self.say_of(pod, outcome, now)
+    def say(self, group: GroupRow, outcome: GroupOutcome, now: datetime) -> list[PodRow]:
+        """Let the waiting pods of a group say what holds them; those that said something else before."""
+        return [pod for pod in _waiting(group) if self.say_of(pod, outcome, now)]
 
     def say_of(self, pod: PodRow, outcome: GroupOutcome, now: datetime) -> bool:
         """Let a waiting pod say what holds it; False where it said so before."""
-        if outcome.held is None:
+        held = outcome.held
+        if held is None:
             return False
-        # Only what another node would help is called unschedulable, so that nobody buys nodes for the rest.
-        reason = UNSCHEDULABLE if outcome.held.more_nodes_help else str(outcome.held.reason)
-        if self._said.get(pod.key) == reason:
+        # Only what more nodes would help is called unschedulable, so that nobody buys nodes for the rest.
+        reason = UNSCHEDULABLE if held.more_nodes_help else str(held.reason)
+        if self._said.get(pod.key) == (reason, held.reason):
             return False
-        self._said[pod.key] = reason
+        self._said[pod.key] = (reason, held.reason)
         write = partial(self._write, pod.key, reason, outcome.message, now)
         self.writers.submit(("PodScheduled", pod.key), write, partial(self._done, pod))
         return True

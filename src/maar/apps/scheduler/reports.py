@@ -17,6 +17,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.writes import Bind, Evict, SetStatus, Write
 from maar.core.tables.assumptions import Assumptions
+from maar.core.tables.rows import PodRow
 from maar.kube.api_server import ApiServer
 from maar.kube.record import Recorder, Reference
 from maar.kube.write_failures import WriteFailures
@@ -46,6 +47,7 @@ class Reports:
         self._groups: dict[str, PodGroup] = {}
         self._changed: set[str] = set()  # groups
         self._told: dict[str, GroupOutcome] = {}
+        self._losing: set[str] = set()  # groups of which the last cycle evicts pods
 
     def note(self, events: Iterable[Event]) -> None:
         """Note of which groups something may have changed; before the tables learn it."""
@@ -75,6 +77,10 @@ class Reports:
             [key for key, outcome in plan.pod_groups.items() if told.get(key) != outcome],
             [key for key in told if key not in plan.pod_groups],
         )
+        # Groups that lose pods say so before they say what they wait for then.
+        self._changed.update(self._losing)
+        self._losing = {row.group_key for one in plan.evictions if (row := self._tables.pods.get(one.pod))}
+        self._changed -= self._losing
         self.on_groups(now)
         self._on_missing_groups(plan, now)
         for name, standing in plan.queues.items():
@@ -87,7 +93,8 @@ class Reports:
             outcome = self._told.get(key)
             self._statuses.want("PodGroup", key, self._of_group(key, outcome, now))
             if outcome is not None and (row := self._tables.groups.get(key)) is not None:
-                self._conditions.say(row, outcome, now)
+                for pod in self._conditions.say(row, outcome, now):
+                    self._fail(pod, outcome)
 
     def _on_missing_groups(self, plan: Plan, now: datetime) -> None:
         """Tell pods whose group does not exist; not at once, it may be on its way."""
@@ -97,17 +104,25 @@ class Reports:
             if outcome is None or pod.is_gated or now.timestamp() - pod.created < patience_s:
                 continue
             if self._conditions.say_of(pod, outcome, now):
-                about = _pod(pod.key, self._uids.get(pod.key, ""))
-                self.recorder.record(about, "FailedScheduling", outcome.message, "Warning")
+                self._fail(pod, outcome)
+
+    def _fail(self, pod: PodRow, outcome: GroupOutcome) -> None:
+        """Tell a pod why it waits, where people look first."""
+        about = _pod(pod.key, self._uids.get(pod.key, ""))
+        self.recorder.record(about, "FailedScheduling", outcome.message, "Warning")
 
     def on_write(self, write: Write, uid: str) -> None:
         """Tell of a write that was carried out."""
         match write:
             case Bind(pod=pod, node=node):
                 self.recorder.record(_pod(pod, uid), "Scheduled", f"Successfully assigned {pod} to {node}")
-            case Evict(pod=pod, action=action, beneficiary=beneficiary):
-                why = f"for {beneficiary}" if beneficiary else "because its group cannot run"
-                self.recorder.record(_pod(pod, uid), "Evict", f"evicted by {action} {why}", "Warning")
+            case Evict(pod=pod, why=why):
+                self.recorder.record(_pod(pod, uid), "Evict", f"evicted by {why}", "Warning")
+                row = self._tables.pods.get(pod)
+                group = self._groups.get(row.group_key) if row is not None else None
+                if group is not None:
+                    about = Reference.to(group)
+                    self.recorder.record(about, "Evict", f"pod {pod} was evicted by {why}", "Warning")
             case _:
                 pass
 

@@ -4,7 +4,7 @@ from typing import Final, get_args
 
 from maar.core.cycle.diagnosis import Diagnosis
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.sentences import sentence
+from maar.core.cycle.sentences import sentence, why_evicted
 from maar.core.cycle.standings import standings
 from maar.core.cycle.state import State
 from maar.core.model.plan import GroupOutcome, Plan
@@ -28,6 +28,7 @@ def plan_of(state: State) -> Plan:
                 pod=one.pod.key,
                 action=one.action,
                 beneficiary=one.beneficiary.key if one.beneficiary else None,
+                why=why_evicted(state, one),
             )
             for one in state.evictions
         ),

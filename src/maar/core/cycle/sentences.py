@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from maar.core.cycle.node_tally import summary
-from maar.core.cycle.state import State
+from maar.core.cycle.state import Eviction, State
 from maar.core.model.reasons import Cure, Held, Reason, Shortage
 from maar.core.model.resources import roughly
 
@@ -15,6 +15,36 @@ _FEW: Final = 3  # names that a sentence bears
 def sentence(state: State, held: Held) -> str:
     """Say what holds a group: which queue and resource, the numbers, and what would change it."""
     return _SENTENCES[held.reason](state, held)
+
+
+def why_evicted(state: State, eviction: Eviction) -> str:
+    """Say for whom a pod is evicted, and by which right."""
+    victim, heir = eviction.pod.group, eviction.beneficiary
+    if victim is None or heir is None:
+        there, least = (victim.placed, victim.min_member) if victim is not None else (0, 0)
+        return f"cleanup: {there} of the {least} pods that its group needs to work have nodes, for too long"
+    if eviction.action == "reclaim":
+        return f"reclaim for {heir.key} of queue {_path(state, heir.queue_name)}: {_overuse(state, eviction)}"
+    if heir.priority > victim.priority:
+        right = f"it has priority {heir.priority}, this one {victim.priority}"
+    else:
+        right = f"it has had less of queue {_path(state, heir.queue_name)}"
+    return f"preempt for {heir.key}: {right}"
+
+
+def _overuse(state: State, eviction: Eviction) -> str:
+    """How far the queue of a victim was above what it deserves when the cycle began."""
+    leaf = eviction.pod.group.leaf if eviction.pod.group is not None else None
+    if leaf is None:
+        return "its queue takes no part"
+    deserved, names = state.books.deserved[leaf.index], state.tables.axis.names
+    over = [
+        Shortage(resource=names[row], wanted=0, used=leaf.used[row], limit=deserved[row])
+        for row, _ in eviction.pod.shape.needs
+        if leaf.used[row] > deserved[row]
+    ]
+    path = _path(state, leaf.name)
+    return f"queue {path} uses {_listed(over, lambda one: _of(one, 'deserved'))}" if over else f"from {path}"
 
 
 def _at_fair_share(state: State, held: Held) -> str:

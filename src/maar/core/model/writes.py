@@ -25,6 +25,7 @@ class Evict(Record, frozen=True, tag=True, tag_field="write"):
     pod: str
     action: EvictingAction
     beneficiary: str | None = None
+    why: str = ""  # for people
 
     @property
     def subject(self) -> str:

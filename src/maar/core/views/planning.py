@@ -164,7 +164,8 @@ def shown(decided: Plan) -> Json:
         "queues": {name: shown_queue(one) for name, one in sorted(decided.queues.items())},
         "binds": {one.pod: one.node for one in sorted(decided.binds, key=lambda one: one.pod)},
         "evictions": [
-            {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
+            {"pod": one.pod, "for": one.beneficiary, "action": one.action, "why": one.why}
+            for one in decided.evictions
         ],
         "nominations": {one.pod: one.node for one in sorted(decided.nominations, key=lambda one: one.pod)},
         "selections": {one.claim: one.node for one in sorted(decided.selections, key=lambda one: one.claim)},
