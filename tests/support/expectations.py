@@ -179,6 +179,18 @@ def _waits(cycle: Cycle, names: Names, expected: Mapping[str, Any]) -> Complaint
                 yield f"{group}: {part!r} is not in {actual['message']!r}"
 
 
+def _said(key: str) -> Check:
+    """What else the plan says of a group."""
+
+    def check(cycle: Cycle, names: Names, expected: Mapping[str, object]) -> Complaints:
+        for group, wanted in expected.items():
+            actual = cycle["podGroups"][names.groups[group]]
+            if actual.get(key) != wanted:
+                yield f"{group}: {key} is {actual.get(key)!r}, expected {wanted!r} ({actual['message']})"
+
+    return check
+
+
 def _phases(cycle: Cycle, names: Names, expected: Mapping[str, str]) -> Complaints:
     for group, phase in expected.items():
         actual = cycle["podGroups"][names.groups[group]]["phase"]
@@ -195,7 +207,7 @@ def _number(value: object) -> float:
     return float(str(value).replace(".inf", "inf"))
 
 
-_BY_GROUP: Final = ("binds", "nominated", "evicted", "waits", "phases")
+_BY_GROUP: Final = ("binds", "nominated", "evicted", "waits", "cures", "moreNodesHelp", "phases")
 _CHECKS: Final[dict[str, Check]] = {
     **{key: _amounts(key) for key in _QUEUE_AMOUNTS},
     "binding": _bindings,
@@ -207,5 +219,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "nominated": _placed("nominations"),
     "evicted": _evictions,
     "waits": _waits,
+    "cures": _said("cure"),
+    "moreNodesHelp": _said("moreNodesHelp"),
     "phases": _phases,
 }

@@ -13,6 +13,7 @@ from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import READY_ANNOTATION, PodGroup, PodGroupCondition
+from maar.core.model.reasons import Held
 from maar.core.model.volume import (
     SELECTED_NODE_ANNOTATION,
     ClaimReference,
@@ -174,12 +175,16 @@ def shown(decided: Plan) -> Json:
                 "phase": one.phase,
                 "reason": str(one.held.reason) if one.held else "",
                 "message": one.message,
-                **({"cure": str(one.held.cure)} if one.held else {}),
+                **(_cure(one.held) if one.held else {}),
             }
             for key, one in sorted(decided.pod_groups.items())
         },
         **({"volumes": volumes} if volumes else {}),  # which claims seldom get
     }
+
+
+def _cure(held: Held) -> Json:
+    return {"cure": str(held.cure), "moreNodesHelp": held.more_nodes_help}
 
 
 def shown_queue(one: QueueStanding) -> Json:
