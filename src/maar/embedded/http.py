@@ -16,6 +16,7 @@ from maar.embedded.failures import ApiError, Json, bad_request, too_large
 from maar.embedded.wire.decode import MEDIA_TYPE, decode
 from maar.parsing.limits import DEEPEST, OBJECT, BadYamlError
 from maar.parsing.plain_values import excess, may_exceed
+from maar.parsing.yaml_composer import Repeated
 from maar.parsing.yaml_documents import document
 
 Message = MutableMapping[str, Any]  # ASGI's own type
@@ -125,7 +126,7 @@ class Request:
         if kind == MEDIA_TYPE:
             return decode(data)
         if kind in _YAML_TYPES:
-            return from_yaml(data)
+            return self.from_yaml(data)
         if kind and kind != "application/json" and not kind.endswith("+json"):
             raise ApiError(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -134,6 +135,13 @@ class Request:
                 f" application/json, application/yaml (not {kind})",
             )
         return from_json(data)
+
+    def from_yaml(self, data: bytes) -> object:
+        """A body as plain values; a key that is there twice is refused, a warning or nothing, as asked."""
+        strictness = self.query.get("fieldValidation") or "Warn"
+        if strictness == "Strict":
+            return from_yaml(data, None)
+        return from_yaml(data, self.warnings.append if strictness == "Warn" else lambda _: None)
 
     async def object(self) -> Json:
         """The body as one object."""
@@ -160,13 +168,13 @@ def from_json(data: bytes) -> object:
     return value
 
 
-def from_yaml(data: bytes) -> object:
+def from_yaml(data: bytes, repeated: Repeated | None) -> object:
     """Read YAML that a client sent; JSON is YAML and quicker to read."""
     if data.startswith(b"{"):
         with suppress(ApiError):
             return from_json(data)
     try:
-        return document(data, OBJECT)
+        return document(data, OBJECT, repeated)
     except BadYamlError as error:
         raise bad_request(f"the body is not YAML: {error}") from None
 

@@ -7,7 +7,7 @@ from typing import Final, cast
 from maar.embedded.calls import Deletion, metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, bad_request
-from maar.embedded.http import Request, as_object, from_json, from_yaml
+from maar.embedded.http import Request, as_object, from_json
 from maar.embedded.kinds.pods import bind, evict
 from maar.embedded.kinds.reviews import review
 from maar.embedded.patch.json_patch import json_patch
@@ -69,7 +69,7 @@ class Writer:
         if kind == APPLY_PATCH:
             if "fieldManager" not in request.query:
                 raise bad_request("fieldManager is required for apply patch")
-            wanted = as_object(from_yaml(data))
+            wanted = as_object(request.from_yaml(data))
             value, made = self._cluster.apply(*place, wanted, target.subresource, call)
             return HTTPStatus.CREATED if made else HTTPStatus.OK, value
         edit = self._edit(target, kind, from_json(data))

@@ -102,6 +102,20 @@ def test_operations_one_after_the_other_make_no_object_deeper_than_the_limit(tmp
     assert b"nested more than 100 levels deep" in patched.body
 
 
+def test_a_key_that_is_there_twice_is_refused_warned_about_or_passed_over(tmp_path: Path) -> None:
+    twice = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  a: b\n  a: c\n"
+    warned, strict, ignored = answers(
+        tmp_path,
+        sent("PATCH", f"{MAPS}/m", twice, "fieldManager=m", APPLY),
+        sent("PATCH", f"{MAPS}/m", twice, "fieldManager=m&fieldValidation=Strict", APPLY),
+        sent("POST", MAPS, twice, "fieldValidation=Ignore&dryRun=All", b"application/yaml"),
+    )
+    assert (warned.code, strict.code, ignored.code) == (201, 400, 409)
+    assert json.loads(warned.body)["data"] == {"a": "c"}
+    assert b"line 6, column 3: the key" in warned.headers
+    assert 'the key "a" is in this mapping already, in line 5' in strict.message()
+
+
 def test_warnings_and_causes_are_as_many_as_people_read(tmp_path: Path) -> None:
     unknown = {"metadata": {"name": "m"}, **{f"k{number}": 1 for number in range(30_000)}}
     bad = {"metadata": {"name": "n", "labels": {f"-{number}": "" for number in range(5_000)}}}
