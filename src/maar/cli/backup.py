@@ -77,8 +77,7 @@ def restore(
         raise CommandError(_unwritable(error, folder)) from None
     typer.echo(f"{folder} has {done.objects:,} objects as they were at revision {done.revision}.")
     if done.acknowledged > done.revision:
-        lost = done.acknowledged - done.revision
-        typer.echo(f"{lost:,} later writes, up to revision {done.acknowledged}, are not among them.")
+        typer.echo(f"Later writes, up to revision {done.acknowledged}, are not among them.")
     if done.set_aside is not None:
         typer.echo(f"What was there before is in {done.set_aside}; delete it when you no longer need it.")
 
