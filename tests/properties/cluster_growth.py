@@ -16,6 +16,7 @@ from properties.cluster_manifests import (
     Room,
     ago,
     budget,
+    complicate,
     neighbourhood,
     node,
     pod_group,
@@ -211,8 +212,9 @@ class Growth:
             if "nodeName" in pod["spec"] and dice.random() < 0.03:
                 pod["metadata"]["deletionTimestamp"] = ago(5)
         self.documents += [group, *pods]
-        if self.beyond and dice.random() < 0.2:
-            self.documents.append(budget(plan, dice))
+        if self.beyond:
+            complicate(plan, group, pods, dice)
+            self.documents += [budget(plan, dice)] if dice.random() < 0.2 else []
 
     def lot(self, number: int, dice: Random) -> Lot:
         """The earlier groups run, the later ones wait; with exceptions."""
@@ -313,7 +315,7 @@ class Growth:
         dice = self.recipe.random("promise")
         ours = [one for one in self.documents if one["kind"] == "Pod" and "annotations" in one["metadata"]]
         victims = [one for one in ours if one["status"]["phase"] == "Running"]
-        heirs = [one for one in ours if one["status"]["phase"] == "Pending"]
+        heirs = [p for p in ours if p["status"]["phase"] == "Pending" and "schedulingGates" not in p["spec"]]
         if dice.random() > 0.25 or not victims or not heirs:
             return
         victim, heir = dice.choice(victims), dice.choice(heirs)

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final
 
+from maar.core.model.pod_group import READY_ANNOTATION
+
 Document = dict[str, Any]
 Room = dict[str, int]  # whole units: milli-CPU, bytes, pieces
 
@@ -135,6 +137,24 @@ def pod_group(plan: GroupPlan, phase: str) -> Document:
         "spec": spec,
         "status": {"phase": phase} if phase else {},
     }
+
+
+def complicate(plan: GroupPlan, group: Document, pods: list[Document], dice: Random) -> None:
+    """What operators and people do: a minMember that was raised, wrong minResources, tasks, gates."""
+    spec = group["spec"]
+    if plan.min_member > 1 and dice.random() < 0.3:
+        notes = group["metadata"].setdefault("annotations", {})
+        notes[READY_ANNOTATION] = str(dice.randint(0, plan.min_member))
+    if dice.random() < 0.1:
+        spec["minResources"] = {"cpu": "1m", "count/pods": "9", "limits.cpu": "99"}
+    elif dice.random() < 0.1:
+        spec["minResources"] = {"requests.cpu": f"{dice.randint(1, 4)}500m", "requests.memory": "1Gi"}
+    if plan.min_task_member and dice.random() < 0.2:
+        spec["minTaskMember"]["work"] = plan.min_member + 1
+    is_gated = dice.random() < 0.1
+    for pod in pods:
+        if is_gated and "nodeName" not in pod["spec"] and dice.random() < 0.7:
+            pod["spec"]["schedulingGates"] = [{"name": "later"}]
 
 
 def pods_of(plan: GroupPlan) -> list[Document]:

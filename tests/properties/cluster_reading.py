@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import inf
 from typing import Final, TypeVar
 
 from maar.core.fairshare.claim import HUNDRED_PERCENT, Claim
@@ -17,37 +16,29 @@ from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.metadata import Object, mark
 from maar.core.model.namespace import ResourceQuota
 from maar.core.model.node import Node
-from maar.core.model.pod import GROUP_ANNOTATION, PREEMPTABLE_MARK, TASK_ANNOTATION, Pod
-from maar.core.model.pod_group import PodGroup
+from maar.core.model.pod import GROUP_ANNOTATION, PREEMPTABLE_MARK, Pod
+from maar.core.model.pod_group import READY_ANNOTATION, PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue
 from maar.core.model.resources import PODS
+from properties.definitions import (
+    Amounts,
+    falls_short,
+    is_there,
+    lacking,
+    number,
+    ratio,
+    resources_of_pods,
+    tolerates,
+    total,
+)
 from properties.fairshare_twin import Share, share_out
 
-Amounts = Counter[str]  # whole units by resource; what is not named is 0
 Places = Mapping[str, str]  # pod -> node
 SYSTEM_CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
 ADMITTED_PHASES: Final = {"Inqueue", "Running", "Unknown"}
 
 ObjectT = TypeVar("ObjectT", bound=Object)
-
-
-def total(amounts: Iterable[Mapping[str, int]]) -> Amounts:
-    """Add up, resource by resource."""
-    result = Amounts()
-    for one in amounts:
-        result.update(one)
-    return result
-
-
-def asked(amounts: Mapping[str, int]) -> dict[str, int]:
-    """§4: a quantity of 0 asks for nothing."""
-    return {resource: units for resource, units in amounts.items() if units > 0}
-
-
-def ratio(part: int, whole: int) -> Fraction | float:
-    """§2 share: 0 / 0 is 0, x / 0 is infinite."""
-    return Fraction(part, whole) if whole > 0 else inf if part > 0 else Fraction(0)
 
 
 class Reading:
@@ -169,16 +160,44 @@ class Reading:
     # --- the budget and the claims (§2 request, §3.2, §3.3)
 
     def _budget(self) -> Amounts:
-        budget = total(node.status.allocatable for node in self.usable_nodes)
+        shared = [node for node in self.usable_nodes if self.is_tolerated(node)]
+        budget = total(node.status.allocatable for node in shared)
         for key, pod in self.pods.items():
             if self.is_on_ready_node(pod):
-                is_usable = not self.nodes[pod.spec.node_name].spec.unschedulable
+                is_shared = self.nodes[pod.spec.node_name] in shared
                 is_ours = self.leaf_of(key) is not None
-                if is_usable and not is_ours:
+                if is_shared and not is_ours:
                     budget.subtract(pod.request)
-                elif is_ours and not is_usable:
+                elif is_ours and not is_shared:
                     budget.update(pod.request)
         return Amounts({resource: max(0, units) for resource, units in budget.items()})
+
+    def is_tolerated(self, node: Node) -> bool:
+        """§3.2: whether a live pod of a leaf queue could be there, for all that the node's taints say."""
+        keeping_out = [taint for taint in node.spec.taints if taint.effect in ("NoSchedule", "NoExecute")]
+        ours = [
+            pod
+            for key, pod in self.pods.items()
+            if self.leaf_of(key) and is_there(pod) and not pod.is_terminating
+        ]
+        return not keeping_out or any(
+            all(any(tolerates(one, taint) for one in pod.spec.tolerations) for taint in keeping_out)
+            for pod in ours
+        )
+
+    def to_start(self, key: str) -> Amounts | None:
+        """§2 request, §4: minResources without quota names, and at least what the first live pods ask for."""
+        spec = self.groups[key].spec
+        if spec.min_resources is None:
+            return None
+        least, gated = resources_of_pods(spec.min_resources), Amounts()
+        staying = [pod for pod in self.pods_of[key] if not pod.is_finished and not pod.is_terminating]
+        first = total(pod.request for pod in [pod for pod in staying if is_there(pod)][: spec.min_member])
+        for pod in staying:
+            gated.update({} if is_there(pod) else pod.request)
+        if PODS not in least:
+            del first[PODS]
+        return Amounts({one: units - gated[one] for one, units in least.items()}) | first
 
     def _claim(self, name: str) -> Claim:
         queue = self.queues[name]
@@ -201,8 +220,8 @@ class Reading:
         request = Amounts()
         for key, group in self.groups.items():
             if group.spec.queue == leaf and not self.is_finished(key):
-                live = [pod for pod in self.pods_of[key] if not pod.is_finished and not pod.is_terminating]
-                request.update(total(pod.request for pod in live) | Amounts(group.spec.min_resources or {}))
+                live = [pod for pod in self.pods_of[key] if is_there(pod) and not pod.is_terminating]
+                request.update(total(pod.request for pod in live) | (self.to_start(key) or Amounts()))
         return request
 
     def guarantee(self, name: str, resource: str) -> int:
@@ -352,6 +371,7 @@ class Moment:
             pod
             for pod in self.reading.pods_of[group]
             if pod.key not in self.places
+            and is_there(pod)
             and not (pod.spec.node_name or pod.is_finished or pod.is_terminating)
         ]
 
@@ -363,18 +383,15 @@ class Moment:
         """§2 not ready, turned round."""
         return self.missing(group) == (0, {})
 
+    def standing_minimum(self, group: str) -> int:
+        """§2: min(minMember, the number it was last ready with), which is minMember while it is ready."""
+        one = self.reading.groups[group]
+        last = int(one.metadata.annotations.get(READY_ANNOTATION, one.spec.min_member))
+        return one.spec.min_member if self.is_ready(group) else min(last, one.spec.min_member)
 
-def lacking(group: PodGroup, pods: Collection[Pod]) -> tuple[int, dict[str, int]]:
-    """How many pods, and how many of each task, are missing if only these are placed."""
-    tasks = Counter(pod.metadata.annotations.get(TASK_ANNOTATION, "") for pod in pods)
-    missing = {task: least - tasks[task] for task, least in group.spec.min_task_member.items()}
-    return max(0, group.spec.min_member - len(pods)), {task: n for task, n in missing.items() if n > 0}
-
-
-def number(pod: Pod) -> int:
-    """The last segment of a pod's name where that is a number of at most four digits; none has an index."""
-    segment = pod.metadata.name.rpartition("-")[2]
-    return int(segment) if segment.isdecimal() and len(segment) <= 4 else 0
+    def is_starving(self, group: str) -> bool:
+        """§2 starving, of a group that holds pods."""
+        return falls_short(self.reading.groups[group], self.standing_minimum(group), self.placed(group))
 
 
 def _named(kind: type[ObjectT], objects: Iterable[Object]) -> dict[str, ObjectT]:

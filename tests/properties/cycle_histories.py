@@ -9,9 +9,10 @@ from typing import Any
 
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, Pod
 from properties.cluster_manifests import NOW, Document, ago
-from properties.cluster_reading import Reading, asked
+from properties.cluster_reading import Reading
 from properties.clusters import Cluster
 from properties.cycle_outcomes import Outcome, fits_together, turn
+from properties.definitions import asked
 from properties.placement_checkers import is_allowed
 
 Cycle = Mapping[str, Any]
@@ -234,7 +235,7 @@ def could_run(reading: Reading, group: str) -> set[str]:
     moment = reading.at_first.without(alone)
     if spec.queue not in reading.leaves:
         return set()
-    wanted, limit = asked(spec.min_resources or {}), reading.real_capability
+    wanted, limit = asked(reading.to_start(group) or {}), reading.real_capability
     if any(units > limit(name, one) for name in reading.path[spec.queue] for one, units in wanted.items()):
         return set()
     pods, started = fresh_pods(reading, group), set[str]()

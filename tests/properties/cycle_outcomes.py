@@ -8,16 +8,8 @@ from typing import Any, NamedTuple
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
 from maar.core.model.resources import PODS
-from properties.cluster_reading import (
-    ADMITTED_PHASES,
-    Amounts,
-    Moment,
-    Places,
-    Reading,
-    asked,
-    lacking,
-    total,
-)
+from properties.cluster_reading import ADMITTED_PHASES, Moment, Places, Reading
+from properties.definitions import Amounts, asked, lacking, total
 from properties.placement_rules import misplaced, spread_breaches
 
 

@@ -8,7 +8,7 @@ from itertools import islice, permutations
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.queue import ROOT
-from properties.cluster_reading import Amounts, Moment, Places, Reading, asked, lacking, number
+from properties.cluster_reading import Moment, Places, Reading
 from properties.cycle_outcomes import (
     are_alike,
     fits_together,
@@ -18,6 +18,7 @@ from properties.cycle_outcomes import (
     request,
     within,
 )  # fmt: skip
+from properties.definitions import Amounts, asked, falls_short, number
 from properties.placement_rules import misplaced, suits
 
 MOST_ORDERS = 120  # in which units may have been taken
@@ -108,14 +109,15 @@ class Attempt:
     def units_of(self, group: str, victims: list[Pod]) -> list[list[str]]:
         """Surplus pods one by one, least important first, and what is left of a gang as a whole."""
         spec, running = self.reading.groups[group], self.moment.running(group)
-        if not self.moment.is_ready(group):
+        least = self.moment.standing_minimum(group)
+        if self.moment.is_starving(group):
             return [[pod.key for pod in victims]]
         if len(victims) < len(running):
             return [[pod.key] for pod in victims]
         units, left = list[list[str]](), list(running)
         for pod in sorted(running, key=lambda pod: (self.reading.pod_priority(pod), -number(pod))):
             rest = [one for one in left if one is not pod]
-            if lacking(spec, rest) == (0, {}):
+            if not falls_short(spec, least, rest):
                 units.append([pod.key])
                 left = rest
         return [*units, [pod.key for pod in left]] if left else units
@@ -138,7 +140,8 @@ class Attempt:
         """
         moment = self.left(gone)
         left = [pod for pod in self.reading.pods_of[group] if pod.key in moment.places]
-        return not left or lacking(self.reading.groups[group], left) == (0, {})
+        least = self.moment.standing_minimum(group)
+        return not left or not falls_short(self.reading.groups[group], least, left)
 
     def is_not_minimal(self) -> Iterator[str]:
         """Law 2: dropping any unit breaks the fit."""

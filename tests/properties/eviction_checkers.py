@@ -165,8 +165,8 @@ def cleanup_takes_only_who_starves(outcome: Outcome, now: datetime = NOW) -> Ite
         leaf = reading.groups[group].spec.queue
         if not first.is_overused(leaf, first.used[leaf]):
             yield f"cleanup of {group}: queue {leaf} is not overused"
-        if moment.is_ready(group) or {pod.key for pod in moment.running(group)} != pods:
-            yield f"cleanup of {group}: it is ready, or {pods} are not all of it"
+        if not moment.is_starving(group) or {pod.key for pod in moment.running(group)} != pods:
+            yield f"cleanup of {group}: it does not starve, or {pods} are not all of it"
         if not starved_long(reading, group, now):
             yield f"cleanup of {group}: it has not been starving for a minute"
         if any(pod.key in outcome.nominations for pod in reading.pods_of[group]):

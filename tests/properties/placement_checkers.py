@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from maar.core.model.pod import Pod
 from maar.core.model.queue import ROOT
-from properties.cluster_reading import ADMITTED_PHASES, Moment, asked
+from properties.cluster_reading import ADMITTED_PHASES, Moment
 from properties.cycle_outcomes import (
     Outcome,
     are_alike,
@@ -16,6 +16,7 @@ from properties.cycle_outcomes import (
     turn,
     within,
 )  # fmt: skip
+from properties.definitions import asked
 from properties.placement_rules import clash, host_ports, misplaced, spread_breaches
 
 

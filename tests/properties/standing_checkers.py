@@ -9,8 +9,9 @@ from maar.core.model.pod import EVICTED_FOR_ANNOTATION, Pod
 from maar.core.model.queue import ROOT
 from maar.core.model.reasons import Reason
 from maar.core.model.resources import Resources, amount, roughly
-from properties.cluster_reading import Amounts, Moment, Reading, asked, lacking, total
+from properties.cluster_reading import Moment, Reading
 from properties.cycle_outcomes import Outcome, request, turn
+from properties.definitions import Amounts, asked, lacking, total
 
 
 def queues_stand_as_they_say(outcome: Outcome) -> Iterator[str]:
@@ -220,7 +221,7 @@ def is_full(outcome: Outcome, group: str, found: re.Match[str], limit: int) -> I
 def wanted_amounts(outcome: Outcome, group: str) -> list[Amounts]:
     """What a group may be said to want: its minResources, its next turn, or one of its pods."""
     moments = (outcome.bound, outcome.after, outcome.reading.at_first)
-    wanted = [Amounts(outcome.reading.groups[group].spec.min_resources or {})]
+    wanted = [outcome.reading.to_start(group) or Amounts()]
     for moment in moments:
         pods = moment.waiting(group)
         wanted += [Amounts(request(turn(moment, group, pods))), *(Amounts(request([pod])) for pod in pods)]
@@ -239,7 +240,7 @@ def admitted_amount(outcome: Outcome, name: str) -> Amounts:
         ):
             holding = [pod for pod in reading.pods_of[key] if pod.key in reading.at_first.holders]
             least = total(pod.request for pod in holding[: group.spec.min_member])
-            result.update(least | Amounts(group.spec.min_resources or {}))
+            result.update(least | (reading.to_start(key) or Amounts()))
     return result
 
 

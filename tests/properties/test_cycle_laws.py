@@ -13,11 +13,11 @@ from maar.core.views.planning import plan
 from properties.cluster_growth import Reach, Recipe, Style
 from properties.cluster_manifests import HOSTNAME, NOW, GroupPlan, pod_group, pods_of
 from properties.cluster_manifests import node as ready_node
-from properties.cluster_reading import asked
 from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial, planned
 from properties.clusters import Cluster, grow, recipes
 from properties.cycle_histories import Cycle, Future, History, Planner, finite_work, lived
 from properties.cycle_outcomes import Outcome, request, within
+from properties.definitions import asked
 from properties.equal_work import POD, crowded_leaf, equal_work, small_recipes
 from properties.eviction_attempts import Attempt
 from properties.law_checkers import (

@@ -33,11 +33,12 @@ from maar.core.model.resources import Resources
 from properties.cluster_growth import Reach
 from properties.cluster_manifests import HOSTNAME, NOW, GroupPlan, pod_group, pods_of, priority_class, quota
 from properties.cluster_manifests import node as ready_node
-from properties.cluster_reading import Reading, lacking
+from properties.cluster_reading import Reading
 from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial
 from properties.clusters import Cluster, recipes
 from properties.cycle_histories import Cycle
 from properties.cycle_outcomes import Outcome
+from properties.definitions import lacking
 from properties.eviction_attempts import Attempt
 from properties.eviction_checkers import explained
 from properties.reference_model import FOLDER, IS_THERE, ReferenceModel

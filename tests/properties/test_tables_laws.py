@@ -18,6 +18,7 @@ from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.policy.configuration import DEFAULT
 from maar.core.policy.scoring import UsageScore
+from maar.core.tables.axis import Needs
 from maar.core.tables.rows import NodeRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
@@ -65,6 +66,9 @@ def table(tables: Tables) -> dict[str, object]:
     def amounts(column: list[int]) -> dict[str, int]:
         return {name: amount for name, amount in zip(names, column, strict=True) if amount}
 
+    def named(needs: Needs | None) -> dict[str, int]:
+        return {names[row]: amount for row, amount in needs or ()}
+
     return {
         "nodes": {
             name: (amounts(one.now), amounts(one.later), sorted(one.pods))
@@ -86,7 +90,15 @@ def table(tables: Tables) -> dict[str, object]:
             key: (one.order, one.group.key if one.group else "", one.counted is not None)
             for key, one in tables.pods.items()
         },
+        "groups": {
+            key: (one.phase, one.placed, one.gated, one.standing_minimum, sorted(one.tolerations, key=str))
+            for key, one in tables.groups.items()
+        },
+        "to start": {key: named(one.to_start) for key, one in tables.groups.items()},
+        "shared nodes": sorted(name for name, one in tables.nodes.items() if one.is_shared),
+        "tolerated": dict(tables.tolerated.groups),
         "waiting": sorted(tables.waiting),
+        "short": sorted(tables.short),
         "outside": sorted(tables.outside),
         "leaving": sorted(tables.leaving),
         "orphans": sorted(tables.orphans),

@@ -75,6 +75,11 @@ class Configuration:
         """Which of the filters of predicates are asked."""
         return self._tuned("predicates", Predicates())
 
+    @property
+    def heeds_taints(self) -> bool:
+        """Whether taints keep pods away that do not tolerate them."""
+        return self.asks("predicates", "enablePredicate") and self.predicates.taint_toleration
+
     def filters(self) -> tuple[Filter, ...]:
         """Third parties' filters, in tier order."""
         opinions = self._opinions("enablePredicate")

@@ -8,6 +8,7 @@ import numpy as np
 from maar.core.fairshare.water_fill import Flags
 from maar.core.model.affinity import NodeSelector, NodeSelectorTerm, Toleration
 from maar.core.model.metadata import Requirement
+from maar.core.model.taints import untolerated
 from maar.core.policy.columns import Coded, NodeColumns
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.selectors import (
@@ -18,7 +19,6 @@ from maar.core.policy.selectors import (
     match_node_selector,
     match_selector,
     meets,
-    untolerated,
 )
 from maar.core.tables.rows import NodeRow
 from maar.core.tables.shapes import Labels, Shape

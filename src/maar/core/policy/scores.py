@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 
 from maar.core.fairshare.water_fill import Floats
+from maar.core.model.taints import DISCOURAGES, untolerated
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.filters import matching_term
 from maar.core.policy.grammar import NodeOrderWeights
-from maar.core.policy.selectors import DISCOURAGES, untolerated
 from maar.core.tables.rows import NodeRow
 from maar.core.tables.shapes import Shape
 

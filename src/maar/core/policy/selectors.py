@@ -1,27 +1,23 @@
-"""Who is meant: label selectors, node selectors and tolerations, matched one by one as Kubernetes does.
+"""Who is meant: label selectors and node selectors, matched one by one as Kubernetes does.
 
 What cannot be read (an unknown operator, a number that is none) matches nothing and harms nobody else.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from maar.core.model.affinity import NodeSelector, NodeSelectorTerm, Toleration
+from maar.core.model.affinity import NodeSelector, NodeSelectorTerm
 from maar.core.model.metadata import LabelSelector, Requirement
-from maar.core.model.node import Taint
+from maar.core.model.taints import compares, whole_number
 
 NAME_FIELD: Final = "metadata.name"
 HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
 NODE_OPERATORS: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 LABEL_OPERATORS: Final = NODE_OPERATORS - {"Gt", "Lt"}
 FIELD_OPERATORS: Final = frozenset({"In", "NotIn"})
-KEEPS_OUT: Final = frozenset({"NoSchedule", "NoExecute"})
-DISCOURAGES: Final = frozenset({"PreferNoSchedule"})
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
-_WHOLE_AS_TAINTS_HAVE_IT: Final = re.compile(r"0|-?[1-9][0-9]{0,18}")
-_LARGEST: Final = 2**63
 
 
 def match_selector(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
@@ -68,48 +64,5 @@ def meets(requirement: Requirement, value: str | None, operators: frozenset[str]
         case "DoesNotExist":
             return value is None
         case operator:
-            limit = _number(requirement.values[0], _WHOLE) if len(requirement.values) == 1 else None
-            return _compares(operator, _number(value, _WHOLE), limit)
-
-
-def untolerated(
-    tolerations: Iterable[Toleration], taints: Iterable[Taint], effects: frozenset[str] = KEEPS_OUT
-) -> list[Taint]:
-    """The taints with one of these effects that nothing tolerates."""
-    return [
-        taint
-        for taint in taints
-        if taint.effect in effects and not any(tolerates(one, taint) for one in tolerations)
-    ]
-
-
-def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Whether a toleration puts up with a taint; an empty key or effect stands for all."""
-    if (toleration.effect and toleration.effect != taint.effect) or (
-        toleration.key and toleration.key != taint.key
-    ):
-        return False
-    match toleration.operator:
-        case "" | "Equal":
-            return toleration.value == taint.value
-        case "Exists":
-            return True
-        case "Gt" | "Lt" as operator:
-            limit = _number(toleration.value, _WHOLE_AS_TAINTS_HAVE_IT)
-            return _compares(operator, _number(taint.value, _WHOLE_AS_TAINTS_HAVE_IT), limit)
-        case _:
-            return False
-
-
-def _compares(operator: str, number: int | None, limit: int | None) -> bool:
-    if number is None or limit is None:
-        return False
-    return number > limit if operator == "Gt" else number < limit
-
-
-def _number(text: str | None, pattern: re.Pattern[str]) -> int | None:
-    """Read a whole number of 64 bits."""
-    if text is None or not pattern.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -_LARGEST <= number < _LARGEST else None
+            limit = whole_number(requirement.values[0], _WHOLE) if len(requirement.values) == 1 else None
+            return compares(operator, whole_number(value, _WHOLE), limit)

@@ -49,8 +49,8 @@ def _place(pod: PodRow, nodes: Mapping[str, NodeRow]) -> Counted | None:
         stays = not pod.is_terminating
         if not node.is_ready:
             return Counted(node, True, stays, None, False, False, 0)
-        budget = -1 if leaf is None and node.is_schedulable else 0
-        if leaf is not None and not node.is_schedulable:
+        budget = -1 if leaf is None and node.is_shared else 0
+        if leaf is not None and not node.is_shared:
             budget = 1
         return Counted(node, True, stays, leaf, stays and leaf is not None, leaf is not None, budget)
     node = nodes.get(pod.nominated)

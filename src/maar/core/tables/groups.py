@@ -106,37 +106,43 @@ def is_short(group: GroupRow) -> bool:
 
 def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     """Work out anew what a group's pods ask for, hold and wait for."""
-    asked, pending, placed, gated = axis.zeros(), [], [], []
-    for pod in group.pods.values():
-        if pod.is_live and not pod.is_terminating:
-            if pod.node_name or pod.counted is not None:
-                placed.append(pod)
-            elif pod.is_gated:
-                gated.append(pod)  # not there yet: it counts in no request
-                continue
-            else:
-                pending.append(pod)
-            for row, amount in pod.shape.needs:
-                asked[row] += amount
-        elif pod.has_succeeded:
-            placed.append(pod)
-    if len(pending) > 1:
-        pending.sort(key=attrgetter("order"))
-    group.pending, group.gated, group.placed = pending, len(gated), len(placed)
+    placed, gated = _sort_out(group)
+    live = [*[pod for pod in placed if pod.is_live], *group.pending]
     if group.min_task_member:
         group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
     group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
-    group.to_start = None if group.min_resources is None else _to_start(group, placed, gated)
+    group.tolerations = frozenset([shape.tolerations for shape in {pod.shape for pod in live}])
+    group.to_start = None if group.min_resources is None else _to_start(group, live, gated)
     group.phase = phase_before(group)
     group.asked = group.admitted = ()
     if group.phase != "Completed":
+        asked = _together(live, axis)
         _raise(asked, group.to_start)
         group.asked = tuple(asked)
         is_admitted = group.phase in ADMITTED_PHASES and (placed or group.to_start)
         group.admitted = admitted_with(group, axis) if is_admitted else ()
 
 
-def _to_start(group: GroupRow, placed: Sequence[PodRow], gated: Sequence[PodRow]) -> Needs:
+def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
+    """Find the pods that wait, in order; give those with a place, the succeeded included, and the gated."""
+    pending, placed, gated = [], [], []
+    for pod in group.pods.values():
+        if pod.is_live and not pod.is_terminating:
+            if pod.node_name or pod.counted is not None:
+                placed.append(pod)
+            elif pod.is_gated:
+                gated.append(pod)  # not there yet: it counts in no request
+            else:
+                pending.append(pod)
+        elif pod.has_succeeded:
+            placed.append(pod)
+    if len(pending) > 1:
+        pending.sort(key=attrgetter("order"))
+    group.pending, group.gated, group.placed = pending, len(gated), len(placed)
+    return placed, gated
+
+
+def _to_start(group: GroupRow, live: Sequence[PodRow], gated: Sequence[PodRow]) -> Needs:
     """What a group with minResources needs to start, for the gate, its queue's request and what is admitted.
 
     Its first minMember pods say so where minResources is less: operators leave resources out or write wrong
@@ -146,9 +152,8 @@ def _to_start(group: GroupRow, placed: Sequence[PodRow], gated: Sequence[PodRow]
     for pod in gated:
         for row, amount in pod.shape.needs:
             least[row] = max(0, least.get(row, 0) - amount)
-    first = [*(pod for pod in placed if pod.is_live), *group.pending]
-    if len(first) > group.min_member:
-        first = sorted(first, key=attrgetter("order"))[: group.min_member]
+    is_surplus = len(live) > group.min_member
+    first = sorted(live, key=attrgetter("order"))[: group.min_member] if is_surplus else live
     together: dict[int, int] = {}
     for pod in first:
         for row, amount in pod.shape.needs:

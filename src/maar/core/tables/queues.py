@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from maar.core.fairshare import BadClaimError, Claim, QueueTree
-from maar.core.model.queue import ROOT
+from maar.core.model.queue import ROOT, Queue
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.rows import QueueRow
 
@@ -17,6 +17,11 @@ class NewTree:
     paths: list[tuple[int, ...]]  # [Q] from a queue up to below the root
     set_aside: dict[str, str]
     has_new_leaves: bool
+
+
+def bearing(queue: Queue) -> tuple[object, ...]:
+    """What of a queue bears on the tree."""
+    return (queue.spec, queue.metadata.creation_timestamp)
 
 
 def plant(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Final
 
+from maar.core.model.affinity import Toleration
 from maar.core.model.node import Taint
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.queue import Queue
@@ -40,11 +41,22 @@ class NodeRow:
     foreign: Column  # held by pods on it that are in no leaf queue, and not ours
     index: int = -1  # its place among the nodes by name
     pods: "dict[str, PodRow]" = field(default_factory=dict)
+    is_tolerated: bool = True  # its taints keep not everybody out
+
+    @property
+    def looks(self) -> tuple[object, ...]:
+        """What of it bears on decisions, other than what is on it."""
+        return (self.labels, self.taints, self.is_ready, self.is_schedulable, self.allocatable)
 
     @property
     def is_usable(self) -> bool:
         """Whether pods may be placed on it."""
         return self.is_ready and self.is_schedulable
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether what it has is in the budget."""
+        return self.is_ready and self.is_schedulable and self.is_tolerated
 
 
 @dataclass(slots=True, eq=False)
@@ -132,6 +144,7 @@ class GroupRow:
     to_start: Needs | None = None  # what the gate asks room for; None: it enters without
     asked: Amounts = ()  # of its leaf: the larger of that and live pods
     admitted: Amounts = ()  # of its leaf, while it is admitted
+    tolerations: frozenset[tuple[Toleration, ...]] = frozenset()  # that live pods of it have
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
 
 

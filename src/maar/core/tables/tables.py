@@ -23,10 +23,11 @@ from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, is_waiting, uncount
 from maar.core.tables.groups import is_short, sum_up
 from maar.core.tables.plain_objects import PlainObjects
-from maar.core.tables.queues import NewTree, plant
+from maar.core.tables.queues import NewTree, bearing, plant
 from maar.core.tables.reading import read_group, read_node, read_pod
 from maar.core.tables.rows import Column, GroupRow, NodeRow, PodRow, QueueRow
 from maar.core.tables.shapes import Shapes
+from maar.core.tables.tolerated import Tolerated
 
 
 @dataclass(eq=False)
@@ -44,7 +45,8 @@ class Tables(PlainObjects):
     leaving: dict[str, PodRow] = field(default_factory=dict)  # victims that have not gone yet
     budget: Column = field(default_factory=list)  # [R] what pods add to and take from the nodes' allocatable
     node_list: list[NodeRow] = field(default_factory=list)  # by name
-    capacity: Column = field(default_factory=list)  # [R] what usable nodes have together
+    capacity: Column = field(default_factory=list)  # [R] what nodes have together that count in the budget
+    tolerated: Tolerated = field(default_factory=Tolerated)
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
     outside: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait to be let in
     orphans: dict[str, PodRow] = field(default_factory=dict)  # pods of ours whose group is missing
@@ -61,6 +63,7 @@ class Tables(PlainObjects):
         self._without_group: dict[str, dict[str, PodRow]] = {}  # pods, by the key of the group they name
         self._stale_groups: dict[str, GroupRow] = {}
         self._has_new_queues = self._has_new_nodes = True
+        self._tainted: list[NodeRow] = []
         self._has_new_priorities = False
         self._claimed: ClaimColumns | None = None  # good until the tree, the axis or the total changes
 
@@ -231,6 +234,7 @@ class Tables(PlainObjects):
         if group.counted_in is not None:
             add(group.counted_in.asked, group.asked, -1)
             add(group.counted_in.admitted, group.admitted, -1)
+            self.tolerated.add(group.tolerations, -1)
             group.counted_in = None
 
     def _refresh(self, group: GroupRow) -> None:
@@ -241,6 +245,7 @@ class Tables(PlainObjects):
         if group.leaf is not None:
             add(group.leaf.asked, group.asked, 1)
             add(group.leaf.admitted, group.admitted, 1)
+            self.tolerated.add(group.tolerations, 1)
             group.counted_in = group.leaf
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         _keep(self.waiting, group, is_there=is_there)
@@ -253,7 +258,7 @@ class Tables(PlainObjects):
         row = self.queues.get(queue.key)
         if row is not None:
             before, row.queue = row.queue, queue
-            if _claims(before) == _claims(queue):
+            if bearing(before) == bearing(queue):
                 return  # only its status has changed
         else:
             zeros = self.axis.zeros
@@ -272,7 +277,7 @@ class Tables(PlainObjects):
 
     def _put_node(self, node: NodeRow) -> None:
         old = self.nodes.get(node.name)
-        if old is not None and _looks(old) == _looks(node):
+        if old is not None and old.looks == node.looks:
             return  # a heartbeat
         pods = (
             list(old.pods.values())
@@ -306,22 +311,29 @@ class Tables(PlainObjects):
             self._claimed = ClaimColumns.of(self.tree, named, order=names)
         return self._claimed
 
-    def settle(self) -> None:
+    def settle(self, *, heeds_taints: bool = True) -> None:
         """Bring everything up to date that hangs on the tree, on priorities, or on whole groups."""
+        self.tolerated.heed(taints=heeds_taints)
         if self._has_new_priorities:
             self._settle_priorities()
         if self._has_new_queues:
             self._settle_queues()
-        if self._has_new_nodes:
-            self.node_list = [self.nodes[name] for name in sorted(self.nodes)]
-            for index, node in enumerate(self.node_list):
-                node.index = index
-            usable = [node.allocatable for node in self.node_list if node.is_usable]
-            self.capacity = [sum(amounts) for amounts in zip(*usable, strict=True)] or self.axis.zeros()
-            self._has_new_nodes = False
         for group in self._stale_groups.values():
             self._refresh(group)
         self._stale_groups.clear()
+        self._settle_nodes()
+
+    def _settle_nodes(self) -> None:
+        is_new, self._has_new_nodes = self._has_new_nodes, False
+        if is_new:
+            self.node_list = [self.nodes[name] for name in sorted(self.nodes)]
+            for index, node in enumerate(self.node_list):
+                node.index = index
+            self._tainted = [node for node in self.node_list if node.taints]
+        is_asked = is_new or self.tolerated.has_changed
+        if (is_asked and self.tolerated.settle(self._tainted, self.nodes, self.budget)) or is_new:
+            shared = [node.allocatable for node in self.node_list if node.is_shared]
+            self.capacity = [sum(amounts) for amounts in zip(*shared, strict=True)] or self.axis.zeros()
 
     def _settle_priorities(self) -> None:
         for group in self.groups.values():
@@ -386,13 +398,3 @@ def _keep(groups: dict[str, GroupRow], group: GroupRow, *, is_there: bool) -> No
         groups[group.key] = group
     else:
         groups.pop(group.key, None)
-
-
-def _claims(queue: Queue) -> tuple[object, ...]:
-    """What of a queue bears on the tree."""
-    return (queue.spec, queue.metadata.creation_timestamp)
-
-
-def _looks(node: NodeRow) -> tuple[object, ...]:
-    """What of a node bears on decisions, other than what is on it."""
-    return (node.labels, node.taints, node.is_ready, node.is_schedulable, node.allocatable)
