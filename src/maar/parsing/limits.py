@@ -13,6 +13,7 @@ class Limits:
     characters: int
     nodes: int  # scalars, lists and mappings
     depth: int = DEEPEST
+    aliased: int = 1_000_000  # nodes that aliases stand for, at every use
 
 
 FILES: Final = Limits(characters=256 << 20, nodes=20_000_000)  # what kubectl get -o yaml prints of a cluster

@@ -64,7 +64,7 @@ class Composer:
         self._limits, self._repeated = limits, repeated
         self._frames: list[_Frame] = []
         self._anchors: dict[str, _Anchored] = {}
-        self._nodes = self._characters = 0
+        self._nodes = self._characters = self._aliased = 0
 
     def take(self, event: Event) -> None:
         """Take the next event."""
@@ -122,6 +122,10 @@ class Composer:
             said = f"the alias *{name} stands for nothing before it, or for what it is a part of"
             raise BadYamlError.at(event.start_mark, f"{said}; write &{name} at a value above")
         self._count(found.nodes, found.characters, event.start_mark)
+        self._aliased += found.nodes
+        if self._aliased > self._limits.aliased:
+            said = f"aliases stand for more than {self._limits.aliased} values; use fewer"
+            raise BadYamlError.at(event.start_mark, said)
         self._expect_value(event.start_mark)
         self._descend(found.height, event.start_mark)
         self._put(_copied(found.value), event.start_mark)
