@@ -79,7 +79,10 @@ SENT: dict[type[Object], bytes] = {
 "matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["n1"]}]}]}},"volumeMode":
 "Block"},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-03-01T10:00:00Z"}}""",
     Queue: b"""{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"research",
-"generation":3,"managedFields":MANAGED},"spec":{"parent":"company","weight":4,"priority":7,"reclaimable":
+"namespace":"x","uid":"q1","resourceVersion":"12","creationTimestamp":"2026-03-01T10:00:00Z",
+"deletionTimestamp":"2026-03-01T11:00:00Z","labels":{"a":"b"},"annotations":{"volcano.sh/hierarchy":"root/a"},
+"ownerReferences":[{"apiVersion":"v1","kind":"A","name":"a","uid":"u","controller":true}],
+"generation":3,"managedFields":MANAGED},"spec":{"preemptMinRuntime":"10m","reclaimMinRuntime":"1h","parent":"company","weight":4,"priority":7,"reclaimable":
 false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentage":{"memory":"12.5"}},
 "request":{"cpu":"50"},"deserved":{"cpu":"60"},"state":"Closed","dequeueStrategy":"fifo",
 "namespaceSelector":{"matchLabels":{"team":"ml"}},"type":"x","affinity":{"nodeGroupAffinity":{}}},"status":
