@@ -156,7 +156,7 @@ def test_a_resource_list_takes_texts_and_numbers_and_is_written_back_canonically
     read = Resources.parse({"cpu": 1.5, "memory": "1024Mi", "pods": 110})
     assert read == Resources({"cpu": 1500, "memory": 2**30, "pods": 110})
     assert read.quantities() == {"cpu": "1500m", "memory": "1Gi", "pods": "110"}
-    assert str(read) == "cpu 1500m, memory 1Gi, pods 110"
+    assert str(read) == "cpu 1.5, memory 1Gi, pods 110"
     assert str(Resources()) == "nothing"
 
 

@@ -83,12 +83,15 @@ def test_pauses_grow_up_to_a_second_and_start_anew() -> None:
     assert backoff.pause_s() <= 0.05
 
 
-def test_a_term_ends_by_the_clock_and_for_good() -> None:
+def test_a_term_lapses_by_the_clock_may_be_renewed_and_ends_for_good() -> None:
     term = Term()
     assert not term.holding()
     term.extend(time.monotonic() + 60)
     assert term.holding()
     term.extend(time.monotonic())
-    assert not term.holding(), "nobody had to tell it"
+    assert not term.holding(), "no message had to reach it"
+    term.extend(time.monotonic() + 60)
+    assert term.holding(), "a starved process whose lease is still its own goes on"
+    term.end()
     term.extend(time.monotonic() + 60)
     assert not term.holding(), "a renewal that comes too late"
