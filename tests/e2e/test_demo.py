@@ -87,7 +87,9 @@ def test_it_shows_what_it_should_and_ends_by_itself(demo: Callable[..., Demo]) -
     _, _, summary = hour.said.partition("CPUs on average")
     assert summary.count("✓") == 4, hour.said
     assert re.search(r"serving got its 24 CPUs back in \d+\.\d s: others used \d+", summary)
-    assert "course waits: it needs cpu 12 and queue research/notebooks can use 8 at most" in summary
+    assert (
+        "course waits: it needs cpu 12 and queue research/notebooks can use cpu 8 at most: never" in summary
+    )
     assert re.search(r"legacy: Closing at 3\d:\d\d with \d+ groups, Closed at \d\d:\d\d", summary)
     rows = {line.split()[0]: line.split()[1:] for line in summary.splitlines()[2:15]}
     assert len(rows) == 13

@@ -85,7 +85,7 @@ SENT: dict[type[Object], bytes] = {
 "generation":3,"managedFields":MANAGED},"spec":{"preemptMinRuntime":"10m","reclaimMinRuntime":"1h","parent":"company","weight":4,"priority":7,"reclaimable":
 false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentage":{"memory":"12.5"}},
 "request":{"cpu":"50"},"deserved":{"cpu":"60"},"state":"Closed","dequeueStrategy":"fifo",
-"namespaceSelector":{"matchLabels":{"team":"ml"}},"type":"x","affinity":{"nodeGroupAffinity":{}}},"status":
+"namespaceSelector":{"matchLabels":{"team":"ml"}},"preemptMinRuntime":"10m","reclaimMinRuntime":"1h","type":"x","affinity":{"nodeGroupAffinity":{}}},"status":
 {"state":"Closing","deserved":{"cpu":"40"},"realCapability":{"cpu":"90"},"allocated":{"cpu":"30"},"used":{
 "cpu":"35"},"preempting":{"cpu":"10"},"share":"0.88","summary":{"deserved":"cpu=40","used":"cpu=35"},
 "pending":1,"inqueue":2,"running":3,"unknown":4,"completed":5,"conditions":[{"type":"Overused","status":"False","reason":"BelowShare"}]}}""",
