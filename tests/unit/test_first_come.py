@@ -210,6 +210,23 @@ def test_groups_that_maar_made_run_in_the_order_of_their_owners() -> None:
     assert bound(node(3), queue("default"), *work) == ["f-1-x2k6b", "f-2-x2k6b", "f-3-x2k6b"]
 
 
+@pytest.mark.parametrize(
+    ("since", "first"),
+    [
+        ("2026-01-01T11:59:59Z", "podgroup-2"),  # made a second after its owner, which was there before
+        ("2026-01-01T12:00:09Z", "podgroup-1"),  # after it was made: nobody wrote that
+        ("2026-01-01T08:00:00Z", "podgroup-1"),  # an old owner that has been scaled up now
+        ("2026-01-01T11:59:59", "podgroup-1"),
+        ("yesterday", "podgroup-1"),
+    ],
+)
+def test_a_group_is_as_old_as_the_owner_that_it_was_made_for(since: str, first: str) -> None:
+    groups = [group("podgroup-1", owner="f-1"), group("podgroup-2", owner="f-2")]
+    groups[1]["metadata"]["annotations"] = {"maar.sh/owner-since": since}
+    pods = [pod(f"{name}-x", name) for name in ("podgroup-1", "podgroup-2")]
+    assert bound(node(1), queue("default"), *groups, *pods) == [f"{first}-x"]
+
+
 def test_groups_of_one_second_are_let_in_in_the_order_of_their_names() -> None:
     outcomes = first_cycle(node(3), queue("default"), *(group(name, phase="Pending") for name in TEN))
     let_in = [key for key, one in outcomes["podGroups"].items() if one["phase"] == "Inqueue"]

@@ -250,3 +250,13 @@ def test_groups_are_made_in_the_order_of_their_pods_and_as_a_person_reads_their_
     ]
     made = [one.key for one in writes(*(Appeared(object=one) for one in pods)) if isinstance(one, Create)]
     assert made == [f"ns/podgroup-uid-f-{number}" for number in (2, 3, 10, 1)]
+
+
+def test_a_group_says_since_when_its_owner_exists() -> None:
+    since = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    owner = ReplicaSet(metadata=Metadata(name="rs", namespace="ns", uid="uid-rs", creation_timestamp=since))
+    create, _ = writes(Appeared(object=owner), Appeared(object=pod("rs-1", OWNER)))
+    assert isinstance(create, Create)
+    metadata = create.document["metadata"]
+    assert isinstance(metadata, dict)
+    assert metadata["annotations"]["maar.sh/owner-since"] == "2026-01-01T12:00:00Z"

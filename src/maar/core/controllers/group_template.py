@@ -5,13 +5,14 @@ Both say it in annotations; where both speak, the pod counts, because it carries
 
 import re
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Final, NamedTuple
 
 import msgspec
 
 from maar.core.model.metadata import Metadata, OwnerReference
 from maar.core.model.pod import PREEMPTABLE_MARK, QUEUE_ANNOTATION, Pod
-from maar.core.model.pod_group import PodGroup
+from maar.core.model.pod_group import OWNER_SINCE_ANNOTATION, PodGroup
 from maar.core.model.resources import PODS, BadAmountError, Resources
 
 MIN_MEMBER_ANNOTATION: Final = "scheduling.volcano.sh/group-min-member"
@@ -29,6 +30,7 @@ _INHERITED_FROM_PODS: Final = (  # what else a pod says there is about itself, s
     "volcano.sh/sla-waiting-time",
 )
 _STATED: Final = (QUEUE_ANNOTATION, MIN_MEMBER_ANNOTATION, MIN_RESOURCES_ANNOTATION)
+_RFC_3339: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _AMOUNTS: Final = msgspec.json.Decoder(dict[str, str | int | float])
@@ -83,7 +85,9 @@ def member(pod: Pod) -> Member:
 def statements_of_owner(metadata: Metadata) -> Statements:
     """Read what an owner of pods says about their group."""
     inherited = [name for name in metadata.annotations if name.startswith(_INHERITED_PREFIX)]
-    return _chosen(metadata.annotations, inherited)
+    since = metadata.creation_timestamp
+    age = {OWNER_SINCE_ANNOTATION: since.astimezone(UTC).strftime(_RFC_3339)} if since is not None else {}
+    return {**_chosen(metadata.annotations, inherited), **age}
 
 
 def controller_of(metadata: Metadata) -> OwnerReference | None:

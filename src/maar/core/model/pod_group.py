@@ -12,6 +12,11 @@ READY_ANNOTATION: Final = "maar.sh/last-ready-min-member"  # the minMember that 
 
 _DIGITS: Final = 9  # of a number of pods
 
+# Since when the owner of a group's pods exists, on groups that Maar makes. Controllers make pods side by
+# side, and Maar groups for them, so that their own times of creation are not in the order of their owners'.
+OWNER_SINCE_ANNOTATION: Final = "maar.sh/owner-since"
+LONGEST_BEFORE_S: Final = 60.0  # by which an owner's age counts: what is scaled up later comes later
+
 PodGroupPhase = Literal["Pending", "Inqueue", "Running", "Unknown", "Completed"]
 
 

@@ -1,8 +1,9 @@
 """From objects to rows: what decisions ask about a pod, a group or a node, worked out once."""
 
+from datetime import datetime
 from typing import Final
 
-from maar.core.model.metadata import mark
+from maar.core.model.metadata import Metadata, mark
 from maar.core.model.names import natural
 from maar.core.model.node import Node
 from maar.core.model.pod import (
@@ -12,7 +13,7 @@ from maar.core.model.pod import (
     TASK_ANNOTATION,
     Pod,
 )
-from maar.core.model.pod_group import PodGroup
+from maar.core.model.pod_group import LONGEST_BEFORE_S, OWNER_SINCE_ANNOTATION, PodGroup
 from maar.core.model.resources import of_pods
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.numbers import is_lead, number_of
@@ -62,7 +63,7 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
     created = metadata.creation_timestamp
     namespace = metadata.namespace or "default"
     owner = next((one.name for one in metadata.owner_references if one.controller), "")
-    age = created.timestamp() if created else 0.0
+    age = _age(metadata, created.timestamp() if created else 0.0)
     turned = [
         one.last_transition_time.timestamp()
         for one in status.conditions
@@ -84,6 +85,16 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
         preemptable=mark(metadata, PREEMPTABLE_MARK),
         unschedulable_since=max(turned, default=None),
     )
+
+
+def _age(metadata: Metadata, created: float) -> float:
+    """Since when a group counts as there: it was made for what its owner asked for a moment before."""
+    stated = metadata.annotations.get(OWNER_SINCE_ANNOTATION, "")
+    try:
+        since = datetime.strptime(stated, "%Y-%m-%dT%H:%M:%S%z").timestamp() if stated else created
+    except (ValueError, OverflowError):
+        return created
+    return since if created - LONGEST_BEFORE_S <= since <= created else created
 
 
 def read_node(node: Node, axis: ResourceAxis) -> NodeRow:
