@@ -10,6 +10,7 @@ from maar.apps.scheduler.observer import Nobody
 from maar.apps.scheduler.scheduler import Scheduler, Timing
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
+from maar.core.model.pod_group import READY_ANNOTATION
 from maar.core.model.volume import SELECTED_NODE_ANNOTATION
 from maar.core.policy.configuration import DEFAULT
 from maar.kube.api_server import ApiServer
@@ -77,6 +78,33 @@ async def test_a_claim_with_the_name_of_its_pod_learns_its_node(api: ApiServer, 
 
     async with running(Scheduler(api, Engine(scheduler_name=OURS))):
         await until_async("the claim has its node", is_chosen)
+
+
+async def test_a_completed_group_with_a_new_pod_runs_and_says_what_it_was_ready_with(
+    api: ApiServer, namespace: str
+) -> None:
+    name = unique("again")
+    key = f"{namespace}/{name}"
+    await make_node(api)
+    header = {"apiVersion": GROUPS.api_version, "kind": "PodGroup", "metadata": {"name": name}}
+    spec = {"minMember": 1, "queue": "default", "minResources": {"count/pods": "1", "requests.cpu": "1m"}}
+    await make(api, GROUPS, namespace, {**header, "spec": spec, "status": {"phase": "Completed"}})
+    await make(
+        api, PODS, namespace, {**pod_with_claim(name), "spec": {**plain_spec(), "schedulerName": OURS}}
+    )
+
+    async def is_running() -> bool:
+        group = await there(api, GROUPS, key)
+        is_ready = group["metadata"].get("annotations", {}).get(READY_ANNOTATION) == "1"
+        return bool(group["status"]["phase"] == "Running" and is_ready)
+
+    async with running(Scheduler(api, Engine(scheduler_name=OURS))):
+        await until_async("the group runs", is_running)
+    assert (await there(api, PODS, key))["spec"]["nodeName"]
+
+
+def plain_spec() -> Json:
+    return {"tolerations": [{"operator": "Exists"}], "containers": [{"name": "main", "image": "none"}]}
 
 
 def claimed(storage_class: str) -> Json:
