@@ -17,7 +17,7 @@ from maar.core.model.workload import ReplicaSet, StatefulSet
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
 from maar.kube.paths import EVENTS, PODS, place_of
-from maar.kube.write import get, patch
+from maar.kube.write import delete, get, patch
 from support.faults import Hold, Proxy, Say
 from support.manifests import body, make, pod, there, unique
 from support.until import until, until_async
@@ -65,7 +65,7 @@ async def test_what_changes_while_a_write_is_under_way_is_looked_at_when_it_is_a
 async def test_a_state_that_a_client_of_volcano_wrote_stands_until_it_can_delete_the_queue(
     api: ApiServer,
 ) -> None:
-    name = unique("queue")
+    name = unique("client")
     path, status = f"{QUEUES.one(name)}/status", b'{"status": {"state": "Closed"}}'
 
     async def state() -> str:
@@ -83,6 +83,7 @@ async def test_a_state_that_a_client_of_volcano_wrote_stands_until_it_can_delete
             await asyncio.sleep(0.1)
             assert await state() == "Closed"
         await until_async("the state follows the spec again", is_open)
+    assert isinstance(await delete(api, QUEUES, name), Done)
 
 
 async def test_groups_that_were_made_follow_their_owner(api: ApiServer, namespace: str) -> None:
