@@ -7,7 +7,8 @@ import pytest
 
 from support.needs_kubernetes import needs_kubernetes
 from support.operators import MPIJob, PyTorchJob
-from support.story import Document, Story, cluster, queue
+from support.story import Story, cluster, queue
+from support.story_workloads import job, labelled, orphaned, said, workload
 
 QUEUE = "scheduling.volcano.sh/queue-name"
 LEAST = "scheduling.volcano.sh/group-min-member"
@@ -26,30 +27,6 @@ def story(running: Story) -> Iterator[Story]:
     yield running
     running.kubectl("delete", "deployments,statefulsets,jobs.batch", "--all", "--cascade=foreground")
     running.clear()
-
-
-def template(name: str, cpu: str, *, restart: str = "Always") -> Document:
-    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}
-    spec = {
-        "schedulerName": "volcano",
-        "restartPolicy": restart,
-        "terminationGracePeriodSeconds": 0,
-        "tolerations": [{"operator": "Exists"}],
-        "containers": [container],
-    }
-    return {"metadata": {"labels": {"group": name}}, "spec": spec}
-
-
-def workload(kind: str, name: str, replicas: int, cpu: str = "1", **annotations: str) -> Document:
-    spec = {
-        "replicas": replicas,
-        "selector": {"matchLabels": {"group": name}},
-        "template": template(name, cpu),
-    }
-    if kind == "StatefulSet":
-        spec |= {"serviceName": name, "podManagementPolicy": "Parallel"}
-    metadata = {"name": name, "annotations": annotations}
-    return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def groups(story: Story) -> list[tuple[str, int, str]]:
@@ -101,8 +78,7 @@ def test_the_group_of_a_stateful_set_follows_its_template(story: Story) -> None:
 
 
 def test_a_job_of_one_pod_at_a_time_comes_to_its_end(story: Story) -> None:
-    spec = {"parallelism": 1, "completions": 3, "template": template("three", "1", restart="Never")}
-    story.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "three"}, "spec": spec})
+    story.apply(job("three", parallelism=1, completions=3))
 
     def ended() -> int:
         found = story.get("jobs.batch", "three").get("status", {}).get("succeeded", 0)
@@ -118,51 +94,29 @@ def test_a_job_of_one_pod_at_a_time_comes_to_its_end(story: Story) -> None:
 
 
 def test_pods_of_a_finished_training_job_run_on_without_their_group(story: Story) -> None:
-    job = PyTorchJob("ends", workers=2, queue="team")
-    story.apply(queue("team"), job.group())
+    training = PyTorchJob("ends", workers=2, queue="team")
+    story.apply(queue("team"), orphaned(training.group()))
     story.until("its pods may be made", lambda: story.phase("ends"), "Inqueue")
-    story.apply(*[labelled(one, "ends") for one in job.pods()])
+    story.apply(*[labelled(one, "ends") for one in training.pods()])
     story.until("it runs", lambda: story.running("ends"), {"ends": 3})
     story.until("it counts", lambda: story.shares("used", "team"), {"team": 3})
     story.kubectl("delete", "podgroup", "ends")
     story.until("nobody counts them", lambda: story.shares("used", "team"), {"team": 0})
     assert story.running("ends") == {"ends": 3}
-    story.apply(labelled(job.pod("worker", 2), "ends"))
+    story.apply(labelled(training.pod("worker", 2), "ends"))
 
-    def says() -> str:
-        found = story.get("pod", "ends-worker-2")["status"].get("conditions", [])
-        return "".join(one.get("reason", "") for one in found if one["type"] == "PodScheduled")
-
-    story.until("a new one is told", says, "PodGroupMissing")
+    story.until("a new one is told", lambda: said(story, "ends-worker-2"), "PodGroupMissing")
 
 
 def test_a_group_of_the_mpi_operator_keeps_the_queue_of_its_namespace(story: Story) -> None:
     story.apply(queue("team"))
     annotate(story, "namespace/default", **{QUEUE: "team"})
-    job = MPIJob("sums", workers=1)
+    mpi = MPIJob("sums", workers=1)
     try:
-        story.apply(orphaned(job.group()))
+        story.apply(orphaned(mpi.group()))
         assert groups(story) == [("team", 2, "2")]
-        job.workers = 2
-        story.kubectl("replace", "-f", "-", stdin=json.dumps(orphaned(job.group())))
+        mpi.workers = 2
+        story.kubectl("replace", "-f", "-", stdin=json.dumps(orphaned(mpi.group())))
         assert groups(story) == [("team", 3, "3")]
     finally:
         story.kubectl("annotate", "namespace/default", f"{QUEUE}-")
-
-
-def orphaned(document: Document) -> Document:
-    """Without an owner: the operators are not here, and what nobody owns is collected."""
-    metadata = {name: value for name, value in document["metadata"].items() if name != "ownerReferences"}
-    return {**document, "metadata": metadata}
-
-
-def labelled(document: Document, name: str) -> Document:
-    made = orphaned(document)
-    made["metadata"]["labels"] = {**made["metadata"]["labels"], "group": name}
-    made["spec"] = {
-        **made["spec"],
-        "terminationGracePeriodSeconds": 0,
-        "tolerations": [{"operator": "Exists"}],
-        "initContainers": [],
-    }
-    return made

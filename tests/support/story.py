@@ -34,9 +34,10 @@ SCHEDULER: Final = "volcano"
 class Story:
     """A cluster of two nodes with four processors each, that a test tells a story on."""
 
-    def __init__(self, plane: ControlPlane, maar: Group) -> None:
+    def __init__(self, plane: ControlPlane, maar: Group, configuration: Path) -> None:
         self.plane, self.maar = plane, maar
         self.kubectl = plane.kubectl
+        self._configuration = configuration
 
     def apply(self, *documents: Document) -> None:
         """What people write, all of it at once."""
@@ -122,6 +123,15 @@ class Story:
                 raise AssertionError(f"waited in vain until {what}; last seen: {seen!r}")
             time.sleep(PAUSE_S)
 
+    def configure(self, text: str) -> None:
+        """Give the running scheduler another configuration."""
+        times = self._taken_over()
+        self._configuration.write_text(text, encoding="utf-8")
+        self.until("it is taken over", self._taken_over, times + 1)
+
+    def _taken_over(self) -> int:
+        return self.maar.log("scheduler").read_text(encoding="utf-8").count("configuration taken over")
+
     def clear(self) -> None:
         """Take everything away again: work first, then the queues, which have to be closed for that."""
         self.kubectl("uncordon", *NODES)
@@ -137,10 +147,14 @@ class Story:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Story]:
+def cluster(folder: Path, stages: str = "") -> Iterator[Story]:
     """A real control plane with KWOK's nodes, and Maar's three programs as processes beside it."""
     (folder / "plane").mkdir()
-    with ControlPlane(folder / "plane", controllers=True, kwok=True) as plane, Group(folder) as maar:
+    kwok_stages = folder / "stages.yaml" if stages else None
+    if kwok_stages:
+        kwok_stages.write_text(stages, encoding="utf-8")
+    control_plane = ControlPlane(folder / "plane", controllers=True, kwok=True, kwok_stages=kwok_stages)
+    with control_plane as plane, Group(folder) as maar:
         plane.kubectl("create", "namespace", "maar-system")
         plane.kubectl("apply", "-f", str(ROOT / "deploy" / "crds"))
         plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
@@ -149,7 +163,7 @@ def cluster(folder: Path) -> Iterator[Story]:
         url = f"https://127.0.0.1:{free_port()}"
         configuration = folder / "scheduler.yaml"
         configuration.write_text(SHORT_GRACE, encoding="utf-8")
-        story = Story(plane, maar)
+        story = Story(plane, maar, configuration)
         flags = {
             "webhooks": ("--url", url, *CLUSTER_USER),
             "scheduler": ("--config", str(configuration)),
