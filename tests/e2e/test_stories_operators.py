@@ -9,7 +9,7 @@ import pytest
 from support.needs_kubernetes import needs_kubernetes
 from support.operators import PyTorchJob, RayCluster, SparkApplication
 from support.story import SHORT_GRACE, SIZE, Document, Story, cluster, group, pods_of, queue, work
-from support.story_workloads import end_pod, labelled, orphaned
+from support.story_workloads import end_pod, labelled, orphaned, said
 from support.workloads import VolcanoJob
 
 WITHOUT_ENQUEUE = 'actions: "allocate, backfill, reclaim, preempt, cleanup"\n'
@@ -122,9 +122,19 @@ def test_a_spark_application_whose_memory_is_wrong_runs_and_counts_as_its_pods_a
     story.until("all run", lambda: story.running("counts"), {"counts": 4})
 
     def memory() -> str:
-        return str(story.get("queue", "q")["status"]["deserved"]["memory"])
+        return str(story.get("queue", "q").get("status", {}).get("deserved", {}).get("memory"))
 
     story.until("the queue deserves what they hold", memory, "3584Mi")
+
+
+def test_the_gate_asks_for_what_drivers_ask_for_where_their_group_names_less(story: Story) -> None:
+    story.apply(queue("small", capability={"memory": "1Gi"}))
+    for name, phase in (("first", "Running"), ("second", "Pending")):
+        spark = SparkApplication(name, executors=0, queue="small")
+        story.apply(labelled(spark.driver(), name), orphaned(spark.group()))
+        story.until(f"{name} is {phase}", partial(story.phase, spark.group_name), phase)
+    story.until("no node raises a ceiling", lambda: said(story, "second-driver"), "QueueAtCapability")
+    assert story.phase("spark-second-pg") == "Pending"
 
 
 def test_jobs_that_volcanos_controller_wrote_start_whatever_quotas_they_name(story: Story) -> None:

@@ -23,6 +23,7 @@ __all__ = ["Answer", "ControlPlane", "find_binaries"]
 
 PATIENCE_S: Final = 60
 PAUSE_S: Final = 0.05
+KEPT_S: Final = 20  # the API server closes connections that are idle for longer
 NODE_SIZE: Final = {"cpu": "8", "memory": "32Gi", "pods": "110"}
 
 
@@ -55,6 +56,7 @@ class ControlPlane:
         self._controllers, self._scheduler, self._kwok = controllers, scheduler, kwok
         self._kwok_stages = kwok_stages
         self._api_server_flags = api_server_flags or {}
+        self._requested = 0.0  # when the last request was made
         self.folder: Final = folder
         self.kubeconfig: Final = self._settings.kubeconfig
         self.token: Final = self._settings.token
@@ -123,6 +125,10 @@ class ControlPlane:
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
         content = None if body is None else json.dumps(body)
+        now = time.monotonic()
+        if now - self._requested > KEPT_S:
+            self._connection.close()  # opened again by the request
+        self._requested = now
         try:
             self._connection.request(method, path, content, headers)
             with self._connection.getresponse() as answer:
