@@ -30,7 +30,8 @@ class Alone:
     @cached_property
     def _books(self) -> Books:
         nothing = [self.tables.axis.zeros() for _ in self.tables.rows]
-        idle = np.maximum(self.places.idle("now")[:, self.places.usable], 0)  # [R, N]
+        shared = [node.is_shared for node in self._room.nodes]
+        idle = np.maximum(self.places.idle("now")[:, shared], 0)  # [R, N]
         return Books(self.tables, idle.sum(axis=1).tolist(), nothing)
 
     @cached_property
@@ -45,7 +46,7 @@ class Alone:
     def is_kept_out(self, group: GroupState) -> bool:
         """Whether what a group needs to be let in is more than its queue, or the cluster, ever lets in."""
         books, configuration = self._books, self.state.configuration
-        wanted = group.row.min_resources or ()
+        wanted = group.row.to_start or ()
         if configuration.asks("proportion", "enableJobEnqueued"):
             for queue in books.paths[group.leaf]:
                 if any(amount > books.real[queue][resource] for resource, amount in wanted):

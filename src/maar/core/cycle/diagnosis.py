@@ -63,8 +63,15 @@ class Diagnosis:
         held = _too_few_pods(group, leaving)
         if held is not None or not waits:
             return held
-        pods = for_next_turn(group) or group.pending  # too few where others of them are being evicted
-        return self._waits(group, pods) if state.is_admitted(group) else self._not_let_in(group, pods)
+        pods = for_next_turn(group)
+        if not state.is_admitted(group):
+            return self._not_let_in(group, pods)
+        return self._waits(group, pods) if pods else self._loses_pods(group)
+
+    def _loses_pods(self, group: GroupState) -> Held:
+        """Some of its pods are being evicted, and those that wait are too few without them."""
+        pods = group.pending[: max(1, group.missing()[0])]
+        return self._no_room(group, pods, _together(pods))
 
     # --- what somebody has to do
 
@@ -146,7 +153,7 @@ class Diagnosis:
         if self._alone.has_room(group, pods):
             return None
         for pod in filter(self.state.places.minds, pods):
-            return self._kept_off(pod, Cure.SOMEBODY_ACTS)
+            return self._never_together(pods, pod)
         never = self._room(pods, self._alone.places, Cure.NEVER)
         if never.reason == Reason.CLAIM_NOT_BOUND:
             return never
@@ -165,6 +172,13 @@ class Diagnosis:
         if share is None or held.reason == Reason.CLAIM_NOT_BOUND:
             return held
         return msgspec.structs.replace(held, **_limit_of(share))
+
+    def _never_together(self, pods: list[PodRow], pod: PodRow) -> Held:
+        """Not even alone there are nodes for a pod near the others it needs, or for all pods together."""
+        found = tally(self._alone.places, pod, 1)
+        cure = Cure.NEVER if found.taking else Cure.SOMEBODY_ACTS
+        held = self._of_nodes(Reason.NO_NODE_FITS, cure, pod, found)
+        return msgspec.structs.replace(held, wanted=len(pods))
 
     def _kept_off(self, pod: PodRow, cure: Cure) -> Held:
         """Other pods keep a pod off the nodes that have room for it."""
@@ -214,9 +228,8 @@ class Diagnosis:
 
     def _would_start_with_nodes(self, group: GroupState, pods: list[PodRow], needs: Needs) -> bool:
         """Whether, with any number of nodes more, the group's queue would let it start, and nodes take it."""
-        return beyond_limits(self._larger, self.names, group.leaf, needs) is None and all(
-            map(self.state.places.helped_by_new_nodes, pods)
-        )
+        is_allowed = beyond_limits(self._larger, self.names, group.leaf, needs) is None
+        return is_allowed and self.state.places.helped_by_new_nodes(pods)
 
 
 def _too_few_pods(group: GroupState, leaving: int) -> Held | None:

@@ -189,11 +189,14 @@ class Places:
         is_alone = self._neighbours is not None and self._neighbours.keep_alone(pod)
         return self.most(pod.shape, idle, 1 if is_alone else enough)
 
-    def helped_by_new_nodes(self, pod: PodRow) -> bool:
-        """Whether a node that is yet to come could take the pod."""
-        if not suits_new_node(pod.shape, self._columns) or not self.claims.suit_new_node(pod.shape):
-            return False
-        return self._neighbours is None or self._neighbours.allow_new_node(pod)
+    def helped_by_new_nodes(self, pods: Sequence[PodRow]) -> bool:
+        """Whether nodes that are yet to come could take the pods."""
+        for pod in pods:
+            if not suits_new_node(pod.shape, self._columns) or not self.claims.suit_new_node(pod.shape):
+                return False
+            if self._neighbours is not None and not self._neighbours.allow_new_node(pod, len(pods)):
+                return False
+        return True
 
     def moved(self, pod: PodRow, node: int, sign: int) -> None:
         """Learn that a pod has come to a node (+1) or left it (-1)."""

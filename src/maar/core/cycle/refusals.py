@@ -11,7 +11,6 @@ from maar.core.tables.axis import Needs
 
 _CAPABILITY: Final = CONSTRAINTS.index("capability")
 _PARENT: Final = CONSTRAINTS.index("parent")
-_REQUEST: Final = CONSTRAINTS.index("request")
 
 
 class Limit(NamedTuple):
@@ -73,6 +72,9 @@ def _deserved(books: Books, names: Sequence[str], leaf: int, resource: int, amou
         queue = above
     if not queue:  # the cluster itself is short of it
         return None
+    # What a leaf declares to ask for may be less than what its pods do, and then it is not given more.
+    is_declared = books.shares.request[resource, leaf] <= books.deserved[leaf][resource]
+    queue = leaf if is_declared else queue
     limit = Shortage(
         resource=names[resource],
         wanted=amount,
@@ -81,7 +83,7 @@ def _deserved(books: Books, names: Sequence[str], leaf: int, resource: int, amou
     )
     if binding[queue] == _CAPABILITY:
         return Limit(Reason.QUEUE_AT_CAPABILITY, Cure.LIMIT_CHANGES, queue, limit)
-    cure = Cure.SOMEBODY_ACTS if binding[queue] == _REQUEST else Cure.SHARE_GROWS
+    cure = Cure.SOMEBODY_ACTS if is_declared else Cure.SHARE_GROWS
     return Limit(Reason.QUEUE_AT_FAIR_SHARE, cure, queue, limit)
 
 

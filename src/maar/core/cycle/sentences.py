@@ -150,6 +150,10 @@ def _no_room_now(held: Held) -> str:
 def _no_node(_state: State, held: Held) -> str:
     nodes = summary(held.nodes, held.taking, held.clauses)
     match held.cure:
+        case Cure.NEVER if held.wanted:
+            pods = f"the {held.wanted} pods that start together"
+            ask = "as their affinity, spread and ports ask"
+            return f"{pods} find no nodes {ask}, {nodes} take one of them: {_NEVER}{_with_nodes(held)}"
         case Cure.NEVER:
             return f"no node is large enough for {_needs(held)}, {nodes}: {_NEVER}, it needs other nodes"
         case Cure.OTHER_NODES:

@@ -81,9 +81,15 @@ class Neighbours:
         """Whom a pod would be the first of that must be together, if it would be."""
         return self._affinities.beginning(pod) if self._switches.pod_affinity else None
 
-    def allow_new_node(self, pod: PodRow) -> bool:
-        """Whether a node that is yet to come could be near enough to the pods that a pod has to be near."""
-        return not self._switches.pod_affinity or self._affinities.allow_new_node(pod)
+    def allow_new_node(self, pod: PodRow, together: int) -> bool:
+        """Whether nodes that are yet to come could take so many pods like this one, near whom they must be.
+
+        Pods that must share a node and may not share it are helped by none.
+        """
+        if not self._switches.pod_affinity:
+            return True
+        is_torn = together > 1 and self._affinities.must_share_node(pod) and self.keep_alone(pod)
+        return not is_torn and self._affinities.allow_new_node(pod)
 
     def why_not(self, pod: PodRow, node: NodeRow) -> str:
         """What keeps a pod off a node, as a clause; empty where nothing does."""

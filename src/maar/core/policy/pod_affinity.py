@@ -134,6 +134,10 @@ class PodAffinities:
             for topology, tally in zip(terms.near, near, strict=True)
         )
 
+    def must_share_node(self, pod: PodRow) -> bool:
+        """Whether a pod has to be on one node with others."""
+        return HOSTNAME_LABEL in self._terms(pod).near
+
     def why_not(self, pod: PodRow, node: int) -> str:
         """The term that keeps a pod off a node, as a clause; empty where none does."""
         terms = self._terms(pod)
