@@ -73,7 +73,9 @@ def _deserved(books: Books, names: Sequence[str], leaf: int, resource: int, amou
     if not queue:  # the cluster itself is short of it
         return None
     # What a leaf declares to ask for may be less than what its pods do, and then it is not given more.
-    is_declared = books.shares.request[resource, leaf] <= books.deserved[leaf][resource]
+    is_declared = books.rows[leaf].queue.spec.request is not None and bool(
+        books.shares.request[resource, leaf] <= books.deserved[leaf][resource]
+    )
     queue = leaf if is_declared else queue
     limit = Shortage(
         resource=names[resource],
