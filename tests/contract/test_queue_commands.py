@@ -271,7 +271,7 @@ def test_vcctl_makes_a_closed_queue_and_shows_it_in_volcanos_columns(commands: C
         "Name", "Weight", "State", "Parent", "Inqueue", "Pending", "Running", "Unknown", "Completed",
     ]  # fmt: skip
     assert table[1].split() == [name, "3", "root", "0", "0", "0", "0", "0"]
-    assert table[1] in commands.vcctl("list").out.splitlines()
+    assert table[1].split() in [line.split() for line in commands.vcctl("list").out.splitlines()]
     assert commands.vcctl("operate", "-n", name, "-a", "update", "-w", "5").out == ""
     assert commands.vcctl("update", "-n", name, "--weight", "6").out == ""
     assert commands.queue(name)["spec"]["weight"] == 6

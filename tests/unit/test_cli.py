@@ -87,6 +87,8 @@ def test_a_plan_is_data_for_programs(output: str) -> None:
     result = run("maar", "plan", "-f", "examples/small", "-o", output, "--cycles", "2")
     first, second = yaml.safe_load(result.stdout)["cycles"]
     assert first["evictions"][0] == {"pod": "vision/sweep-4", "for": "data/nightly", "action": "reclaim"}
+    said = "reclaim for data/nightly of queue platform/etl: queue research/train uses cpu 20 of 11 deserved"
+    assert first["whyEvicted"]["vision/sweep-4"] == said
     assert first["queues"]["platform"]["binding"]["cpu"] == "guarantee"
     assert second["binds"]["data/nightly-0"] == "node-3"
     assert second["podGroups"]["vision/jupyter"]["reason"] == "QueueAtCapability"

@@ -182,15 +182,12 @@ def _background(
 
 
 async def _schedule(settings: Settings, server: Server) -> None:
-    async with ApiServer(await load(_kubeconfig(settings.folder, "scheduler"))) as api:
+    credentials = await load(_kubeconfig(settings.folder, "scheduler"))
+    async with ApiServer(credentials) as api, asyncio.TaskGroup() as tasks:
         scheduler = Scheduler(api, Engine(settings.configuration))
-        running = asyncio.create_task(scheduler.run())
-        try:
-            await scheduler.first_decision.wait()
-            server.is_ready.set()
-            await running
-        finally:
-            running.cancel()
+        tasks.create_task(scheduler.run())
+        await scheduler.first_decision.wait()
+        server.is_ready.set()
 
 
 async def _control(settings: Settings) -> None:

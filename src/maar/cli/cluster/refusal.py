@@ -13,6 +13,7 @@ from maar.kube.outcome import Conflict, Gone, Outcome, Refused
 from maar.kube.paths import place_of
 
 _MOST_SUGGESTIONS: Final = 3
+_VERY_CLOSE: Final = 0.85  # of what is alike to this degree, the rest was not meant
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
 _FORBIDDEN: Final = re.compile(r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]*)"')
 _DENIED: Final = re.compile(r"^admission [^:]* denied the request: ")
@@ -70,7 +71,8 @@ def refusal_of_list(error: ApiError | UnansweredError, kind: type[Object]) -> Co
 
 def unknown(errand: Errand, names: Sequence[str]) -> str:
     """Say that there is no such object, and which may have been meant."""
-    close = get_close_matches(errand.key, names, _MOST_SUGGESTIONS)
+    close = get_close_matches(errand.key, names, _MOST_SUGGESTIONS, _VERY_CLOSE)
+    close = close or get_close_matches(errand.key, names, _MOST_SUGGESTIONS)
     meant = f"did you mean {' or '.join(close)}?" if close else f"maar {errand.word} list shows those that do"
     return f"{errand.name} does not exist; {meant}"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -62,7 +63,7 @@ def tree(
         shared = queue_shares(_objects(files, access), time.time())
         queues, inside = list(shared.queues), shared.namespaces if namespaces else {}
     else:
-        queues = on_cluster(access, _queues)
+        queues = on_cluster(access, partial(_queues, top))
         _wonder(queues)
     view = queue_tree(queues, top, inside)
     if view is None:
@@ -106,11 +107,11 @@ def _objects(files: list[Path] | None, access: Access) -> list[Object]:
     return manifests.objects
 
 
-async def _queues(cluster: "Cluster") -> list[Queue]:
+async def _queues(top: str, cluster: "Cluster") -> list[Queue]:
     """Read all queues; where their shares are of different moments, once more when the others are written."""
     for _ in range(_READS):
         queues = read_queues(await cluster.all(Queue))
-        if is_settled(queues):
+        if is_settled(queues, top):
             return queues
         await asyncio.sleep(_BETWEEN_READS_S)
     typer.echo(

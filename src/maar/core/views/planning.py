@@ -165,8 +165,7 @@ def shown(decided: Plan) -> Json:
         "queues": {name: shown_queue(one) for name, one in sorted(decided.queues.items())},
         "binds": {one.pod: one.node for one in sorted(decided.binds, key=lambda one: one.pod)},
         "evictions": [
-            {"pod": one.pod, "for": one.beneficiary, "action": one.action, "why": one.why}
-            for one in decided.evictions
+            {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
         ],
         "nominations": {one.pod: one.node for one in sorted(decided.nominations, key=lambda one: one.pod)},
         "selections": {one.claim: one.node for one in sorted(decided.selections, key=lambda one: one.claim)},
@@ -180,6 +179,7 @@ def shown(decided: Plan) -> Json:
             for key, one in sorted(decided.pod_groups.items())
         },
         **({"volumes": volumes} if volumes else {}),  # which claims seldom get
+        **({"whyEvicted": {one.pod: one.why for one in decided.evictions}} if decided.evictions else {}),
     }
 
 

@@ -86,18 +86,23 @@ def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces 
     )
 
 
-def is_settled(queues: Iterable[Queue]) -> bool:
-    """Whether all statuses are of one moment: then children together deserve no more than their parent."""
-    by_name = {queue.key: queue for queue in queues}
-    children: dict[str, list[Resources]] = {}
+def is_settled(queues: Iterable[Queue], top: str = ROOT) -> bool:
+    """Whether statuses are of one moment: then children together deserve no more than their parent.
+
+    Only what is below the top queue is looked at.
+    """
+    by_name, children = {queue.key: queue for queue in queues}, dict[str, list[Queue]]()
     for name, queue in by_name.items():
         if name != ROOT and queue.parent in by_name:
-            children.setdefault(queue.parent, []).append(queue.status.deserved)
-    return all(
-        units <= by_name[parent].status.deserved.get(resource, 0)
-        for parent, inside in children.items()
-        for resource, units in _together(inside).items()
-    )
+            children.setdefault(queue.parent, []).append(queue)
+    parents = [top]
+    for parent in parents:  # it grows on the way down; parents in a circle are not below the top
+        inside = children.pop(parent, [])
+        parents += [queue.key for queue in inside]
+        for resource, units in _together(queue.status.deserved for queue in inside).items():
+            if units > by_name[parent].status.deserved.get(resource, 0):
+                return False
+    return True
 
 
 def _together(amounts: Iterable[Resources]) -> Resources:
