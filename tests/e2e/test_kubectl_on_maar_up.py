@@ -119,9 +119,8 @@ def test_describe_shows_what_happened_to_a_pod(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=work("described"))
     up.kubectl("wait", "--for=condition=Ready", "pod/described-0", "--timeout=20s")
     until(lambda: "Successfully assigned" in up.kubectl("describe", "pod", "described-0").stdout)
-    told = up.kubectl("describe", "queue", "described").stdout
-    assert "Weight:" in told
-    assert "Deserved" in told
+    until(lambda: "Deserved" in up.kubectl("describe", "queue", "described").stdout)
+    assert "Weight:" in up.kubectl("describe", "queue", "described").stdout
     clear(up, "described")
 
 
