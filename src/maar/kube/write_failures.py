@@ -24,7 +24,7 @@ from maar.kube.write import FENCED
 
 _LOG: Final = logging.getLogger(__name__)
 
-FORGOTTEN_S: Final = 120.0  # without another attempt; the longest pause between two is 30 s
+FORGOTTEN_S: Final = 60.0  # without another attempt; the longest pause between two is 30 s
 _BEST_EFFORT: Final = ("Event",)  # without them the work goes on
 _OTHER: Final = "Other"
 _REASONS: Final = frozenset(  # Kubernetes' own; webhooks may say what they like, and a label may not
@@ -103,10 +103,15 @@ class WriteFailures:
         return known
 
     def lasting(self, limit_s: float) -> Iterator[str]:
-        """What cannot be done at all for so long, in sentences."""
+        """What cannot be done at all for so long, in sentences.
+
+        What was tried only once may not be wanted any more.
+        """
         now = self._clock()
         self._forget(now)
         for work, found in self._failures.items():
+            if all(one.last == one.since for one in found.values()):
+                continue
             began = max(min(one.since for one in found.values()), self._succeeded.get(work, 0.0))
             is_general = len(found) > 1 or any(one.is_general for one in found.values())
             if is_general and now - began >= limit_s and work.kind not in _BEST_EFFORT:

@@ -149,3 +149,12 @@ def test_events_are_counted_and_no_reason_to_be_unready(failures: WriteFailures,
     clock.now += 60
     assert list(failures.lasting(30)) == []
     assert failures.totals["Record", "Event", "Unanswered"] == 1
+
+
+def test_what_was_tried_once_is_no_reason_to_be_unready(clock: Clock, failures: WriteFailures) -> None:
+    """It may not be wanted any more: its object went, or another write did the work."""
+    attempt(failures, "a/one", not_permitted("a/one"))
+    clock.now += 40
+    assert list(failures.lasting(30)) == []
+    attempt(failures, "a/one", not_permitted("a/one"))
+    assert len(list(failures.lasting(30))) == 1
