@@ -1,8 +1,15 @@
-"""The report at the end of a run: what the laws were tried on, and what was skipped."""
+"""What holds for every run, and the report at its end: what the laws were tried on, what was skipped."""
 
+import signal
 from collections import Counter
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Let tests press Ctrl-C also in a run that a shell has put in the background, where it is ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
