@@ -67,6 +67,8 @@ def becomes_of(cluster: Cluster, group: str, held: Held, pods: set[str], cycles:
 
 def same(one: Held, other: Held) -> bool:
     """Whether two refusals are by the same constraint on the same resource."""
+    if one.reason == Reason.BEHIND_FIRST_IN_QUEUE and one.others != other.others:
+        return False
     first, second = ({short.resource for short in held.shortages} for held in (one, other))
     return (one.reason, one.queue, one.cure) == (other.reason, other.queue, other.cure) and (
         not first or bool(first & second)
@@ -98,11 +100,21 @@ def others_finish(cluster: Cluster, group: str, _held: Held, waits: set[str]) ->
     """Leave nothing but the group, and of a group that is ready only what waits."""
 
     def stays(document: Document) -> bool:
-        if document["kind"] not in ("Pod", "PodGroup") or not group_of(document):
+        if document["kind"] not in ("Pod", "PodGroup"):
             return True
         return group_of(document) == group and (document["kind"] == "PodGroup" or key_of(document) in waits)
 
     return Cluster([document for document in cluster.documents if stays(document)])
+
+
+def without_first(cluster: Cluster, _group: str, held: Held, _waits: set[str]) -> Cluster:
+    """Take away the group that comes first."""
+    return without(cluster, held.others[0])
+
+
+def without(cluster: Cluster, group: str) -> Cluster:
+    """Take a group away, and its pods."""
+    return Cluster([document for document in cluster.documents if group_of(document) != group])
 
 
 def request(document: Document) -> dict[str, int]:
@@ -217,8 +229,8 @@ CURES: Final[Mapping[Cure, Cured]] = {
 def test_r1_what_a_reason_names_cures_it(reach: Reach, trial: Trial) -> None:
     def check(case: Case) -> Iterator[str]:
         for group, held, pods in waiting(case):
-            cure = CURES.get(held.cure)
-            if cure is None or held.reason in (Reason.WAITING_FOR_VICTIMS, Reason.BEHIND_FIRST_IN_QUEUE):
+            cure = without_first if held.reason == Reason.BEHIND_FIRST_IN_QUEUE else CURES.get(held.cure)
+            if cure is None or held.reason == Reason.WAITING_FOR_VICTIMS:
                 continue
             cured = cure(case.cluster, group, held, left(case, group, pods))
             if becomes_of(cured, group, held, pods) == "waits for the same":
@@ -235,6 +247,22 @@ def test_r1_what_never_starts_does_not_start_alone(reach: Reach, trial: Trial) -
                 alone = others_finish(case.cluster, group, held, left(case, group, pods))
                 if becomes_of(alone, group, held, pods) == "starts":
                     yield f"{held.reason} {held.cure}: {group} starts alone: {held}"
+
+    trial.of(check, recipes(reach), CLUSTERS[reach])
+
+
+@pytest.mark.parametrize("reach", CLUSTERS, ids=lambda reach: reach.name)
+def test_r1_what_waits_for_somebody_to_act_does_not_start_when_another_finishes(
+    reach: Reach, trial: Trial
+) -> None:
+    def check(case: Case) -> Iterator[str]:
+        groups = {group_of(one) for one in case.cluster.documents if one["kind"] == "PodGroup"}
+        for group, held, pods in waiting(case):
+            if held.cure != Cure.SOMEBODY_ACTS or held.reason != Reason.NO_NODE_FITS:
+                continue
+            for other in sorted(groups - {group}):
+                if becomes_of(without(case.cluster, other), group, held, pods) == "starts":
+                    yield f"{held.reason} {held.cure}: {group} starts when {other} finishes: {held}"
 
     trial.of(check, recipes(reach), CLUSTERS[reach])
 

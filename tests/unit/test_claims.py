@@ -49,7 +49,7 @@ def test_other_unbound_claims_and_resource_claims_wait_with_a_reason() -> None:
     )
     assert waits["a/missing"] == (
         "ClaimNotBound",
-        "volume claim a/nowhere is not bound; it starts when the claim is",
+        "volume claim a/nowhere does not exist; create it",
     )
     assert waits["a/device"][0] == "ResourceClaim"
 

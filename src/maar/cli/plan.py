@@ -163,7 +163,10 @@ def _concerns(plan: Plan) -> list[str]:
         for condition in one.conditions
     ]
     if not any(plan.queues[ROOT].deserved.values()):
-        concerns.append("warning: no ready, schedulable node: there is nothing to share")
+        concerns.append(
+            "warning: no node can be used: none is ready, schedulable and without taints that no pod of the "
+            "queues tolerates; there is nothing to share"
+        )
     return concerns
 
 

@@ -16,9 +16,8 @@ _LOG: Final = logging.getLogger(DECISIONS)
 
 @dataclass(eq=False)
 class DecisionLog:
-    """Writes lines; a decision that changes nothing, and leaves as many waiting, is one for `-vv`."""
+    """Writes lines; knows what it wrote last of whom."""
 
-    _waiting: int = 0
     _phases: dict[str, PodGroupPhase] = field(default_factory=dict)  # as decided last
     _reasons: dict[str, str] = field(default_factory=dict)  # of the groups that wait
 
@@ -29,17 +28,10 @@ class DecisionLog:
         let_in = [key for key in plan.pod_groups if self._is_let_in(plan, groups, key)]
         waiting = sum(one.held is not None for one in plan.pod_groups.values())
         changes = {"bound": len(plan.binds), "evicted": len(plan.evictions), "let_in": len(let_in)}
-        is_quiet = not any(changes.values()) and waiting == self._waiting
-        _LOG.log(
-            logging.DEBUG if is_quiet else logging.INFO,
-            "decided in %.0f ms",
-            seconds * 1000,
-            extra={**changes, "waiting": waiting},
-        )
+        _LOG.info("decided in %.0f ms", seconds * 1000, extra={**changes, "waiting": waiting})
         if _LOG.isEnabledFor(logging.DEBUG):
             for line in self._details(plan, let_in):
                 _LOG.debug("%s", line)
-        self._waiting = waiting
         self._phases = {key: one.phase for key, one in plan.pod_groups.items()}
         self._reasons = {key: one.held.reason for key, one in plan.pod_groups.items() if one.held is not None}
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from maar.core.model.plan import GroupOutcome
-from maar.core.model.reasons import Reason
+from maar.core.model.reasons import Gist
 from maar.core.tables.counting import is_waiting
 from maar.core.tables.rows import GroupRow, PodRow
 from maar.kube.api_server import ApiServer
@@ -21,13 +21,13 @@ UNSCHEDULABLE = "Unschedulable"  # what cluster autoscalers buy nodes for
 
 @dataclass(eq=False)
 class PodConditions:
-    """Writes the condition of a pod when the reason it waits for changes; numbers alone are no news."""
+    """Writes the condition of a pod when what it waits for, or its cure, changes; numbers are no news."""
 
     server: ApiServer
     writers: Writers
     failures: WriteFailures
     missed: Callable[[str, str], None]  # hears of the kind and key of what is to be looked at again
-    _said: dict[str, tuple[str, Reason]] = field(default_factory=dict)  # by pod
+    _said: dict[str, Gist] = field(default_factory=dict)  # by pod
 
     def say(self, group: GroupRow, outcome: GroupOutcome, now: datetime) -> list[PodRow]:
         """Let the waiting pods of a group say what holds them; those that said something else before."""
@@ -40,9 +40,9 @@ class PodConditions:
             return False
         # Only what more nodes would help is called unschedulable, so that nobody buys nodes for the rest.
         reason = UNSCHEDULABLE if held.more_nodes_help else str(held.reason)
-        if self._said.get(pod.key) == (reason, held.reason):
+        if self._said.get(pod.key) == held.gist:
             return False
-        self._said[pod.key] = (reason, held.reason)
+        self._said[pod.key] = held.gist
         write = partial(self._write, pod.key, reason, outcome.message, now)
         self.writers.submit(("PodScheduled", pod.key), write, partial(self._done, pod))
         return True

@@ -15,6 +15,7 @@ from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
+from maar.core.model.reasons import Gist
 from maar.core.model.writes import Bind, Evict, SetStatus, Write
 from maar.core.tables.assumptions import Assumptions
 from maar.core.tables.rows import PodRow
@@ -47,6 +48,7 @@ class Reports:
         self._groups: dict[str, PodGroup] = {}
         self._changed: set[str] = set()  # groups
         self._told: dict[str, GroupOutcome] = {}
+        self._gists: dict[str, Gist] = {}  # of what groups were told in events
         self._losing: set[str] = set()  # groups of which the last cycle evicts pods
 
     def note(self, events: Iterable[Event]) -> None:
@@ -61,6 +63,7 @@ class Reports:
                         self._changed.add(f"{pod.metadata.namespace or 'default'}/{name}")
                 case Vanished(kind="PodGroup", key=key):
                     self._groups.pop(key, None)
+                    self._gists.pop(key, None)
                 case Vanished(kind="Pod", key=key):
                     self._conditions.forget((key,))
                     row = self._tables.pods.get(key)
@@ -131,11 +134,19 @@ class Reports:
             group, row = self._groups.get(key), self._tables.groups.get(key)
             if group is None or row is None:
                 return None
-            if outcome is not None and outcome.held is not None and is_news(group, outcome.held.reason):
+            if outcome is not None and self._is_news(group, outcome):
                 self.recorder.record(Reference.to(group), "Unschedulable", outcome.message, "Warning")
             return group_write(group, row, outcome, now)
 
         return difference
+
+    def _is_news(self, group: PodGroup, outcome: GroupOutcome) -> bool:
+        """Whether a group waits for something else, or for another cure, than it was told last."""
+        if outcome.held is None:
+            self._gists.pop(group.key, None)
+            return False
+        told, self._gists[group.key] = self._gists.get(group.key), outcome.held.gist
+        return told != outcome.held.gist if told is not None else is_news(group, outcome.held.reason)
 
     def _of_queue(self, name: str, standing: QueueStanding, now: datetime) -> Difference:
         def difference() -> SetStatus | None:

@@ -34,7 +34,7 @@ def _last_ready(group: PodGroup, row: GroupRow) -> dict[str, str]:
 
 
 def is_news(group: PodGroup, reason: Reason) -> bool:
-    """Whether a group is held for another reason than it was before."""
+    """Whether a group is held for another reason than its status says."""
     return all(one.reason != reason for one in group.status.conditions if one.type == "Unschedulable")
 
 

@@ -1,12 +1,14 @@
 """What a group could do if everybody else had finished: alone on the cluster as it is now.
 
-A group that does not start even then never does, whatever the others do. Pods of other schedulers stay, and
-so do the pods of a group that is not ready; those of a group that is ready may finish like all others. Pods
-of one shape are counted; others are placed one by one, as in a turn.
+A group that does not start even then never does, whatever the others do. The daemons of the nodes stay, and
+so do the pods of a group that is not ready; those of a group that is ready may finish like all others, and so
+may pods of other schedulers. Pods of one shape are counted; others are placed one by one, as in a turn.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -18,14 +20,17 @@ from maar.core.cycle.room import NOWHERE, Room
 from maar.core.cycle.state import State
 from maar.core.model.reasons import Held
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import PodRow
+from maar.core.tables.rows import Column, NodeRow, PodRow
+
+_OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that say that a node is closed, and go when it opens
 
 
 class Alone:
-    """The cluster without the pods of its queues; made when somebody asks."""
+    """The cluster without its pods, as it is or with other nodes; made when somebody asks."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, nodes: list[NodeRow] | None = None) -> None:
         self.state, self.tables = state, state.tables
+        self.nodes = self.tables.node_list if nodes is None else nodes
 
     @cached_property
     def _books(self) -> Books:
@@ -34,27 +39,34 @@ class Alone:
         idle = np.maximum(self.places.idle("now")[:, shared], 0)  # [R, N]
         return Books(self.tables, idle.sum(axis=1).tolist(), nothing)
 
+    @property
+    def total(self) -> Column:
+        """What it can share out."""
+        return self._books.total
+
     @cached_property
     def _room(self) -> Room:
-        return Room(self.tables.node_list, len(self.tables.axis.names), is_empty=True)
+        return Room(self.nodes, len(self.tables.axis.names), is_empty=True)
 
     @cached_property
     def places(self) -> Places:
         """Where pods can go there."""
         return Places(self.tables, self._room, self.state.configuration, is_empty=True)
 
-    def is_kept_out(self, group: GroupState) -> bool:
-        """Whether what a group needs to be let in is more than its queue, or the cluster, ever lets in."""
+    def kept_out(self, group: GroupState) -> list[int]:
+        """The resources of which a group needs more to be let in than its queue or the cluster ever has."""
         books, configuration = self._books, self.state.configuration
-        wanted = group.row.to_start or ()
-        if configuration.asks("proportion", "enableJobEnqueued"):
-            for queue in books.paths[group.leaf]:
-                if any(amount > books.real[queue][resource] for resource, amount in wanted):
-                    return True
-        if not configuration.asks("overcommit", "enableJobEnqueued"):
-            return False
-        factor = configuration.overcommit_factor
-        return any(amount > int(books.total[resource] * factor) for resource, amount in wanted)
+        wanted, found = group.row.to_start or (), list[int]()
+        limits = [books.real[queue] for queue in books.paths[group.leaf]]
+        if not configuration.asks("proportion", "enableJobEnqueued"):
+            limits = []
+        if configuration.asks("overcommit", "enableJobEnqueued"):
+            factor = configuration.overcommit_factor
+            limits.append([int(amount * factor) for amount in books.total])
+        for resource, amount in wanted:
+            if any(amount > limit[resource] for limit in limits):
+                found.append(resource)
+        return found
 
     def limits(self, group: GroupState, needs: Needs) -> Held | None:
         """The ceiling or reservation that keeps a group from using this much more, even when alone."""
@@ -114,3 +126,22 @@ class Alone:
         self.places.moved(pod, node, sign)
         if pod.shape.claims:
             self.places.claims.moved(pod, node, sign)
+
+
+def opened(nodes: Sequence[NodeRow]) -> list[NodeRow]:
+    """The nodes as if all were ready, schedulable and tolerated by somebody."""
+    return [
+        replace(
+            node,
+            is_ready=True,
+            is_schedulable=True,
+            is_tolerated=True,
+            taints=tuple(one for one in node.taints if not one.key.startswith(_OF_CLOSED_NODES)),
+        )
+        for node in nodes
+    ]
+
+
+def tolerated(nodes: Sequence[NodeRow]) -> list[NodeRow]:
+    """The nodes as if somebody tolerated the taints of each."""
+    return [node if node.is_tolerated else replace(node, is_tolerated=True) for node in nodes]

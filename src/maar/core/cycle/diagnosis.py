@@ -21,10 +21,10 @@ from typing import Final
 import msgspec
 
 from maar.core.cycle.allocate import for_next_turn
-from maar.core.cycle.alone import Alone
+from maar.core.cycle.alone import Alone, opened, tolerated
 from maar.core.cycle.books import Books, larger_cluster
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.node_tally import NodeTally, tally
+from maar.core.cycle.node_tally import NodeTally, closed_nodes, tally
 from maar.core.cycle.places import Places
 from maar.core.cycle.refusals import beyond_deserved, beyond_limits
 from maar.core.cycle.state import State
@@ -32,9 +32,11 @@ from maar.core.model.reasons import Cure, Held, Reason, Shortage
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import PodRow
+from maar.core.tables.shapes import Shape
 
 _FEW: Final = 3  # names that a sentence bears
 # More nodes might help, but not as a rule, or not this group: nobody should buy any for it.
+_OF_THE_CLUSTERS_SIZE: Final = (Reason.CLUSTER_OVERCOMMITTED, Reason.NOT_ENOUGH_RESOURCES)
 _NO_NODES_WANTED: Final = (Reason.CLAIM_NOT_BOUND, Reason.RESOURCE_CLAIM, Reason.GUARANTEE_BLOCKED)
 
 
@@ -45,6 +47,17 @@ class Diagnosis:
         self.state, self.names = state, state.tables.axis.names
         self._alone = Alone(state)
         self._known: dict[object, Held] = {}
+        self._tallies: dict[Shape, NodeTally] = {}
+
+    @cached_property
+    def _opened(self) -> Alone:
+        """The cluster if all its nodes could be used."""
+        return Alone(self.state, opened(self.state.tables.node_list))
+
+    @cached_property
+    def _tolerated(self) -> Alone:
+        """The cluster for those of whom it is not known yet what they tolerate."""
+        return Alone(self.state, tolerated(self.state.tables.node_list))
 
     @cached_property
     def _larger(self) -> Books:
@@ -101,18 +114,57 @@ class Diagnosis:
     def _not_let_in(self, group: GroupState, pods: list[PodRow]) -> Held | None:
         held = group.held
         if held is None or held.reason == Reason.BEHIND_FIRST_IN_QUEUE:
-            return held
-        if self._alone.is_kept_out(group):
-            held = msgspec.structs.replace(held, cure=Cure.NEVER)
+            return self._behind(held) if held is not None else None
         if held.more_nodes_help and not self._would_start_with_nodes(group, pods, _together(pods)):
-            held = msgspec.structs.replace(held, more_nodes_help=False)
+            held = _all_with(held, more_nodes_help=False)
+        alone = self._alone if group.placed + len(group.pending) >= group.row.min_member else self._tolerated
+        if never := alone.kept_out(group):
+            return self._never_let_in(group, held, {self.names[row] for row in never})
+        if pods and held.reason in _OF_THE_CLUSTERS_SIZE:
+            found = self._tally(pods[0])
+            return msgspec.structs.replace(
+                held, nodes=found.nodes, taking=found.taking, clauses=found.clauses
+            )
         return held
+
+    def _behind(self, held: Held) -> Held:
+        """It waits for the first of its queue, and so for what lets that one start."""
+        first = self.state.tables.groups.get(held.others[0])
+        blocker = self.of(self.state.group(first)) if first is not None else None
+        if blocker is None:
+            return held
+        cure = Cure.SOMEBODY_ACTS if blocker.cure == Cure.NEVER else blocker.cure
+        return msgspec.structs.replace(held, cure=cure)
+
+    def _never_let_in(self, group: GroupState, held: Held, never: set[str]) -> Held:
+        """Tell first of what keeps the group out whoever finishes; closed nodes may help against it."""
+        limits = [msgspec.structs.replace(one, further=()) for one in (held, *held.further)]
+        lasting = [one for one in limits if any(short.resource in never for short in one.shortages)]
+        others = [one for one in limits if one not in lasting]
+        cure = self._cure_of_never(is_never=bool(self._opened.kept_out(group)))
+        first, *rest = [msgspec.structs.replace(one, **cure) for one in lasting] + others
+        return msgspec.structs.replace(first, further=tuple(rest))
+
+    def _cure_of_never(self, *, is_never: bool) -> dict[str, object]:
+        """What cures what never starts on the nodes that can be used: other nodes, where those are there."""
+        if is_never:
+            return {"cure": Cure.NEVER}
+        nodes = self.state.tables.node_list
+        return {"cure": Cure.OTHER_NODES, "nodes": len(nodes), "clauses": closed_nodes(nodes)}
+
+    def _tally(self, pod: PodRow) -> NodeTally:
+        """The nodes as they are, for a pod; those of one shape fare alike where nothing else matters."""
+        if not self.state.places.see_only_shapes((pod,)):
+            return tally(self.state.places, pod, 1)
+        if pod.shape not in self._tallies:
+            self._tallies[pod.shape] = tally(self.state.places, pod, 1)
+        return self._tallies[pod.shape]
 
     # --- what keeps the pods of the next turn from being placed
 
     def _waits(self, group: GroupState, pods: list[PodRow]) -> Held:
         if group.held is not None and group.held.reason == Reason.BEHIND_FIRST_IN_QUEUE:
-            return group.held
+            return self._behind(group.held)
         key: object = group
         if group.is_idle and self.state.places.see_only_shapes(pods):
             key = (group.leaf, frozenset(Counter(pod.shape for pod in pods).items()), group.held)
@@ -141,24 +193,39 @@ class Diagnosis:
         if not self.state.room.nodes:
             return Held(reason=Reason.NOT_ENOUGH_RESOURCES, cure=Cure.OTHER_NODES)
         for pod in {pod.shape: pod for pod in pods if places.never(pod.shape)}.values():
-            cure = Cure.NEVER if places.mask(pod.shape).any() else Cure.OTHER_NODES
+            is_never = places.mask(pod.shape).any() and self._opened.places.never(pod.shape)
+            cure = Cure.NEVER if is_never else Cure.OTHER_NODES
             return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
         return None
 
     def _never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Held | None:
         """Not even alone on the cluster would the group start."""
-        limits = self._alone.limits(group, needs)
-        if limits is not None:
-            return msgspec.structs.replace(limits, cure=Cure.NEVER)
-        if self._alone.has_room(group, pods):
-            return None
-        for pod in filter(self.state.places.minds, pods):
-            return self._never_together(pods, pod)
-        never = self._room(pods, self._alone.places, Cure.NEVER)
-        if never.reason == Reason.CLAIM_NOT_BOUND:
-            return never
+        places, alone = self.state.places, self._alone
         too_much = tuple(one for one in self._of_total(needs) if one.wanted > one.limit)
+        limits = alone.limits(group, needs)
+        if limits is not None:
+            cure = self._cure_of_never(is_never=self._opened.limits(group, needs) is not None)
+            return _all_with(self._with_total(limits, too_much, len(pods)), **cure)
+        if alone.has_room(group, pods):
+            return None
+        for pod in filter(places.minds, pods):
+            has_place = places.follows(pod) and places.would_take(pod).any()
+            return None if has_place else self._never_together(pods, pod)
+        is_never = self._opened.limits(group, needs) is not None or not self._opened.has_room(group, pods)
+        never = self._room(pods, alone.places, Cure.NEVER if is_never else Cure.OTHER_NODES)
+        if never.reason == Reason.CLAIM_NOT_BOUND or not is_never:
+            return never
         return msgspec.structs.replace(never, shortages=too_much) if too_much else never
+
+    def _with_total(self, limits: Held, too_much: tuple[Shortage, ...], pods: int) -> Held:
+        """Add to limits of queues what the whole cluster has too little of."""
+        told = {short.resource for one in (limits, *limits.further) for short in one.shortages}
+        rest = tuple(one for one in too_much if one.resource not in told)
+        if not rest:
+            return limits
+        nodes = len(self.state.tables.node_list)
+        size = Held(reason=Reason.NOT_ENOUGH_RESOURCES, shortages=rest, wanted=pods, nodes=nodes)
+        return msgspec.structs.replace(limits, further=(*limits.further, size))
 
     def _no_room(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Held:
         """No node has room for the pods: told by its queue's share where that is why it cannot reclaim."""
@@ -175,7 +242,8 @@ class Diagnosis:
 
     def _never_together(self, pods: list[PodRow], pod: PodRow) -> Held:
         """Not even alone there are nodes for a pod near the others it needs, or for all pods together."""
-        found = tally(self._alone.places, pod, 1)
+        places = self.state.places if self.state.places.follows(pod) else self._alone.places
+        found = tally(places, pod, 1)
         cure = Cure.NEVER if found.taking else Cure.SOMEBODY_ACTS
         held = self._of_nodes(Reason.NO_NODE_FITS, cure, pod, found)
         return msgspec.structs.replace(held, wanted=len(pods))
@@ -222,7 +290,7 @@ class Diagnosis:
 
     def _of_total(self, needs: Needs) -> Iterator[Shortage]:
         """What is wanted beside what the cluster has in all."""
-        total = self.state.books.total
+        total = self._alone.total
         for row, amount in needs:
             yield Shortage(resource=self.names[row], wanted=amount, used=0, limit=total[row])
 
@@ -236,14 +304,21 @@ def _too_few_pods(group: GroupState, leaving: int) -> Held | None:
     """A gang that cannot start because its pods are not there, or must not be placed yet."""
     row, there = group.row, group.placed + len(group.pending) + leaving
     name, acts = row.queue_name, Cure.SOMEBODY_ACTS
-    if group.row.gated and (there < row.min_member or not group.pending):
+    exist = there + row.gated
+    too_few = Held(
+        reason=Reason.NOT_ENOUGH_TASKS, cure=acts, queue=name, wanted=row.min_member, available=exist
+    )
+    if row.gated and (there < row.min_member or not group.pending):
         return Held(
-            reason=Reason.SCHEDULING_GATED, cure=acts, queue=name, wanted=row.min_member, available=row.gated
+            reason=Reason.SCHEDULING_GATED,
+            cure=acts,
+            queue=name,
+            wanted=row.min_member,
+            available=row.gated,
+            further=(too_few,) if exist < row.min_member else (),
         )
     if there < row.min_member:
-        return Held(
-            reason=Reason.NOT_ENOUGH_TASKS, cure=acts, queue=name, wanted=row.min_member, available=there
-        )
+        return too_few
     for task, least in row.min_task_member.items():
         have = group.tasks[task] + sum(pod.task == task for pod in group.pending)
         if have < least and not leaving:
@@ -252,9 +327,17 @@ def _too_few_pods(group: GroupState, leaving: int) -> Held | None:
     return None
 
 
+def _all_with(held: Held, **changes: object) -> Held:
+    """A refusal with something else in it, and in all that it names further."""
+    further = tuple(msgspec.structs.replace(one, **changes) for one in held.further)
+    return msgspec.structs.replace(held, further=further, **changes)
+
+
 def _limit_of(held: Held) -> dict[str, object]:
     """What a refusal by a queue says of that queue; what the nodes lack may stand beside it."""
-    return {name: getattr(held, name) for name in ("reason", "cure", "queue", "shortages")}
+    return {
+        name: getattr(held, name) for name in ("reason", "cure", "queue", "shortages", "others", "further")
+    }
 
 
 def _has_claims(pod: PodRow) -> bool:

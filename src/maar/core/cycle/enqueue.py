@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 from maar.core.cycle.books import Books, larger_cluster
 from maar.core.cycle.group_state import GroupState
@@ -43,6 +44,13 @@ def enqueue(state: State) -> None:
                 behind.held = behind_first(behind, group)
 
 
+class _Size(NamedTuple):
+    """How large the cluster is for a group: what queues may use, and what all may be let in with."""
+
+    books: Books
+    overcommitted: Column
+
+
 class Door:
     """What has been let in, and whether more may come."""
 
@@ -53,8 +61,7 @@ class Door:
             if row.is_leaf:
                 for queue in (*books.paths[row.index], 0):
                     add(self.admitted[queue], tuple(row.admitted), 1)
-        factor: Fraction = state.configuration.overcommit_factor
-        self._cluster = [int(amount * factor) for amount in books.total]
+        self._size = self._of(books)
         self._asks_overcommit = state.configuration.asks("overcommit", "enableJobEnqueued")
         self._asks_proportion = state.configuration.asks("proportion", "enableJobEnqueued")
 
@@ -74,10 +81,10 @@ class Door:
         wanted = group.row.to_start
         if wanted is None:
             return None
-        over = self._over_ceilings(group.leaf, wanted)
-        if not over or not self._beyond(group.leaf, wanted, self.state.books.deserved):
+        size = self._size_for(group)
+        books, over = size.books, self._over_ceilings(size, group.leaf, wanted)
+        if not over or not self._beyond(books, group.leaf, wanted, books.deserved):
             return None
-        books = self.state.books
         spec = books.rows[group.leaf].queue.spec.guarantee
         names = self.state.tables.axis.names
         named = tuple(
@@ -86,26 +93,49 @@ class Door:
         others = tuple(need for need in wanted if need not in named)
         admitted, guarantee = self.admitted[group.leaf], books.guarantee[group.leaf]
         if named and all(admitted[resource] + amount <= guarantee[resource] for resource, amount in named):
-            over = self._over_ceilings(group.leaf, others)
+            over = self._over_ceilings(size, group.leaf, others)
             if not over:
                 return None
-        more_nodes_help = not self._beyond(group.leaf, wanted, self._larger.real)
+        more_nodes_help = not self._beyond(self._larger, group.leaf, wanted, self._larger.real)
         return told(books, over, more_nodes_help=more_nodes_help)
 
-    def _over_ceilings(self, leaf: int, wanted: Needs) -> list[Limit]:
+    def _of(self, books: Books) -> _Size:
+        factor: Fraction = self.state.configuration.overcommit_factor
+        return _Size(books, [int(amount * factor) for amount in books.total])
+
+    def _size_for(self, group: GroupState) -> _Size:
+        """The cluster as a group is measured by it.
+
+        What pods tolerate that do not exist yet is not known, and operators make them once their group is
+        let in: until then nodes count that nobody tolerates.
+        """
+        has_pods = group.placed + len(group.pending) >= group.row.min_member
+        return self._size if has_pods else self._size_with_tainted_nodes
+
+    @cached_property
+    def _size_with_tainted_nodes(self) -> _Size:
+        total = list(self.state.books.total)
+        tainted = [node for node in self.state.tables.node_list if node.is_usable and not node.is_tolerated]
+        for node in tainted:
+            for resource, amount in enumerate(node.allocatable):
+                total[resource] += max(0, amount - node.now[resource])
+        return self._of(Books(self.state.tables, total)) if tainted else self._size
+
+    def _over_ceilings(self, size: _Size, leaf: int, wanted: Needs) -> list[Limit]:
         """Where it would be above real capability on the path, or else above the overcommitted total."""
-        over = self._beyond(leaf, wanted, self.state.books.real) if self._asks_proportion else []
+        books, most = size
+        over = self._beyond(books, leaf, wanted, books.real) if self._asks_proportion else []
         if over or not self._asks_overcommit:
             return over
         return [
-            self._total(resource, amount, self._cluster[resource])
+            self._total(resource, amount, most[resource])
             for resource, amount in wanted
-            if self.admitted[0][resource] + amount > self._cluster[resource]
+            if self.admitted[0][resource] + amount > most[resource]
         ]
 
-    def _beyond(self, leaf: int, wanted: Needs, limits: list[Column]) -> list[Limit]:
+    def _beyond(self, books: Books, leaf: int, wanted: Needs, limits: list[Column]) -> list[Limit]:
         """The limits of the queues of a path that would be passed, for each resource the first."""
-        books, names, found = self.state.books, self.state.tables.axis.names, list[Limit]()
+        names, found = self.state.tables.axis.names, list[Limit]()
         for resource, amount in wanted:
             for queue in books.paths[leaf]:
                 admitted = self.admitted[queue][resource]

@@ -1,6 +1,7 @@
 """The nodes, counted by what keeps a pod off them, as kube-scheduler counts them for people."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from maar.core.cycle.places import Places
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.model.resources import PODS, roughly
-from maar.core.tables.rows import PodRow
+from maar.core.tables.rows import NodeRow, PodRow
 
 Clauses = tuple[tuple[int, str], ...]
 
@@ -50,6 +51,19 @@ def tally(places: Places, pod: PodRow, count: int) -> NodeTally:
     return NodeTally(len(allowed), roomy, int(has_room.sum()), fits, clauses)
 
 
+def closed_nodes(nodes: Iterable[NodeRow]) -> Clauses:
+    """Count the nodes that nobody in the queues can use now, by what closes them."""
+    found = Counter[str]()
+    for node in nodes:
+        if not node.is_ready:
+            found["are not ready"] += 1
+        elif not node.is_schedulable:
+            found["are unschedulable"] += 1
+        elif not node.is_tolerated:
+            found["have taints that no pod of the queues tolerates"] += 1
+    return tuple((number, clause) for clause, number in sorted(found.items()))
+
+
 def _shortages(places: Places, resource: int, lacks: Flags, idle: Ints) -> dict[str, int]:
     """Say of the nodes that lack a resource whether they have any, and what is free at most."""
     name, allocatable = places.tables.axis.names[resource], places.room.columns()[0][resource]
@@ -69,8 +83,13 @@ def _shortages(places: Places, resource: int, lacks: Flags, idle: Ints) -> dict[
 
 def summary(nodes: int, taking: int, clauses: Clauses) -> str:
     """A tally in words: 0/12 nodes: 8 lack memory (at most 3Gi free of 8Gi), 4 have taint gpu=only."""
-    said = ", ".join(f"{number} {_of_one(clause) if number == 1 else clause}" for number, clause in clauses)
+    said = listed(clauses)
     return f"{taking}/{nodes} nodes: {said}" if said else f"{taking}/{nodes} nodes"
+
+
+def listed(clauses: Clauses) -> str:
+    """Clauses with their numbers."""
+    return ", ".join(f"{number} {_of_one(clause) if number == 1 else clause}" for number, clause in clauses)
 
 
 def _of_one(clause: str) -> str:

@@ -123,6 +123,23 @@ class Places:
         """The nodes that pods may be placed on. [N]"""
         return self._columns.usable
 
+    def follows(self, pod: PodRow) -> bool:
+        """Whether a pod has to be near pods that are there already."""
+        neighbours = self._mind_neighbours(pod)
+        return (
+            neighbours is not None
+            and neighbours.company(pod) is not None
+            and neighbours.beginning(pod) is None
+        )
+
+    def would_take(self, pod: PodRow) -> Flags:
+        """The nodes that suit a pod and its neighbours, and are large enough for it. [N]"""
+        neighbours, (allocatable, _, _) = self._mind_neighbours(pod), self.room.columns()
+        mask = self.mask(pod.shape) & (True if neighbours is None else neighbours.mask(pod))
+        for resource, amount in pod.shape.needs:
+            mask = mask & (allocatable[resource] >= amount)
+        return mask
+
     def minds(self, pod: PodRow) -> bool:
         """Whether more than room decides where the pod can go; another of its shape may fare better."""
         return self._mind_neighbours(pod) is not None
@@ -249,7 +266,7 @@ class Places:
         labels = {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
         neighbours = Neighbours(self._columns, labels, self.configuration.predicates)
         for one in self.tables.pods.values():
-            if is_empty and one.counted is not None and one.counted.leaf is not None:
+            if is_empty and one.counted is not None and not (one.is_daemon and one.counted.leaf is None):
                 continue
             if one.counted is not None and one.counted.is_later:
                 neighbours.add(one, one.counted.node)

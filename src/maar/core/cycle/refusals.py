@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from maar.core.cycle.books import Books
 from maar.core.cycle.group_state import GroupState
 from maar.core.fairshare.certificate import CONSTRAINTS
@@ -20,6 +22,7 @@ class Limit(NamedTuple):
     cure: Cure
     queue: int
     shortage: Shortage
+    holders: tuple[str, ...] = ()  # the queues that something is reserved for
 
 
 def beyond_deserved(books: Books, names: Sequence[str], leaf: int, needs: Needs) -> Held | None:
@@ -29,17 +32,29 @@ def beyond_deserved(books: Books, names: Sequence[str], leaf: int, needs: Needs)
 
 def beyond_limits(books: Books, names: Sequence[str], leaf: int, needs: Needs) -> Held | None:
     """A leaf that would use more than ceilings and reservations leave to it."""
-    return _told(books, (_ceiling(books, names, leaf, *need) for need in needs)) or _told(
-        books, (_reservation(books, names, leaf, *need) for need in needs)
+    return _told(
+        books,
+        (_ceiling(books, names, leaf, *need) or _reservation(books, names, leaf, *need) for need in needs),
     )
 
 
 def told(books: Books, limits: Sequence[Limit], *, more_nodes_help: bool = False) -> Held:
-    """Tell of the first limit, with all resources for which it is the same one."""
-    reason, cure, queue, _ = limits[0]
-    shortages = tuple(one.shortage for one in limits if (one.reason, one.queue) == (reason, queue))
-    name = books.rows[queue].name
-    return Held(reason=reason, cure=cure, more_nodes_help=more_nodes_help, queue=name, shortages=shortages)
+    """Tell of all limits, each with the resources for which it is the same one; the first comes first."""
+    same: dict[tuple[Reason, int], list[Limit]] = {}
+    for limit in limits:
+        same.setdefault((limit.reason, limit.queue), []).append(limit)
+    first, *further = [
+        Held(
+            reason=reason,
+            cure=found[0].cure,
+            more_nodes_help=more_nodes_help,
+            queue=books.rows[queue].name,
+            shortages=tuple(one.shortage for one in found),
+            others=tuple(dict.fromkeys(name for one in found for name in one.holders)),
+        )
+        for (reason, queue), found in same.items()
+    ]
+    return msgspec.structs.replace(first, further=tuple(further))
 
 
 def behind_first(group: GroupState, first: GroupState) -> Held:
@@ -109,9 +124,10 @@ def real_capability(
             limit = Shortage(resource=names[resource], wanted=amount, used=used, limit=real)
             return Limit(Reason.QUEUE_AT_CAPABILITY, Cure.LIMIT_CHANGES, queue, limit)
         idle = books.real[parent][resource] - books.used[parent][resource]
-        if real < books.real[parent][resource] and idle > 0:
+        if real < books.real[parent][resource] and (idle > 0 or amount > real):
             limit = Shortage(resource=names[resource], wanted=amount, used=used, limit=real)
-            return Limit(Reason.RESERVED_FOR_OTHERS, Cure.LIMIT_CHANGES, parent, limit)
+            holders = _holders(books, queue, resource)
+            return Limit(Reason.RESERVED_FOR_OTHERS, Cure.LIMIT_CHANGES, parent, limit, holders)
         queue, used = parent, books.used[parent][resource]
     return None
 
@@ -125,4 +141,17 @@ def _reservation(books: Books, names: Sequence[str], leaf: int, resource: int, a
     if amount > idle:
         return real_capability(books, names, parent, resource, amount, used)
     limit = Shortage(resource=names[resource], wanted=amount, used=used, limit=used + short.available)
-    return Limit(Reason.RESERVED_FOR_OTHERS, Cure.LIMIT_CHANGES, parent, limit)
+    branch = next(queue for queue in books.paths[leaf] if books.parent[queue] == parent)
+    holders = _holders(books, branch, resource)
+    return Limit(Reason.RESERVED_FOR_OTHERS, Cure.LIMIT_CHANGES, parent, limit, holders)
+
+
+def _holders(books: Books, branch: int, resource: int) -> tuple[str, ...]:
+    """The siblings of a queue that something is reserved for: of which something is idle, else all."""
+    siblings = [
+        one
+        for one in range(1, len(books.rows))
+        if books.parent[one] == books.parent[branch] and one != branch and books.guarantee[one][resource]
+    ]
+    idle = [one for one in siblings if books.guarantee[one][resource] > books.used[one][resource]]
+    return tuple(books.rows[one].name for one in idle or siblings)

@@ -20,11 +20,11 @@ class Room:
     """
 
     def __init__(self, nodes: list[NodeRow], resources: int, *, is_empty: bool = False) -> None:
-        """Of nodes as they are, or as if nothing ran there but what is in no queue."""
+        """Of nodes as they are, or as if nothing ran there but the daemons of each node."""
         self.nodes, self._resources = nodes, resources
         self.allocatable = [node.allocatable for node in nodes]
-        self.now = [node.foreign if is_empty else node.now for node in nodes]
-        self.later = [node.foreign if is_empty else node.later for node in nodes]
+        self.now = [node.daemons if is_empty else node.now for node in nodes]
+        self.later = [node.daemons if is_empty else node.later for node in nodes]
         self.changes = 0  # how often the room of a node has changed
         self.changed: dict[int, int] = {}  # the last change of each node, the latest last
         self.given_back = 0  # the last change that gave room back

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from maar.core.cycle.node_tally import summary
+from maar.core.cycle.node_tally import listed, summary
 from maar.core.cycle.state import Eviction, State
 from maar.core.model.reasons import Cure, Held, Reason, Shortage
 from maar.core.model.resources import roughly
@@ -14,7 +14,7 @@ _FEW: Final = 3  # names that a sentence bears
 
 def sentence(state: State, held: Held) -> str:
     """Say what holds a group: which queue and resource, the numbers, and what would change it."""
-    return _SENTENCES[held.reason](state, held)
+    return "; also, ".join(_SENTENCES[one.reason](state, one) for one in (held, *held.further))
 
 
 def why_evicted(state: State, eviction: Eviction) -> str:
@@ -66,7 +66,7 @@ def _at_fair_share(state: State, held: Held) -> str:
     names = ", ".join(_path(state, name) for name in givers[:_FEW])
     change = f"it gets more when {names} releases" if givers else "it gets more when the cluster has more"
     above, nodes = _path(state, books.rows[parent].name), summary(held.nodes, held.taking, held.clauses)
-    if any(one.used >= one.limit for one in held.shortages):
+    if all(one.used >= one.limit for one in held.shortages):
         full = _listed(held.shortages, lambda one: _fullness(one, "deserved"))
         share = f"queue {queue} is at its fair share: {full} ({weights} under {above})"
     else:
@@ -82,7 +82,7 @@ def _at_fair_share(state: State, held: Held) -> str:
 
 def _at_capability(state: State, held: Held) -> str:
     queue = _path(state, held.queue)
-    if held.cure == Cure.NEVER:
+    if _is_beyond(held):
         end = f"{_NEVER}, unless its capability is raised"
         return f"it needs {_needs(held)} and queue {queue} can use {_most(held)} at most: {end}"
     full = _listed(held.shortages, lambda one: _fullness(one, "at most"))
@@ -91,19 +91,11 @@ def _at_capability(state: State, held: Held) -> str:
 
 
 def _reserved(state: State, held: Held) -> str:
-    books, rows = state.books, state.tables.axis.row
-    parent, above = state.tables.queues[held.queue].index, _path(state, held.queue)
-    resources = [rows[one.resource] for one in held.shortages]
-    holders = [
-        books.rows[queue].name
-        for queue in range(1, len(books.rows))
-        if books.parent[queue] == parent
-        and any(books.guarantee[queue][resource] > books.used[queue][resource] for resource in resources)
-    ]
-    names = ", ".join(_path(state, name) for name in holders[:_FEW]) or "others"
-    if held.cure == Cure.NEVER:
+    above = _path(state, held.queue)
+    names = ", ".join(_path(state, name) for name in held.others[:_FEW]) or "others"
+    if _is_beyond(held):
         less = f"{above} less what is reserved there for {names} has {_most(held)}"
-        return f"it needs {_needs(held)} and {less}: {_NEVER}{_with_nodes(held)}, unless that is changed"
+        return f"it needs {_needs(held)} and {less}: {_beyond(held)}, unless that is changed"
     end = f"it starts when others finish{_with_nodes(held)}, or with a smaller reservation"
     return f"what is idle under {above} is reserved for {names}: {_left(held)}; {end}"
 
@@ -111,27 +103,31 @@ def _reserved(state: State, held: Held) -> str:
 def _overcommitted(state: State, held: Held) -> str:
     row = state.tables.queues[held.queue].index
     whom = f"queue {_path(state, held.queue)}" if row > 0 else "the cluster"
-    if held.cure == Cure.NEVER:
-        end = f"{_NEVER}{_with_nodes(held)}"
-        return f"it needs {_needs(held)} and {whom} is let in with {_most(held)} at most: {end}"
+    if _is_beyond(held):
+        most = f"{whom} is let in with {_most(held)} at most"
+        return f"it needs {_needs(held)} and {most}: {_beyond(held)}"
+    nodes = f", {summary(held.nodes, held.taking, held.clauses)}" if held.clauses else ""
     end = f"it is let in when others finish{_with_nodes(held)}"
-    return f"{whom} is let in with {_most(held)} at most: {_left(held)}; {end}"
+    return f"{whom} is let in with {_most(held)} at most: {_left(held)}{nodes}; {end}"
 
 
 def _no_room(state: State, held: Held) -> str:
-    if held.cure == Cure.OTHER_NODES:
+    if held.cure == Cure.OTHER_NODES and not held.nodes:
         return "the cluster has no nodes; it starts when some come"
     if held.queue and held.shortages:  # at the gate, where the size of the cluster is the limit of a queue
         return _overcommitted(state, held)
     if not held.nodes:
         return "room came after its turn; the next decision tries it again"
-    return _never_room(held) if held.cure == Cure.NEVER else _no_room_now(held)
+    return _never_room(held) if _is_beyond(held) else _no_room_now(held)
 
 
 def _never_room(held: Held) -> str:
     end, nodes = f"{_NEVER}{_with_nodes(held)}", summary(held.nodes, held.taking, held.clauses)
-    if any(one.wanted > one.limit for one in held.shortages) and held.wanted > 1:
-        return f"its pods that start together need {_needs(held)} and the cluster has {_most(held)}: {end}"
+    if held.cure == Cure.OTHER_NODES:
+        end = f"it starts when more of its nodes can be used{_with_nodes(held)}"
+    elif any(one.wanted > one.limit for one in held.shortages):
+        who = "its pods that start together need" if held.wanted > 1 else "it needs"
+        return f"{who} {_needs(held)} and the cluster has {_most(held)}: {end}"
     few = f"room for {held.available} of the {held.wanted} pods that start together"
     return f"even with nothing else in the queues there is {few}, {nodes}: {end}"
 
@@ -162,8 +158,8 @@ def _no_node(_state: State, held: Held) -> str:
             end = "look at its affinity, spread and ports, or start what it has to be near"
             return f"other pods, or the lack of them, keep it off every node, {nodes}; {end}"
         case _:
-            end = f"it starts when they have gone{_with_nodes(held)}"
-            return f"other pods keep it off the nodes that have room, {nodes}; {end}"
+            end = f"it starts when others finish{_with_nodes(held)}"
+            return f"no node takes it beside the pods that are there, {nodes}; {end}"
 
 
 def _no_group(_state: State, held: Held) -> str:
@@ -175,6 +171,20 @@ def _no_group(_state: State, held: Held) -> str:
         return missing
     which = f"the one in namespace {', '.join(elsewhere[:_FEW])}"
     return f"{missing} ({which} is not theirs: a pod and its group share a namespace)"
+
+
+def _behind(_state: State, held: Held) -> str:
+    first = f"queue {held.queue} is first in, first out: {held.others[0]} comes first"
+    if held.cure == Cure.SOMEBODY_ACTS:
+        return f"{first} and does not start by itself; see what it waits for, or delete it"
+    return f"{first}; it starts after that one"
+
+
+def _no_claim(state: State, held: Held) -> str:
+    claim = held.others[0]
+    if claim not in state.tables.claims:
+        return f"volume claim {claim} does not exist; create it"
+    return f"volume claim {claim} is not bound; it starts when the claim is"
 
 
 def _being_freed(_state: State, held: Held) -> str:
@@ -228,6 +238,18 @@ def _left(held: Held) -> str:
     )
 
 
+def _is_beyond(held: Held) -> bool:
+    """Whether it wants more than there is on the nodes that can be used, whoever finishes."""
+    return held.cure in (Cure.NEVER, Cure.OTHER_NODES)
+
+
+def _beyond(held: Held) -> str:
+    """What changes that: nothing on this cluster, or nodes of it that cannot be used now."""
+    if held.cure == Cure.NEVER:
+        return f"{_NEVER}{_with_nodes(held)}"
+    return f"it starts when more nodes can be used ({listed(held.clauses)}){_with_nodes(held)}"
+
+
 def _with_nodes(held: Held) -> str:
     return ", or with more nodes" if held.more_nodes_help else ""
 
@@ -249,23 +271,21 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Held], str]]] = {
         f"{held.available} of the {held.wanted} pods of task {held.others[0]} exist; it starts when all do"
     ),
     Reason.SCHEDULING_GATED: lambda _state, held: (
-        f"{held.available} pods have scheduling gates; it starts when they are taken away"
+        f"{held.available} pod{'s have' if held.available != 1 else ' has'} scheduling gates; "
+        "it starts when they are taken away"
     ),
     Reason.CLUSTER_OVERCOMMITTED: _overcommitted,
     Reason.QUEUE_AT_CAPABILITY: _at_capability,
     Reason.QUEUE_AT_FAIR_SHARE: _at_fair_share,
     Reason.RESERVED_FOR_OTHERS: _reserved,
-    Reason.BEHIND_FIRST_IN_QUEUE: lambda _state, held: (
-        f"queue {held.queue} is first in, first out: {held.others[0]} comes first"
-    ),
+    Reason.BEHIND_FIRST_IN_QUEUE: _behind,
     Reason.NOT_ENOUGH_RESOURCES: _no_room,
     Reason.NO_NODE_FITS: _no_node,
-    Reason.CLAIM_NOT_BOUND: lambda _state, held: (
-        f"volume claim {held.others[0]} is not bound; it starts when the claim is"
-    ),
+    Reason.CLAIM_NOT_BOUND: _no_claim,
     Reason.RESOURCE_CLAIM: lambda _state, _held: "it asks for resource claims, which Maar does not allocate",
     Reason.WAITING_FOR_VICTIMS: _being_freed,
     Reason.GUARANTEE_BLOCKED: lambda _state, held: (
-        f"its guarantee leaves room for it, but {', '.join(held.others)} may not be evicted"
+        f"its guarantee leaves room for it, but {', '.join(held.others)} may not be evicted; "
+        "it starts when they finish"
     ),
 }

@@ -56,6 +56,9 @@ class Shortage(Record, frozen=True):
         return max(0, self.limit - self.used)
 
 
+Gist = tuple[Reason, Cure, bool]
+
+
 class Held(Record, frozen=True):
     """A refusal with its evidence; what does not bear on the reason is left out."""
 
@@ -70,3 +73,9 @@ class Held(Record, frozen=True):
     nodes: int = 0  # of the cluster
     taking: int = 0  # those of them that take at least one of the pods
     clauses: tuple[tuple[int, str], ...] = ()  # how many nodes do not take a pod, and why
+    further: tuple["Held", ...] = ()  # other limits that are in the way as well
+
+    @property
+    def gist(self) -> Gist:
+        """What people have to hear of when it changes; numbers change all the time."""
+        return (self.reason, self.cure, self.more_nodes_help)

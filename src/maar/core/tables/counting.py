@@ -65,8 +65,8 @@ def _apply(pod: PodRow, where: Counted, budget: Column, sign: int) -> None:
         add_needs(where.node.now, needs, sign)
     if where.is_later:
         add_needs(where.node.later, needs, sign)
-    if where.is_now and where.leaf is None and not pod.names_us:
-        add_needs(where.node.foreign, needs, sign)
+    if where.is_now and where.leaf is None and pod.is_daemon:
+        add_needs(where.node.daemons, needs, sign)
     if where.leaf is not None:
         where.leaf.changes += 1
         if where.is_used:

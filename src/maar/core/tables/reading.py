@@ -21,6 +21,7 @@ from maar.core.tables.rows import GroupRow, NodeRow, PodRow
 from maar.core.tables.shapes import Shapes
 
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
+_OWNERS_OF_DAEMONS: Final = ("DaemonSet", "Node")  # a static pod belongs to its node
 
 
 def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
@@ -54,6 +55,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         evicted_for=metadata.annotations.get(EVICTED_FOR_ANNOTATION, ""),
         is_ours=spec.scheduler_name in ("", scheduler_name),
         names_us=spec.scheduler_name == scheduler_name,
+        is_daemon=any(one.controller and one.kind in _OWNERS_OF_DAEMONS for one in metadata.owner_references),
     )
 
 
@@ -108,5 +110,5 @@ def read_node(node: Node, axis: ResourceAxis) -> NodeRow:
         allocatable=axis.column(node.status.allocatable),
         now=axis.zeros(),
         later=axis.zeros(),
-        foreign=axis.zeros(),
+        daemons=axis.zeros(),
     )

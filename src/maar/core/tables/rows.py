@@ -38,7 +38,7 @@ class NodeRow:
     allocatable: Column
     now: Column  # held by pods on it, the terminating included
     later: Column  # held by pods on it that stay, and by pods it is promised to
-    foreign: Column  # held by pods on it that are in no leaf queue, and not ours
+    daemons: Column  # held by pods that come with the node: of DaemonSets and static ones, in no leaf queue
     index: int = -1  # its place among the nodes by name
     pods: "dict[str, PodRow]" = field(default_factory=dict)
     is_tolerated: bool = True  # its taints keep not everybody out
@@ -87,6 +87,7 @@ class PodRow:
     evicted_for: str
     is_ours: bool  # for our scheduler to place, or for nobody in particular
     names_us: bool  # for our scheduler, by its name
+    is_daemon: bool  # comes with its node: a DaemonSet made it, or the kubelet itself
     priority: int = 0
     order: PodOrder = (0, 0, False, 0.0, "")
     group: "GroupRow | None" = None

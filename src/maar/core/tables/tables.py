@@ -378,7 +378,7 @@ class Tables(PlainObjects):
             return
         columns = [self.budget, self.capacity]
         for node in self.nodes.values():
-            columns += [node.allocatable, node.now, node.later, node.foreign]
+            columns += [node.allocatable, node.now, node.later, node.daemons]
         for queue in self.queues.values():
             columns += [
                 queue.used,

@@ -135,6 +135,9 @@ class Seen:
         metadata = _metadata(row.key, row.namespace, row.created, marks)
         leaves = _LONG_AGO if row.is_terminating else None
         metadata = msgspec.structs.replace(metadata, labels=dict(row.labels), deletion_timestamp=leaves)
+        if row.is_daemon:
+            owner = OwnerReference(kind="DaemonSet", controller=True)
+            metadata = msgspec.structs.replace(metadata, owner_references=(owner,))
         if number_of(metadata) != row.number:  # it came from an annotation
             index = {**metadata.annotations, TASK_INDEX: str(row.number)}
             metadata = msgspec.structs.replace(metadata, annotations=index)

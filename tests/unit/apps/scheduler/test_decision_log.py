@@ -43,10 +43,9 @@ def test_nobody_hears_of_decisions_who_does_not_ask(capsys: pytest.CaptureFixtur
     assert lines(capsys, 0, BUSY, QUIET) == []
 
 
-def test_a_decision_is_a_line_and_one_that_changes_nothing_is_none(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert lines(capsys, 1, BUSY, QUIET) == [SUMMARY]
+def test_every_decision_is_a_line_also_one_that_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    quiet = "INFO     maar.decisions: decided in 12 ms bound=0 evicted=0 let_in=0 waiting=1"
+    assert lines(capsys, 1, BUSY, QUIET) == [SUMMARY, quiet]
 
 
 def test_a_group_that_waits_no_longer_is_a_change(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,5 +61,5 @@ def test_every_pod_and_group_has_a_line_at_the_second_level(capsys: pytest.Captu
         "DEBUG    pod a/p-1 is bound to n2",
         "DEBUG    pod b/q-0 is evicted by reclaim for pod group a/p",
         "DEBUG    pod group c/r waits (QueueMissing): no node has room",
-        "DEBUG    decided in 12 ms bound=0 evicted=0 let_in=0 waiting=1",
+        "INFO     decided in 12 ms bound=0 evicted=0 let_in=0 waiting=1",
     ]
