@@ -130,16 +130,12 @@ class Alone:
 
 def opened(nodes: Sequence[NodeRow]) -> list[NodeRow]:
     """The nodes as if all were ready, schedulable and tolerated by somebody."""
-    return [
-        replace(
-            node,
-            is_ready=True,
-            is_schedulable=True,
-            is_tolerated=True,
-            taints=tuple(one for one in node.taints if not one.key.startswith(_OF_CLOSED_NODES)),
-        )
-        for node in nodes
-    ]
+    return [node if node.is_shared else _opened(node) for node in nodes]
+
+
+def _opened(node: NodeRow) -> NodeRow:
+    taints = tuple(one for one in node.taints if not one.key.startswith(_OF_CLOSED_NODES))
+    return replace(node, is_ready=True, is_schedulable=True, is_tolerated=True, taints=taints)
 
 
 def tolerated(nodes: Sequence[NodeRow]) -> list[NodeRow]:

@@ -52,7 +52,8 @@ class Diagnosis:
     @cached_property
     def _opened(self) -> Alone:
         """The cluster if all its nodes could be used."""
-        return Alone(self.state, opened(self.state.tables.node_list))
+        nodes = self.state.tables.node_list
+        return self._alone if all(node.is_shared for node in nodes) else Alone(self.state, opened(nodes))
 
     @cached_property
     def _tolerated(self) -> Alone:
