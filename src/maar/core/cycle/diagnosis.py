@@ -129,9 +129,15 @@ class Diagnosis:
         return held
 
     def _behind(self, held: Held) -> Held:
-        """It waits for the first of its queue, and so for what lets that one start."""
+        """It waits for the first of its queue, and so for what lets that one start.
+
+        In one phase of allocate that one may itself have been behind another, or even behind this one.
+        """
         first = self.state.tables.groups.get(held.others[0])
-        blocker = self.of(self.state.group(first)) if first is not None else None
+        state = self.state.group(first) if first is not None else None
+        if state is None or (state.held is not None and state.held.reason == Reason.BEHIND_FIRST_IN_QUEUE):
+            return held
+        blocker = self.of(state)
         if blocker is None:
             return held
         cure = Cure.SOMEBODY_ACTS if blocker.cure == Cure.NEVER else blocker.cure

@@ -74,6 +74,8 @@ def _at_fair_share(state: State, held: Held) -> str:
         fair = _listed(held.shortages, lambda one: _of(one, "deserved"))
         share = f"it needs {wanted} at once, beyond the fair share of queue {queue}: {fair}"
         share += f" ({weights} under {above})"
+    if not held.nodes:
+        return f"{share}; {change}"
     idle = "nothing idle is left to lend"
     if held.available:
         idle = f"there is idle room for {held.available} of the {held.wanted} pods that start together"
