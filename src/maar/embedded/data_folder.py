@@ -12,7 +12,7 @@ _OURS: Final = re.compile(
     r"|backups|set-aside-.*|pods|logs|.*\.log|lost\+found|\..*|.*\.\d+"
 )
 _UNFINISHED: Final = re.compile(r"(\w+\.token|server\.(crt|key)|(\w+\.)?kubeconfig|objects-\d{6}\.wal)\.\d+")
-_USED: Final = re.compile(r"\w+\.token|server\.(crt|key)|kubeconfig")
+_USED: Final = re.compile(r"\w+\.token|server\.(crt|key)|kubeconfig|backups|set-aside-.*")
 _SHOWN: Final = 3
 _CHOOSE: Final = "name a folder that does not exist yet, is empty, or was made by maar up"
 

@@ -20,6 +20,7 @@ from maar.embedded.backups import (
     read_backup,
     write_backup,
 )
+from maar.embedded.data_folder import DataFolderError
 from maar.embedded.restoring import restore
 from maar.embedded.store import Key, Store
 from support.small_disk import small_disk
@@ -87,6 +88,13 @@ def test_a_folder_without_a_cluster_has_no_backup(tmp_path: Path) -> None:
         with pytest.raises(BadBackupError, match="--data"):
             write_backup(folder, tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("left", ["backups", "set-aside-20261116T040000.000000Z"])
+def test_a_folder_that_has_only_what_was_put_aside_is_no_new_one(tmp_path: Path, left: str) -> None:
+    (tmp_path / left).mkdir()
+    with pytest.raises(DataFolderError, match=r"without its objects, although a cluster .* maar restore"):
+        Store(tmp_path)
 
 
 def test_a_backup_opens_in_a_new_folder(tmp_path: Path) -> None:
