@@ -11,7 +11,7 @@ import pytest
 
 from support.maar_up import MaarUp
 from support.programs import find_binaries
-from support.reapplying import GROWN_AND_SHRUNK, reapply
+from support.reapplying import CONFLICT, GROWN_AND_SHRUNK, reapply, switch_to_server_side
 
 TEAM = """
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -263,3 +263,9 @@ def test_work_that_is_applied_again_is_not_refused_over_what_maar_filled_in(
     assert reapply(up.kubectl, name, *flags) == GROWN_AND_SHRUNK
     up.kubectl("delete", "vcjob", name)
     clear(up, name)
+
+
+def test_a_job_moves_from_client_side_to_server_side_apply(up: MaarUp) -> None:
+    """Tasks are one value to API servers: what Maar filled in makes a conflict."""
+    assert switch_to_server_side(up.kubectl, "switched", minAvailable=2, maxRetry=3) == ""
+    assert CONFLICT in switch_to_server_side(up.kubectl, "forced")
