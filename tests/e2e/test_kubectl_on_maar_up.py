@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from maar.embedded.backups import good_backups
 from support.maar_up import MaarUp
 from support.programs import find_binaries
 from support.reapplying import CONFLICT, GROWN_AND_SHRUNK, reapply, switch_to_server_side
@@ -246,6 +247,7 @@ def test_the_next_start_goes_on_where_it_was(up: MaarUp) -> None:
     up.kubectl("wait", "--for=condition=Ready", "pod/restarted-1", "--timeout=20s")
     before = json.loads(up.kubectl("get", "pod", "restarted-1", "-o", "json").stdout)
     assert up.stop() == 0
+    assert next(good_backups(up.folder / "data"))[1].objects > 0, "what was there when it stopped is kept"
     up.start()
     after = json.loads(up.kubectl("get", "pod", "restarted-1", "-o", "json").stdout)
     assert before["metadata"]["uid"] == after["metadata"]["uid"]
