@@ -10,7 +10,7 @@ from typing import Final
 
 from maar.embedded.backups import BadBackupError, keep_backup, kept
 from maar.embedded.generations import DamageError
-from maar.embedded.storage_problems import not_stored
+from maar.embedded.storage_problems import disk_problem
 from maar.embedded.store import Store
 
 EVERY_S: Final = 600.0
@@ -55,7 +55,7 @@ def _problem(folder: Path) -> str:
     try:
         return _kept(folder)
     except (OSError, sqlite3.Error) as error:
-        return not_stored(folder, error).message
+        return disk_problem(folder, error)
     except (DamageError, BadBackupError) as error:
         return str(error)
 
