@@ -10,13 +10,14 @@ import typer
 from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotalOption, MaxQueueDepthOption
 from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
 from maar.cli.documents import read_documents
-from maar.cli.failure import FAILED, CommandError
+from maar.cli.failure import FAILED, CommandError, shortened
 from maar.core.admission.offline import Judged, Report, Sent, check
-from maar.core.admission.plain import text_at
+from maar.core.admission.plain import at, shown, text_at
 from maar.core.admission.request import Finding, Options
 from maar.core.model.job import Job
-from maar.core.model.kinds import kind_of
+from maar.core.model.kinds import KINDS, kind_of
 from maar.core.model.metadata import Object
+from maar.core.model.misspelt_kinds import misspelt
 from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
 from maar.core.model.pod_group import PodGroup
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # see maar.cli.cluster.access
 
 UNREADABLE: Final = 2
 _CLUSTER: Final = "cluster"
+_KNOWN: Final = ", ".join(sorted(kind.__name__ for kind in KINDS))
 _LOOKED_AT: Final[tuple[type[Object], ...]] = (Queue, PodGroup, Job, Namespace, Node)
 
 
@@ -57,16 +59,21 @@ def validate(  # noqa: PLR0913, PLR0917  each is an option of the command
         max_queue_depth=max_queue_depth,
     )
     try:
-        report = check(_read(files), _stored(against, Access(kubeconfig, context)), options)
+        sent, bad = _read(files)
+        report = check(sent, _stored(against, Access(kubeconfig, context)), options)
+        bad += report.unreadable
+        if not sent and not bad:
+            bad.append(f"there is nothing to check; maar validate knows {_KNOWN}")
     except CommandError as error:
-        report = Report(unreadable=list(error.sentences))
-    for sentence in report.left_out:
-        typer.echo(f"warning: {sentence}: left out", err=True)
-    for sentence in report.unreadable:
-        typer.echo(f"error: {sentence}", err=True)
-    if report.unreadable:
+        report, bad = Report(), list(error.sentences)
+    for sentence in shortened([f"warning: {sentence}: left out" for sentence in report.left_out]):
+        typer.echo(sentence, err=True)
+    for sentence in shortened([f"error: {sentence}" for sentence in bad]):
+        typer.echo(sentence, err=True)
+    if report.judged or not bad:  # what is wrong with one document hides nothing of the others
+        typer.echo(_json(report) if output == "json" else _text(report))
+    if bad:
         raise typer.Exit(UNREADABLE)
-    typer.echo(_json(report) if output == "json" else _text(report))
     if any(one.refusals for one in report.judged):
         raise typer.Exit(FAILED)
 
@@ -75,7 +82,10 @@ def _stored(against: str, access: Access) -> list[Sent]:
     """The objects that are there already."""
     if against == _CLUSTER:
         return on_cluster(access, _in_cluster)
-    return _read([Path(against)]) if against else []
+    found, bad = _read([Path(against)]) if against else ([], [])
+    if bad:
+        raise CommandError(*bad)
+    return found
 
 
 async def _in_cluster(cluster: "Cluster") -> list[Sent]:
@@ -84,26 +94,37 @@ async def _in_cluster(cluster: "Cluster") -> list[Sent]:
     ]
 
 
-def _read(paths: list[Path]) -> list[Sent]:
-    """The objects of kinds that Maar reads; the others are counted."""
+def _read(paths: list[Path]) -> tuple[list[Sent], list[str]]:
+    """The objects of kinds that Maar reads, and what is wrong with documents; the others are counted."""
     documents, left_out = read_documents(paths), Counter[str]()
     errors, sent = list(documents.errors), []
     for place, document in documents.found:
         if not isinstance(document, dict) or "kind" not in document:
             errors.append(f"{place}: not an object of Kubernetes: it has no kind")
             continue
-        kind = kind_of(str(document.get("apiVersion", "")), str(document["kind"]))
-        if kind is None:
-            left_out[str(document["kind"])] += 1
-        elif not (text_at(document, "metadata", "name") or text_at(document, "metadata", "generateName")):
-            errors.append(f"{place}: {document['kind']}: metadata.name is missing")
+        version, name = str(document.get("apiVersion", "")), str(document["kind"])
+        kind = kind_of(version, name)
+        if kind is not None:
+            problem = _unnamed(document)
+            sent += [] if problem else [Sent(place, kind, document)]
+            errors += [f"{place}: {name}: {problem}"] if problem else []
+        elif said := misspelt(version, name):
+            errors.append(f"{place}: {said}")
         else:
-            sent.append(Sent(place, kind, document))
+            left_out[name] += 1
     for name, count in left_out.items():
         typer.echo(f"note: {name} ({count}): not read", err=True)
-    if errors:
-        raise CommandError(*errors)
-    return sent
+    return sent, errors
+
+
+def _unnamed(document: object) -> str:
+    """Why an object has no name, or nothing."""
+    if text_at(document, "metadata", "name") or text_at(document, "metadata", "generateName"):
+        return ""
+    name = at(document, "metadata", "name")
+    if name in (None, ""):
+        return "metadata.name is missing"
+    return f"metadata.name is {shown(name)}, which is no text; put it in quotes"
 
 
 def _text(report: Report) -> str:
@@ -115,6 +136,7 @@ def _text(report: Report) -> str:
     ]
     refused = sum(bool(one.refusals) for one in report.judged)
     warned = sum(len(one.warnings) for one in report.judged)
+    lines = shortened(lines)
     summary = f"{_counted(len(report.judged), 'object')}: {refused} refused, {_counted(warned, 'warning')}"
     return "\n".join([*lines, summary])
 
