@@ -102,13 +102,13 @@ def test_every_layer_is_held(house: Path, file: str, line: str, broken: str) -> 
         ("docs/here.md", "[there](rules.md#there)\n", "rules.md has no heading #there"),
         (
             "tests/scenarios/rules.yaml",
-            "- {id: 9.9, section: X, rule: X}\n",
-            "rule 9.9: name the page and heading",
+            "- {id: 9.9.9, section: X, rule: X}\n",
+            "rule 9.9.9: name the page and heading",
         ),
         (
             "tests/scenarios/rules.yaml",
-            "- {id: 9.9, section: X, in: terms.md#there, rule: X}\n",
-            "rule 9.9: terms.md has no heading #there",
+            "- {id: 9.9.9, section: X, in: terms.md#there, rule: X}\n",
+            "rule 9.9.9: terms.md has no heading #there",
         ),
         ("src/maar/kube/long.py", '"""Long."""\n' + "x = 1\n" * 400, "more than 400 lines"),
         ("src/maar/kube/watch.py", "import yaml\nyaml.safe_load('')\n", "reads YAML without limits"),
