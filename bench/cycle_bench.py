@@ -34,7 +34,7 @@ TAINTED = 7  # the kind of node that keeps others away
 
 
 def main() -> None:
-    """Print the figures of issue 5, beside a scheduler that scores every node for every pod."""
+    """Print how fast a cycle places pods, beside a scheduler that scores every node for every pod."""
     for gang, target in ((10, 60_000), (1, 25_000)):
         per_pod = {}
         for nodes, pods in ((1_000, 10_000), (10_000, 100_000)):

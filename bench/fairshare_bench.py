@@ -14,7 +14,7 @@ LARGE = 10**9
 
 
 def main() -> None:
-    """Print the figures of issue 4."""
+    """Print how fast shares are worked out."""
     for queues, target_ms in ((1_000, 10.0), (10_000, 120.0)):
         tree, total = random_tree(queues, levels=5, resources=20)
         claims = ClaimColumns.of(tree, total)

@@ -115,7 +115,7 @@ def asks_for_nothing(pod: Pod) -> bool:
 
 
 def turn(moment: Moment, group: str, pods: Sequence[Pod]) -> list[Pod]:
-    """§4 allocate: of these pods, in order, those that make the group ready, or one; else nothing."""
+    """Allocate: of these pods, in order, those that make the group ready, or one; else nothing."""
     count, tasks = moment.missing(group)
     spec, chosen = moment.reading.groups[group], list[Pod]()
     placed = moment.placed(group)
@@ -182,7 +182,7 @@ def within(moment: Moment, leaf: str, wanted: Mapping[str, int], limit: str) -> 
 
 
 def given_away(before: Moment, after: Moment, leaf: str, resources: Collection[str]) -> set[str]:
-    """§4 allocate: the resources of which something reserved is given away between the two moments."""
+    """Allocate: the resources of which something reserved is given away between the two moments."""
     reading, broken = before.reading, set[str]()
     for name in reading.path[leaf]:
         parent = reading.queues[name].parent

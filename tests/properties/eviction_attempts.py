@@ -1,4 +1,4 @@
-"""One eviction for one beneficiary, judged by the laws of eviction (design.md §4.1, laws 1 to 5)."""
+"""One eviction for one beneficiary, judged by laws 1 to 5 of docs/specification/eviction.md."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -302,7 +302,7 @@ class Attempt:
                 yield from self.not_proposed(key)
 
     def not_proposed(self, victim: str) -> Iterator[str]:
-        """§4 preempt: lower priorities; or who stays strictly above where the beneficiary was before."""
+        """Preempt: lower priorities; or who stays strictly above where the beneficiary was before."""
         reading, left = self.reading, self.left(self.victims)
         key = reading.group_of[victim]
         own, other = reading.groups[self.group], reading.groups[key]

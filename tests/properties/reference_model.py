@@ -1,6 +1,6 @@
 """The reference model of the specification, loaded into this process: a slow oracle by another hand.
 
-It is asked with changes, each where the page says more than it does: queues get whole units by largest
+It is asked with changes, where docs/specification says more: queues get whole units by largest
 remainder (the model does not round), a declared request that names no pods asks for those that exist, the
 phase with which it begins follows the pods, a promise that its node cannot keep is let go (the model would
 keep it for ever), preempt gives nothing away that is reserved (law C3), and of the nodes that take a pod it
@@ -94,7 +94,7 @@ class ReferenceModel:
 
 
 def _phase(group: Any, pods: Sequence[Any]) -> str:  # noqa: ANN401
-    """§5.4: the phase follows the pods."""
+    """The phase follows the pods."""
     live = [pod for pod in pods if pod.live]
     if (pods or group.phase == "Completed") and not live:
         return "Completed"

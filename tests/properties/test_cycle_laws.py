@@ -1,4 +1,4 @@
-"""The laws of the cycle and of eviction (laws.md) on random clusters."""
+"""The laws of the cycle and of eviction (docs/specification/laws.md) on random clusters."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Fair shares through the public interface: the seeds' worked examples, the rules, and hostile input."""
+"""Fair shares through the public interface: worked examples, the rules, and hostile input."""
 
 from typing import Any
 
