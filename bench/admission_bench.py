@@ -21,7 +21,7 @@ from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.program import https_server, serve_with, spare_what_is_known
 from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Options
-from maar.core.model.events import Appeared
+from maar.core.model.events import Upserted
 from maar.core.model.kinds import from_document
 from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
@@ -64,12 +64,12 @@ def known() -> Judge:
     ready = {"allocatable": size, "conditions": [{"type": "Ready", "status": "True"}]}
     judge.feed(
         [
-            Appeared(object=from_document(Node, {"metadata": {"name": "n"}, "status": ready})),
-            Appeared(object=from_document(Namespace, {"metadata": {"name": "default"}})),
-            *(Appeared(object=from_document(Queue, queue(name, "root"))) for name in parents),
-            *(Appeared(object=from_document(Queue, queue(*names))) for names in leaves),
+            Upserted(object=from_document(Node, {"metadata": {"name": "n"}, "status": ready})),
+            Upserted(object=from_document(Namespace, {"metadata": {"name": "default"}})),
+            *(Upserted(object=from_document(Queue, queue(name, "root"))) for name in parents),
+            *(Upserted(object=from_document(Queue, queue(*names))) for names in leaves),
             *(
-                Appeared(
+                Upserted(
                     object=from_document(PodGroup, group(f"g-{number}", leaves[number % len(leaves)][0]))
                 )
                 for number in range(GROUPS)

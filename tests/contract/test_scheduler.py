@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from maar.apps.scheduler.observer import Nobody
+from maar.apps.scheduler.observer import NullObserver
 from maar.apps.scheduler.scheduler import Scheduler, Timing
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
@@ -25,7 +25,7 @@ GROUPS = Place("scheduling.volcano.sh/v1beta1", "podgroups", namespaced=True)
 OURS = "rhythm"  # a scheduler name that nobody else has
 
 
-class Restless(Nobody):
+class Restless(NullObserver):
     """Makes news whenever something was decided, as a busy cluster does."""
 
     def __init__(self) -> None:

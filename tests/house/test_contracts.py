@@ -65,7 +65,7 @@ def test_a_layer_violation_makes_the_whole_check_fail(house: Path) -> None:
         ("apps/scheduler/news.py", "import maar.apps.snapshots.taking", "webhooks | up | demo | manifests"),
         ("core/cycle/__init__.py", "import time", "the core does no I/O"),
         ("core/model/kinds.py", "import maar.parsing.limits", "cli -> apps -> kube | embedded -> core"),
-        ("core/fairshare/claim.py", "import logging", "the core does no I/O"),
+        ("core/fairshare/queue_demand.py", "import logging", "the core does no I/O"),
         (
             "newcomer/__init__.py",
             '"""A package without a place."""',

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Final, TypeVar
 
-from maar.core.fairshare.claim import HUNDRED_PERCENT, Claim
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, QueueDemand
 from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.metadata import Object, mark
 from maar.core.model.namespace import ResourceQuota
@@ -34,7 +34,7 @@ from properties.definitions import (
 )
 from properties.fairshare_twin import Share, share_out
 
-Places = Mapping[str, str]  # pod -> node
+NodeChooser = Mapping[str, str]  # pod -> node
 SYSTEM_CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
 ADMITTED_PHASES: Final = {"Inqueue", "Running", "Unknown"}
 
@@ -199,13 +199,13 @@ class Reading:
             del first[PODS]
         return Amounts({one: units - gated[one] for one, units in least.items()}) | first
 
-    def _claim(self, name: str) -> Claim:
+    def _claim(self, name: str) -> QueueDemand:
         queue = self.queues[name]
         created = queue.metadata.creation_timestamp
         request: Mapping[str, int] = self._leaf_request(name)
         if queue.spec.request is not None:  # nobody declares how many pods they will have
             request = {PODS: request.get(PODS, 0), **queue.spec.request}
-        return Claim(
+        return QueueDemand(
             name=name,
             parent=queue.parent,
             weight=queue.spec.weight,
@@ -266,13 +266,13 @@ class Moment:
     """Who is where, at some point of a cycle: on a node, or promised room there."""
 
     reading: Reading
-    places: Places
+    places: NodeChooser
 
     def without(self, pods: Collection[str]) -> "Moment":
         """Return the moment with these pods gone."""
         return replace(self, places={key: node for key, node in self.places.items() if key not in pods})
 
-    def with_places(self, places: Places) -> "Moment":
+    def with_places(self, places: NodeChooser) -> "Moment":
         """Return the moment with these pods in their places."""
         return replace(self, places={**self.places, **places})
 

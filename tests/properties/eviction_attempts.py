@@ -8,7 +8,7 @@ from itertools import islice, permutations
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.queue import ROOT
-from properties.cluster_reading import Moment, Places, Reading
+from properties.cluster_reading import Moment, NodeChooser, Reading
 from properties.cycle_outcomes import (
     are_alike,
     fits_together,
@@ -32,7 +32,7 @@ class Attempt:
     action: str
     group: str  # the beneficiary
     pods: Sequence[Pod]
-    places: Places
+    places: NodeChooser
     victims: Sequence[str]  # in the order of the plan
 
     @property

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from maar.core.fairshare.claim import Claim
+from maar.core.fairshare.queue_demand import QueueDemand
 from maar.core.model.resources import units_in_one
 from properties.cluster_manifests import Document
 from properties.fairshare_twin import share_out
@@ -176,8 +176,8 @@ def _amounts(units: Mapping[str, int]) -> dict[str, Fraction]:
     return {resource: Fraction(count, units_in_one(resource)) for resource, count in units.items()}
 
 
-def _claim(name: str, claim: Any, created: datetime) -> Claim:  # noqa: ANN401
-    return Claim(
+def _claim(name: str, claim: Any, created: datetime) -> QueueDemand:  # noqa: ANN401
+    return QueueDemand(
         name=name,
         parent=claim.parent,
         weight=claim.weight,

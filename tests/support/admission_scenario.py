@@ -27,7 +27,7 @@ from maar.core.admission.plain import value_at
 from maar.core.admission.request import CREATE, DELETE, UPDATE, Finding, Json, Options, Request
 from maar.core.admission.review import mutated, review
 from maar.core.admission.rules import all_rules
-from maar.core.model.events import AnyObject, Appeared
+from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.kinds import from_document, kind_of
 from support.fields import BadScenarioError, Fields
 from support.scenario import Rule, read_cluster
@@ -240,7 +240,7 @@ def _known(manifests: list[Json]) -> KnownCluster:
     for one in manifests:
         kind = kind_of(str(one["apiVersion"]), str(one["kind"]))
         assert kind is not None, one["kind"]
-        known.feed([Appeared(object=cast("AnyObject", from_document(kind, one)))])
+        known.feed([Upserted(object=cast("AnyObject", from_document(kind, one)))])
     return known
 
 

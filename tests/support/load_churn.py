@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from maar.core.model.events import Appeared, Event
+from maar.core.model.events import Event, Upserted
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.kube.api_server import ApiServer
@@ -179,7 +179,7 @@ class Churn:
 
     def _hear(self, events: list[Event]) -> None:
         for event in events:
-            if isinstance(event, Appeared):
+            if isinstance(event, Upserted):
                 if isinstance(pod := event.object, Pod):
                     self.pods[pod.key] = pod
                     if pod.is_terminating:  # there are no kubelets here to say that it has ended

@@ -14,14 +14,22 @@ from maar.core.controllers.queue_state import QueueStates
 from maar.core.controllers.queue_status import queue_write
 from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.engine import Engine
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.kinds import from_document, kind_of, metadata_from_json, to_json
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS
-from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
+from maar.core.model.writes import (
+    ControllerWrite,
+    Create,
+    DelayedWrite,
+    Delete,
+    Patch,
+    RecordEvent,
+    SetStatus,
+)
 from maar.core.policy.configuration import DEFAULT, Configuration
 
 Json = dict[str, Any]
@@ -39,7 +47,7 @@ class World:
     configuration: Configuration = DEFAULT
     objects: dict[Place, Json] = field(default_factory=dict)
     told: dict[Place, list[str]] = field(default_factory=dict)
-    writes: list[Upkeep] = field(default_factory=list)
+    writes: list[ControllerWrite] = field(default_factory=list)
     plan: Plan = field(default_factory=Plan)  # the last decision
     _news: list[Event] = field(default_factory=list)
 
@@ -50,7 +58,7 @@ class World:
         """Start Maar anew: it knows nothing but what it is told now."""
         self._engine = Engine(self.configuration)
         self._controllers = (QueueStates(), MissingGroups(), NamespaceQuotas())
-        self._news = [Appeared(object=self.typed(place)) for place in self.objects]
+        self._news = [Upserted(object=self.typed(place)) for place in self.objects]
 
     def put(self, document: Json) -> None:
         """Let an object be there, new or changed."""
@@ -58,7 +66,7 @@ class World:
         place = (type(typed).__name__, typed.key)
         metadata.setdefault("uid", f"{place[0]}-{place[1]}".lower())
         self.objects[place] = document
-        self._news.append(Appeared(object=self.typed(place)))
+        self._news.append(Upserted(object=self.typed(place)))
 
     def change(self, place: Place, patch: Json) -> None:
         """Change an object by a merge patch."""
@@ -67,7 +75,7 @@ class World:
     def remove(self, place: Place) -> None:
         """Take an object away."""
         del self.objects[place]
-        self._news.append(Vanished(kind=place[0], key=place[1]))
+        self._news.append(Deleted(kind=place[0], key=place[1]))
 
     def typed(self, place: Place) -> AnyObject:
         """An object as Maar reads it."""
@@ -92,15 +100,15 @@ class World:
                 return
         raise AssertionError(f"it does not come to rest; it still wants {wanted}")
 
-    def _due(self, wanted: Iterable[Upkeep | Later]) -> Iterable[Upkeep]:
+    def _due(self, wanted: Iterable[ControllerWrite | DelayedWrite]) -> Iterable[ControllerWrite]:
         """What is to be done by now."""
         for one in wanted:
-            if not isinstance(one, Later):
+            if not isinstance(one, DelayedWrite):
                 yield one
             elif one.at <= self.now:
                 yield one.write
 
-    def _statuses(self, plan: Plan) -> Iterable[Upkeep]:
+    def _statuses(self, plan: Plan) -> Iterable[ControllerWrite]:
         """What the scheduler writes about queues and pod groups, and tells of the latter."""
         for name, standing in plan.queues.items():
             if ("Queue", name) in self.objects:
@@ -110,8 +118,10 @@ class World:
             if ("PodGroup", key) not in self.objects:
                 continue
             group, outcome = cast(PodGroup, self.typed(("PodGroup", key))), plan.pod_groups.get(key)
-            if outcome is not None and outcome.held is not None and is_news(group, outcome.held.reason):
-                yield Tell(kind="PodGroup", key=key, reason=str(outcome.held.reason), message=outcome.message)
+            if outcome is not None and outcome.refusal is not None and is_news(group, outcome.refusal.reason):
+                yield RecordEvent(
+                    kind="PodGroup", key=key, reason=str(outcome.refusal.reason), message=outcome.message
+                )
             yield from _there(group_write(group, row, outcome, self.now))
 
     def _carry_out(self, plan: Plan) -> None:
@@ -120,19 +130,19 @@ class World:
         for evict in plan.evictions:
             self.remove(("Pod", evict.pod))
 
-    def _write(self, write: Upkeep) -> None:
+    def _write(self, write: ControllerWrite) -> None:
         place = (write.kind, write.key)
         match write:
-            case Tell():
+            case RecordEvent():
                 self.told.setdefault(place, []).append(write.reason)
             case Create():
                 self.put(cast(Json, _plain(write.document)))
             case SetStatus():
                 notes = {"metadata": {"annotations": write.annotations}} if write.annotations else {}
                 self.change(place, {"status": _plain(write.status), **notes})
-            case Change():
+            case Patch():
                 self.change(place, cast(Json, _plain(write.patch)))
-            case Remove():
+            case Delete():
                 self.remove(place)
 
 

@@ -11,7 +11,7 @@ import pytest
 from maar.apps.plugins import find_plugins
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, parse
 from maar.core.policy.grammar import ACTIONS, PLUGINS
-from maar.core.policy.opinions import GroupView, NodeView, Opinions, PodView
+from maar.core.policy.plugin_hooks import GroupView, NodeView, PluginHooks, PodView
 
 PROJECT = """
 [build-system]
@@ -31,7 +31,7 @@ only-include = ["{module}.py"]
 RACKS = '''
 """Keeps pods in the racks that the arguments name."""
 
-from maar.core.policy.opinions import Opinions
+from maar.core.policy.plugin_hooks import Opinions
 
 
 def racks(arguments):
@@ -142,14 +142,14 @@ def test_a_name_that_two_distributions_provide_is_nobodys(folder: Path) -> None:
     assert "maar_racks:racks, maar_shelves:racks" in problem
 
 
-def silent(_: Mapping[str, object]) -> Opinions:
-    return Opinions()
+def silent(_: Mapping[str, object]) -> PluginHooks:
+    return PluginHooks()
 
 
-def outspoken(arguments: Mapping[str, object]) -> Opinions:
+def outspoken(arguments: Mapping[str, object]) -> PluginHooks:
     """A plugin with every opinion, which says its arguments back."""
     word = str(arguments.get("word", "nothing"))
-    return Opinions(
+    return PluginHooks(
         filter=lambda pod, node: (pod, node) != (POD, NODE),
         score=lambda _pod, _node: 0.5,
         job_order=lambda group: (group.priority, word),
@@ -203,11 +203,11 @@ def test_a_plugin_that_is_not_configured_is_not_made() -> None:
     assert parse(None, {"broken": broken}) == DEFAULT
 
 
-def broken(arguments: Mapping[str, object]) -> Opinions:
+def broken(arguments: Mapping[str, object]) -> PluginHooks:
     raise RuntimeError(f"no licence for {len(arguments)} arguments")
 
 
-def leaving(_: Mapping[str, object]) -> Opinions:
+def leaving(_: Mapping[str, object]) -> PluginHooks:
     raise SystemExit(3)
 
 
@@ -215,9 +215,9 @@ def mute(_: Mapping[str, object]) -> Any:  # noqa: ANN401 (a plugin that breaks 
     return None
 
 
-def wordy(_: Mapping[str, object]) -> Opinions:
+def wordy(_: Mapping[str, object]) -> PluginHooks:
     word: Any = "yes"
-    return Opinions(filter=word)
+    return PluginHooks(filter=word)
 
 
 @pytest.mark.parametrize(

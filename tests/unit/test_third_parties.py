@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from maar.core.policy.configuration import Configuration, parse
-from maar.core.policy.opinions import Opinions
+from maar.core.policy.plugin_hooks import PluginHooks
 from maar.core.views.planning import plan
 from support.scenario import read
 
@@ -23,21 +23,21 @@ USUAL = (
 )
 
 
-def with_plugin(opinions: Opinions) -> Configuration:
-    def make(arguments: Mapping[str, object]) -> Opinions:
+def with_plugin(hooks: PluginHooks) -> Configuration:
+    def make(arguments: Mapping[str, object]) -> PluginHooks:
         assert arguments == {"colour": "blue"}
-        return opinions
+        return hooks
 
     theirs = {"name": "theirs", "arguments": {"colour": "blue"}}
     tiers = [{"plugins": [{"name": name} for name in USUAL]}, {"plugins": [theirs]}]
     return parse({"tiers": tiers}, {"theirs": make})
 
 
-def planned(lines: str, opinions: Opinions) -> dict[str, Any]:
+def planned(lines: str, hooks: PluginHooks) -> dict[str, Any]:
     scenario = read(
         {"title": "t", "rule": "4.plugins.1", **yaml.safe_load(lines), "expect": {"binds": {}}}, "t"
     )
-    decided: Any = plan(scenario.cluster.objects(), with_plugin(opinions), now=scenario.now)["cycles"]
+    decided: Any = plan(scenario.cluster.objects(), with_plugin(hooks), now=scenario.now)["cycles"]
     first: dict[str, Any] = decided[0]
     return first
 
@@ -51,20 +51,20 @@ TWO_JOBS = "nodes: {n: {cpu: 1}}\nqueues: {a: {}}\npending: {a/old: {cpu: 1}, a/
 
 
 def test_a_filter_keeps_pods_off_nodes() -> None:
-    opinions = Opinions(filter=lambda _pod, node: node.name.endswith("1"))
-    assert set(planned(TWO_NODES, opinions)["binds"].values()) == {"n1"}
+    hooks = PluginHooks(filter=lambda _pod, node: node.name.endswith("1"))
+    assert set(planned(TWO_NODES, hooks)["binds"].values()) == {"n1"}
 
 
 def test_a_score_is_added_to_ours() -> None:
-    opinions = Opinions(score=lambda _pod, node: 1_000.0 if node.name.endswith("1") else 0.0)
-    assert set(planned(TWO_NODES, opinions)["binds"].values()) == {"n1"}
+    hooks = PluginHooks(score=lambda _pod, node: 1_000.0 if node.name.endswith("1") else 0.0)
+    assert set(planned(TWO_NODES, hooks)["binds"].values()) == {"n1"}
 
 
 def test_a_key_puts_jobs_in_another_order() -> None:
-    opinions = Opinions(job_order=lambda group: (group.key.endswith("old"),))
-    assert [key for key in planned(TWO_JOBS, opinions)["binds"] if "new" in key]
+    hooks = PluginHooks(job_order=lambda group: (group.key.endswith("old"),))
+    assert [key for key in planned(TWO_JOBS, hooks)["binds"] if "new" in key]
 
 
 def test_a_veto_protects_a_pod() -> None:
-    assert planned(FULL, Opinions())["evictions"]
-    assert planned(FULL, Opinions(veto=lambda _pod, action: action == "reclaim"))["evictions"] == []
+    assert planned(FULL, PluginHooks())["evictions"]
+    assert planned(FULL, PluginHooks(veto=lambda _pod, action: action == "reclaim"))["evictions"] == []

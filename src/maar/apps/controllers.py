@@ -16,7 +16,7 @@ from maar.apps.scheduler.inbox import Inbox
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_state import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
-from maar.core.model.events import AnyObject, Appeared, Event
+from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Command, Job
 from maar.core.model.kinds import KINDS, from_json
 from maar.core.model.metadata import Object
@@ -25,7 +25,15 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS, Workload
-from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
+from maar.core.model.writes import (
+    ControllerWrite,
+    Create,
+    DelayedWrite,
+    Delete,
+    Patch,
+    RecordEvent,
+    SetStatus,
+)
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Refused
 from maar.kube.paths import place_of
@@ -46,7 +54,7 @@ _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
 _FINISH_WITHIN_S: Final = 5.0  # what was begun before the end
 _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers have them
-    Create: "FailedCreate", Change: "FailedUpdate", SetStatus: "FailedUpdate", Remove: "FailedDelete",
+    Create: "FailedCreate", Patch: "FailedUpdate", SetStatus: "FailedUpdate", Delete: "FailedDelete",
 }  # fmt: skip
 _TYPES: Final = {kind.__name__: kind for kind in KINDS}
 
@@ -57,7 +65,7 @@ class Controller(Protocol):
     def feed(self, events: Iterable[Event]) -> None:
         """Learn what has happened."""
 
-    def reconcile(self) -> Sequence[Upkeep | Later]:
+    def reconcile(self) -> Sequence[ControllerWrite | DelayedWrite]:
         """Say what has to be written now; nothing where all is as it should be."""
 
 
@@ -154,7 +162,7 @@ class ControllerRunner:
             return
         self.metrics.learned(len(events), delay_s)
         for event in events:
-            if isinstance(event, Appeared):
+            if isinstance(event, Upserted):
                 reference = Reference.to(event.object)
                 self._known[reference.kind, event.object.key] = reference
                 if isinstance(event.object, Queue):
@@ -179,9 +187,9 @@ class ControllerRunner:
                     self._carry_out(write)
         self.metrics.reconciled(time.monotonic() - began)
 
-    def _due(self, write: Upkeep | Later) -> Upkeep | None:
+    def _due(self, write: ControllerWrite | DelayedWrite) -> ControllerWrite | None:
         """What is to be done now; for what is not due yet there is another round when it is."""
-        if not isinstance(write, Later):
+        if not isinstance(write, DelayedWrite):
             return write
         delay_s = (write.at - datetime.now(UTC)).total_seconds()
         if delay_s <= 0:
@@ -189,9 +197,9 @@ class ControllerRunner:
         asyncio.get_running_loop().call_later(delay_s, self._news.set)
         return None
 
-    def _carry_out(self, write: Upkeep) -> None:
+    def _carry_out(self, write: ControllerWrite) -> None:
         place = (write.kind, write.key)
-        if isinstance(write, Tell):
+        if isinstance(write, RecordEvent):
             if (about := self._known.get(place)) is not None:
                 self._recorder.record(
                     about, write.reason, write.message, "Warning" if write.is_warning else "Normal"
@@ -200,7 +208,7 @@ class ControllerRunner:
             self._busy.add(place)
             self._writers.submit(place, partial(self._write, write), partial(self._answered, write))
 
-    async def _write(self, write: SetStatus | Create | Change | Remove) -> Outcome:
+    async def _write(self, write: SetStatus | Create | Patch | Delete) -> Outcome:
         place = place_of(_TYPES[write.kind])
         match write:
             case SetStatus():
@@ -208,19 +216,19 @@ class ControllerRunner:
                 return await patch(self._server, place, write.key, status, subresource="status")
             case Create():
                 return await create(self._server, place, write.key, write.document)
-            case Change():
+            case Patch():
                 return await patch(self._server, place, write.key, write.patch)
-            case Remove():
+            case Delete():
                 return await delete(self._server, place, write.key, uid=write.uid)
         assert_never(write)
 
-    def _answered(self, write: SetStatus | Create | Change | Remove, outcome: Outcome) -> None:
+    def _answered(self, write: SetStatus | Create | Patch | Delete, outcome: Outcome) -> None:
         self._busy.discard((write.kind, write.key))
         self.metrics.answered(write, outcome)
         is_new = self.failures.answered(type(write).__name__, write.kind, write.key, outcome)
         if isinstance(outcome, Done):
             self._failures = 0
-            if not isinstance(write, Remove):
+            if not isinstance(write, Delete):
                 self._watches[write.kind].see(_seen(_TYPES[write.kind], outcome.body))
             self._news.set()  # whatever happened to it meanwhile has not been looked at
             return
@@ -232,7 +240,7 @@ class ControllerRunner:
         delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
         asyncio.get_running_loop().call_later(delay, self._news.set)
 
-    def _tell_of_refusal(self, write: SetStatus | Create | Change | Remove, outcome: Refused) -> None:
+    def _tell_of_refusal(self, write: SetStatus | Create | Patch | Delete, outcome: Refused) -> None:
         """Let whoever looks at an object, or at the pod that it was to be made for, see what is refused."""
         place = ("Pod", write.about) if isinstance(write, Create) else (write.kind, write.key)
         if (about := self._known.get(place)) is not None:

@@ -5,7 +5,7 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
-from maar.core.policy.opinions import Opinions, PluginFactory
+from maar.core.policy.plugin_hooks import PluginFactory, PluginHooks
 
 GROUP: Final = "maar.plugins"
 
@@ -18,7 +18,7 @@ def find_plugins() -> dict[str, PluginFactory]:
     return {name: partial(_make, providers) for name, providers in sorted(found.items())}
 
 
-def _make(providers: list[EntryPoint], arguments: Mapping[str, object]) -> Opinions:
+def _make(providers: list[EntryPoint], arguments: Mapping[str, object]) -> PluginHooks:
     """Load a plugin and make it; a name that two distributions provide is nobody's."""
     if len(providers) > 1:
         values = ", ".join(sorted(provider.value for provider in providers))

@@ -33,7 +33,7 @@ def snapshot(
     from maar.apps.snapshots.configuration import as_document  # noqa: PLC0415
     from maar.apps.snapshots.files import ENDINGS, Snapshot, as_yaml, write  # noqa: PLC0415  see cluster/access.py
     from maar.core.engine import Engine  # noqa: PLC0415
-    from maar.core.model.events import AnyObject, Appeared  # noqa: PLC0415
+    from maar.core.model.events import AnyObject, Upserted  # noqa: PLC0415
     from maar.core.views.objects import Seen  # noqa: PLC0415
 
     if output != "-" and not output.endswith(ENDINGS):
@@ -41,7 +41,7 @@ def snapshot(
     configuration = read_configuration(config)
     found = on_cluster(Access(kubeconfig, context), lambda cluster: cluster.everything())
     engine = Engine(configuration, name)
-    engine.feed(Appeared(object=cast("AnyObject", one)) for one in found)
+    engine.feed(Upserted(object=cast("AnyObject", one)) for one in found)
     seen = Seen.of(engine.tables)
     taken = Snapshot(
         time=datetime.now(UTC),

@@ -11,7 +11,7 @@ from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotal
 from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
 from maar.cli.documents import read_documents
 from maar.cli.failure import FAILED, CommandError
-from maar.core.admission.offline import Judged, Report, Sent, check
+from maar.core.admission.offline import Checked, Report, Sent, check
 from maar.core.admission.plain import text_at
 from maar.core.admission.request import Finding, Options
 from maar.core.model.job import Job
@@ -132,7 +132,7 @@ def _json(report: Report) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False)
 
 
-def _shown(one: Judged, finding: Finding) -> dict[str, str]:
+def _shown(one: Checked, finding: Finding) -> dict[str, str]:
     kind, namespace, name = one.sent.key
     return {
         "place": one.sent.place,

@@ -7,7 +7,7 @@ from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.patch import patched
 from maar.core.admission.request import Options, Request
 from maar.core.admission.review import mutate, validate
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, from_json
 from maar.core.model.namespace import Namespace
@@ -93,9 +93,9 @@ class InProcessAdmission:
         kind = _KNOWN[key.resource]
         try:
             event: Event = (
-                Vanished(kind=kind.__name__, key=f"{key.namespace}/{key.name}" if key.namespace else key.name)
+                Deleted(kind=kind.__name__, key=f"{key.namespace}/{key.name}" if key.namespace else key.name)
                 if body is None
-                else Appeared(object=from_json(kind, body))
+                else Upserted(object=from_json(kind, body))
             )
         except BadObjectError:
             return  # it was let in, and nothing follows from it

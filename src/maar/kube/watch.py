@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.kinds import BadObjectError, from_json, metadata_from_json
 from maar.core.model.metadata import Record
 from maar.core.model.whole_numbers import whole_number
@@ -94,7 +94,7 @@ class Watch:
         key, version = answer.key, answer.metadata.resource_version
         if self._version and _is_newer(version, self._version):
             self._known[key] = version
-            self._feed([Appeared(object=answer)])
+            self._feed([Upserted(object=answer)])
 
     async def run(self) -> None:
         """List, and follow, until cancelled."""
@@ -199,12 +199,12 @@ class Watch:
         known = self._known.get(key, "")
         if known != version and not (is_in_order and _is_newer(known, version)):
             self._known[key] = version
-            batch.append(Appeared(object=found))
+            batch.append(Upserted(object=found))
         return key, version
 
     def _vanish(self, key: str, batch: list[Event]) -> None:
         if self._known.pop(key, None) is not None:  # a bad object was never told of
-            batch.append(Vanished(kind=self._name, key=key))
+            batch.append(Deleted(kind=self._name, key=key))
 
     def _header(self, raw: msgspec.Raw) -> tuple[str, str]:
         """The key and the resource version of an object that need not be readable; empty if it has none."""

@@ -15,7 +15,7 @@ from maar.apps.snapshots.recording import Recording, RecordingEngine
 from maar.apps.snapshots.taking import Taken
 from maar.cli.files import read_manifests
 from maar.core.engine import Engine
-from maar.core.model.events import AnyObject, Appeared, Event
+from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.pod import Pod
 from maar.core.policy.configuration import parse
 from maar.core.views.objects import Seen
@@ -39,7 +39,7 @@ def example() -> list[Event]:
             named = msgspec.structs.replace(
                 one, spec=msgspec.structs.replace(one.spec, scheduler_name="maar")
             )
-        events.append(Appeared(object=cast("AnyObject", named)))
+        events.append(Upserted(object=cast("AnyObject", named)))
     return events
 
 

@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 import pytest
 
 from maar.core.controllers.queue_state import QueueStates
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.job import Command, Job, JobSpec, JobState, JobStatus
 from maar.core.model.metadata import Metadata, OwnerReference
 from maar.core.model.pod_group import PodGroup, PodGroupPhase, PodGroupSpec, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueState, QueueStatus
-from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell
+from maar.core.model.writes import Create, Delete, Patch, RecordEvent, SetStatus
 
 
 def queue(name: str, parent: str = "", state: str = "", was: QueueState = "Open") -> Event:
-    return Appeared(
+    return Upserted(
         object=Queue(
             metadata=QueueMetadata(name=name, uid=f"uid-{name}"),
             spec=QueueSpec(parent=parent, state=state),
@@ -25,7 +25,7 @@ def queue(name: str, parent: str = "", state: str = "", was: QueueState = "Open"
 
 
 def group(name: str, queue: str, phase: PodGroupPhase = "Running") -> Event:
-    return Appeared(
+    return Upserted(
         object=PodGroup(
             metadata=Metadata(name=name, namespace="ns"),
             spec=PodGroupSpec(queue=queue),
@@ -36,7 +36,7 @@ def group(name: str, queue: str, phase: PodGroupPhase = "Running") -> Event:
 
 def job(name: str, queue: str, *, finished: bool = False) -> Event:
     state = JobState(phase="Completed" if finished else "Running")
-    return Appeared(
+    return Upserted(
         object=Job(
             metadata=Metadata(name=name, namespace="ns"),
             spec=JobSpec(queue=queue),
@@ -53,7 +53,7 @@ def order(action: str, target: str, name: str = "c", version: str = "") -> Event
         resource_version=version,
         creation_timestamp=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    return Appeared(
+    return Upserted(
         object=Command(metadata=metadata, action=action, target=OwnerReference(kind="Queue", name=target))
     )
 
@@ -109,11 +109,11 @@ def test_default_and_root_stay_open_whatever_is_asked() -> None:
 def test_a_queue_closes_when_its_last_group_goes() -> None:
     controller = QueueStates()
     controller.feed((*ALWAYS, queue("q", state="Closed", was="Closing"), group("g", "q")))
-    assert all(not isinstance(write, Tell) for write in controller.reconcile())
-    controller.feed([Vanished(kind="PodGroup", key="ns/g")])
-    assert [(write.reason, write.message) for write in controller.reconcile() if isinstance(write, Tell)] == [
-        ("QueueClosed", "the queue is Closed (was Closing)")
-    ]
+    assert all(not isinstance(write, RecordEvent) for write in controller.reconcile())
+    controller.feed([Deleted(kind="PodGroup", key="ns/g")])
+    assert [
+        (write.reason, write.message) for write in controller.reconcile() if isinstance(write, RecordEvent)
+    ] == [("QueueClosed", "the queue is Closed (was Closing)")]
 
 
 def test_counters_are_of_the_whole_subtree() -> None:
@@ -141,7 +141,7 @@ def test_commands_of_one_second_are_carried_out_in_the_order_in_which_they_were_
     controller = QueueStates()
     first, second = order("CloseQueue", "q", "z", "9"), order("OpenQueue", "q", "a", "10")
     controller.feed((*ALWAYS, queue("q"), second, first))
-    changes = [write.patch for write in controller.reconcile() if isinstance(write, Change)]
+    changes = [write.patch for write in controller.reconcile() if isinstance(write, Patch)]
     assert changes == [{"spec": {"state": "Closed"}}, {"spec": {"state": "Open"}}]
 
 
@@ -149,8 +149,8 @@ def test_a_command_sets_what_is_wanted_and_goes() -> None:
     controller = QueueStates()
     controller.feed((*ALWAYS, queue("q"), order("CloseQueue", "q")))
     writes = controller.reconcile()
-    assert Change(kind="Queue", key="q", patch={"spec": {"state": "Closed"}}) in writes
-    assert Remove(kind="Command", key="default/c", uid="uid-c") in writes
+    assert Patch(kind="Queue", key="q", patch={"spec": {"state": "Closed"}}) in writes
+    assert Delete(kind="Command", key="default/c", uid="uid-c") in writes
 
 
 @pytest.mark.parametrize("target", ["default", "root"])
@@ -158,9 +158,9 @@ def test_a_command_cannot_close_what_is_always_open(target: str) -> None:
     controller = QueueStates()
     controller.feed((*ALWAYS, order("CloseQueue", target)))
     writes = controller.reconcile()
-    assert not any(isinstance(write, Change) for write in writes)
-    assert any(isinstance(write, Tell) and write.is_warning for write in writes)
-    assert any(isinstance(write, Remove) for write in writes)
+    assert not any(isinstance(write, Patch) for write in writes)
+    assert any(isinstance(write, RecordEvent) and write.is_warning for write in writes)
+    assert any(isinstance(write, Delete) for write in writes)
 
 
 def test_commands_to_jobs_are_left_alone() -> None:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from maar.apps.demo.clock import Clock
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue
@@ -84,13 +84,13 @@ class Record:
         """Take in what a watch brings."""
         for event in events:
             match event:
-                case Appeared(object=Queue() as queue):
+                case Upserted(object=Queue() as queue):
                     self._see_queue(queue)
-                case Appeared(object=PodGroup() as group):
+                case Upserted(object=PodGroup() as group):
                     self._see_group(group)
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     self._see_pod(pod)
-                case Vanished(kind="Pod", key=key) if key in self.pods:
+                case Deleted(kind="Pod", key=key) if key in self.pods:
                     self._lose(key, self.pods.pop(key))
                 case _:
                     pass

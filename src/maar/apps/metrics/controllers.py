@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from maar.apps.metrics.watches import Lags, WatchMetrics
 from maar.core.model.queue import Queue
-from maar.core.model.writes import Upkeep
+from maar.core.model.writes import ControllerWrite
 from maar.kube.outcome import Outcome
 from maar.kube.watch import Trouble
 
@@ -47,7 +47,7 @@ class ControllerMetrics:
         """Count a round."""
         self._round.observe(seconds)
 
-    def answered(self, write: Upkeep, outcome: Outcome) -> None:
+    def answered(self, write: ControllerWrite, outcome: Outcome) -> None:
         """Count a write by what became of it."""
         self._writes.labels(type(write).__name__, write.kind, type(outcome).__name__).inc()
 

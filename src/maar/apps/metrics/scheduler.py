@@ -117,7 +117,7 @@ class SchedulerMetrics:
 
     def _count_held(self, plan: Plan) -> None:
         before = self._queues.held
-        held = {key: one.held.reason for key, one in plan.pod_groups.items() if one.held is not None}
+        held = {key: one.refusal.reason for key, one in plan.pod_groups.items() if one.refusal is not None}
         for key, reason in held.items():
             if before.get(key) is not reason:
                 self._held[reason].inc()

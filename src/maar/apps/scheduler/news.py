@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from maar.core.model.events import Event, Vanished
+from maar.core.model.events import Deleted, Event
 from maar.core.model.metadata import mark
 from maar.core.model.namespace import ResourceQuota
 from maar.core.model.node import Node
@@ -31,7 +31,7 @@ class News:
         return sum([self._is_news(event) for event in events]) > 0
 
     def _is_news(self, event: Event) -> bool:
-        if isinstance(event, Vanished):
+        if isinstance(event, Deleted):
             self._before.pop((event.kind, event.key), None)
             return True
         one = event.object

@@ -24,7 +24,7 @@ class Observer(Protocol):
         """A watch was interrupted, or met an object that cannot be read."""
 
 
-class Nobody:
+class NullObserver:
     """An observer who looks away."""
 
     def learned(self, events: int, delay_s: float) -> None:

@@ -35,14 +35,14 @@ class PodConditions:
 
     def say_of(self, pod: PodRow, outcome: GroupOutcome, now: datetime) -> bool:
         """Let a waiting pod say what holds it; False where it said so before."""
-        held = outcome.held
-        if held is None:
+        refusal = outcome.refusal
+        if refusal is None:
             return False
         # Only what more nodes would help is called unschedulable, so that nobody buys nodes for the rest.
-        reason = UNSCHEDULABLE if held.more_nodes_help else str(held.reason)
-        if self._said.get(pod.key) == held.gist:
+        reason = UNSCHEDULABLE if refusal.more_nodes_help else str(refusal.reason)
+        if self._said.get(pod.key) == refusal.gist:
             return False
-        self._said[pod.key] = held.gist
+        self._said[pod.key] = refusal.gist
         write = partial(self._write, pod.key, reason, outcome.message, now)
         self.writers.submit(("PodScheduled", pod.key), write, partial(self._done, pod))
         return True

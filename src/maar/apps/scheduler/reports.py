@@ -10,7 +10,7 @@ from maar.apps.scheduler.statuses import Difference, Statuses
 from maar.core.controllers.group_status import group_write, is_news
 from maar.core.controllers.queue_status import queue_write
 from maar.core.cycle.outcome import missing_group_key
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
@@ -55,16 +55,16 @@ class Reports:
         """Note of which groups something may have changed; before the tables learn it."""
         for event in events:
             match event:
-                case Appeared(object=PodGroup() as group):
+                case Upserted(object=PodGroup() as group):
                     self._groups[group.key] = group
                     self._changed.add(group.key)
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     if name := pod.metadata.annotations.get(GROUP_ANNOTATION):
                         self._changed.add(f"{pod.metadata.namespace or 'default'}/{name}")
-                case Vanished(kind="PodGroup", key=key):
+                case Deleted(kind="PodGroup", key=key):
                     self._groups.pop(key, None)
                     self._gists.pop(key, None)
-                case Vanished(kind="Pod", key=key):
+                case Deleted(kind="Pod", key=key):
                     self._conditions.forget((key,))
                     row = self._tables.pods.get(key)
                     if row is not None and row.group_key:
@@ -142,11 +142,11 @@ class Reports:
 
     def _is_news(self, group: PodGroup, outcome: GroupOutcome) -> bool:
         """Whether a group waits for something else, or for another cure, than it was told last."""
-        if outcome.held is None:
+        if outcome.refusal is None:
             self._gists.pop(group.key, None)
             return False
-        told, self._gists[group.key] = self._gists.get(group.key), outcome.held.gist
-        return told != outcome.held.gist if told is not None else is_news(group, outcome.held.reason)
+        told, self._gists[group.key] = self._gists.get(group.key), outcome.refusal.gist
+        return told != outcome.refusal.gist if told is not None else is_news(group, outcome.refusal.reason)
 
     def _of_queue(self, name: str, standing: QueueStanding, now: datetime) -> Difference:
         def difference() -> SetStatus | None:

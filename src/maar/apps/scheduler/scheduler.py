@@ -13,7 +13,7 @@ from typing import Final
 from maar.apps.scheduler.decision_log import DecisionLog
 from maar.apps.scheduler.inbox import Inbox
 from maar.apps.scheduler.news import News
-from maar.apps.scheduler.observer import Nobody, Observer
+from maar.apps.scheduler.observer import NullObserver, Observer
 from maar.apps.scheduler.reports import Reports
 from maar.core.engine import Engine
 from maar.core.model.disruption_budget import PodDisruptionBudget
@@ -67,7 +67,7 @@ class Scheduler:
         server: ApiServer,
         engine: Engine,
         timing: Timing = Timing(),  # noqa: B008  frozen
-        observer: Observer = Nobody(),  # noqa: B008  it has nothing to remember
+        observer: Observer = NullObserver(),  # noqa: B008  it has nothing to remember
         identity: str = "maar-scheduler",
     ) -> None:
         self._server, self._engine, self._timing, self._observer = server, engine, timing, observer

@@ -8,7 +8,7 @@ import msgspec
 
 from maar.apps.snapshots.files import Snapshot
 from maar.core.cycle.decide import decide
-from maar.core.model.events import AnyObject, Appeared
+from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.policy.configuration import Configuration
@@ -33,7 +33,7 @@ def plans_from(
     axis.learn(snapshot.resources)  # sentences name resources in the order in which they came up
     tables = Tables(scheduler_name=snapshot.scheduler_name, axis=axis)
     cluster = ImaginaryCluster(tables, now, resubmits=resubmit_victims)
-    cluster.learn([Appeared(object=cast("AnyObject", one)) for one in objects])
+    cluster.learn([Upserted(object=cast("AnyObject", one)) for one in objects])
     for cycle in range(1, cycles + 1):
         decided = decide(tables, configuration, cluster.now.timestamp())
         yield whole(decided, tables.groups.values())

@@ -17,7 +17,7 @@ from maar import __version__
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.taking import Snapshots
 from maar.core.engine import Engine
-from maar.core.model.events import Appeared, Event
+from maar.core.model.events import Event, Upserted
 from maar.core.model.kinds import to_json
 from maar.core.model.metadata import Record
 from maar.core.model.plan import Plan
@@ -196,7 +196,7 @@ def digests(plan: Plan) -> dict[str, str]:
 
 
 def _told(event: Event) -> Told:
-    if isinstance(event, Appeared):
+    if isinstance(event, Upserted):
         one = event.object
         return Told(kind=type(one).__name__, object=msgspec.Raw(to_json(reduced(one))))
     return Told(kind=event.kind, gone=event.key)

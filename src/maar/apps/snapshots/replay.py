@@ -23,7 +23,7 @@ from maar.apps.snapshots.recording import (
     digests,
 )
 from maar.core.engine import Engine
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.kinds import KINDS, BadObjectError, from_json
 from maar.core.model.plan import Plan
 from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
@@ -169,8 +169,8 @@ def _event(told: Told, number: int) -> Event:
     if kind is None:
         raise BadRecordingError(f"line {number}: {told.kind} is not a kind that Maar reads")
     if told.gone:
-        return Vanished(kind=told.kind, key=told.gone)
+        return Deleted(kind=told.kind, key=told.gone)
     try:
-        return Appeared(object=cast("AnyObject", from_json(kind, told.object)))
+        return Upserted(object=cast("AnyObject", from_json(kind, told.object)))
     except BadObjectError as error:
         raise BadRecordingError(f"line {number}: a {told.kind} cannot be read: {error}") from None

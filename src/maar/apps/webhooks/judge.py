@@ -9,7 +9,7 @@ from maar.apps.webhooks.reviews import Verb
 from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.request import Options, Request, Verdict
 from maar.core.admission.review import mutate, validate
-from maar.core.model.events import AnyObject, Appeared, Event
+from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
@@ -69,7 +69,7 @@ class Judge:
         self.known.feed(events)
         is_news = False
         for event in events:
-            if isinstance(event, Appeared):
+            if isinstance(event, Upserted):
                 is_news |= isinstance(event.object, _ABOUT_OTHERS)
                 if isinstance(event.object, Namespace):
                     self._namespaces.add(event.object.key)

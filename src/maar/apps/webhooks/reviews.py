@@ -26,14 +26,14 @@ class BadReviewError(ValueError):
     """What came is no review that can be answered."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class AdmissionRequest(msgspec.Struct, frozen=True):
     """A request to be judged, and the mark that its answer carries."""
 
     uid: str
     request: Request
 
 
-def read_review(body: bytes, resource: str) -> Question:
+def read_review(body: bytes, resource: str) -> AdmissionRequest:
     """Read a review of a resource as an API server sends it."""
     try:
         review = _REVIEW.decode(body)
@@ -62,7 +62,7 @@ def read_review(body: bytes, resource: str) -> Question:
         groups=tuple(asked.user_info.groups or ()),
         dry_run=bool(asked.dry_run),
     )
-    return Question(asked.uid, request)
+    return AdmissionRequest(asked.uid, request)
 
 
 def answer_of(uid: str, verdict: Verdict) -> bytes:

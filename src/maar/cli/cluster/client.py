@@ -12,7 +12,7 @@ import typer
 
 from maar.apps.scheduler.scheduler import WATCHED
 from maar.cli.cluster.access import Access
-from maar.cli.cluster.refusal import Errand, refusal, refusal_of_list
+from maar.cli.cluster.refusal import Operation, refusal, refusal_of_list
 from maar.cli.failure import CommandError
 from maar.cli.up import data_folder
 from maar.core.model.events import AnyObject, Event
@@ -64,21 +64,23 @@ class Cluster:
 
     async def get(self, kind: type[Object], key: str) -> Document:
         """Read an object."""
-        return await self._done(await get(self.server, *_at(kind, key)), Errand("get", kind, key))
+        return await self._done(await get(self.server, *_at(kind, key)), Operation("get", kind, key))
 
     async def create(self, kind: type[Object], key: str, document: Document) -> Document:
         """Make an object."""
         place, key = _at(kind, key)
-        return await self._done(await create(self.server, place, key, document), Errand("create", kind, key))
+        return await self._done(
+            await create(self.server, place, key, document), Operation("create", kind, key)
+        )
 
     async def change(self, kind: type[Object], key: str, change: Document) -> Document:
         """Change an object by a merge patch."""
         place, key = _at(kind, key)
-        return await self._done(await patch(self.server, place, key, change), Errand("change", kind, key))
+        return await self._done(await patch(self.server, place, key, change), Operation("change", kind, key))
 
     async def delete(self, kind: type[Object], key: str) -> None:
         """Delete an object."""
-        await self._done(await delete(self.server, *_at(kind, key)), Errand("delete", kind, key))
+        await self._done(await delete(self.server, *_at(kind, key)), Operation("delete", kind, key))
 
     async def all(self, kind: type[Object], labels: str = "") -> list[Document]:
         """Read all objects of a kind, or those with the labels."""
@@ -93,11 +95,11 @@ class Cluster:
             raise refusal_of_list(error, kind) from None
         return found
 
-    async def _done(self, outcome: Outcome, errand: Errand) -> Document:
+    async def _done(self, outcome: Outcome, operation: Operation) -> Document:
         if isinstance(outcome, Done):
             return cast(Document, plain(outcome.body))
-        names = await self._names(errand.kind) if isinstance(outcome, Gone) else ()
-        raise refusal(outcome, errand, names)
+        names = await self._names(operation.kind) if isinstance(outcome, Gone) else ()
+        raise refusal(outcome, operation, names)
 
     async def _names(self, kind: type[Object]) -> list[str]:
         """The names there are, for whoever has misspelt one; none where they cannot be asked for."""

@@ -9,7 +9,7 @@ from maar.cli.failure import CommandError
 from maar.cli.queue.amounts import Amounts, amounts, changed_amounts, changed_parts, parts
 from maar.cli.queue.show import Output
 from maar.cli.queue.spec import State
-from maar.core.fairshare.claim import LARGEST_WEIGHT
+from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
 from maar.core.model.queue import Queue
 
 _LISTED: Final = "cpu=4,memory=8Gi"

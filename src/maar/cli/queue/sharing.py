@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
-from maar.cli.cluster.refusal import Errand, unknown
+from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
 from maar.cli.lines import print_lines, width_of
@@ -67,7 +67,7 @@ def tree(
         _wonder(queues)
     view = queue_tree(queues, top, inside)
     if view is None:
-        raise CommandError(unknown(Errand("get", Queue, top), [queue.key for queue in queues]))
+        raise CommandError(unknown(Operation("get", Queue, top), [queue.key for queue in queues]))
     if output in ("json", "yaml"):
         typer.echo(text_of(shown_tree(view), output))
         return
@@ -88,7 +88,7 @@ def explain(
     if why := shared.set_aside.get(name):
         raise CommandError(f"queue {name} takes no part and deserves nothing: {why}")
     if name not in shared.shares:
-        raise CommandError(unknown(Errand("get", Queue, name), [queue.key for queue in shared.queues]))
+        raise CommandError(unknown(Operation("get", Queue, name), [queue.key for queue in shared.queues]))
     explanation = explain_queue(shared.shares, name)
     if output:
         typer.echo(text_of(shown_explanation(explanation), output))

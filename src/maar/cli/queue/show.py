@@ -9,7 +9,7 @@ import typer
 import yaml
 
 from maar.cli.queue.rows import STATE, Columns, cells, headings
-from maar.core.model.events import Appeared, Event
+from maar.core.model.events import Event, Upserted
 from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.queue import Queue
 
@@ -55,11 +55,11 @@ async def follow(
     def hear(events: list[Event]) -> None:
         for event in events:
             match event:
-                case Appeared(object=Queue() as queue) if not names or queue.key in names:
+                case Upserted(object=Queue() as queue) if not names or queue.key in names:
                     before, known[queue.key] = known.get(queue.key), queue
                     if before is None or rows.differ(before, queue):
                         rows.show(queue)
-                case Appeared():
+                case Upserted():
                     pass
                 case _:
                     if (gone := known.pop(event.key, None)) is not None:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from maar.core.admission.reservations import Reservations
 from maar.core.admission.total import Total
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
@@ -49,19 +49,19 @@ class KnownCluster:
         """Learn what has happened."""
         for event in events:
             match event:
-                case Appeared(object=Queue() as queue):
+                case Upserted(object=Queue() as queue):
                     self._put_queue(queue)
-                case Appeared(object=PodGroup() as group):
+                case Upserted(object=PodGroup() as group):
                     self._put_group(group)
-                case Appeared(object=Job() as job):
+                case Upserted(object=Job() as job):
                     self._put_job(job)
-                case Appeared(object=Namespace() as namespace):
+                case Upserted(object=Namespace() as namespace):
                     self._namespaces[namespace.key] = namespace
-                case Appeared(object=Node() as node):
+                case Upserted(object=Node() as node):
                     self.total.put_node(node)
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     self.total.put_pod(pod)
-                case Vanished(kind=kind, key=key):
+                case Deleted(kind=kind, key=key):
                     self._vanish(kind, key)
 
     def _vanish(self, kind: str, key: str) -> None:

@@ -12,7 +12,7 @@ from maar.core.admission.reading import read
 from maar.core.admission.request import CREATE, UPDATE, Finding, Json, Options, Request
 from maar.core.admission.review import mutated, review
 from maar.core.model import name_rules as names
-from maar.core.model.events import AnyObject, Appeared
+from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.job import Command, Job
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.metadata import Object
@@ -55,7 +55,7 @@ class Sent:
 
 
 @dataclass
-class Judged:
+class Checked:
     """What would become of one object."""
 
     sent: Sent
@@ -68,7 +68,7 @@ class Judged:
 class Report:
     """What would become of all of them, in their order, and what could not be read."""
 
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[Checked] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # of what is stored already
 
@@ -93,27 +93,27 @@ class Imagined:
                 yield f"{one.place}: {one.title}: {error}"
                 continue
             self.stored[one.key] = one.document
-            self.known.feed([Appeared(object=cast("AnyObject", known))])
+            self.known.feed([Upserted(object=cast("AnyObject", known))])
 
-    def apply(self, sent: Sent) -> Judged:
+    def apply(self, sent: Sent) -> Checked:
         """Judge an object, and take it in unless it is refused."""
         request = self._request(sent)
         refusals = (*_misnamed(sent), *review(request, self.known, self.options).refusals)
         if not refusals:
             self._take(sent, cast("Json", mutated(request, self.known, self.options)))
-        return Judged(sent, request, refusals)
+        return Checked(sent, request, refusals)
 
-    def misnamed(self, sent: Sent) -> Judged:
+    def misnamed(self, sent: Sent) -> Checked:
         """An object that admission has no rules for, but whose name no API server takes."""
-        return Judged(sent, self._request(sent), tuple(_misnamed(sent)))
+        return Checked(sent, self._request(sent), tuple(_misnamed(sent)))
 
     def pretend(self, queue: Sent) -> None:
         """Give a refused queue its place and no more, so that those below it are judged for themselves."""
         if queue.key not in self.stored:
             spec = QueueSpec(parent=text_at(queue.document, "spec", "parent"))
-            self.known.feed([Appeared(object=Queue(metadata=QueueMetadata(name=queue.key[-1]), spec=spec))])
+            self.known.feed([Upserted(object=Queue(metadata=QueueMetadata(name=queue.key[-1]), spec=spec))])
 
-    def warnings(self, judged: Judged) -> Iterator[Finding]:
+    def warnings(self, judged: Checked) -> Iterator[Finding]:
         """What people should hear of an object once everything else is there too."""
         sent = judged.sent
         for unknown in unknown_fields(sent.kind, sent.document):
@@ -141,7 +141,7 @@ class Imagined:
             return  # it breaks no rule, and tells the others nothing
         if isinstance(one, Queue):
             one = msgspec.structs.replace(one, status=QueueStatus())  # the state follows the spec
-        self.known.feed([Appeared(object=cast("AnyObject", one))])
+        self.known.feed([Upserted(object=cast("AnyObject", one))])
 
 
 def _misnamed(sent: Sent) -> Iterator[Finding]:
@@ -175,7 +175,7 @@ def check(sent: Iterable[Sent], against: Iterable[Sent], options: Options) -> Re
     return Report(sorted(judged, key=lambda one: order[id(one.sent)]), unreadable, left_out)
 
 
-def _apply_queues(cluster: Imagined, queues: list[Sent]) -> list[Judged]:
+def _apply_queues(cluster: Imagined, queues: list[Sent]) -> list[Checked]:
     """A queue that is refused is tried again once the others are in: it may only have come too early."""
     judged = []
     for one in queues:

@@ -10,7 +10,7 @@ from maar.core.admission.policy_rules import DURATION
 from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
-from maar.core.fairshare.claim import LARGEST_WEIGHT
+from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
 from maar.core.model.queue import ALWAYS_OPEN, ROOT, QueueSpec
 from maar.core.model.resources import precisely
 from maar.core.policy.selectors import LABEL_OPERATORS

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from maar.core.admission.total import Total
-from maar.core.fairshare.claim import HUNDRED_PERCENT
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT
 from maar.core.model.queue import Queue
 
 Amounts = Mapping[str, int]

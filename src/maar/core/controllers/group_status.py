@@ -46,10 +46,10 @@ def group_status(
     phase = phase_at_rest(row) if outcome is None else outcome.phase
     conditions = {one.type: one for one in old.conditions}
     wanted = []
-    if outcome is not None and outcome.held is not None:
+    if outcome is not None and outcome.refusal is not None:
         # A group that is ready and waits for more pods is not unschedulable, but says what they wait for.
         stuck = outcome.is_unschedulable or phase == "Pending"
-        wanted.append(_condition("Unschedulable", stuck, str(outcome.held.reason), outcome.message))
+        wanted.append(_condition("Unschedulable", stuck, str(outcome.refusal.reason), outcome.message))
     elif "Unschedulable" in conditions:
         wanted.append(_condition("Unschedulable", False, "", ""))
     if phase in ("Running", "Completed"):

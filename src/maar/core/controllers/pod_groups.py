@@ -22,7 +22,7 @@ from maar.core.controllers.group_template import (
     statements_of_owner,
     wanted_group,
 )
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.metadata import OwnerReference
 from maar.core.model.names import natural
 from maar.core.model.namespace import Namespace
@@ -30,7 +30,7 @@ from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT
 from maar.core.model.workload import WORKLOADS, Workload
-from maar.core.model.writes import Change, Create, Remove, Upkeep
+from maar.core.model.writes import ControllerWrite, Create, Delete, Patch
 
 _NOTHING: Final[Statements] = {}
 
@@ -48,7 +48,7 @@ class MissingGroups:
     _namespaces: dict[str, str] = field(default_factory=dict)  # the queue that a namespace names
     _group_of: dict[str, str] = field(default_factory=dict)
     _uids: dict[tuple[str, str], str] = field(default_factory=dict)  # of owners, by kind and key
-    _unsettled: dict[str, list[Upkeep]] = field(default_factory=dict)  # what groups lack
+    _unsettled: dict[str, list[ControllerWrite]] = field(default_factory=dict)  # what groups lack
 
     def __post_init__(self) -> None:
         self._known_kinds = {(one.api_version, one.kind) for one in self.workloads}
@@ -58,36 +58,36 @@ class MissingGroups:
         changed: dict[str, None] = {}
         for event in events:
             match event:
-                case Appeared(object=Pod() as pod) if pod.spec.scheduler_name == self.scheduler_name:
+                case Upserted(object=Pod() as pod) if pod.spec.scheduler_name == self.scheduler_name:
                     changed[self._forget(pod.key)] = None
                     changed[self._learn(pod)] = None
-                case Appeared(object=PodGroup() as group):
+                case Upserted(object=PodGroup() as group):
                     self.groups[group.key] = group
                     changed[group.key] = None
-                case Appeared(object=Workload() as owner):
+                case Upserted(object=Workload() as owner):
                     changed[self._learn_owner(owner)] = None
-                case Appeared(object=Namespace() as namespace):
+                case Upserted(object=Namespace() as namespace):
                     self._namespaces[namespace.key] = namespace.metadata.annotations.get(QUEUE_ANNOTATION, "")
-                case Vanished(kind="Pod", key=key):
+                case Deleted(kind="Pod", key=key):
                     changed[self._forget(key)] = None
-                case Vanished(kind="PodGroup", key=key):
+                case Deleted(kind="PodGroup", key=key):
                     self.groups.pop(key, None)
                     changed[key] = None
-                case Vanished(kind=kind, key=key) if (kind, key) in self._uids:
+                case Deleted(kind=kind, key=key) if (kind, key) in self._uids:
                     self.owners.pop(self._uids.pop((kind, key)), None)
                 case _:
                     pass
         for key in changed:
             self._look_at(key)
 
-    def reconcile(self) -> list[Upkeep]:
+    def reconcile(self) -> list[ControllerWrite]:
         """Make what groups are missing, let the pods name them, and change or remove those that need it."""
         writes = [write for key in sorted(self._unsettled, key=self._age) for write in self._unsettled[key]]
         for key, pod in self.without.items():
             group = self._group_of[key]
             if group in self.groups or group in self._unsettled:
                 notes = {GROUP_ANNOTATION: group_name(pod)}
-                writes.append(Change(kind="Pod", key=key, patch={"metadata": {"annotations": notes}}))
+                writes.append(Patch(kind="Pod", key=key, patch={"metadata": {"annotations": notes}}))
         return writes
 
     def _age(self, key: str) -> tuple[float, str]:
@@ -105,7 +105,7 @@ class MissingGroups:
         if group is not None and (group.is_terminating or MADE_ANNOTATION not in group.metadata.annotations):
             return
         if not members and group is not None:
-            self._unsettled[key] = [Remove(kind="PodGroup", key=key, uid=group.metadata.uid)]
+            self._unsettled[key] = [Delete(kind="PodGroup", key=key, uid=group.metadata.uid)]
         namespace, _, name = key.partition("/")
         live = [one for one in members if one.is_live and one.group == name]
         youngest = max(live, key=lambda one: (one.created, one.name), default=None)
@@ -120,7 +120,7 @@ class MissingGroups:
         if wanted.queue == DEFAULT:  # which admission reads as the queue of the namespace
             wanted = wanted._replace(queue=self._namespaces.get(namespace) or DEFAULT)
         if found := patches(group, wanted):
-            self._unsettled[key] = [Change(kind="PodGroup", key=key, patch=one) for one in found]
+            self._unsettled[key] = [Patch(kind="PodGroup", key=key, patch=one) for one in found]
 
     def _statements(self, owner: OwnerReference | None) -> Statements | None:
         """What an owner says; nothing of one that is not read, None of one that is not known yet."""

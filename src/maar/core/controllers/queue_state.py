@@ -16,14 +16,22 @@ from typing import Final
 import msgspec
 
 from maar.core.controllers.differences import difference
-from maar.core.fairshare import Claim, QueueTree
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.fairshare import QueueDemand, QueueTree
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.job import Command, Job
 from maar.core.model.metadata import FIELD_MANAGER
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import ALWAYS_OPEN, DEFAULT, ROOT, Queue, QueueState, QueueStatus
 from maar.core.model.whole_numbers import whole_number
-from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
+from maar.core.model.writes import (
+    ControllerWrite,
+    Create,
+    DelayedWrite,
+    Delete,
+    Patch,
+    RecordEvent,
+    SetStatus,
+)
 
 _FINISHED_JOBS: Final = ("Aborted", "Completed", "Terminated", "Failed")
 _COUNTED: Final = ("pending", "inqueue", "running", "unknown", "completed")
@@ -45,17 +53,17 @@ class QueueStates:
         """Learn what has happened."""
         for event in events:
             match event:
-                case Appeared(object=Queue() as queue):
+                case Upserted(object=Queue() as queue):
                     self.queues[queue.key] = queue
-                case Appeared(object=PodGroup() as group):
+                case Upserted(object=PodGroup() as group):
                     self.groups[group.key] = (group.spec.queue, (group.status.phase or "Pending").lower())
-                case Appeared(object=Job() as job) if job.status.state.phase not in _FINISHED_JOBS:
+                case Upserted(object=Job() as job) if job.status.state.phase not in _FINISHED_JOBS:
                     self.jobs[job.key] = job.spec.queue
-                case Appeared(object=Job() as job):
+                case Upserted(object=Job() as job):
                     self.jobs.pop(job.key, None)
-                case Appeared(object=Command() as command):
+                case Upserted(object=Command() as command):
                     self.commands[command.key] = command
-                case Vanished(kind=kind, key=key):
+                case Deleted(kind=kind, key=key):
                     self._forget(kind, key)
                 case _:
                     pass
@@ -71,11 +79,11 @@ class QueueStates:
             case "Command":
                 self.commands.pop(key, None)
 
-    def reconcile(self) -> list[Upkeep | Later]:
+    def reconcile(self) -> list[ControllerWrite | DelayedWrite]:
         """What has to be written for every queue to be in its state."""
         return [*self._missing_queues(), *self._carried_out_commands(), *self._statuses()]
 
-    def _missing_queues(self) -> Iterable[Upkeep]:
+    def _missing_queues(self) -> Iterable[ControllerWrite]:
         for name, is_reclaimable in ((ROOT, False), (DEFAULT, True)):
             if name not in self.queues:
                 document: dict[str, object] = {
@@ -86,7 +94,7 @@ class QueueStates:
                 }
                 yield Create(kind="Queue", key=name, document=document)
 
-    def _carried_out_commands(self) -> Iterable[Upkeep]:
+    def _carried_out_commands(self) -> Iterable[ControllerWrite]:
         """Orders to queues: first what they want is written, then they go, so that none is lost."""
         asked = {name: queue.spec.state or "Open" for name, queue in self.queues.items()}
         for key, command in sorted(self.commands.items(), key=lambda one: _age(one[1])):
@@ -98,19 +106,19 @@ class QueueStates:
                 pass  # nothing to open or close
             elif state == "Closed" and queue.key in ALWAYS_OPEN:
                 message = f"the queue {queue.key} cannot be closed; close queues below it instead"
-                yield Tell(
+                yield RecordEvent(
                     kind="Queue", key=queue.key, reason=command.action, message=message, is_warning=True
                 )
             elif asked[queue.key] != state:
                 asked[queue.key] = state
-                yield Change(kind="Queue", key=queue.key, patch={"spec": {"state": state}})
+                yield Patch(kind="Queue", key=queue.key, patch={"spec": {"state": state}})
                 done = "Open queue succeed" if state == "Open" else "Close queue succeed"
-                yield Tell(kind="Queue", key=queue.key, reason=command.action, message=done)
-            yield Remove(kind="Command", key=key, uid=command.metadata.uid)
+                yield RecordEvent(kind="Queue", key=queue.key, reason=command.action, message=done)
+            yield Delete(kind="Command", key=key, uid=command.metadata.uid)
 
-    def _statuses(self) -> Iterable[Upkeep | Later]:
+    def _statuses(self) -> Iterable[ControllerWrite | DelayedWrite]:
         tree = QueueTree.of(
-            Claim(name=name, parent=ROOT if name == ROOT else queue.parent)
+            QueueDemand(name=name, parent=ROOT if name == ROOT else queue.parent)
             for name, queue in self.queues.items()
         )
         counts, busy = self._counted(), Counter(self.jobs.values())
@@ -152,7 +160,9 @@ class QueueStates:
         return counts
 
 
-def _status(queue: Queue, state: QueueState, counts: Counter[str]) -> Iterable[Upkeep | Later]:
+def _status(
+    queue: Queue, state: QueueState, counts: Counter[str]
+) -> Iterable[ControllerWrite | DelayedWrite]:
     old = queue.status
     until = _stands_until(queue) if state != "Closed" else None
     counted: QueueStatus = msgspec.structs.replace(old, **{name: counts[name] for name in _COUNTED})
@@ -161,14 +171,16 @@ def _status(queue: Queue, state: QueueState, counts: Counter[str]) -> Iterable[U
         yield SetStatus(kind="Queue", key=queue.key, status=patch)
     if old.state != state:
         before = f" (was {old.state})" if old.state else ""
-        told = Tell(
+        told = RecordEvent(
             kind="Queue", key=queue.key, reason=f"Queue{state}", message=f"the queue is {state}{before}"
         )
         if until is None:
             yield told
         else:
-            yield Later(at=until, write=SetStatus(kind="Queue", key=queue.key, status={"state": state}))
-            yield Later(at=until, write=told)
+            yield DelayedWrite(
+                at=until, write=SetStatus(kind="Queue", key=queue.key, status={"state": state})
+            )
+            yield DelayedWrite(at=until, write=told)
 
 
 def _stands_until(queue: Queue) -> datetime | None:

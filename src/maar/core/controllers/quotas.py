@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.namespace import QUOTA_LABEL, Namespace, ResourceQuota
 from maar.core.model.pod import QUEUE_ANNOTATION
 from maar.core.model.queue import Queue
 from maar.core.model.resources import BadAmountError, Resources, amount
-from maar.core.model.writes import Change, Create, Remove, Upkeep
+from maar.core.model.writes import ControllerWrite, Create, Delete, Patch
 
 QUOTA_NAME: Final = "maar-queue"
 
@@ -34,26 +34,26 @@ class NamespaceQuotas:
         """Learn what has happened."""
         for event in events:
             match event:
-                case Appeared(object=Queue() as queue):
+                case Upserted(object=Queue() as queue):
                     self.queues[queue.key] = queue
-                case Appeared(object=Namespace() as namespace):
+                case Upserted(object=Namespace() as namespace):
                     self.namespaces[namespace.key] = namespace
-                case Appeared(object=ResourceQuota() as quota):
+                case Upserted(object=ResourceQuota() as quota):
                     self.quotas[quota.key] = quota
-                case Vanished(kind="Queue", key=key):
+                case Deleted(kind="Queue", key=key):
                     self.queues.pop(key, None)
-                case Vanished(kind="Namespace", key=key):
+                case Deleted(kind="Namespace", key=key):
                     self.namespaces.pop(key, None)
-                case Vanished(kind="ResourceQuota", key=key):
+                case Deleted(kind="ResourceQuota", key=key):
                     self.quotas.pop(key, None)
                 case _:
                     pass
 
-    def reconcile(self) -> list[Upkeep]:
+    def reconcile(self) -> list[ControllerWrite]:
         """What has to be written; a queue's limits grow in a later round than others of it shrink."""
         wanted = self._wanted()
-        shrinking: list[tuple[str, Upkeep]] = []
-        growing: list[tuple[str, Upkeep]] = []
+        shrinking: list[tuple[str, ControllerWrite]] = []
+        growing: list[tuple[str, ControllerWrite]] = []
         for key, (queue, hard) in wanted.items():
             there, label = self.quotas.get(key), _label(queue)
             if there is None:
@@ -69,7 +69,7 @@ class NamespaceQuotas:
         for key, quota in self.quotas.items():
             label = quota.metadata.labels.get(QUOTA_LABEL, "")
             if label and key not in wanted and not quota.is_terminating:
-                shrinking.append((label, Remove(kind="ResourceQuota", key=key, uid=quota.metadata.uid)))
+                shrinking.append((label, Delete(kind="ResourceQuota", key=key, uid=quota.metadata.uid)))
         shrinks = {label for label, _ in shrinking}
         return [*(one for _, one in shrinking), *(one for label, one in growing if label not in shrinks)]
 
@@ -140,13 +140,13 @@ def _lowered(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, s
     return lowered
 
 
-def _change(key: str, queue: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:
+def _change(key: str, queue: str, before: Mapping[str, str], after: Mapping[str, str]) -> Patch:
     gone = dict.fromkeys(before.keys() - after.keys())
     patch: dict[str, object] = {
         "metadata": {"labels": {QUOTA_LABEL: _label(queue)}},
         "spec": {"hard": {**gone, **after}},
     }
-    return Change(kind="ResourceQuota", key=key, patch=patch)
+    return Patch(kind="ResourceQuota", key=key, patch=patch)
 
 
 def _document(key: str, queue: str, hard: dict[str, str]) -> dict[str, object]:

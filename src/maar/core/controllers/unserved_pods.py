@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.pod import Pod
-from maar.core.model.writes import Tell, Upkeep
+from maar.core.model.writes import ControllerWrite, RecordEvent
 
 
 @dataclass(eq=False)
@@ -20,20 +20,20 @@ class UnservedPods:
         """Learn what has happened."""
         for event in events:
             match event:
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     self._learn(pod)
-                case Vanished(kind="Pod", key=key):
+                case Deleted(kind="Pod", key=key):
                     self._told.discard(key)
                     self._untold.pop(key, None)
                 case _:
                     pass
 
-    def reconcile(self) -> list[Upkeep]:
+    def reconcile(self) -> list[ControllerWrite]:
         """Tell those that have not been told."""
         untold, self._untold = self._untold, {}
         self._told.update(untold)
         return [
-            Tell(
+            RecordEvent(
                 kind="Pod",
                 key=key,
                 reason="FailedScheduling",

@@ -6,13 +6,13 @@ group ready, or one more pod of a ready group, or nothing. What is reserved is n
 
 from collections.abc import Callable, Sequence
 
+from maar.core.cycle.group_placement import GroupPlacement, wait_for_claims
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
-from maar.core.cycle.order import Phase, Turns
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
-from maar.core.cycle.turn import Placing, wait_for_claims
+from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.model.names import natural
 from maar.core.tables.rows import PodRow
 
@@ -30,7 +30,7 @@ def allocate(state: State) -> None:
 
 def backfill(state: State) -> None:
     """Place pods that ask for nothing, in allocate's order; gangs hold."""
-    is_gang = state.configuration.asks("gang", "enableJobReady")
+    is_gang = state.configuration.is_enabled("gang", "enableJobReady")
     _take_turns(state, "fair", Limits(state, None), for_backfill, is_gang=is_gang)
 
 
@@ -73,13 +73,13 @@ def _release(state: State, pods: Sequence[PodRow]) -> None:
 
 def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, is_gang: bool = True) -> None:
     """Give turns until nobody is left who can use one."""
-    placing = Placing(state, limits, is_gang=is_gang)
+    placing = GroupPlacement(state, limits, is_gang=is_gang)
     waiting = [group for group in state.waiting() if group.pending and state.is_admitted(group)]
     while groups := [group for group in waiting if group.pending and wanted(group)]:
-        waiting = _take_round(placing, Turns(state, phase, groups), wanted)
+        waiting = _take_round(placing, TurnOrder(state, phase, groups), wanted)
 
 
-def _take_round(placing: Placing, turns: Turns, wanted: Wanted) -> list[GroupState]:
+def _take_round(placing: GroupPlacement, turns: TurnOrder, wanted: Wanted) -> list[GroupState]:
     """Give turns while anybody can use one; a group without a turn steps back.
 
     Those who mind where others are may have a turn after all, once somebody else has: say who they are.
@@ -90,18 +90,18 @@ def _take_round(placing: Placing, turns: Turns, wanted: Wanted) -> list[GroupSta
             again += back
             back.clear()
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
-            group.held = None
+            group.refusal = None
             if group.pending and wanted(group):
                 turns.again(group)
             else:
                 turns.done(group)
             continue
         turns.done(group)
-        if state.places.minds_anybody and any(map(state.places.minds, wanted(group))):
+        if state.places.any_has_affinity and any(map(state.places.has_affinity, wanted(group))):
             back.append(group)
-        if wanted is for_allocate and state.books.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
+        if wanted is for_allocate and state.ledger.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
             for behind in turns.stop(group.leaf):
-                behind.held = behind_first(behind, group)
+                behind.refusal = behind_first(behind, group)
     return again
 
 
@@ -133,20 +133,20 @@ def for_next_turn(group: GroupState) -> list[PodRow]:
 
 def next_turn(group: GroupState, pods: list[PodRow]) -> list[PodRow]:
     """Of pods those that make the group ready, or one more; none where they are too few."""
-    lacking, tasks = group.missing()
+    missing_pods, tasks = group.missing()
     if not tasks:
-        return pods[: max(lacking, 1)] if len(pods) >= lacking else []
+        return pods[: max(missing_pods, 1)] if len(pods) >= missing_pods else []
     chosen: list[PodRow] = []
     for pod in pods:
         if tasks.get(pod.task, 0) > 0:
             tasks[pod.task] -= 1
             chosen.append(pod)
     for pod in pods:
-        if len(chosen) >= max(lacking, 1):
+        if len(chosen) >= max(missing_pods, 1):
             break
         if pod not in chosen:
             chosen.append(pod)
-    return chosen if len(chosen) >= lacking and not any(tasks.values()) else []
+    return chosen if len(chosen) >= missing_pods and not any(tasks.values()) else []
 
 
 def _promise_again(state: State, pod: PodRow, node: int) -> bool:

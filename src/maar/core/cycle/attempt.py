@@ -13,11 +13,11 @@ import numpy as np
 
 from maar.core.cycle.allocate import for_eviction
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.hunt import Hunt
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import Eviction
 from maar.core.cycle.units import Rank, Unit, is_gang
-from maar.core.model.reasons import Held
+from maar.core.cycle.victim_search import VictimSearch
+from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column, PodRow
 
@@ -27,12 +27,12 @@ class Attempt:
 
     action: ClassVar[Literal["reclaim", "preempt"]]
 
-    def __init__(self, hunt: Hunt, group: GroupState) -> None:
-        self.hunt, self.state, self.books = hunt, hunt.state, hunt.state.books
+    def __init__(self, search: VictimSearch, group: GroupState) -> None:
+        self.search, self.state, self.ledger = search, search.state, search.state.ledger
         self.group, self.leaf = group, group.leaf
         self.pods = for_eviction(group)
         self.saw_candidates = False  # whether anybody at all could have been taken
-        self.blocked: Held | None = None  # who may not be touched and stands in the way
+        self.blocked: Refusal | None = None  # who may not be touched and stands in the way
         self._found: list[tuple[PodRow, int]] = []  # where its pods can go with the victims of this search
 
     @cached_property
@@ -45,9 +45,9 @@ class Attempt:
         return tuple(amounts.items())
 
     @cached_property
-    def held_before(self) -> dict[int, Column]:
+    def reserved_before(self) -> dict[int, Column]:
         """What the queues of its path held before anybody had to go."""
-        return {queue: list(self.books.held[queue]) for queue in (*self.books.paths[self.leaf], 0)}
+        return {queue: list(self.ledger.reserved[queue]) for queue in (*self.ledger.paths[self.leaf], 0)}
 
     def is_like_others(self) -> bool:
         """Whether nothing but the shapes of its pods bears on where they can go."""
@@ -55,7 +55,7 @@ class Attempt:
 
     # --- what the actions differ in
 
-    def fate(self) -> object:
+    def equivalence_key(self) -> object:
         """What it all depends on: the same happens to whoever has the same fate, while nobody succeeds."""
         return (self.leaf, tuple([pod.shape for pod in self.pods]))
 
@@ -89,7 +89,7 @@ class Attempt:
         """Evict and promise if a lawful set exists, anywhere or on one node alone; say who had to go."""
         if not self.is_worthwhile():
             return None
-        _ = self.held_before  # as things are before the search begins
+        _ = self.reserved_before  # as things are before the search begins
         taken = self._collect(None)
         for node in self._hopeful_nodes() if taken is None and self.saw_candidates else ():
             taken = self._collect(node)
@@ -123,7 +123,7 @@ class Attempt:
         for leaf in self.leaves():
             refused: set[object] = set()
             for unit in (
-                self.hunt.pool(leaf).in_order(self.may_pay) if node is None else self._units_on(node, leaf)
+                self.search.pool(leaf).in_order(self.may_pay) if node is None else self._units_on(node, leaf)
             ):
                 if self._may_go(unit, refused):
                     self.saw_candidates = True
@@ -131,7 +131,7 @@ class Attempt:
 
     def _may_go(self, unit: Unit, refused: set[object]) -> bool:
         """Whether a unit may be taken next; those that are refused are kept, by what they have in common."""
-        if unit.group is self.group or not self.hunt.budgets.allow(unit.pods):
+        if unit.group is self.group or not self.search.budgets.allow(unit.pods):
             return False
         alike = self.refusal(unit)
         if alike in refused:
@@ -143,13 +143,13 @@ class Attempt:
 
     def _units_on(self, node: int, leaf: int) -> list[Unit]:
         """The units of a leaf that are on one node, in the order in which they pay."""
-        state, row, pool = self.state, self.state.room.nodes[node], self.hunt.pool(leaf)
+        state, row, pool = self.state, self.state.room.nodes[node], self.search.pool(leaf)
         groups = {pod.group_key for pod in row.pods.values()}
         units = [pool.unit_on(row.name, key, self.may_pay) for key in groups if key in pool]
 
         def order(unit: Unit) -> tuple[object, ...]:
             one = unit.group.row
-            namespace, job = state.namespace_share(leaf, one.namespace), self.books.dominant(unit.group.used)
+            namespace, job = state.namespace_share(leaf, one.namespace), self.ledger.dominant(unit.group.used)
             return (namespace, job, one.order)
 
         last_first = sorted((unit for unit in units if unit is not None), key=order, reverse=True)
@@ -158,14 +158,14 @@ class Attempt:
     def _take(self, unit: Unit) -> None:
         for pod in unit.pods:
             self.state.evict(pod)
-        self.hunt.budgets.spend(unit.pods)
-        self.hunt.refresh(unit.group)
+        self.search.budgets.spend(unit.pods)
+        self.search.refresh(unit.group)
 
     def _put_back(self, taken: Sequence[Unit]) -> None:
         """The trial is over: the pools see the units again."""
         for unit in taken:
-            self.hunt.budgets.spend(unit.pods, -1)
-            self.hunt.refresh(unit.group)
+            self.search.budgets.spend(unit.pods, -1)
+            self.search.refresh(unit.group)
 
     def _fits(self) -> bool:
         """Whether the beneficiary may grow and finds its places, with the victims gone."""
@@ -238,7 +238,7 @@ class Attempt:
             for unit in taken:
                 self._take(unit)
                 for pod in unit.pods:
-                    self.hunt.holdings.leave(pod)
+                    self.search.leaf_usage.leave(pod)
                     self.state.record(Eviction(pod, self.group.row, self.action))
             self._promise()
             trial.keep()
@@ -249,12 +249,12 @@ class Attempt:
         With what is idle elsewhere, they also have to do for all the other pods.
         """
         places, (allocatable, _, later) = self.state.places, self.state.room.columns()
-        idle, held = allocatable - later, self.hunt.holdings.of(self.leaves())  # [R, N]
-        hopeful = places.usable & held.any(axis=0)  # [N]
+        idle, reserved = allocatable - later, self.search.leaf_usage.of(self.leaves())  # [R, N]
+        hopeful = places.usable & reserved.any(axis=0)  # [N]
         for resource, amount in self.pods[0].shape.needs:
-            hopeful &= idle[resource] + held[resource] >= amount
+            hopeful &= idle[resource] + reserved[resource] >= amount
         for shape, count in Counter(pod.shape for pod in self.pods).items() if hopeful.any() else ():
-            now, then = (places.most(shape, room, count) for room in (idle, idle + held))  # [N]
+            now, then = (places.most(shape, room, count) for room in (idle, idle + reserved))  # [N]
             hopeful &= now.sum() - now + then >= count
         offering = self._offering_nodes() if hopeful.any() else ()
         return [int(node) for node in np.flatnonzero(hopeful) if self.state.room.nodes[node].name in offering]
@@ -264,7 +264,7 @@ class Attempt:
         nodes: set[str] = set()
         for leaf in self.leaves():
             refused: set[object] = set()
-            for unit in self.hunt.pool(leaf).in_order(self.may_pay):
+            for unit in self.search.pool(leaf).in_order(self.may_pay):
                 on = {pod.node_name for pod in unit.pods}
                 if unit.is_surplus:
                     nodes.update([pod.node_name for pod in self.state.holders(unit.group)])

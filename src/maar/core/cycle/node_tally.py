@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maar.core.cycle.places import Places
+from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.model.resources import PODS, roughly
 from maar.core.tables.rows import NodeRow, PodRow
@@ -25,7 +25,7 @@ class NodeTally:
     clauses: Clauses
 
 
-def tally(places: Places, pod: PodRow, count: int) -> NodeTally:
+def tally(places: NodeChooser, pod: PodRow, count: int) -> NodeTally:
     """Count the nodes for so many pods like this one.
 
     A node that lacks several resources counts for each of them, as in kube-scheduler's summary.
@@ -64,7 +64,7 @@ def closed_nodes(nodes: Iterable[NodeRow]) -> Clauses:
     return tuple((number, clause) for clause, number in sorted(found.items()))
 
 
-def _shortages(places: Places, resource: int, lacks: Flags, idle: Ints) -> dict[str, int]:
+def _shortages(places: NodeChooser, resource: int, lacks: Flags, idle: Ints) -> dict[str, int]:
     """Say of the nodes that lack a resource whether they have any, and what is free at most."""
     name, allocatable = places.tables.axis.names[resource], places.room.columns()[0][resource]
     none, some = lacks & (allocatable == 0), lacks & (allocatable > 0)

@@ -20,12 +20,12 @@ from maar.core.tables.rows import Column, QueueRow
 def standings(state: State) -> dict[str, QueueStanding]:
     """How every queue stands, by name; what stands as it did in the last cycle is shown again as it was."""
     tables, rows = state.tables, _worth_showing(state)
-    ground = (rows, state.books.total, dict(tables.namespace_weights))
+    ground = (rows, state.ledger.total, dict(tables.namespace_weights))
     if tables.shown_on != ground:
         tables.shown_on, tables.shown = ground, {}
     shown, tables.shown = tables.shown, {}
     for index, evidence in enumerate(_evidence(state)):
-        name = state.books.rows[index].name
+        name = state.ledger.rows[index].name
         known = shown.get(name)
         if known is None or known[0] != evidence:
             known = evidence, _standing(state, index, rows, evidence)
@@ -51,18 +51,18 @@ class _Evidence(NamedTuple):
 
 
 def _evidence(state: State) -> Iterator[_Evidence]:
-    books, freed = state.books, _being_freed(state)
-    shares = books.shares
+    ledger, freed = state.ledger, _being_freed(state)
+    shares = ledger.shares
     return map(
         _Evidence,
-        [row.queue for row in books.rows],
-        [row.changes for row in books.rows],
+        [row.queue for row in ledger.rows],
+        [row.changes for row in ledger.rows],
         _states(state),
-        [freed.get(queue) for queue in range(len(books.rows))],
+        [freed.get(queue) for queue in range(len(ledger.rows))],
         _status_used(state),
-        books.deserved,
-        books.real,
-        books.guarantee,
+        ledger.deserved,
+        ledger.real,
+        ledger.guarantee,
         shares.request.T.tolist(),
         shares.binding.T.tolist(),
         shares.reduced.tolist(),
@@ -70,7 +70,7 @@ def _evidence(state: State) -> Iterator[_Evidence]:
 
 
 def _standing(state: State, index: int, rows: tuple[int, ...], evidence: _Evidence) -> QueueStanding:
-    names, row, queue = state.tables.axis.names, state.books.rows[index], evidence.queue
+    names, row, queue = state.tables.axis.names, state.ledger.rows[index], evidence.queue
     amounts = partial(state.tables.axis.amounts, rows=rows)
     freed = evidence.freed or state.tables.axis.zeros()
     return QueueStanding(
@@ -79,7 +79,7 @@ def _standing(state: State, index: int, rows: tuple[int, ...], evidence: _Eviden
         allocated=amounts([max(0, have - gone) for have, gone in zip(evidence.deserved, freed, strict=True)]),
         used=amounts(evidence.used),
         preempting=amounts(freed),
-        share=_written(state.books.share(index, evidence.used)) if index else 0.0,
+        share=_written(state.ledger.share(index, evidence.used)) if index else 0.0,
         state=evidence.state,
         parent=queue.parent if index else "",
         weight=queue.spec.weight,
@@ -101,9 +101,9 @@ def _aside(why: str) -> QueueStanding:
 
 def _worth_showing(state: State) -> tuple[int, ...]:
     """The resources that the cluster has, or that somebody wants or has reserved, by name."""
-    books, names = state.books, state.tables.axis.names
-    wanted = books.shares.request[:, 0] + books.claims.guarantee.max(axis=1) + np.array(books.used[0])
-    rows = [row for row, total in enumerate(books.total) if total or wanted[row]]
+    ledger, names = state.ledger, state.tables.axis.names
+    wanted = ledger.shares.request[:, 0] + ledger.claims.guarantee.max(axis=1) + np.array(ledger.used[0])
+    rows = [row for row, total in enumerate(ledger.total) if total or wanted[row]]
     return tuple(sorted(rows, key=lambda row: names[row]))
 
 
@@ -112,7 +112,7 @@ def _conditions(
 ) -> tuple[Condition, ...]:
     if not evidence.is_reduced:
         return ()
-    asked = state.books.claims.guarantee[:, index]
+    asked = state.ledger.claims.guarantee[:, index]
     reserved = tuple(row for row in rows if asked[row] or evidence.guarantee[row])
     guarantee = state.tables.axis.amounts(evidence.guarantee, reserved)
     message = f"not all guarantees can hold; {guarantee} of this queue's is in force"
@@ -127,28 +127,28 @@ def _namespaces(state: State, row: QueueRow, rows: tuple[int, ...]) -> dict[str,
     found = {}
     for name in sorted(names):
         used, weight = row.namespaces.get(name) or axis.zeros(), weights.get(name, 1)
-        share = _written(state.books.dominant(used, weight))
+        share = _written(state.ledger.dominant(used, weight))
         found[name] = NamespaceStanding(weight=weight, used=axis.amounts(used, rows), share=share)
     return found
 
 
 def _status_used(state: State) -> list[Column]:
     """What the pods of every queue hold, those that are leaving included."""
-    used = np.array([row.status_used for row in state.books.rows], np.int64).T  # [R, Q]
-    columns: list[Column] = roll_up_used(state.books.tree, used).T.tolist()
+    used = np.array([row.status_used for row in state.ledger.rows], np.int64).T  # [R, Q]
+    columns: list[Column] = roll_up_used(state.ledger.tree, used).T.tolist()
     return columns
 
 
 def _being_freed(state: State) -> Mapping[int, Column]:
     """What is being freed for queues: victims outside them, evicted for their groups and not gone yet."""
-    books, columns = state.books, dict[int, Column]()
+    ledger, columns = state.ledger, dict[int, Column]()
     for pod in state.tables.leaving.values():
         beneficiary = state.tables.groups.get(pod.evicted_for)
         if beneficiary is None or beneficiary.leaf is None or not pod.is_live:
             continue
         leaf = pod.group.leaf if pod.group is not None else None
-        theirs = books.paths[leaf.index] if leaf is not None else ()
-        for queue in books.paths[beneficiary.leaf.index]:
+        theirs = ledger.paths[leaf.index] if leaf is not None else ()
+        for queue in ledger.paths[beneficiary.leaf.index]:
             if queue not in theirs:
                 column = columns.setdefault(queue, state.tables.axis.zeros())
                 for resource, amount in pod.shape.needs:
@@ -158,16 +158,16 @@ def _being_freed(state: State) -> Mapping[int, Column]:
 
 def _states(state: State) -> list[QueueState]:
     """Open, or on the way to Closed: a queue below one that closes closes with it."""
-    books = state.books
-    closing = {index for index, row in enumerate(books.rows) if row.queue.is_asked_to_close}
-    states: list[QueueState] = ["Open"] * len(books.rows)
+    ledger = state.ledger
+    closing = {index for index, row in enumerate(ledger.rows) if row.queue.is_asked_to_close}
+    states: list[QueueState] = ["Open"] * len(ledger.rows)
     if not closing:
         return states
     busy: set[int] = set()
-    for row in books.rows:
+    for row in ledger.rows:
         if row.is_leaf and any(group.phase != "Completed" for group in row.groups.values()):
-            busy.update(books.paths[row.index])
-    for index, path in enumerate(books.paths):
+            busy.update(ledger.paths[row.index])
+    for index, path in enumerate(ledger.paths):
         if not closing.isdisjoint(path):
             states[index] = "Closing" if index in busy else "Closed"
     return states

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from maar.core.cycle.books import Books, Whole, largest_part
-from maar.core.cycle.group_state import GroupState, Line
-from maar.core.cycle.places import Places
+from maar.core.cycle.group_state import GroupState, UsagePath
+from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.protection import Budgets
+from maar.core.cycle.queue_ledger import QueueLedger, Whole, largest_part
 from maar.core.cycle.room import NOWHERE, Room
 from maar.core.model.writes import EvictingAction
 from maar.core.policy.configuration import Configuration
@@ -51,11 +51,11 @@ class State:
 
     def __init__(self, tables: Tables, configuration: Configuration, now: float) -> None:
         self.tables, self.configuration, self.now = tables, configuration, now
-        self.books = Books(tables)
+        self.ledger = QueueLedger(tables)
         self.room = Room(tables.node_list, len(tables.axis.names))
-        self.places = Places(tables, self.room, configuration)
+        self.places = NodeChooser(tables, self.room, configuration)
         self.budgets = Budgets(tables)
-        self._by_pod_priority = configuration.asks("priority", "enableTaskOrder")
+        self._by_pod_priority = configuration.is_enabled("priority", "enableTaskOrder")
         self.bound: dict[str, int] = {}  # nodes by the key of the pod
         self.promised: dict[str, int] = {}
         self.gone: set[str] = set()
@@ -64,7 +64,7 @@ class State:
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
         self._groups: dict[str, GroupState] = {}
         self._waiting: list[GroupState] | None = None
-        self._lines: dict[tuple[int, str], Line] = {}
+        self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         self._steps: list[tuple[Step, PodRow, int]] = []
         for group in tables.waiting.values():
             for pod in group.pods.values():
@@ -107,10 +107,10 @@ class State:
 
     def _read(self, row: GroupRow) -> GroupState:
         leaf = row.leaf.index if row.leaf is not None else NOWHERE
-        line = self._lines.get((leaf, row.namespace)) or self._line(leaf, row.namespace)
+        usage_path = self._usage_paths.get((leaf, row.namespace)) or self._usage_path(leaf, row.namespace)
         tasks = dict(row.tasks) if row.tasks else NO_TASKS
         pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
-        return GroupState(row, leaf, line, row.phase, pending, row.placed, tasks)
+        return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks)
 
     def is_admitted(self, group: GroupState) -> bool:
         """Whether the group has been let in."""
@@ -135,7 +135,7 @@ class State:
 
     def breaks_promise(self, pods: Sequence[PodRow]) -> bool:
         """Whether somebody has been promised room near these pods, and could not be there without them."""
-        if not self.places.minds_anybody:
+        if not self.places.any_has_affinity:
             return False
         known = self.tables.pods
         leaning = [key for key in self.promised if known[key].shape.affinity and self._may_stay(key)]
@@ -151,15 +151,15 @@ class State:
 
     def namespace_used(self, leaf: int, namespace: str) -> Column:
         """What a namespace uses in a leaf."""
-        return (self._lines.get((leaf, namespace)) or self._line(leaf, namespace)).columns[0]
+        return (self._usage_paths.get((leaf, namespace)) or self._usage_path(leaf, namespace)).columns[0]
 
-    def _line(self, leaf: int, namespace: str) -> Line:
+    def _usage_path(self, leaf: int, namespace: str) -> UsagePath:
         used, above = self.tables.axis.zeros(), list[Column]()
         if leaf != NOWHERE:
-            used = list(self.books.rows[leaf].namespaces.get(namespace) or used)
-            above = self.books.line(leaf)
-        line = self._lines[leaf, namespace] = Line(leaf, [used, *above])
-        return line
+            used = list(self.ledger.rows[leaf].namespaces.get(namespace) or used)
+            above = self.ledger.usage_path(leaf)
+        usage_path = self._usage_paths[leaf, namespace] = UsagePath(leaf, [used, *above])
+        return usage_path
 
     def namespace_share(self, leaf: int, namespace: str) -> float:
         """The dominant share of the cluster that a namespace uses in this leaf, per weight."""
@@ -167,14 +167,14 @@ class State:
 
     def namespace_whole(self, namespace: str) -> Whole:
         """What the use of a namespace is a part of: the cluster's total, as many times as its weight."""
-        return self.books.whole(self.tables.namespace_weights.get(namespace, 1))
+        return self.ledger.whole(self.tables.namespace_weights.get(namespace, 1))
 
-    def use(self, line: Line, needs: Needs) -> None:
+    def use(self, usage_path: UsagePath, needs: Needs) -> None:
         """Let a namespace, its queue and all above use more, or less where amounts are negative."""
-        for column in line.columns:
+        for column in usage_path.columns:
             for resource, amount in needs:
                 column[resource] += amount
-        self.books.hold(line.leaf, needs)
+        self.ledger.reserve(usage_path.leaf, needs)
 
     # --- deciding
 
@@ -191,7 +191,7 @@ class State:
         """
         self.bound.update(nodes)
         group.placed += len(pods)
-        if group.tasks or self.places.minds_anybody:
+        if group.tasks or self.places.any_has_affinity:
             for pod in pods:
                 self.places.moved(pod, nodes[pod.key], 1)
                 if pod.task in group.tasks:
@@ -284,7 +284,7 @@ class State:
         if pod.group is not None and pod.group.leaf is not None:
             group = self.group(pod.group)
             add_needs(group.used, needs, sign)
-            self.use(group.line, times(needs, sign))
+            self.use(group.usage_path, times(needs, sign))
 
     @staticmethod
     def _place(group: GroupState, pod: PodRow, sign: int) -> None:

@@ -19,17 +19,17 @@ AnyObject = (
 )  # fmt: skip
 
 
-class Appeared(Record, frozen=True, tag=True, tag_field="event"):
+class Upserted(Record, frozen=True, tag=True, tag_field="event"):
     """An object is there, new or changed; the object is as it is now."""
 
     object: AnyObject
 
 
-class Vanished(Record, frozen=True, tag=True, tag_field="event"):
+class Deleted(Record, frozen=True, tag=True, tag_field="event"):
     """An object is gone."""
 
     kind: str
     key: str
 
 
-Event = Appeared | Vanished
+Event = Upserted | Deleted

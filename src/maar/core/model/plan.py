@@ -5,7 +5,7 @@ from typing import Literal
 from maar.core.model.metadata import Condition, Record
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.queue import QueueState
-from maar.core.model.reasons import Held
+from maar.core.model.reasons import Refusal
 from maar.core.model.resources import Resources
 from maar.core.model.writes import Bind, Evict, Nominate, Selection
 
@@ -43,7 +43,7 @@ class GroupOutcome(Record, frozen=True):
     """What becomes of a pod group in this cycle, and what holds it where something does."""
 
     phase: PodGroupPhase
-    held: Held | None = None
+    refusal: Refusal | None = None
     message: str = ""
     is_unschedulable: bool = False
 

@@ -59,7 +59,7 @@ class Shortage(Record, frozen=True):
 Gist = tuple[Reason, Cure, bool]
 
 
-class Held(Record, frozen=True):
+class Refusal(Record, frozen=True):
     """A refusal with its evidence; what does not bear on the reason is left out."""
 
     reason: Reason
@@ -73,7 +73,7 @@ class Held(Record, frozen=True):
     nodes: int = 0  # of the cluster
     taking: int = 0  # those of them that take at least one of the pods
     clauses: tuple[tuple[int, str], ...] = ()  # how many nodes do not take a pod, and why
-    further: tuple["Held", ...] = ()  # other limits that are in the way as well
+    further: tuple["Refusal", ...] = ()  # other limits that are in the way as well
 
     @property
     def gist(self) -> Gist:

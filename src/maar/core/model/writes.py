@@ -90,7 +90,7 @@ class Create(Record, frozen=True, tag=True, tag_field="write"):
     about: str = ""  # the key of the pod that it is made for
 
 
-class Change(Record, frozen=True, tag=True, tag_field="write"):
+class Patch(Record, frozen=True, tag=True, tag_field="write"):
     """Change an object by a merge patch, null where something goes."""
 
     kind: str
@@ -98,7 +98,7 @@ class Change(Record, frozen=True, tag=True, tag_field="write"):
     patch: dict[str, object]
 
 
-class Remove(Record, frozen=True, tag=True, tag_field="write"):
+class Delete(Record, frozen=True, tag=True, tag_field="write"):
     """Delete the object that was seen; another one of its name stays."""
 
     kind: str
@@ -106,7 +106,7 @@ class Remove(Record, frozen=True, tag=True, tag_field="write"):
     uid: str = ""
 
 
-class Tell(Record, frozen=True, tag=True, tag_field="write"):
+class RecordEvent(Record, frozen=True, tag=True, tag_field="write"):
     """Record an event on an object, for people to read."""
 
     kind: str
@@ -116,13 +116,13 @@ class Tell(Record, frozen=True, tag=True, tag_field="write"):
     is_warning: bool = False
 
 
-class Later(Record, frozen=True):
+class DelayedWrite(Record, frozen=True):
     """Do something not before a time, unless what is there by then asks for something else."""
 
     at: Time
-    write: SetStatus | Tell
+    write: SetStatus | RecordEvent
 
 
 Selection = SelectNode | BindVolume  # how a claim gets its volume where its first consumer will run
 Write = Bind | Evict | Nominate | Selection  # what a plan asks for
-Upkeep = SetStatus | Create | Change | Remove | Tell  # what controllers ask for
+ControllerWrite = SetStatus | Create | Patch | Delete | RecordEvent  # what controllers ask for

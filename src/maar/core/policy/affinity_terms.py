@@ -6,7 +6,7 @@ from functools import reduce
 from typing import Final, NamedTuple
 
 from maar.core.model.affinity import Affinity, PodAffinity, PodAffinityTerm
-from maar.core.policy.audiences import Audience, audience, namespaces_of
+from maar.core.policy.pod_selectors import PodSelector, namespaces_of, pod_selector
 from maar.core.tables.shapes import Shape
 
 _NOTHING: Final = PodAffinity()
@@ -15,7 +15,7 @@ _NOTHING: Final = PodAffinity()
 class Term(NamedTuple):
     """An audience, the topology whose domains count as together, and what it is worth."""
 
-    audience: Audience
+    pod_selector: PodSelector
     topology: str
     weight: int = 1
 
@@ -24,7 +24,7 @@ class Term(NamedTuple):
 class Terms:
     """What the affinity of a pod means."""
 
-    together: Audience | None = None  # the pods that all required terms speak of
+    together: PodSelector | None = None  # the pods that all required terms speak of
     near: tuple[str, ...] = ()  # the topologies in which one of them must be
     apart: tuple[Term, ...] = ()
     preferred: tuple[Term, ...] = ()  # away from others: below 0
@@ -47,11 +47,11 @@ class TermReader:
         def meant(term: PodAffinityTerm, weight: int = 1) -> Term:
             spaces = namespaces_of(term, namespace, self.labels_of)
             keys = term.match_label_keys, term.mismatch_label_keys
-            return Term(audience(term.label_selector, spaces, labels, *keys), term.topology_key, weight)
+            return Term(pod_selector(term.label_selector, spaces, labels, *keys), term.topology_key, weight)
 
         required = [meant(one) for one in near.required_during_scheduling_ignored_during_execution]
         return Terms(
-            together=reduce(Audience.both, [term.audience for term in required]) if required else None,
+            together=reduce(PodSelector.both, [term.pod_selector for term in required]) if required else None,
             near=tuple(dict.fromkeys(term.topology for term in required)),
             apart=tuple(meant(one) for one in away.required_during_scheduling_ignored_during_execution),
             preferred=tuple(

@@ -24,7 +24,7 @@ from maar.core.policy.grammar import (
     Argument,
     argument_named,
 )
-from maar.core.policy.opinions import Opinions, PluginFactory
+from maar.core.policy.plugin_hooks import PluginFactory, PluginHooks
 from maar.core.policy.values import Entry, Remarks, boolean, scalar, shown, text
 
 __all__ = ["DEFAULT", "BadConfigurationError", "Configuration", "Plugin", "parse"]
@@ -233,17 +233,17 @@ def _warn_of_values(entry: Entry, values: Mapping[str, object]) -> None:
 
 def _opinions(
     entry: Entry, name: str, factory: PluginFactory, arguments: Mapping[str, object]
-) -> Opinions | None:
+) -> PluginHooks | None:
     """Let a third party make its plugin; whatever goes wrong there is a problem of that plugin."""
     try:
-        opinions = factory(dict(arguments))
+        hooks = factory(dict(arguments))
     except (Exception, SystemExit) as error:  # noqa: BLE001 (somebody else's code)
         entry.refuse(f"the plugin {name} cannot be made: {type(error).__name__}: {error}")
         return None
-    if not isinstance(opinions, Opinions):
-        entry.refuse(f"the plugin {name} gives {type(opinions).__name__} where it must give Opinions")
+    if not isinstance(hooks, PluginHooks):
+        entry.refuse(f"the plugin {name} gives {type(hooks).__name__} where it must give Opinions")
         return None
-    return opinions
+    return hooks
 
 
 DEFAULT: Final = parse(None)

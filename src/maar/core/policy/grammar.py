@@ -164,7 +164,7 @@ def argument_named(name: str, known: Mapping[str, Argument]) -> Argument | None:
     if name in known and not name.endswith(ANY_NAME):
         return known[name]
     for pattern, argument in known.items():
-        beginning = pattern.removesuffix(ANY_NAME)
-        if beginning != pattern and name.startswith(beginning) and name != beginning:
+        domain_start = pattern.removesuffix(ANY_NAME)
+        if domain_start != pattern and name.startswith(domain_start) and name != domain_start:
             return argument
     return None

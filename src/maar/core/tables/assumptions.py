@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.pod import Pod
 from maar.core.model.writes import Bind, Evict, Nominate, Write
-from maar.core.tables.given import Given
+from maar.core.tables.assumed_volumes import AssumedVolumes
 from maar.core.tables.rows import PodRow
 from maar.core.tables.tables import Tables
 
@@ -28,23 +28,23 @@ class Assumptions:
     under_way: dict[str, tuple[PodWrite, ...]] = field(default_factory=dict)
     uids: dict[str, str] = field(default_factory=dict)  # of every pod that is known
     promised: dict[str, str] = field(default_factory=dict)  # the node that a waiting pod is promised
-    given: Given = field(init=False)
-    _told: dict[str, PodRow] = field(default_factory=dict)  # what the cluster says of the pods above
+    volumes: AssumedVolumes = field(init=False)
+    _reported: dict[str, PodRow] = field(default_factory=dict)  # what the cluster says of the pods above
 
     def __post_init__(self) -> None:
-        self.given = Given(self.tables)
+        self.volumes = AssumedVolumes(self.tables)
 
     def feed(self, events: Iterable[Event]) -> None:
         """Learn what has happened; what a write was to bring about and has, needs no assumption any more."""
         listed = list(events)
         self.tables.feed(listed)
-        self.given.feed(listed)
+        self.volumes.feed(listed)
         last: dict[str, Pod | None] = {}
         for event in listed:
             match event:
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     last[pod.key] = pod
-                case Vanished(kind="Pod", key=key):
+                case Deleted(kind="Pod", key=key):
                     last[key] = None
                 case _:
                     pass
@@ -59,27 +59,27 @@ class Assumptions:
     def assume(self, write: Write) -> None:
         """Take a write for carried out; what was assumed of the pod before stays."""
         if not isinstance(write, PodWrite):
-            self.given.assume(write)
+            self.volumes.assume(write)
             return
         if write.pod not in self.tables.pods:
             return
         key = write.pod
         before = tuple(one for one in self.under_way.get(key, _NONE) if type(one) is not type(write))
-        self._lay(self._told.get(key) or self.tables.pods[key], (*before, write))
+        self._lay(self._reported.get(key) or self.tables.pods[key], (*before, write))
 
     def forget(self, write: Write) -> None:
         """Take back what was assumed of a write that has failed, unless another has taken its place."""
         if not isinstance(write, PodWrite):
-            self.given.forget(write)
+            self.volumes.forget(write)
             return
         known = self.under_way.get(write.pod, _NONE)
         left = tuple(one for one in known if one is not write)
         if len(left) < len(known):
-            self._lay(self._told[write.pod], left)
+            self._lay(self._reported[write.pod], left)
 
     def equal_to(self, write: Write) -> Write | None:
         """The write under way that says the same."""
-        known: Iterable[Write | None] = (self.given.under_way.get(write.subject),)
+        known: Iterable[Write | None] = (self.volumes.under_way.get(write.subject),)
         if isinstance(write, PodWrite):
             known = self.under_way.get(write.pod, _NONE)
         return next((one for one in known if one == write), None)
@@ -97,11 +97,11 @@ class Assumptions:
             self._drop(key)
             self._note_promise(row)
 
-    def _lay(self, told: PodRow, writes: tuple[PodWrite, ...]) -> None:
+    def _lay(self, reported: PodRow, writes: tuple[PodWrite, ...]) -> None:
         """Have the tables see a pod as the cluster tells of it, with these writes carried out."""
-        key = told.key
-        self._told[key], self.under_way[key] = told, writes
-        row = told
+        key = reported.key
+        self._reported[key], self.under_way[key] = reported, writes
+        row = reported
         for write in writes:
             row = _with(row, write)
         self.tables.put_pod(row)
@@ -117,7 +117,7 @@ class Assumptions:
 
     def _drop(self, key: str) -> None:
         self.under_way.pop(key, None)
-        self._told.pop(key, None)
+        self._reported.pop(key, None)
 
 
 def _with(row: PodRow, write: PodWrite) -> PodRow:

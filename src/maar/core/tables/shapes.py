@@ -36,7 +36,7 @@ class Shape:
         return len(self.needs) == 1
 
     @cached_property
-    def minds_neighbours(self) -> bool:
+    def has_affinity(self) -> bool:
         """Whether other pods bear on where it can go, beyond the room they take."""
         near = self.affinity is not None and (self.affinity.pod_affinity or self.affinity.pod_anti_affinity)
         return bool(near or self.spread or self.ports)

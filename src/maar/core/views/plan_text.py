@@ -98,7 +98,7 @@ def _eviction(pod: str, beneficiary: str | None, action: str) -> str:
 
 def _waiting(plan: Plan) -> list[str]:
     return [
-        f"{key} ({one.phase}): {one.held.reason}: {one.message}"
+        f"{key} ({one.phase}): {one.refusal.reason}: {one.message}"
         for key, one in sorted(plan.pod_groups.items())
-        if one.held is not None
+        if one.refusal is not None
     ]

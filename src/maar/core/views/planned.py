@@ -36,7 +36,7 @@ class Planned(Sequence[Plan]):
     def waits(self) -> Mapping[str, str]:
         """The pod groups that wait after the last cycle, and why."""
         groups = sorted(self.cycles[-1].pod_groups.items())
-        return {key: one.message for key, one in groups if one.held is not None}
+        return {key: one.message for key, one in groups if one.refusal is not None}
 
     @property
     def queues(self) -> Mapping[str, QueueStanding]:

@@ -8,12 +8,12 @@ from typing import cast
 import msgspec
 
 from maar.core.cycle.decide import decide
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import READY_ANNOTATION, PodGroup, PodGroupCondition
-from maar.core.model.reasons import Held
+from maar.core.model.reasons import Refusal
 from maar.core.model.volume import (
     SELECTED_NODE_ANNOTATION,
     ClaimReference,
@@ -55,7 +55,7 @@ def plans(
     """Decide cycle by cycle; between cycles the plan is applied as a cluster would."""
     start = now or datetime(1970, 1, 1, tzinfo=UTC)
     cluster = ImaginaryCluster(Tables(), start, resubmits=resubmit_victims)
-    cluster.learn([Appeared(object=cast("AnyObject", one)) for one in objects])
+    cluster.learn([Upserted(object=cast("AnyObject", one)) for one in objects])
     for _ in range(cycles):
         decided = decide(cluster.tables, configuration, cluster.now.timestamp())
         at_rest = {
@@ -82,11 +82,11 @@ class ImaginaryCluster:
         listed = list(events)
         for event in listed:
             match event:
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     self.pods[pod.key] = pod
-                case Appeared(object=PodGroup() as group):
+                case Upserted(object=PodGroup() as group):
                     self.groups[group.key] = group
-                case Vanished(kind="Pod", key=key):
+                case Deleted(kind="Pod", key=key):
                     self.pods.pop(key, None)
         self.tables.feed(listed)
 
@@ -104,7 +104,7 @@ class ImaginaryCluster:
                 group = self.groups[key]
                 notes = {**group.metadata.annotations, READY_ANNOTATION: str(least)}
                 metadata = msgspec.structs.replace(group.metadata, annotations=notes)
-                yield Appeared(object=msgspec.structs.replace(group, metadata=metadata))
+                yield Upserted(object=msgspec.structs.replace(group, metadata=metadata))
 
     def _moved_pods(self, decided: Plan) -> Iterable[Event]:
         binds = {one.pod: one.node for one in decided.binds}
@@ -113,13 +113,13 @@ class ImaginaryCluster:
         for key, pod in list(self.pods.items()):
             nominated = promises.get(key, "")
             if pod.is_terminating or (key in evicted and not self.resubmits):
-                yield Vanished(kind="Pod", key=key)
+                yield Deleted(kind="Pod", key=key)
             elif key in evicted:
-                yield Appeared(object=_pod(pod, "", "Pending", ""))
+                yield Upserted(object=_pod(pod, "", "Pending", ""))
             elif key in binds:
-                yield Appeared(object=_pod(pod, binds[key], "Running", ""))
+                yield Upserted(object=_pod(pod, binds[key], "Running", ""))
             elif not pod.spec.node_name and pod.status.nominated_node_name != nominated:
-                yield Appeared(object=_pod(pod, "", pod.status.phase, nominated))
+                yield Upserted(object=_pod(pod, "", pod.status.phase, nominated))
 
     def _bound_claims(self, decided: Plan) -> Iterable[Event]:
         """A claim whose node was chosen gets its volume there, one that was there already or a new one."""
@@ -128,12 +128,12 @@ class ImaginaryCluster:
             name = f"volume-of-{claim.metadata.name}"
             if isinstance(one, BindVolume):
                 name = one.volume
-                yield Appeared(object=_owned(self.tables.volumes[name], claim))
+                yield Upserted(object=_owned(self.tables.volumes[name], claim))
             spec = msgspec.structs.replace(claim.spec, volume_name=name)
             notes = {**claim.metadata.annotations, SELECTED_NODE_ANNOTATION: one.node}
             metadata = msgspec.structs.replace(claim.metadata, annotations=notes)
             status = msgspec.structs.replace(claim.status, phase="Bound")
-            yield Appeared(object=msgspec.structs.replace(claim, metadata=metadata, spec=spec, status=status))
+            yield Upserted(object=msgspec.structs.replace(claim, metadata=metadata, spec=spec, status=status))
 
     def _changed_groups(self, decided: Plan) -> Iterable[Event]:
         for key, outcome in decided.pod_groups.items():
@@ -148,14 +148,14 @@ class ImaginaryCluster:
             condition = PodGroupCondition(
                 type="Unschedulable",
                 status="True" if outcome.is_unschedulable else "False",
-                reason=str(outcome.held.reason) if outcome.held else "",
+                reason=str(outcome.refusal.reason) if outcome.refusal else "",
                 message=outcome.message,
                 last_transition_time=since if outcome.is_unschedulable else self.now,
             )
             conditions = (*others, condition) if outcome.is_unschedulable or was else others
             status = msgspec.structs.replace(group.status, phase=outcome.phase, conditions=conditions)
             if status != group.status:
-                yield Appeared(object=msgspec.structs.replace(group, status=status))
+                yield Upserted(object=msgspec.structs.replace(group, status=status))
 
 
 def shown(decided: Plan) -> Json:
@@ -172,9 +172,9 @@ def shown(decided: Plan) -> Json:
         "podGroups": {
             key: {
                 "phase": one.phase,
-                "reason": str(one.held.reason) if one.held else "",
+                "reason": str(one.refusal.reason) if one.refusal else "",
                 "message": one.message,
-                **(_cure(one.held) if one.held else {}),
+                **(_cure(one.refusal) if one.refusal else {}),
             }
             for key, one in sorted(decided.pod_groups.items())
         },
@@ -183,8 +183,8 @@ def shown(decided: Plan) -> Json:
     }
 
 
-def _cure(held: Held) -> Json:
-    return {"cure": str(held.cure), "moreNodesHelp": held.more_nodes_help}
+def _cure(refusal: Refusal) -> Json:
+    return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help}
 
 
 def shown_queue(one: QueueStanding) -> Json:

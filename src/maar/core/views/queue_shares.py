@@ -8,10 +8,10 @@ from typing import cast
 import msgspec
 import numpy as np
 
-from maar.core.cycle.books import Books
 from maar.core.cycle.decide import decide
+from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.fairshare import FairShares
-from maar.core.model.events import AnyObject, Appeared
+from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.plan import NamespaceStanding, QueueStanding, Share
 from maar.core.model.queue import Queue
@@ -33,9 +33,9 @@ class QueueShares:
 def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
     """Share a cluster out as the scheduler does, and decide nothing."""
     tables = Tables()
-    tables.feed([Appeared(object=cast("AnyObject", one)) for one in objects])
+    tables.feed([Upserted(object=cast("AnyObject", one)) for one in objects])
     standings = decide(tables, replace(DEFAULT, actions=()), now).queues
-    books = Books(tables)
+    ledger = QueueLedger(tables)
     used = np.array([row.status_used for row in tables.rows], np.int64).T  # [R, Q]
     counts = _counts(tables)
     return QueueShares(
@@ -43,7 +43,7 @@ def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
             _with_status(row.queue, standings[name], counts.get(name, Counter()))
             for name, row in tables.queues.items()
         ),
-        shares=FairShares(books.tree, books.claims, books.shares, used),
+        shares=FairShares(ledger.tree, ledger.claims, ledger.shares, used),
         namespaces={name: one.namespaces for name, one in standings.items() if one.namespaces},
         set_aside=tables.set_aside,
     )

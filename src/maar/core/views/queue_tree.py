@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from maar.core.fairshare import Claim, QueueTree
-from maar.core.fairshare.claim import HUNDRED_PERCENT
+from maar.core.fairshare import QueueDemand, QueueTree
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT
 from maar.core.model.metadata import Record
 from maar.core.model.plan import NamespaceStanding
 from maar.core.model.queue import ROOT, Queue, QueueMetadata
@@ -62,7 +62,8 @@ def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces 
     if top not in by_name:
         return None
     tree = QueueTree.of(
-        Claim(name=name, parent=ROOT if name == ROOT else queue.parent) for name, queue in by_name.items()
+        QueueDemand(name=name, parent=ROOT if name == ROOT else queue.parent)
+        for name, queue in by_name.items()
     )
     children: dict[str, list[str]] = {}
     for name in sorted(by_name.keys() - {ROOT}):

@@ -6,7 +6,7 @@ import pytest
 
 from maar.apps.demo.clock import Clock, clock_time
 from maar.apps.demo.record import Record
-from maar.core.model.events import Appeared, Vanished
+from maar.core.model.events import Deleted, Upserted
 from maar.core.model.metadata import Metadata
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod, PodPhase, PodStatus
 from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupPhase, PodGroupStatus
@@ -14,25 +14,25 @@ from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueState, Q
 from maar.core.model.resources import Resources
 
 
-def group(name: str, phase: PodGroupPhase, why: str = "", reason: str = "QueueAtCapability") -> Appeared:
+def group(name: str, phase: PodGroupPhase, why: str = "", reason: str = "QueueAtCapability") -> Upserted:
     condition = PodGroupCondition(
         type="Unschedulable", status="True" if why else "False", reason=reason, message=why
     )
     status = PodGroupStatus(phase=phase, conditions=(condition,))
-    return Appeared(object=PodGroup(metadata=Metadata(name=name, namespace="n"), status=status))
+    return Upserted(object=PodGroup(metadata=Metadata(name=name, namespace="n"), status=status))
 
 
-def pod(name: str, of: str, phase: PodPhase = "Running", gone_for: str = "") -> Appeared:
+def pod(name: str, of: str, phase: PodPhase = "Running", gone_for: str = "") -> Upserted:
     notes = {GROUP_ANNOTATION: of} | ({EVICTED_FOR_ANNOTATION: gone_for} if gone_for else {})
     metadata = Metadata(name=name, namespace="n", annotations=notes)
-    return Appeared(object=Pod(metadata=metadata, status=PodStatus(phase=phase)))
+    return Upserted(object=Pod(metadata=metadata, status=PodStatus(phase=phase)))
 
 
-def queue(used: str, deserved: str, state: QueueState = "Open") -> Appeared:
+def queue(used: str, deserved: str, state: QueueState = "Open") -> Upserted:
     status = QueueStatus(
         state=state, used=Resources.parse({"cpu": used}), deserved=Resources.parse({"cpu": deserved})
     )
-    return Appeared(object=Queue(metadata=QueueMetadata(name="q"), status=status))
+    return Upserted(object=Queue(metadata=QueueMetadata(name="q"), status=status))
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_an_evicted_pod_counts_and_is_submitted_again(record: Record) -> None:
     lost: list[str] = []
     record.lost = lost.append
     record.hear([pod("a-0", "a", gone_for="n/b"), pod("a-1", "a", gone_for="n/c"), pod("a-2", "a")])
-    record.hear([pod("a-3", "a", "Succeeded"), *(Vanished(kind="Pod", key=f"n/a-{one}") for one in range(4))])
+    record.hear([pod("a-3", "a", "Succeeded"), *(Deleted(kind="Pod", key=f"n/a-{one}") for one in range(4))])
     assert lost == ["n/a-0", "n/a-1", "n/a-2"]  # one that has ended has not been lost
     assert record.evicted == {"q": 3}
     assert record.reclaimed == 1  # b is of the same queue, and the third went for nobody
@@ -83,7 +83,7 @@ def test_a_pod_that_fails_is_told_of_once_and_submitted_again(record: Record) ->
     lost: list[str] = []
     record.lost = lost.append
     record.hear([pod("a-0", "a"), pod("a-0", "a", "Failed"), pod("a-0", "a", "Failed")])
-    record.hear([Vanished(kind="Pod", key="n/a-0")])
+    record.hear([Deleted(kind="Pod", key="n/a-0")])
     assert lost == ["n/a-0"]
     assert (record.failed, record.evicted) == (1, {})
     assert [one.text for one in record.happenings] == ["n/a-0 failed on no node"]
@@ -151,10 +151,10 @@ def test_times_are_minutes_and_seconds(minute: float, text: str) -> None:
     assert clock_time(minute) == text
 
 
-def share(name: str, parent: str, deserved: int) -> Appeared:
+def share(name: str, parent: str, deserved: int) -> Upserted:
     status = QueueStatus(deserved=Resources.parse({"cpu": deserved}) if deserved else Resources())
     spec = QueueSpec(parent=parent)
-    return Appeared(object=Queue(metadata=QueueMetadata(name=name), spec=spec, status=status))
+    return Upserted(object=Queue(metadata=QueueMetadata(name=name), spec=spec, status=status))
 
 
 def test_no_child_seems_to_deserve_more_than_its_parent_while_statuses_are_written(record: Record) -> None:

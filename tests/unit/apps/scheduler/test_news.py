@@ -4,7 +4,7 @@ import pytest
 
 from maar.apps.scheduler.news import News
 from maar.core.engine import Engine
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.kinds import from_document
 from maar.core.model.node import Node
 from maar.core.model.plan import GroupOutcome, Plan
@@ -17,10 +17,10 @@ from support.manifests import Json
 def told(document: Json) -> Event:
     match document["kind"]:
         case "Pod":
-            return Appeared(object=from_document(Pod, document))
+            return Upserted(object=from_document(Pod, document))
         case "Node":
-            return Appeared(object=from_document(Node, document))
-    return Appeared(object=from_document(PodGroup, document))
+            return Upserted(object=from_document(Node, document))
+    return Upserted(object=from_document(PodGroup, document))
 
 
 def pod(**changes: Json) -> Json:
@@ -168,5 +168,5 @@ def test_a_group_whose_phase_somebody_else_has_changed_is_news(engine: Engine) -
 def test_whatever_vanishes_is_news_and_so_is_what_comes_back(engine: Engine) -> None:
     reader = News(engine.tables)
     assert reader.is_in([told(group())])
-    assert reader.is_in([Vanished(kind="PodGroup", key="a/g")])
+    assert reader.is_in([Deleted(kind="PodGroup", key="a/g")])
     assert reader.is_in([told(group())])

@@ -11,7 +11,7 @@ import pytest
 from maar.apps.snapshots.recording import Recording, RecordingEngine
 from maar.apps.snapshots.replay import BadRecordingError, DifferenceError, Tally, replay
 from maar.core.engine import Engine
-from maar.core.model.events import Appeared, Vanished
+from maar.core.model.events import Deleted, Upserted
 from maar.core.model.metadata import Condition, Metadata
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, ResourceRequirements
@@ -38,9 +38,9 @@ def begin(engine: Engine) -> None:
     for name, cpu in sizes.items():
         size = Resources.parse({"cpu": cpu, "pods": "9"})
         node = Node(metadata=Metadata(name=name), status=NodeStatus(allocatable=size, conditions=ready))
-        engine.feed([Appeared(object=node)])
+        engine.feed([Upserted(object=node)])
     group = PodGroup(metadata=Metadata(name="g", namespace="ns"), spec=PodGroupSpec(min_member=1))
-    engine.feed([Appeared(object=group), Appeared(object=pod("a")), Appeared(object=pod("b"))])
+    engine.feed([Upserted(object=group), Upserted(object=pod("a")), Upserted(object=pod("b"))])
 
 
 def cycle(engine: Engine, now: float = NOW) -> tuple[Bind, ...]:
@@ -56,7 +56,7 @@ def recorded(file: Path) -> None:
     engine = RecordingEngine(recording=recording)
     begin(engine)
     first, second = cycle(engine)
-    engine.feed([Appeared(object=pod("a", first.node))])
+    engine.feed([Upserted(object=pod("a", first.node))])
     engine.forget(second)  # it is free again
     before, engine.configuration = engine.configuration, parse({"actions": "enqueue"})
     assert cycle(engine, NOW + 0.5) == ()
@@ -65,7 +65,7 @@ def recorded(file: Path) -> None:
     engine.forget(second)  # equal to what is under way now, and not the same: nothing is taken back
     assert again == second
     assert cycle(engine, NOW + 2) == ()
-    engine.feed([Vanished(kind="Pod", key="ns/a")])
+    engine.feed([Deleted(kind="Pod", key="ns/a")])
     engine.decide(NOW + 3)
     recording.close()
 

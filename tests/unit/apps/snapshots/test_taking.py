@@ -13,7 +13,7 @@ from maar.apps.snapshots.plan import plans_from
 from maar.apps.snapshots.recording import RecordingEngine
 from maar.apps.snapshots.taking import Snapshots
 from maar.core.engine import Engine
-from maar.core.model.events import Appeared
+from maar.core.model.events import Upserted
 from maar.core.model.kinds import from_document
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
@@ -46,7 +46,7 @@ def scheduler(snapshots: Snapshots) -> Engine:
     engine = RecordingEngine(snapshots=snapshots)
     pods = [from_document(Pod, yaml.safe_load(POD % number)) for number in range(4)]
     node, group = from_document(Node, yaml.safe_load(NODE)), from_document(PodGroup, yaml.safe_load(GROUP))
-    engine.feed([Appeared(object=node), Appeared(object=group), *(Appeared(object=pod) for pod in pods)])
+    engine.feed([Upserted(object=node), Upserted(object=group), *(Upserted(object=pod) for pod in pods)])
     return engine
 
 

@@ -21,7 +21,7 @@ from maar.apps.webhooks.reviews import PATHS
 from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Options
 from maar.core.admission.rules import all_rules
-from maar.core.model.events import Appeared, Vanished
+from maar.core.model.events import Deleted, Upserted
 from maar.core.model.metadata import Metadata
 from maar.core.model.namespace import QUOTA_LABEL, Namespace
 from maar.core.model.queue import Queue, QueueMetadata
@@ -43,7 +43,7 @@ async def judge() -> Judge:
     """A judge that knows a cluster with nothing in it."""
     warm = Judge(Options())
     warm.warm.set()
-    warm.feed([Appeared(object=Namespace(metadata=Metadata(name="default")))])
+    warm.feed([Upserted(object=Namespace(metadata=Metadata(name="default")))])
     return warm
 
 
@@ -208,12 +208,12 @@ async def test_a_refusal_waits_for_what_is_on_its_way(judge: Judge) -> None:
     body = review("queues", queue("child", parent="parent", weight=1, state="Open"))
     asking = asyncio.create_task(response(judge, "/queues/validate", body))
     await asyncio.sleep(0)
-    judge.feed([Appeared(object=Queue(metadata=QueueMetadata(name="other")))])
+    judge.feed([Upserted(object=Queue(metadata=QueueMetadata(name="other")))])
     await asyncio.sleep(0)
     assert not asking.done()
-    judge.feed([Appeared(object=Queue(metadata=QueueMetadata(name="parent")))])
+    judge.feed([Upserted(object=Queue(metadata=QueueMetadata(name="parent")))])
     assert (await asking)["allowed"] is True
-    judge.feed([Vanished(kind="Queue", key="parent")])
+    judge.feed([Deleted(kind="Queue", key="parent")])
     assert (await response(judge, "/queues/validate", body))["allowed"] is False
 
 
@@ -225,7 +225,7 @@ async def test_a_namespace_that_is_on_its_way_gives_its_job_its_queue(judge: Jud
     )
     await asyncio.sleep(0)
     annotations = {"scheduling.volcano.sh/queue-name": "blue"}
-    judge.feed([Appeared(object=Namespace(metadata=Metadata(name="team", annotations=annotations)))])
+    judge.feed([Upserted(object=Namespace(metadata=Metadata(name="team", annotations=annotations)))])
     patch = json.loads(base64.b64decode((await asking)["patch"]))
     assert patch == [{"op": "add", "path": "/spec/queue", "value": "blue"}]
 

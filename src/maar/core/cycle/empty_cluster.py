@@ -12,20 +12,20 @@ from typing import Final
 
 import numpy as np
 
-from maar.core.cycle.books import Books
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.places import Places
+from maar.core.cycle.node_chooser import NodeChooser
+from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.refusals import beyond_limits
 from maar.core.cycle.room import NOWHERE, Room
 from maar.core.cycle.state import State
-from maar.core.model.reasons import Held
+from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column, NodeRow, PodRow
 
 _OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that say that a node is closed, and go when it opens
 
 
-class Alone:
+class EmptyCluster:
     """The cluster without its pods, as it is or with other nodes; made when somebody asks."""
 
     def __init__(self, state: State, nodes: list[NodeRow] | None = None) -> None:
@@ -33,11 +33,11 @@ class Alone:
         self.nodes = self.tables.node_list if nodes is None else nodes
 
     @cached_property
-    def _books(self) -> Books:
+    def _books(self) -> QueueLedger:
         nothing = [self.tables.axis.zeros() for _ in self.tables.rows]
         shared = [node.is_shared for node in self._room.nodes]
         idle = np.maximum(self.places.idle("now")[:, shared], 0)  # [R, N]
-        return Books(self.tables, idle.sum(axis=1).tolist(), nothing)
+        return QueueLedger(self.tables, idle.sum(axis=1).tolist(), nothing)
 
     @property
     def total(self) -> Column:
@@ -49,26 +49,26 @@ class Alone:
         return Room(self.nodes, len(self.tables.axis.names), is_empty=True)
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> NodeChooser:
         """Where pods can go there."""
-        return Places(self.tables, self._room, self.state.configuration, is_empty=True)
+        return NodeChooser(self.tables, self._room, self.state.configuration, is_empty=True)
 
     def kept_out(self, group: GroupState) -> list[int]:
         """The resources of which a group needs more to be let in than its queue or the cluster ever has."""
-        books, configuration = self._books, self.state.configuration
+        ledger, configuration = self._books, self.state.configuration
         wanted, found = group.row.to_start or (), list[int]()
-        limits = [books.real[queue] for queue in books.paths[group.leaf]]
-        if not configuration.asks("proportion", "enableJobEnqueued"):
+        limits = [ledger.real[queue] for queue in ledger.paths[group.leaf]]
+        if not configuration.is_enabled("proportion", "enableJobEnqueued"):
             limits = []
-        if configuration.asks("overcommit", "enableJobEnqueued"):
+        if configuration.is_enabled("overcommit", "enableJobEnqueued"):
             factor = configuration.overcommit_factor
-            limits.append([int(amount * factor) for amount in books.total])
+            limits.append([int(amount * factor) for amount in ledger.total])
         for resource, amount in wanted:
             if any(amount > limit[resource] for limit in limits):
                 found.append(resource)
         return found
 
-    def limits(self, group: GroupState, needs: Needs) -> Held | None:
+    def limits(self, group: GroupState, needs: Needs) -> Refusal | None:
         """The ceiling or reservation that keeps a group from using this much more, even when alone."""
         total = [0] * len(group.used) if group.is_ready else list(group.used)
         for resource, amount in needs:

@@ -10,17 +10,17 @@ from typing import Final, Protocol
 import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Ints
-from maar.core.policy.audiences import Audience
-from maar.core.policy.pod_affinity import Beginning
+from maar.core.policy.pod_affinity import DomainStart
+from maar.core.policy.pod_selectors import PodSelector
 from maar.core.tables.rows import PodRow
 
 MOST_TRIES: Final = 16
 
 
-class Ground(Protocol):
+class NodeSet(Protocol):
     """What is known of the nodes and of those who mind one another."""
 
-    def company(self, pod: PodRow) -> Audience | None:
+    def required_near(self, pod: PodRow) -> PodSelector | None:
         """The pods that a pod has to be near."""
 
     def takes(self, pod: PodRow, enough: int) -> Ints:
@@ -30,13 +30,15 @@ class Ground(Protocol):
         """The room on the nodes. [R, N]"""
 
 
-class Beginnings:
+class DomainRetry:
     """The tries of one turn, which has to place at least some number of pods."""
 
-    def __init__(self, pods: Sequence[PodRow], at_least: int, ground: Ground) -> None:
-        self._pods, self._at_least, self._ground = pods, at_least, ground
-        self._begun: dict[Audience, Flags] = {}  # in this try, in order: the nodes that others must follow to
-        self._too_small: dict[Audience, Flags] = {}  # where it was tried in vain
+    def __init__(self, pods: Sequence[PodRow], at_least: int, nodes: NodeSet) -> None:
+        self._pods, self._at_least, self._nodes = pods, at_least, nodes
+        self._begun: dict[
+            PodSelector, Flags
+        ] = {}  # in this try, in order: the nodes that others must follow to
+        self._too_small: dict[PodSelector, Flags] = {}  # where it was tried in vain
         self._stuck: PodRow | None = None  # the first that found no node in this try
 
     def tries(self) -> Iterator[None]:
@@ -51,51 +53,51 @@ class Beginnings:
 
     def _move(self, stuck: PodRow) -> None:
         """Have those begin elsewhere whom a stuck pod must be near, or else who began last."""
-        company = self._ground.company(stuck)
-        who = company if company in self._begun else next(reversed(self._begun))
+        required_near = self._nodes.required_near(stuck)
+        who = required_near if required_near in self._begun else next(reversed(self._begun))
         earlier = list(self._begun)[: list(self._begun).index(who)]
         nodes, before = self._begun[who], self._too_small.get(who)
         kept = {one: self._too_small[one] for one in earlier if one in self._too_small}
         self._too_small = {**kept, who: nodes if before is None else nodes | before}
 
-    def narrow(self, mask: Flags, beginning: Beginning) -> Flags:
+    def narrow(self, mask: Flags, start: DomainStart) -> Flags:
         """Leave out nodes whose domain was tried in vain or has no room for all; not, where none has."""
-        roomy = mask & self._roomy(beginning)
-        if beginning.who in self._too_small:
-            return roomy & ~self._too_small[beginning.who]
+        roomy = mask & self._roomy(start)
+        if start.who in self._too_small:
+            return roomy & ~self._too_small[start.who]
         return roomy if roomy.any() else mask
 
-    def _roomy(self, beginning: Beginning) -> Flags:
+    def _roomy(self, start: DomainStart) -> Flags:
         """The nodes in whose domains there is room for as many pods as have to follow. [N]"""
-        roomy = np.ones(len(beginning.domains[0]), np.bool_)
-        following = [pod for pod in self._pods if self._ground.company(pod) == beginning.who]
+        roomy = np.ones(len(start.domains[0]), np.bool_)
+        following = [pod for pod in self._pods if self._nodes.required_near(pod) == start.who]
         kinds = Counter((pod.shape, pod.labels) for pod in following)
         for one in {(pod.shape, pod.labels): pod for pod in following}.values():
             least = self._at_least - (len(self._pods) - kinds[one.shape, one.labels])
             if least > 1:
-                roomy &= _enough(self._ground.takes(one, least), least, beginning)
+                roomy &= _enough(self._nodes.takes(one, least), least, start)
         if len(kinds) > 1 and self._at_least == len(self._pods):
             together = Counter[int]()
             for pod in following:
                 together.update(dict(pod.shape.needs))
-            idle = np.maximum(self._ground.idle(), 0)  # [R, N]
+            idle = np.maximum(self._nodes.idle(), 0)  # [R, N]
             for resource, amount in together.items():
-                roomy &= _enough(idle[resource], amount, beginning)
+                roomy &= _enough(idle[resource], amount, start)
         return roomy
 
-    def begin(self, beginning: Beginning, node: int) -> None:
+    def begin(self, start: DomainStart, node: int) -> None:
         """Remember that the first of some pods went to a node, where the others have to follow."""
-        nodes = np.logical_and.reduce([codes == codes[node] for codes in beginning.domains])
-        self._begun[beginning.who] = nodes
+        nodes = np.logical_and.reduce([codes == codes[node] for codes in start.domains])
+        self._begun[start.who] = nodes
 
     def stick(self, pod: PodRow) -> None:
         """Remember that a pod has found no node."""
         self._stuck = self._stuck or pod
 
 
-def _enough(amounts: Ints, least: int, beginning: Beginning) -> Flags:
+def _enough(amounts: Ints, least: int, start: DomainStart) -> Flags:
     """The nodes in whose domains there is enough. [N] -> [N]"""
     enough = np.ones(len(amounts), np.bool_)
-    for codes in beginning.domains:
+    for codes in start.domains:
         enough &= (np.bincount(codes, amounts) >= least)[codes]
     return enough

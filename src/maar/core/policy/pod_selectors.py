@@ -16,7 +16,7 @@ Namespaces = frozenset[str] | None  # None: all of them
 
 
 @dataclass(frozen=True)
-class Audience:
+class PodSelector:
     """Pods of some namespaces whose labels meet every requirement."""
 
     namespaces: Namespaces
@@ -36,25 +36,25 @@ class Audience:
             return False
         return all(meets(one, labels.get(one.key), LABEL_OPERATORS) for one in self.requirements)
 
-    def both(self, other: "Audience") -> "Audience":
+    def both(self, other: "PodSelector") -> "PodSelector":
         """The pods that belong to this and to the other."""
         if self.namespaces is None or other.namespaces is None:
             shared = other.namespaces if self.namespaces is None else self.namespaces
         else:
             shared = self.namespaces & other.namespaces
-        return Audience(shared, self.requirements + other.requirements)
+        return PodSelector(shared, self.requirements + other.requirements)
 
 
-NOBODY: Final = Audience(frozenset())
+NOBODY: Final = PodSelector(frozenset())
 
 
-def audience(
+def pod_selector(
     selector: LabelSelector | None,
     namespaces: Namespaces,
     labels: Mapping[str, str],
     match_keys: Iterable[str] = (),
     mismatch_keys: Iterable[str] = (),
-) -> Audience:
+) -> PodSelector:
     """What a selector means when a pod says it whose labels have to be matched, or not, for some keys."""
     if selector is None:
         return NOBODY
@@ -64,7 +64,7 @@ def audience(
         for key in keys
         if key in labels
     ]
-    return Audience(namespaces, requirements(selector) + tuple(keyed))
+    return PodSelector(namespaces, requirements(selector) + tuple(keyed))
 
 
 def namespaces_of(term: PodAffinityTerm, own: str, labels_of: Mapping[str, Mapping[str, str]]) -> Namespaces:
@@ -79,14 +79,14 @@ def namespaces_of(term: PodAffinityTerm, own: str, labels_of: Mapping[str, Mappi
     }
 
 
-class Speakers(Generic[T]):
+class SelectorIndex(Generic[T]):
     """Whoever speaks of an audience, found by a pod that belongs to it."""
 
     def __init__(self) -> None:
-        self._by_label: dict[tuple[str, str], dict[T, Audience]] = {}
-        self._others: dict[T, Audience] = {}
+        self._by_label: dict[tuple[str, str], dict[T, PodSelector]] = {}
+        self._others: dict[T, PodSelector] = {}
 
-    def add(self, speaker: T, speaks_of: Audience) -> None:
+    def add(self, speaker: T, speaks_of: PodSelector) -> None:
         """Let somebody speak of an audience."""
         if speaks_of.key is None:
             self._others[speaker] = speaks_of
@@ -95,7 +95,7 @@ class Speakers(Generic[T]):
             for value in values:
                 self._by_label.setdefault((key, value), {})[speaker] = speaks_of
 
-    def discard(self, speaker: T, speaks_of: Audience) -> None:
+    def discard(self, speaker: T, speaks_of: PodSelector) -> None:
         """Let somebody be silent again."""
         self._others.pop(speaker, None)
         key, values = speaks_of.key or ("", ())

@@ -15,7 +15,7 @@ Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the 
 MayPay = Callable[[Rank, str, float], bool]  # the rank, the namespace, and what that uses per weight
 
 
-class Pool:
+class UnitPool:
     """Units by rank, then by namespace and job: those that use most pay first.
 
     Whole namespaces are passed over where nobody there can have to pay: a cluster is full of units, and each
@@ -27,7 +27,7 @@ class Pool:
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self._shares: dict[str, float] = {}  # of namespaces, per weight
-        for row in state.books.rows[leaf].groups.values():
+        for row in state.ledger.rows[leaf].groups.values():
             if any(pod.node_name for pod in row.pods.values()):
                 self.refresh(state.group(row))
 
@@ -42,7 +42,7 @@ class Pool:
             del jobs[bisect_left(jobs, job)]
         new = next_unit(self.state, group, self.protection)
         if new is not None:
-            job = (self.state.books.dominant(group.used), group.row.order, key)
+            job = (self.state.ledger.dominant(group.used), group.row.order, key)
             self._units[key] = new, job
             insort(self._jobs.setdefault(new.rank, {}).setdefault(namespace, []), job)
 

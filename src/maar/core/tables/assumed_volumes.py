@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.volume import (
     SELECTED_NODE_ANNOTATION,
     ClaimReference,
@@ -19,40 +19,40 @@ Storage = PersistentVolumeClaim | PersistentVolume
 
 
 @dataclass(eq=False)
-class Given:
+class AssumedVolumes:
     """Selections under way, by what is written to; the tables see that as if they had been carried out."""
 
     tables: Tables
     under_way: dict[str, Selection] = field(default_factory=dict)
-    _told: dict[str, Storage] = field(default_factory=dict)
+    _reported: dict[str, Storage] = field(default_factory=dict)
 
     def feed(self, events: Iterable[Event]) -> None:
         """Let go what the cluster has told of since; whatever it says is in the tables already."""
         for event in events:
             match event:
-                case Appeared(object=PersistentVolumeClaim(key=key)):
+                case Upserted(object=PersistentVolumeClaim(key=key)):
                     self._drop(f"claim {key}")
-                case Appeared(object=PersistentVolume(key=key)):
+                case Upserted(object=PersistentVolume(key=key)):
                     self._drop(f"volume {key}")
-                case Vanished(kind="PersistentVolumeClaim", key=key):
+                case Deleted(kind="PersistentVolumeClaim", key=key):
                     self._drop(f"claim {key}")
-                case Vanished(kind="PersistentVolume", key=key):
+                case Deleted(kind="PersistentVolume", key=key):
                     self._drop(f"volume {key}")
                 case _:
                     pass
 
     def assume(self, write: Selection) -> None:
         """Let a claim know its node, or a volume its claim."""
-        subject, told = write.subject, self._known(write)
-        if told is not None:
-            self._told.setdefault(subject, told)
+        subject, reported = write.subject, self._known(write)
+        if reported is not None:
+            self._reported.setdefault(subject, reported)
             self.under_way[subject] = write
-            self.tables.put(_with(told, write))
+            self.tables.put(_with(reported, write))
 
     def forget(self, write: Selection) -> None:
         """Take back what was assumed of a write that has failed, unless another has taken its place."""
         if self.under_way.get(write.subject) is write:
-            self.tables.put(self._told[write.subject])
+            self.tables.put(self._reported[write.subject])
             self._drop(write.subject)
 
     def _known(self, write: Selection) -> Storage | None:
@@ -62,16 +62,16 @@ class Given:
 
     def _drop(self, subject: str) -> None:
         self.under_way.pop(subject, None)
-        self._told.pop(subject, None)
+        self._reported.pop(subject, None)
 
 
-def _with(told: Storage, write: Selection) -> Storage:
+def _with(reported: Storage, write: Selection) -> Storage:
     """A claim or a volume as if a write had been carried out."""
-    if isinstance(told, PersistentVolumeClaim):
-        notes = {**told.metadata.annotations, SELECTED_NODE_ANNOTATION: write.node}
-        metadata = msgspec.structs.replace(told.metadata, annotations=notes)
-        return msgspec.structs.replace(told, metadata=metadata)
+    if isinstance(reported, PersistentVolumeClaim):
+        notes = {**reported.metadata.annotations, SELECTED_NODE_ANNOTATION: write.node}
+        metadata = msgspec.structs.replace(reported.metadata, annotations=notes)
+        return msgspec.structs.replace(reported, metadata=metadata)
     namespace, _, name = write.claim.partition("/")
     uid = "" if isinstance(write, SelectNode) else write.uid
     reference = ClaimReference(namespace=namespace, name=name, uid=uid)
-    return msgspec.structs.replace(told, spec=msgspec.structs.replace(told.spec, claim_ref=reference))
+    return msgspec.structs.replace(reported, spec=msgspec.structs.replace(reported.spec, claim_ref=reference))

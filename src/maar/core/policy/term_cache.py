@@ -10,7 +10,7 @@ T = TypeVar("T")
 _MOST: Final = 4_096  # beyond that, forgotten and read again
 
 
-class Readings(Generic[T]):
+class TermCache(Generic[T]):
     """What `read` makes of shapes, which depends on the pod's namespace and its values of some keys."""
 
     def __init__(

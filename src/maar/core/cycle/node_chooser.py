@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maar.core.cycle.beginnings import Beginnings
-from maar.core.cycle.claims import Claims
+from maar.core.cycle.domain_retry import DomainRetry
 from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
+from maar.core.cycle.volume_claims import VolumeClaims
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
-from maar.core.policy.audiences import Audience
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.filters import Predicates, obstacles, static_mask, suits_new_node
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.neighbours import Neighbours
-from maar.core.policy.opinions import NodeView, PodView
+from maar.core.policy.plugin_hooks import NodeView, PodView
+from maar.core.policy.pod_selectors import PodSelector
 from maar.core.policy.scores import static_score
 from maar.core.policy.scoring import UsageScore
 from maar.core.tables.rows import NodeRow, PodRow
@@ -24,7 +24,7 @@ from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 
 
-class Places:
+class NodeChooser:
     """Placement in one cycle; rankings of nodes are made for each shape that is asked for."""
 
     def __init__(
@@ -33,13 +33,13 @@ class Places:
         self.tables, self.room, self.configuration = tables, room, configuration
         self._columns = NodeColumns.of(room.nodes)
         is_asked = configuration.predicates.volume_binding
-        self.claims = Claims(tables, room, self._columns, is_asked=is_asked)
+        self.claims = VolumeClaims(tables, room, self._columns, is_asked=is_asked)
         self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, bool] = {}
         self._neighbours = self._count_neighbours(is_empty=is_empty)
-        self.minds_anybody = self._neighbours is not None  # so that everybody's moves count
-        self._beginnings: Beginnings | None = None  # of the turn that is being tried
+        self.any_has_affinity = self._neighbours is not None  # so that everybody's moves count
+        self._domain_retry: DomainRetry | None = None  # of the turn that is being tried
         self._is_stuck = False  # whether a pod of that turn has found no node
         self._usage = usage_score(configuration, tables)
         self._filters, self._scores = configuration.filters(), configuration.scores()
@@ -49,22 +49,22 @@ class Places:
         node = self._best(pod, when, wanted)
         if node == NOWHERE:
             self._is_stuck = True
-            if self._beginnings is not None:
-                self._beginnings.stick(pod)
+            if self._domain_retry is not None:
+                self._domain_retry.stick(pod)
         return node
 
     def _best(self, pod: PodRow, when: When, wanted: int) -> int:
         first = self._promised(pod) if wanted == NOWHERE else wanted
         ranking = self._rankings[when].get(pod.shape) or self._rank(pod.shape, when)
-        neighbours = self._mind_neighbours(pod)
+        neighbours = self._neighbours_for(pod)
         if neighbours is None and not (self._filters or self._scores or pod.shape.claims):
             return first if first != NOWHERE and ranking.has_room(first) else ranking.best()
         scores = self.claims.among(pod.shape, ranking.every_score())
-        beginning = neighbours.beginning(pod) if neighbours is not None and self._beginnings else None
+        domain_start = neighbours.domain_start(pod) if neighbours is not None and self._domain_retry else None
         if neighbours is not None:
             mask = neighbours.mask(pod) & (scores > -np.inf)
-            if self._beginnings is not None and beginning is not None:
-                mask = self._beginnings.narrow(mask, beginning)
+            if self._domain_retry is not None and domain_start is not None:
+                mask = self._domain_retry.narrow(mask, domain_start)
             if when == "now":
                 self._leaving_ports.narrow(mask, pod.shape.ports)
             weights = self.configuration.node_order
@@ -74,8 +74,8 @@ class Places:
             scores = np.where(mask, scores + bonus, -np.inf)
         scores = self._third_parties(pod, scores)
         best = first if first != NOWHERE and scores[first] > -np.inf else _highest(scores)
-        if self._beginnings is not None and beginning is not None and best != NOWHERE:
-            self._beginnings.begin(beginning, best)
+        if self._domain_retry is not None and domain_start is not None and best != NOWHERE:
+            self._domain_retry.begin(domain_start, best)
         return best
 
     def _promised(self, pod: PodRow) -> int:
@@ -105,12 +105,12 @@ class Places:
         if self._neighbours is None or not any(pod.shape.affinity for pod in pods):
             yield pods
             return
-        self._beginnings = Beginnings(pods, at_least, _Ground(self, self._neighbours, when))
+        self._domain_retry = DomainRetry(pods, at_least, _NodeSet(self, self._neighbours, when))
         try:
-            for _ in self._beginnings.tries():
+            for _ in self._domain_retry.tries():
                 yield pods
         finally:
-            self._beginnings = None
+            self._domain_retry = None
 
     def chooser(self, shape: Shape) -> Callable[[], int] | None:
         """What gives a shape its best node now, where nobody minds neighbours and no third party is asked."""
@@ -125,28 +125,28 @@ class Places:
 
     def follows(self, pod: PodRow) -> bool:
         """Whether a pod has to be near pods that are there already."""
-        neighbours = self._mind_neighbours(pod)
+        neighbours = self._neighbours_for(pod)
         return (
             neighbours is not None
-            and neighbours.company(pod) is not None
-            and neighbours.beginning(pod) is None
+            and neighbours.required_near(pod) is not None
+            and neighbours.domain_start(pod) is None
         )
 
     def would_take(self, pod: PodRow) -> Flags:
         """The nodes that suit a pod and its neighbours, and are large enough for it. [N]"""
-        neighbours, (allocatable, _, _) = self._mind_neighbours(pod), self.room.columns()
+        neighbours, (allocatable, _, _) = self._neighbours_for(pod), self.room.columns()
         mask = self.mask(pod.shape) & (True if neighbours is None else neighbours.mask(pod))
         for resource, amount in pod.shape.needs:
             mask = mask & (allocatable[resource] >= amount)
         return mask
 
-    def minds(self, pod: PodRow) -> bool:
+    def has_affinity(self, pod: PodRow) -> bool:
         """Whether more than room decides where the pod can go; another of its shape may fare better."""
-        return self._mind_neighbours(pod) is not None
+        return self._neighbours_for(pod) is not None
 
     def may_stay(self, pod: PodRow, node: int) -> bool:
         """Whether the neighbours let a pod be on the node that it has, or is promised."""
-        neighbours, row = self._mind_neighbours(pod), self.room.nodes[node]
+        neighbours, row = self._neighbours_for(pod), self.room.nodes[node]
         if neighbours is None:
             return True
         neighbours.remove(pod, row)
@@ -158,7 +158,7 @@ class Places:
         """Whether pods go wherever any others of their shapes would."""
         if self._filters or self._scores or any(pod.nominated for pod in pods):
             return False
-        return self._neighbours is None or not any(map(self.minds, pods))
+        return self._neighbours is None or not any(map(self.has_affinity, pods))
 
     def most(self, shape: Shape, idle: Ints, enough: int) -> Ints:
         """How many pods of a shape each node has room for, up to what is enough. [R, N] -> [N]"""
@@ -184,7 +184,7 @@ class Places:
     def obstacles(self, shape: Shape) -> list[tuple[Flags, str]]:
         """What of the nodes themselves keeps a shape off them, as clauses with the nodes concerned. [N]"""
         switches = self.configuration.predicates
-        if not self.configuration.asks("predicates", "enablePredicate"):
+        if not self.configuration.is_enabled("predicates", "enablePredicate"):
             switches = Predicates(node_affinity=False, taint_toleration=False)
         found = obstacles(shape, self._columns, switches)
         unreached = ~self.mask(shape)
@@ -232,7 +232,7 @@ class Places:
 
     def mask(self, shape: Shape) -> Flags:
         """The nodes that a shape may go to at all, room and neighbours aside."""
-        if not self.configuration.asks("predicates", "enablePredicate"):
+        if not self.configuration.is_enabled("predicates", "enablePredicate"):
             return self._columns.usable
         mask = static_mask(shape, self._columns, self.configuration.predicates)
         return self.claims.narrow(mask, shape) if shape.claims else mask
@@ -245,11 +245,11 @@ class Places:
     def _preference(self, shape: Shape) -> Floats:
         """What a shape prefers of the nodes themselves."""
         nodes, weights = self._columns, self.configuration.node_order
-        if not self.configuration.asks("nodeorder", "enableNodeOrder"):
+        if not self.configuration.is_enabled("nodeorder", "enableNodeOrder"):
             return np.zeros(len(nodes))
         return static_score(shape, nodes, weights)
 
-    def _mind_neighbours(self, pod: PodRow) -> Neighbours | None:
+    def _neighbours_for(self, pod: PodRow) -> Neighbours | None:
         """The neighbours, where they bear on this pod."""
         neighbours = self._neighbours
         if neighbours is None or not (neighbours.matters_to(pod) or neighbours.prefers(pod)):
@@ -261,7 +261,7 @@ class Places:
 
         Nothing is counted while no pod has constraints on others.
         """
-        if not self.tables.minding:
+        if not self.tables.with_affinity:
             return None
         labels = {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
         neighbours = Neighbours(self._columns, labels, self.configuration.predicates)
@@ -298,15 +298,15 @@ def _highest(scores: Floats) -> int:
 
 
 @dataclass(frozen=True)
-class _Ground:
+class _NodeSet:
     """The nodes as pods that must be together find them."""
 
-    places: Places
+    places: NodeChooser
     neighbours: Neighbours
     when: When
 
-    def company(self, pod: PodRow) -> Audience | None:
-        return self.neighbours.company(pod)
+    def required_near(self, pod: PodRow) -> PodSelector | None:
+        return self.neighbours.required_near(pod)
 
     def takes(self, pod: PodRow, enough: int) -> Ints:
         return self.places.most_alike(pod, self.idle(), enough)
@@ -318,8 +318,8 @@ class _Ground:
 def usage_score(configuration: Configuration, tables: Tables) -> UsageScore:
     """The configured opinions on usage."""
     order, packing = configuration.node_order, configuration.binpack
-    asks_order = configuration.asks("nodeorder", "enableNodeOrder")
-    asks_packing = configuration.asks("binpack", "enableNodeOrder")
+    asks_order = configuration.is_enabled("nodeorder", "enableNodeOrder")
+    asks_packing = configuration.is_enabled("binpack", "enableNodeOrder")
     rows = tuple(
         (tables.axis.row[name], float(weight))
         for name, weight in packing.resources.items()

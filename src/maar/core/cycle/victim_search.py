@@ -3,25 +3,25 @@
 from typing import Literal
 
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.holdings import Holdings
-from maar.core.cycle.pool import Pool
+from maar.core.cycle.leaf_usage import LeafUsage
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import State
+from maar.core.cycle.unit_pool import UnitPool
 
 
-class Hunt:
+class VictimSearch:
     """The victims there are for an action; a leaf is looked at when it may have to pay."""
 
     def __init__(self, state: State, action: Literal["reclaim", "preempt"]) -> None:
         self.state, self.budgets = state, state.budgets
         self.protection = Protection(state.tables, state.configuration, action)
-        self.holdings = Holdings(state)
-        self._pools: dict[int, Pool] = {}
+        self.leaf_usage = LeafUsage(state)
+        self._pools: dict[int, UnitPool] = {}
 
-    def pool(self, leaf: int) -> Pool:
+    def pool(self, leaf: int) -> UnitPool:
         """The units of a leaf."""
         if leaf not in self._pools:
-            self._pools[leaf] = Pool(self.state, leaf, self.protection)
+            self._pools[leaf] = UnitPool(self.state, leaf, self.protection)
         return self._pools[leaf]
 
     def refresh(self, group: GroupState) -> None:

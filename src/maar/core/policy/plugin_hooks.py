@@ -43,7 +43,7 @@ Veto = Callable[[PodView, str], bool]
 
 
 @dataclass(frozen=True)
-class Opinions:
+class PluginHooks:
     """What a plugin has to say; it is not asked where it says None."""
 
     filter: Filter | None = None  # may the pod go to the node?
@@ -59,5 +59,5 @@ class Opinions:
 
 
 PluginFactory = Callable[
-    [Mapping[str, object]], Opinions
+    [Mapping[str, object]], PluginHooks
 ]  # from the plugin's arguments, as they were written

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush, heapreplace
 from typing import Literal
 
-from maar.core.cycle.books import Whole, largest_part, whole_of
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.heaps import Entry, Key, LazyHeap
+from maar.core.cycle.queue_ledger import Whole, largest_part, whole_of
 from maar.core.cycle.state import State
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
-from maar.core.policy.opinions import GroupView
+from maar.core.policy.plugin_hooks import GroupView
 from maar.core.tables.rows import Column
 
 Job = Entry[GroupState]
@@ -78,15 +78,15 @@ class _Namespace(_Branch):
             self.age = self._ages[-1]
 
 
-class Turns:
+class TurnOrder:
     """The order of turns among groups that wait."""
 
     def __init__(self, state: State, phase: Phase, groups: Iterable[GroupState]) -> None:
         self.state = state
         self._job = job_entry(state)
         self._phase = phase
-        self._by_need = state.configuration.asks("proportion", "enableQueueOrder")
-        self._by_share = state.configuration.asks("drf", "enableJobOrder")
+        self._by_need = state.configuration.is_enabled("proportion", "enableQueueOrder")
+        self._by_share = state.configuration.is_enabled("drf", "enableJobOrder")
         self._root = _Branch(None, [], (), 0.0, ROOT)
         self._queues: dict[int, _Branch] = {0: self._root}
         jobs: dict[tuple[int, str], list[Job]] = {}
@@ -147,15 +147,15 @@ class Turns:
         known = self._queues.get(queue)
         if known is not None:
             return known
-        books = self.state.books
+        ledger = self.state.ledger
         above, row, age = (
-            self._queue(books.parent[queue]),
-            books.rows[queue],
-            books.tree.claims[queue].created,
+            self._queue(ledger.parent[queue]),
+            ledger.rows[queue],
+            ledger.tree.claims[queue].created,
         )
-        branch = self._queues[queue] = _Branch(above, books.used[queue], (), age, row.name)
+        branch = self._queues[queue] = _Branch(above, ledger.used[queue], (), age, row.name)
         if self._by_need:
-            fair, lent = whole_of(books.deserved[queue]), books.whole(books.weight[queue])
+            fair, lent = whole_of(ledger.deserved[queue]), ledger.whole(ledger.weight[queue])
             branch.priority = -row.queue.spec.priority
             branch.whole = fair if self._phase == "fair" else lent
         return branch
@@ -163,10 +163,10 @@ class Turns:
 
 def job_entry(state: State) -> Callable[[GroupState], Job]:
     """The order of jobs: third parties' keys, priority, not ready first, smallest share, age."""
-    configuration, total = state.configuration, state.books.whole()
-    by_priority = configuration.asks("priority", "enableJobOrder")
-    by_readiness = configuration.asks("gang", "enableJobOrder")
-    by_share = configuration.asks("drf", "enableJobOrder")
+    configuration, total = state.configuration, state.ledger.whole()
+    by_priority = configuration.is_enabled("priority", "enableJobOrder")
+    by_readiness = configuration.is_enabled("gang", "enableJobOrder")
+    by_share = configuration.is_enabled("drf", "enableJobOrder")
     others = configuration.job_orders()
 
     def entry(group: GroupState) -> Job:

@@ -12,27 +12,27 @@ from maar.core.tables.rows import NO_TASKS, PodRow
 from maar.core.tables.shapes import Labels, Shape
 
 
-class Placing:
+class GroupPlacement:
     """How turns go in one phase, in which room is only taken: what has found no node will find none."""
 
     def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
         self.state, self.limits, self.is_gang = state, limits, is_gang
-        self.hopeless: set[Shape] = set()  # shapes that found no node
+        self.unplaceable: set[Shape] = set()  # shapes that found no node
         self._choosers: dict[Shape, Callable[[], int] | None] = {}
 
     def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
         if len(pods) == 1 and self._succeeds_alone(group, pods[0]):
             return True
-        lacking, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
-        if not tasks and len(pods) >= lacking:
-            first = pods if len(pods) == 1 else pods[: lacking or 1]
+        missing_pods, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
+        if not tasks and len(pods) >= missing_pods:
+            first = pods if len(pods) == 1 else pods[: missing_pods or 1]
             if self._are_equal(first):
                 if self._succeeds_together(group, first):
                     return True
                 if len(pods) == len(first):
                     return False
-        return OneByOne(self, group).succeeds(pods, lacking, tasks)
+        return OneByOne(self, group).succeeds(pods, missing_pods, tasks)
 
     def _succeeds_alone(self, group: GroupState, pod: PodRow) -> bool:
         """Place the only pod of a turn in few steps; whatever is not as plain as that goes the usual way."""
@@ -44,7 +44,7 @@ class Placing:
         except KeyError:
             choose = self._choosers[shape] = self._chooser(shape)
         needs = shape.needs
-        if choose is None or shape in self.hopeless or not self.limits.charge(group, needs):
+        if choose is None or shape in self.unplaceable or not self.limits.charge(group, needs):
             return False
         node = choose()
         if node == NOWHERE:
@@ -64,7 +64,7 @@ class Placing:
     def _are_equal(self, pods: Sequence[PodRow]) -> bool:
         """Whether pods can be placed as one: of one shape, and no more than room decides where they go."""
         places = self.state.places
-        if pods[0].shape.claims or (places.minds_anybody and places.minds(pods[0])):
+        if pods[0].shape.claims or (places.any_has_affinity and places.has_affinity(pods[0])):
             return False
         return len(pods) == 1 or len({pod.shape for pod in pods}) == 1
 
@@ -76,7 +76,7 @@ class Placing:
         if places.never(shape) or not self.limits.charge(group, together):
             return False
         nodes: dict[str, int] = {}
-        if shape not in self.hopeless:
+        if shape not in self.unplaceable:
             choose = places.chooser(shape)
             for pod in pods:
                 node = places.best(pod, "now") if choose is None or pod.nominated else choose()
@@ -91,43 +91,43 @@ class Placing:
         for node in nodes.values():
             room.change(node, needs, -1, -1)
         if not nodes:
-            self.hopeless.add(shape)
+            self.unplaceable.add(shape)
         return False
 
 
 class OneByOne:
     """A turn in which pods differ, or mind where others are: each is asked about alone."""
 
-    def __init__(self, placing: Placing, group: GroupState) -> None:
+    def __init__(self, placing: GroupPlacement, group: GroupState) -> None:
         self.placing, self.state, self.group = placing, placing.state, group
         self.failed: set[tuple[Shape, Labels]] = set()
         self.chosen: dict[str, PodRow] = {}
         self.of_task = Counter[str]()  # how many are chosen
 
-    def succeeds(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
+    def succeeds(self, pods: Sequence[PodRow], missing_pods: int, tasks: dict[str, int]) -> bool:
         """Place enough of the pods, or none."""
-        for order in self.state.places.tries(pods, max(lacking, 1), "now"):
+        for order in self.state.places.tries(pods, max(missing_pods, 1), "now"):
             self.failed.clear()
             self.chosen.clear()
             self.of_task.clear()
             with self.state.trial() as trial:
-                if self._finds_enough(order, lacking, tasks):
+                if self._finds_enough(order, missing_pods, tasks):
                     trial.keep()
             if trial.is_kept:
                 wait_for_claims(self.state, list(self.chosen.values()))
                 return True
         return False
 
-    def _finds_enough(self, pods: Sequence[PodRow], lacking: int, tasks: dict[str, int]) -> bool:
+    def _finds_enough(self, pods: Sequence[PodRow], missing_pods: int, tasks: dict[str, int]) -> bool:
         """Place pods of tasks that have a minimum first, then others, until the group is ready."""
         for pod in pods if tasks else ():
             if self.of_task[pod.task] < tasks.get(pod.task, 0):
                 self._takes(pod)
-        while self._might_find_more(pods, max(lacking, 1)):
+        while self._might_find_more(pods, max(missing_pods, 1)):
             self.failed.clear()
         return (
             bool(self.chosen)
-            and len(self.chosen) >= lacking
+            and len(self.chosen) >= missing_pods
             and all(self.of_task[task] >= least for task, least in tasks.items())
         )
 
@@ -142,12 +142,12 @@ class OneByOne:
                 return False
             if pod.key not in self.chosen and not self._takes(pod) and before is None:
                 before = len(self.chosen)
-        return self.state.places.minds_anybody and before is not None and len(self.chosen) > before
+        return self.state.places.any_has_affinity and before is not None and len(self.chosen) > before
 
     def _takes(self, pod: PodRow) -> bool:
         """Place one pod; what has failed once fails for all that are alike, until somebody else is placed."""
         shape, placing, places = pod.shape, self.placing, self.state.places
-        alike = (shape, pod.labels if places.minds_anybody else ())
+        alike = (shape, pod.labels if places.any_has_affinity else ())
         if alike in self.failed:
             return False
         if (
@@ -162,15 +162,15 @@ class OneByOne:
         return False
 
     def _is_placed(self, pod: PodRow) -> bool:
-        hopeless, places = self.placing.hopeless, self.state.places
-        if pod.shape in hopeless:
+        unplaceable, places = self.placing.unplaceable, self.state.places
+        if pod.shape in unplaceable:
             return False
         node = places.best(pod, "now")
         if node != NOWHERE:
             self.state.bind(pod, node)
             return True
-        if not self.chosen and not places.minds(pod):
-            hopeless.add(pod.shape)
+        if not self.chosen and not places.has_affinity(pod):
+            unplaceable.add(pod.shape)
         return False
 
 

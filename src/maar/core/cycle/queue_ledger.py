@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from maar.core.fairshare.claim import LARGEST_AMOUNT
-from maar.core.fairshare.dominant import held as held_columns
+from maar.core.fairshare.dominant import reserved as held_columns
 from maar.core.fairshare.dominant import roll_up_used
-from maar.core.fairshare.share_out import ClaimColumns, ShareColumns, share_columns
+from maar.core.fairshare.queue_demand import LARGEST_AMOUNT
+from maar.core.fairshare.share_out import DemandColumns, ShareColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import PODS_ROW, Needs
@@ -23,7 +23,7 @@ Whole = Sequence[tuple[int, float]]  # resources and amounts to divide by
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
+class LimitExceeded:
     """What stands in the way of a queue using more: at which queue, of what, how much is wanted and there."""
 
     queue: int
@@ -32,7 +32,7 @@ class Short:
     available: int
 
 
-class Books:
+class QueueLedger:
     """Queues by their column in the tree; every table is a list of columns, one number per resource."""
 
     def __init__(
@@ -51,82 +51,82 @@ class Books:
         self.guarantee: list[Column] = self.shares.guarantee.T.tolist()
         self.own: list[Column] = np.minimum(self.claims.guarantee, self.shares.guarantee).T.tolist()
         used = np.array([row.used for row in self.rows] if leaves_use is None else leaves_use, np.int64).T
-        held = held_columns(self.tree, used, self.shares.guarantee, self.claims.guarantee)
+        reserved = held_columns(self.tree, used, self.shares.guarantee, self.claims.guarantee)
         self.used: list[Column] = roll_up_used(self.tree, used).T.tolist()
-        self.held: list[Column] = held.T.tolist()
-        self.held_below: list[Column] = _sums_below(self.tree, held).T.tolist()
+        self.reserved: list[Column] = reserved.T.tolist()
+        self.reserved_below: list[Column] = _sums_below(self.tree, reserved).T.tolist()
         self.weight = [row.queue.spec.weight for row in self.rows]
         # Where nobody has a guarantee of a resource, what is held is what is used, all the way up.
-        self._reserved = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
+        self._reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
         self._wholes: dict[int, Whole] = {}
 
-    def line(self, leaf: int) -> list[Column]:
+    def usage_path(self, leaf: int) -> list[Column]:
         """What a leaf and all above it use, each as a column to count in."""
         return [self.used[queue] for queue in (*self.paths[leaf], 0)]
 
-    def reserves(self, needs: Needs) -> bool:
+    def is_reservable(self, needs: Needs) -> bool:
         """Whether anybody has a guarantee of something that is wanted."""
-        return bool(self._reserved) and any(resource in self._reserved for resource, _ in needs)
+        return bool(self._reservable) and any(resource in self._reservable for resource, _ in needs)
 
-    def hold(self, leaf: int, needs: Needs) -> None:
+    def reserve(self, leaf: int, needs: Needs) -> None:
         """Let what a leaf and all above it hold follow what the leaf uses."""
-        for resource, _ in needs if self._reserved else ():
-            if resource in self._reserved:
-                self._hold(leaf, resource)
+        for resource, _ in needs if self._reservable else ():
+            if resource in self._reservable:
+                self._reserve(leaf, resource)
 
-    def _hold(self, leaf: int, resource: int) -> None:
+    def _reserve(self, leaf: int, resource: int) -> None:
         queue, now = leaf, max(self.used[leaf][resource], self.guarantee[leaf][resource])
-        while change := now - self.held[queue][resource]:
-            self.held[queue][resource] = now
+        while change := now - self.reserved[queue][resource]:
+            self.reserved[queue][resource] = now
             if not queue:
                 return
             queue = self.parent[queue]
-            self.held_below[queue][resource] += change
-            now = max(self.own[queue][resource], self.held_below[queue][resource])
+            self.reserved_below[queue][resource] += change
+            now = max(self.own[queue][resource], self.reserved_below[queue][resource])
 
-    def beyond(self, leaf: int, needs: Needs, limits: Sequence[Column]) -> Short | None:
+    def beyond(self, leaf: int, needs: Needs, limits: Sequence[Column]) -> LimitExceeded | None:
         """Find where the leaf or a queue above it would pass a limit by using this much more."""
         for queue in self.paths[leaf]:
             used, limit = self.used[queue], limits[queue]
             for resource, amount in needs:
                 if used[resource] + amount > limit[resource]:
-                    return Short(queue, resource, amount, max(0, limit[resource] - used[resource]))
+                    return LimitExceeded(queue, resource, amount, max(0, limit[resource] - used[resource]))
         return None
 
-    def gives_away(self, leaf: int, needs: Needs) -> Short | None:
+    def gives_away(self, leaf: int, needs: Needs) -> LimitExceeded | None:
         """Find where using this much more would take what is reserved for a sibling.
 
         Where it raises what a queue of the path holds, it and its siblings together may hold no more than
         their parent's real capability.
         """
         for resource, amount in needs:
-            if resource not in self._reserved:
+            if resource not in self._reservable:
                 room = self.real[0][resource] - self.used[0][resource]
                 if amount > room:
-                    return Short(0, resource, amount, max(0, room))
+                    return LimitExceeded(0, resource, amount, max(0, room))
                 continue
             queue = leaf
             more = (
                 max(self.used[leaf][resource] + amount, self.guarantee[leaf][resource])
-                - self.held[leaf][resource]
+                - self.reserved[leaf][resource]
             )
             while more > 0 and queue:
                 parent = self.parent[queue]
-                together, room = self.held_below[parent][resource], self.real[parent][resource]
+                together, room = self.reserved_below[parent][resource], self.real[parent][resource]
                 if together + more > room:
-                    return Short(parent, resource, amount, max(0, amount - (together + more - room)))
-                more = max(self.own[parent][resource], together + more) - self.held[parent][resource]
+                    return LimitExceeded(parent, resource, amount, max(0, amount - (together + more - room)))
+                more = max(self.own[parent][resource], together + more) - self.reserved[parent][resource]
                 queue = parent
         return None
 
-    def gives_away_since(self, leaf: int, needs: Needs, held_before: Mapping[int, Column]) -> list[int]:
+    def gives_away_since(self, leaf: int, needs: Needs, reserved_before: Mapping[int, Column]) -> list[int]:
         """The resources of which using this much more would take what is reserved for a sibling.
 
         What counts as raised is against what was held before, so that victims under the same queue make room.
         """
         broken = []
         for resource, amount in needs:
-            if resource not in self._reserved:  # the children of a queue hold together what it uses
+            if resource not in self._reservable:  # the children of a queue hold together what it uses
                 parents = (*self.paths[leaf][1:], 0)
                 if any(self.used[one][resource] + amount > self.real[one][resource] for one in parents):
                     broken.append(resource)
@@ -135,8 +135,8 @@ class Books:
             now = max(self.used[leaf][resource] + amount, self.guarantee[leaf][resource])
             while queue:
                 parent = self.parent[queue]
-                together = self.held_below[parent][resource] + now - self.held[queue][resource]
-                if now > held_before[queue][resource] and together > self.real[parent][resource]:
+                together = self.reserved_below[parent][resource] + now - self.reserved[queue][resource]
+                if now > reserved_before[queue][resource] and together > self.real[parent][resource]:
                     broken.append(resource)
                     break
                 now, queue = max(self.own[parent][resource], together), parent
@@ -179,9 +179,9 @@ def largest_part(used: Column, whole: Whole) -> float:
     return largest
 
 
-def larger_cluster(tables: Tables, leaves_use: Sequence[Column] | None = None) -> Books:
+def larger_cluster(tables: Tables, leaves_use: Sequence[Column] | None = None) -> QueueLedger:
     """The books as they would be with any number of nodes more."""
-    return Books(tables, [LARGEST_AMOUNT // 2] * len(tables.axis.names), leaves_use)
+    return QueueLedger(tables, [LARGEST_AMOUNT // 2] * len(tables.axis.names), leaves_use)
 
 
 def total_of(tables: Tables) -> Column:
@@ -189,9 +189,9 @@ def total_of(tables: Tables) -> Column:
     return [max(0, have + more) for have, more in zip(tables.capacity, tables.budget, strict=True)]
 
 
-def _claims(tables: Tables, total: Column) -> ClaimColumns:
+def _claims(tables: Tables, total: Column) -> DemandColumns:
     """What the queues claim now: the declared request of a leaf, or what its groups ask for."""
-    fixed, rows = tables.fixed_claims(total), tables.rows
+    fixed, rows = tables.fixed_demand(total), tables.rows
     asked = np.array([row.asked for row in rows], np.int64).T  # [R, Q]
     is_asked = [row.is_leaf and row.queue.spec.request is None for row in rows]
     request = np.where(is_asked, asked, fixed.request)
@@ -199,12 +199,12 @@ def _claims(tables: Tables, total: Column) -> ClaimColumns:
         declared = row.queue.spec.request
         if row.is_leaf and declared is not None and PODS not in declared:
             request[PODS_ROW, row.index] = row.asked[PODS_ROW]  # nobody declares how many pods they will have
-    return ClaimColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
+    return DemandColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
 
 
-def _sums_below(tree: QueueTree, held: "np.typing.NDArray[np.int64]") -> "np.typing.NDArray[np.int64]":
+def _sums_below(tree: QueueTree, reserved: "np.typing.NDArray[np.int64]") -> "np.typing.NDArray[np.int64]":
     """What the children of every queue hold together. [R, Q]"""
-    sums = np.zeros_like(held)
+    sums = np.zeros_like(reserved)
     for level in tree.levels:
-        sums[:, level.parents] = np.add.reduceat(held[:, level.queues], level.starts, axis=1)
+        sums[:, level.parents] = np.add.reduceat(reserved[:, level.queues], level.starts, axis=1)
     return sums

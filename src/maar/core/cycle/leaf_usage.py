@@ -9,7 +9,7 @@ from maar.core.fairshare.water_fill import Ints
 from maar.core.tables.rows import Column, PodRow
 
 
-class Holdings:
+class LeafUsage:
     """Columns by leaf and node, counted when a leaf is first asked about."""
 
     def __init__(self, state: State) -> None:
@@ -18,7 +18,7 @@ class Holdings:
 
     def of(self, leaves: Iterable[int]) -> Ints:
         """What leaves hold together on every node. [R, N]"""
-        held = np.zeros((len(self.state.books.total), len(self.state.room.nodes)), np.int64)
+        held = np.zeros((len(self.state.ledger.total), len(self.state.room.nodes)), np.int64)
         for leaf in leaves:
             nodes = self._leaves.get(leaf)
             if nodes is None:
@@ -38,7 +38,7 @@ class Holdings:
 
     def _count(self, leaf: int) -> dict[int, Column]:
         known, nodes = self.state.tables.nodes, dict[int, Column]()
-        for group in self.state.books.rows[leaf].groups.values():
+        for group in self.state.ledger.rows[leaf].groups.values():
             for pod in group.pods.values():
                 if pod.node_name in known and not pod.is_terminating and pod.key not in self.state.gone:
                     column = nodes.setdefault(known[pod.node_name].index, self.state.tables.axis.zeros())

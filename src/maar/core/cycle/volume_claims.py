@@ -13,7 +13,7 @@ import numpy as np
 from maar.core.cycle.room import Room
 from maar.core.cycle.volumes import Volumes, size_of
 from maar.core.fairshare.water_fill import Flags, Floats
-from maar.core.model.reasons import Cure, Held, Reason
+from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.volume import NO_PROVISIONER, SELECTED_NODE_ANNOTATION, PersistentVolumeClaim
 from maar.core.model.writes import BindVolume, Selection, SelectNode
 from maar.core.policy.columns import NodeColumns
@@ -31,7 +31,7 @@ class Choice(NamedTuple):
     volume: str | None
 
 
-class Claims:
+class VolumeClaims:
     """What the claims of a pod say about where and when it can run."""
 
     def __init__(self, tables: Tables, room: Room, nodes: NodeColumns, *, is_asked: bool) -> None:
@@ -42,14 +42,14 @@ class Claims:
         self._users: Counter[str] = Counter()
         self._of_pod: dict[str, list[str]] = {}  # whose choices a pod has a part in
 
-    def hold(self, shape: Shape) -> Held | None:
+    def hold(self, shape: Shape) -> Refusal | None:
         """What keeps a pod from being placed at all: claims that nobody binds for it, and resource claims."""
         if shape.has_resource_claims:
-            return Held(reason=Reason.RESOURCE_CLAIM, cure=Cure.SOMEBODY_ACTS)
+            return Refusal(reason=Reason.RESOURCE_CLAIM, cure=Cure.SOMEBODY_ACTS)
         for key in shape.claims if self._is_asked else ():
             claim = self.tables.claims.get(key)
             if claim is None or not (_is_bound(claim) or self._can_be_bound(claim)):
-                return Held(reason=Reason.CLAIM_NOT_BOUND, cure=Cure.SOMEBODY_ACTS, others=(key,))
+                return Refusal(reason=Reason.CLAIM_NOT_BOUND, cure=Cure.SOMEBODY_ACTS, others=(key,))
         return None
 
     def suit_new_node(self, shape: Shape) -> bool:
@@ -63,7 +63,7 @@ class Claims:
                 return False
         return True
 
-    def lacking(self, shape: Shape) -> Held | None:
+    def lacking(self, shape: Shape) -> Refusal | None:
         """The claim of a pod for which every volume has been given away."""
         for key in self.unbound(shape):
             claim = self.tables.claims[key]
@@ -71,7 +71,7 @@ class Claims:
                 key in self._choices or self._volumes.named(claim) is not None or self._is_made(claim)
             ) or self._volumes.offers(claim).left.any()
             if not is_left:
-                return Held(reason=Reason.CLAIM_NOT_BOUND, cure=Cure.SOMEBODY_ACTS, others=(key,))
+                return Refusal(reason=Reason.CLAIM_NOT_BOUND, cure=Cure.SOMEBODY_ACTS, others=(key,))
         return None
 
     def unbound(self, shape: Shape) -> list[str]:

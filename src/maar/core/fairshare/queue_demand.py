@@ -11,12 +11,12 @@ LARGEST_AMOUNT: Final = 2**62 - 1  # what is more counts as this much, so that t
 HUNDRED_PERCENT: Final = 100_000
 
 
-class BadClaimError(ValueError):
+class BadQueueDemandError(ValueError):
     """A claim that cannot take part in any sharing."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
+class QueueDemand:
     """One queue's part in the sharing; amounts are whole units by resource name.
 
     `request` counts for a leaf only: an inner queue asks for what its children may get.
@@ -33,14 +33,14 @@ class Claim:
 
     def __post_init__(self) -> None:
         if isinstance(self.weight, bool) or not isinstance(self.weight, int):
-            raise BadClaimError(f"queue {self.name}: weight {self.weight!r} is not a whole number")
+            raise BadQueueDemandError(f"queue {self.name}: weight {self.weight!r} is not a whole number")
         if not 1 <= self.weight <= LARGEST_WEIGHT:
-            raise BadClaimError(
+            raise BadQueueDemandError(
                 f"queue {self.name}: weight {self.weight} is out of range: a weight is 1 to {LARGEST_WEIGHT}"
             )
         for field_name in ("guarantee", "percentage", "capability", "request"):
             for resource, amount in getattr(self, field_name).items():
                 if amount < 0:
-                    raise BadClaimError(
+                    raise BadQueueDemandError(
                         f"queue {self.name}: {field_name} of {resource} is {amount}: it is 0 or more"
                     )
