@@ -14,6 +14,7 @@ from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.model.names import natural
+from maar.core.tables.axis import times
 from maar.core.tables.rows import PodRow
 
 Wanted = Callable[[GroupState], list[PodRow]]
@@ -44,7 +45,7 @@ def keep_promises(state: State) -> None:
         by_group.setdefault(pod.group_key, []).append(pod)
     for key in sorted(by_group, key=natural):
         pods = sorted(by_group[key], key=state.pod_order)
-        nodes = {pod.key: state.break_promise(pod) for pod in pods}
+        nodes = {pod.key: state.unplace(pod, "later") for pod in pods}
         with state.trial() as trial:
             if all(_bind_best(state, pod) for pod in pods) and _is_enough(state, pods):
                 trial.keep()
@@ -60,15 +61,15 @@ def keep_promises(state: State) -> None:
 
 def _is_enough(state: State, pods: Sequence[PodRow]) -> bool:
     """Whether the pods' group is ready with them where they are now."""
-    return all(pod.group is None or state.group(pod.group).is_ready for pod in pods)
+    return all(state.group_of(pod).is_ready for pod in pods)
 
 
 def _release(state: State, pods: Sequence[PodRow]) -> None:
-    """Let pods wait again whose promises are no longer worth anything."""
+    """Let pods wait again whose promises are worth nothing any more, and charge nothing for them."""
     for pod in pods:
-        if pod.group is not None:
-            group = state.group(pod.group)
-            group.pending = sorted([*group.pending, pod], key=state.pod_order)
+        group = state.group_of(pod)
+        state.charge(group, times(pod.shape.needs, -1))
+        group.pending = sorted([*group.pending, pod], key=state.pod_order)
 
 
 def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, is_gang: bool = True) -> None:
@@ -152,12 +153,12 @@ def next_turn(group: GroupState, pods: list[PodRow]) -> list[PodRow]:
 def _promise_again(state: State, pod: PodRow, node: int) -> bool:
     is_possible = state.places.best(pod, "later") == node  # its promised node comes first
     if is_possible:
-        state.promise(pod, node)
+        state.place(state.group_of(pod), pod, node, "later")
     return is_possible
 
 
 def _bind_best(state: State, pod: PodRow) -> bool:
     node = state.places.best(pod, "now")
     if node != NOWHERE:
-        state.bind(pod, node)
+        state.place(state.group_of(pod), pod, node)
     return node != NOWHERE

@@ -198,7 +198,7 @@ class Attempt:
         node = self.state.places.best(pod, "later", wanted)
         if node == NOWHERE or wanted not in (node, NOWHERE):
             return False
-        self.state.promise(pod, node)
+        self.state.take(pod, node, "later")
         return True
 
     def _works_with(self, units: Sequence[Unit]) -> bool:

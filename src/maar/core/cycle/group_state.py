@@ -45,6 +45,14 @@ class GroupState:
         self.more = ()
         return self._used
 
+    def uncharge(self, needs: Needs, before: Needs) -> None:
+        """Take back a charge; where what it uses has been summed up since, from the sum."""
+        if len(self.more) == len(before) + len(needs):
+            self.more = before
+        else:
+            for resource, amount in needs:
+                self.used[resource] -= amount
+
     @property
     def is_idle(self) -> bool:
         """Whether it certainly uses nothing."""

@@ -4,7 +4,7 @@ from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase
 from maar.core.fairshare.share_out import UNLIMITED
-from maar.core.tables.axis import Needs, times
+from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column
 
 
@@ -23,23 +23,25 @@ class Limits:
     def charge(self, group: GroupState, needs: Needs) -> bool:
         """Let a group use this much more if nothing keeps its queue, or one above, from it."""
         if self.ledger.is_reservable(needs):
-            if not self.allow(group.leaf, needs):
-                return False
-            self.state.use(group.usage_path, needs)
-            return True
-        is_over = False
-        for used, most in self._pairs.get(group.usage_path) or self._pair(group.usage_path):
+            is_allowed = self.allow(group.leaf, needs)
+            if is_allowed:
+                self.state.charge(group, needs)
+            return is_allowed
+        is_over, pairs = False, self._pairs.get(group.usage_path) or self._pair(group.usage_path)
+        for used, most in pairs:
             for resource, amount in needs:
                 used[resource] = now = used[resource] + amount
                 if now > most[resource]:
                     is_over = True
         if is_over:
-            self.give_back(group, needs)
+            for used, _ in pairs:
+                for resource, amount in needs:
+                    used[resource] -= amount
+        else:  # as State.charge does; single pods are charged by the thousand
+            before = group.more
+            group.more = before + needs
+            self.state.steps.append(("charge", group, needs, before))
         return not is_over
-
-    def give_back(self, group: GroupState, needs: Needs) -> None:
-        """Take a charge back."""
-        self.state.use(group.usage_path, times(needs, -1))
 
     def allow(self, leaf: int, needs: Needs) -> bool:
         """Whether a leaf may use this much more.
