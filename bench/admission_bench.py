@@ -27,8 +27,8 @@ from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.embedded.serving import listen
 from maar.kube.certificates import renewed
+from maar.serving.listening import listen
 
 PER_SECOND: Final = 50
 SECONDS: Final = 9

@@ -36,12 +36,13 @@ from maar.embedded.nodes.registration import register
 from maar.embedded.nodes.specification import parse
 from maar.embedded.nodes.virtual import VirtualNodes
 from maar.embedded.server import Server
-from maar.embedded.serving import PortTakenError, listen, serve
+from maar.embedded.serving import serve
 from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Store
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.sources import CredentialsError
+from maar.serving.listening import PortTakenError, listen
 
 DEFAULT_NODES: Final = "4x8cpu,32Gi"
 _NAMED: Final = 5  # nodes in one sentence

@@ -70,9 +70,9 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
     from maar.apps.webhooks import program as app  # noqa: PLC0415
     from maar.core.admission.request import Options  # noqa: PLC0415
-    from maar.embedded.serving import PortTakenError  # noqa: PLC0415
     from maar.kube.certificates import CertificatesError  # noqa: PLC0415
     from maar.kube.sources import CredentialsError  # noqa: PLC0415
+    from maar.serving.listening import PortTakenError  # noqa: PLC0415
 
     url_host, url_port = _place(url)
     settings = app.Settings(
@@ -120,7 +120,7 @@ def _names(names: list[str]) -> tuple[str, ...]:
 
 
 def _duration(text: str) -> timedelta:
-    from maar.embedded.nodes.durations import BadDurationError, seconds  # noqa: PLC0415
+    from maar.core.model.durations import BadDurationError, seconds  # noqa: PLC0415
 
     try:
         found = timedelta(seconds=seconds(text))

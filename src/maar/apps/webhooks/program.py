@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import uvicorn
-
 from maar.apps.daemons.health import happened, serve_on, take
 from maar.apps.metrics.registry import new_registry
 from maar.apps.webhooks.configurations import Wanted, register, service_hosts
@@ -23,11 +21,11 @@ from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.apps.webhooks.server import NOT_READY, WebhookServer
 from maar.core.admission.request import Options
-from maar.embedded.quiet_server import QuietServer
-from maar.embedded.serving import listen
 from maar.kube.api_server import ApiServer
 from maar.kube.certificates import VALID_FOR, CertificatesError, KeptKeys, Keys
 from maar.kube.credentials import load
+from maar.serving.http_server import HttpServer, server_tls
+from maar.serving.listening import listen
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -77,9 +75,8 @@ async def webhooks(settings: Settings, say: Say) -> None:
                     ready = {"cluster": happened(judge.warm, NOT_READY)}
                     background.append(tasks.create_task(serve_on(status, {}, ready, registry)))
                 await stop.wait()
-                server.should_exit = True
-                await asyncio.wait([serving], timeout=_FINISH_WITHIN_S + 1)
-                for task in (*background, serving):
+                await server.finish(serving)
+                for task in background:
                     task.cancel()
 
 
@@ -94,8 +91,7 @@ class _Certificates:
         self._every_s = min(LOOK_EVERY_S, settings.valid_for.total_seconds() / 10)
         self._served: Keys | None = None
         self._problems: list[str] = []
-        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.tls.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.tls = server_tls()
 
     async def keep(self) -> None:
         """Look again and again until cancelled."""
@@ -132,23 +128,9 @@ def serve_with(tls: ssl.SSLContext, keys: Keys) -> None:
         tls.load_cert_chain(certificate, key)
 
 
-def https_server(application: WebhookServer, tls: ssl.SSLContext) -> uvicorn.Server:
+def https_server(application: WebhookServer, tls: ssl.SSLContext) -> HttpServer:
     """The application over HTTPS."""
-    return QuietServer(
-        uvicorn.Config(
-            application,
-            ssl_context_factory=lambda _config, _default: tls,
-            lifespan="off",
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            proxy_headers=False,
-            date_header=False,
-            limit_concurrency=_CONNECTIONS,
-            timeout_keep_alive=75,
-            timeout_graceful_shutdown=_FINISH_WITHIN_S,
-        )
-    )
+    return HttpServer(application, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN_S, tls=tls)
 
 
 async def _announce(judge: Judge, say: Callable[[], None]) -> None:

@@ -1,6 +1,5 @@
 """The webhooks over HTTP: reviews on Volcano's paths, and whether we are well and ready."""
 
-import asyncio
 import time
 from http import HTTPStatus
 from typing import Final, cast
@@ -10,12 +9,11 @@ from prometheus_client import CollectorRegistry
 from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.apps.webhooks.reviews import PATHS, BadReviewError, answer_of, read_review
-from maar.embedded.http import Message, Receive, Send, answer
+from maar.serving.http import PLAIN_TEXT, BodyError, Message, Receive, Send, answer, read_body
 
 NOT_READY: Final = "not ready: queues, jobs and nodes of the cluster are still being read; try again soon"
 LARGEST_BODY: Final = 8 << 20  # bytes: an object of Kubernetes has at most 3 MB, and there may be two
 _BODY_WITHIN_S: Final = 5.0
-_TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 _HEALTH: Final = ("/healthz", "/readyz")
 
 
@@ -33,13 +31,13 @@ class WebhookServer:
         try:
             if path in _HEALTH:
                 self._check(path)
-                await answer(send, b"ok\n", headers=[_TEXT])
+                await answer(send, b"ok\n", headers=[PLAIN_TEXT])
             else:
                 await answer(send, await self._review(cast(str, scope["method"]), path, receive))
         except _RefusedError as error:
             if path not in _HEALTH:
                 self._metrics.turned_away(error.status)
-            await answer(send, f"{error}\n".encode(), error.status, headers=[_TEXT])
+            await answer(send, f"{error}\n".encode(), error.status, headers=[PLAIN_TEXT])
 
     async def _review(self, method: str, path: str, receive: Receive) -> bytes:
         if path not in PATHS:
@@ -71,26 +69,15 @@ class _RefusedError(Exception):
 
 
 async def _body(receive: Receive) -> bytes:
-    """The whole body, within a limit of size and time."""
-    parts: list[bytes] = []
-    size = 0
     try:
-        async with asyncio.timeout(_BODY_WITHIN_S):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise _RefusedError(
-                        HTTPStatus.BAD_REQUEST, "the client left before the whole review came"
-                    )
-                parts.append(cast(bytes, message.get("body", b"")))
-                size += len(parts[-1])
-                if size > LARGEST_BODY:
-                    what = (
-                        f"the review has more than {LARGEST_BODY} bytes; no object of Kubernetes is so large"
-                    )
-                    raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, what)
-                if not message.get("more_body"):
-                    return b"".join(parts)
-    except TimeoutError:
-        what = f"the review did not come within {_BODY_WITHIN_S:.0f} s; send it in one go"
-        raise _RefusedError(HTTPStatus.REQUEST_TIMEOUT, what) from None
+        return await read_body(receive, LARGEST_BODY, _BODY_WITHIN_S)
+    except BodyError as error:
+        raise _RefusedError(error.status, _bad_body(error.status)) from None
+
+
+def _bad_body(status: HTTPStatus) -> str:
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return f"the review has more than {LARGEST_BODY} bytes; no object of Kubernetes is so large"
+    if status == HTTPStatus.REQUEST_TIMEOUT:
+        return f"the review did not come within {_BODY_WITHIN_S:.0f} s; send it in one go"
+    return "the client left before the whole review came"

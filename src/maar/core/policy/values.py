@@ -8,21 +8,11 @@ from fractions import Fraction
 from math import isfinite
 from typing import Final, TypeVar
 
+from maar.core.model.durations import exact_seconds
+
 LARGEST: Final = 2**31 - 1  # of any number here; weights times scores stay exact in a float
 
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?")
-_SPAN: Final = re.compile(r"((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
-_SPANS: Final = re.compile(rf"(?:{_SPAN.pattern})+")
-_SECONDS: Final = {
-    "ns": Fraction(1, 10**9),
-    "us": Fraction(1, 10**6),
-    "\u00b5s": Fraction(1, 10**6),
-    "\u03bcs": Fraction(1, 10**6),
-    "ms": Fraction(1, 1000),
-    "s": Fraction(1),
-    "m": Fraction(60),
-    "h": Fraction(3600),
-}
 _LONGEST: Final = 60  # letters that are shown, compared or read as a number
 
 T = TypeVar("T")
@@ -147,8 +137,8 @@ def whole(value: object) -> int:
 def duration(value: object) -> float:
     """Read a time span in seconds: 60s, 2m, 1h30m, or a number of seconds."""
     exact = _exact(value)
-    if exact is None and isinstance(value, str) and len(value) <= _LONGEST and _SPANS.fullmatch(value):
-        exact = sum((Fraction(size) * _SECONDS[unit] for size, unit in _SPAN.findall(value)), Fraction())
+    if exact is None and isinstance(value, str) and len(value) <= _LONGEST:
+        exact = exact_seconds(value)
     if exact is None:
         raise BadValueError(f"{shown(value)} is not a duration: write 60s, 2m or a number of seconds")
     return float(_in_range(value, exact))

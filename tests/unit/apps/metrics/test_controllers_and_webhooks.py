@@ -15,9 +15,9 @@ from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Finding, Options, Request, Verdict
 from maar.core.model.queue import Queue, QueueMetadata, QueueStatus
 from maar.core.model.writes import Create, SetStatus
-from maar.embedded.http import Message
 from maar.kube.outcome import Conflict, Done
 from maar.kube.watch import Interruption
+from maar.serving.http import Message
 from support.scraped import samples, value
 
 
