@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotalOption, MaxQueueDepthOption
-from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.admission_options import AdmissionFlags
+from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.documents import read_documents
 from maar.cli.failure import FAILED, CommandError
+from maar.cli.option_groups import with_groups
 from maar.core.admission.offline import Checked, Report, Sent, check
 from maar.core.admission.plain import text_at
-from maar.core.admission.request import Finding, Options
+from maar.core.admission.request import Finding
 from maar.core.model.job import Job
 from maar.core.model.kinds import kind_of
 from maar.core.model.metadata import Object
@@ -30,7 +31,9 @@ _CLUSTER: Final = "cluster"
 _LOOKED_AT: Final[tuple[type[Object], ...]] = (Queue, PodGroup, Job, Namespace, Node)
 
 
-def validate(  # noqa: PLR0913, PLR0917  each is an option of the command
+@with_groups
+def validate(
+    *,
     files: Annotated[
         list[Path],
         typer.Option("--filename", "-f", help="A file or folder of manifests; - is standard input."),
@@ -38,11 +41,8 @@ def validate(  # noqa: PLR0913, PLR0917  each is an option of the command
     against: Annotated[
         str, typer.Option(help="What is there already: a file or folder of manifests, or the word cluster.")
     ] = "",
-    guarantee_over_total: GuaranteeOverTotalOption = "refuse",
-    child_capability: ChildCapabilityOption = "sum",
-    max_queue_depth: MaxQueueDepthOption = 5,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    admission: AdmissionFlags,
+    access: Access,
     output: Annotated[
         Literal["text", "json"], typer.Option("--output", "-o", help="How to print the verdicts.")
     ] = "text",
@@ -51,13 +51,8 @@ def validate(  # noqa: PLR0913, PLR0917  each is an option of the command
 
     Leaves with 1 when something would be refused, and with 2 when something cannot be read.
     """
-    options = Options(
-        guarantee_over_total=guarantee_over_total,
-        child_capability=child_capability,
-        max_queue_depth=max_queue_depth,
-    )
     try:
-        report = check(_read(files), _stored(against, Access(kubeconfig, context)), options)
+        report = check(_read(files), _stored(against, access), admission.options())
     except CommandError as error:
         report = Report(unreadable=list(error.sentences))
     for sentence in report.left_out:

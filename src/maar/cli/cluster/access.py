@@ -26,10 +26,10 @@ ContextOption = Annotated[
 
 @dataclass(frozen=True)
 class Access:
-    """How to find the cluster."""
+    """How to find the cluster; --kubeconfig and --context of every command that works on one."""
 
-    kubeconfig: Path | None = None
-    context: str | None = None
+    kubeconfig: KubeconfigOption = None
+    context: ContextOption = None
     server: str = ""  # an address that takes the place of the kubeconfig's
 
 

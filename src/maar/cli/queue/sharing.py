@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
-from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
 from maar.cli.lines import print_lines, width_of
+from maar.cli.option_groups import with_groups
 from maar.cli.queue.explain_text import print_explanation
 from maar.cli.queue.flags import (
     DataOption,
@@ -45,19 +46,19 @@ _READS: Final = 4
 _BETWEEN_READS_S: Final = 0.4  # the scheduler writes a queue's status once a second at most
 
 
+@with_groups
 def tree(
     top: TopArgument = ROOT,
+    *,
     namespaces: Annotated[
         bool, typer.Option("--namespaces", help="Show the namespaces of each queue.")
     ] = False,
     resource: ResourceOption = "",
     files: FilesOption = None,
     output: TreeOutputOption = None,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
 ) -> None:
     """Draw the queue tree: what each queue deserves and uses of the resource that is wanted most."""
-    access = Access(kubeconfig, context)
     inside: Namespaces = {}
     if files or namespaces:
         shared = queue_shares(_objects(files, access), time.time())
@@ -76,15 +77,16 @@ def tree(
     print_lines(console, tree_lines(view, width_of(console), resource, wide=output == "wide"))
 
 
+@with_groups
 def explain(
     name: NameArgument,
+    *,
     files: FilesOption = None,
     output: DataOption = None,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
 ) -> None:
     """Say why a queue deserves what it does."""
-    shared = queue_shares(_objects(files, Access(kubeconfig, context)), time.time())
+    shared = queue_shares(_objects(files, access), time.time())
     if why := shared.set_aside.get(name):
         raise CommandError(f"queue {name} takes no part and deserves nothing: {why}")
     if name not in shared.shares:
