@@ -12,23 +12,19 @@ from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.documents import read_documents
 from maar.cli.failure import FAILED, CommandError
 from maar.cli.option_groups import with_groups
+from maar.core.admission.cluster import KNOWN_KINDS
 from maar.core.admission.offline import Checked, Report, Sent, check
 from maar.core.admission.plain import text_at
 from maar.core.admission.request import Finding
-from maar.core.model.job import Job
 from maar.core.model.kinds import kind_of
-from maar.core.model.metadata import Object
-from maar.core.model.namespace import Namespace
-from maar.core.model.node import Node
-from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import Queue
+from maar.core.model.pod import Pod
 
 if TYPE_CHECKING:  # see maar.cli.cluster.access
     from maar.cli.cluster.client import Cluster
 
 UNREADABLE: Final = 2
 _CLUSTER: Final = "cluster"
-_LOOKED_AT: Final[tuple[type[Object], ...]] = (Queue, PodGroup, Job, Namespace, Node)
+_LOOKED_AT: Final = tuple(kind for kind in KNOWN_KINDS if kind is not Pod)  # they only lower the total
 
 
 @with_groups

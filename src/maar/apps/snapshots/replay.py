@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
@@ -23,12 +23,11 @@ from maar.apps.snapshots.recording import (
     digests,
 )
 from maar.core.engine import Engine
-from maar.core.model.events import AnyObject, Deleted, Event, Upserted
-from maar.core.model.kinds import KINDS, BadObjectError, from_json
+from maar.core.model.events import Deleted, Event, Upserted
+from maar.core.model.kinds import KINDS_BY_NAME, BadObjectError, from_json
 from maar.core.model.plan import Plan
 from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
 
-_KINDS: Final = {kind.__name__: kind for kind in KINDS}
 _LINE: Final = msgspec.json.Decoder(Line)
 _WRITES: Final[dict[str, tuple[type[Write], ...]]] = {
     "binds": (Bind,),
@@ -165,12 +164,12 @@ def _parsed(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, Lin
 
 
 def _event(told: Told, number: int) -> Event:
-    kind = _KINDS.get(told.kind)
+    kind = KINDS_BY_NAME.get(told.kind)
     if kind is None:
         raise BadRecordingError(f"line {number}: {told.kind} is not a kind that Maar reads")
     if told.gone:
         return Deleted(kind=told.kind, key=told.gone)
     try:
-        return Upserted(object=cast("AnyObject", from_json(kind, told.object)))
+        return Upserted(object=from_json(kind, told.object))
     except BadObjectError as error:
         raise BadRecordingError(f"line {number}: a {told.kind} cannot be read: {error}") from None

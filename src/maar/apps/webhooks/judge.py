@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Final
 
 from maar.apps.webhooks.reviews import Verb
-from maar.core.admission.cluster import KnownCluster
+from maar.core.admission.cluster import KNOWN_KINDS, KnownCluster
 from maar.core.admission.request import Options, Request, Verdict
 from maar.core.admission.review import mutate, validate
-from maar.core.model.events import AnyObject, Event, Upserted
+from maar.core.admission.rules import RULES_ABOUT_OTHERS
+from maar.core.model.events import Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.namespace import Namespace
-from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
@@ -22,23 +22,9 @@ from maar.kube.watch import Trouble, Watch
 _LOG: Final = logging.getLogger(__name__)
 
 PATIENCE_S: Final = 0.25  # changes come within hundredths of a second, and somebody waits for the answer
-WATCHED: Final[tuple[type[AnyObject], ...]] = (Queue, PodGroup, Job, Namespace, Node, Pod)
+WATCHED: Final = KNOWN_KINDS
 _HOLDING: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"  # other pods count nowhere
 _ABOUT_OTHERS: Final = (Queue, PodGroup, Job, Namespace)
-
-# What these say can become untrue by a change of another object that is on its way to us: whoever applies a
-# queue and then its child, or a namespace and then a job in it, does both within a hundredth of a second.
-PASSING: Final = frozenset(
-    {
-        "queue-parent-exists", "queue-parent-jobs", "queue-parent-descendant", "queue-depth",
-        "queue-request-leaf", "queue-guarantee-parent",
-        "queue-guarantee-parent-capability", "queue-capability-parent", "queue-delete-children",
-        "podgroup-queue-exists", "podgroup-queue-leaf", "podgroup-queue-open", "podgroup-queue-namespace",
-        "job-queue-exists", "job-queue-leaf", "job-queue-open", "job-queue-namespace",
-        "pod-queue-exists", "pod-queue-leaf", "pod-queue-open", "pod-queue-namespace",
-        "pod-group-missing", "command-target-missing",
-    }
-)  # fmt: skip
 
 
 class Judge:
@@ -102,7 +88,7 @@ class Judge:
     def _may_pass(self, request: Request, verdict: Verdict) -> bool:
         if request.namespace and request.namespace not in self._namespaces:
             return True
-        return any(one.rule in PASSING for one in (*verdict.refusals, *verdict.warnings))
+        return any(one.rule in RULES_ABOUT_OTHERS for one in (*verdict.refusals, *verdict.warnings))
 
 
 def _reporter() -> Callable[[Trouble], None]:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from maar.core.admission.plain import below, shown
 from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.request import Problem
-from maar.core.admission.rulebook import Rule
+from maar.core.admission.rulebook import Rule, about_others
 from maar.core.model.queue import Queue
 from maar.core.model.resources import precisely
 
@@ -18,6 +18,7 @@ class Limit(NamedTuple):
     setter: str
 
 
+@about_others
 def capability_parent(queue: QueueCase) -> Iterator[Problem]:
     """Children's capabilities together (--child-capability=max: each) stay within the nearest one above."""
     if queue.is_resized and queue.has_place:

@@ -8,7 +8,7 @@ from maar.core.admission.case import Case
 from maar.core.admission.plain import cut, shown, text_at
 from maar.core.admission.policy_rules import ACTIONS
 from maar.core.admission.request import Problem
-from maar.core.admission.rulebook import Rule, Rulebook
+from maar.core.admission.rulebook import Rule, Rulebook, about_others
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.queue import ALWAYS_OPEN
 
@@ -59,6 +59,7 @@ def always_open(command: CommandCase) -> Iterator[Problem]:
         yield Problem("action", shown(command.action), sentence)
 
 
+@about_others
 def target_missing(command: CommandCase) -> Iterator[Problem]:
     """A command to something that is not there does nothing."""
     known, namespace = command.case.known, command.case.namespace

@@ -6,7 +6,7 @@ from typing import Final
 from maar.core.admission.case import Case
 from maar.core.admission.plain import listed, shown, text_at
 from maar.core.admission.request import Problem
-from maar.core.admission.rulebook import Rule
+from maar.core.admission.rulebook import Rule, about_others
 from maar.core.model.queue import ALWAYS_OPEN, ROOT
 
 
@@ -17,6 +17,7 @@ def protected(case: Case) -> Iterator[Problem]:
         yield Problem("metadata.name", shown(case.name), sentence)
 
 
+@about_others
 def childless(case: Case) -> Iterator[Problem]:
     """A queue with children is not deleted."""
     children = list(case.known.children(case.name))

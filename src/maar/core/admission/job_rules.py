@@ -191,10 +191,7 @@ RULES: Final[Mapping[str, Rule[JobCase]]] = {
     "job-volume-mount-path": mount_path,
     "job-volume-claim": volume_claim,
     "job-network-topology": network_topology,
-    "job-queue-exists": work_rules.queue_exists,
-    "job-queue-leaf": work_rules.queue_leaf,
-    "job-queue-open": work_rules.queue_open,
-    "job-queue-namespace": work_rules.queue_namespace,
+    **work_rules.rules_of("job"),
 }
 READABLE: Final[Mapping[str, Rule[Case]]] = {"job-size": size, "job-quantity": template_rules.quantities}
 UPDATE_RULES: Final[Mapping[str, Rule[JobCase]]] = {

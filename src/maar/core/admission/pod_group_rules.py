@@ -107,10 +107,7 @@ RULES: Final[Mapping[str, Rule[PodGroupCase]]] = {
     "podgroup-min-member": min_member,
     "podgroup-min-task-member": min_task_member,
     "podgroup-network-topology": network_topology,
-    "podgroup-queue-exists": work_rules.queue_exists,
-    "podgroup-queue-leaf": work_rules.queue_leaf,
-    "podgroup-queue-open": work_rules.queue_open,
-    "podgroup-queue-namespace": work_rules.queue_namespace,
+    **work_rules.rules_of("podgroup"),
 }
 BOOK: Final = Rulebook(
     word="pod group",

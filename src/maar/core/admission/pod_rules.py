@@ -11,7 +11,7 @@ from maar.core.admission.case import Case
 from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.plain import at, below, cut, list_at, map_at, shown, text_at
 from maar.core.admission.request import CREATE, Problem
-from maar.core.admission.rulebook import Rule, Rulebook
+from maar.core.admission.rulebook import Rule, Rulebook, about_others
 from maar.core.admission.work_rules import Destination
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION
@@ -99,6 +99,7 @@ def budget(pod: PodCase) -> Iterator[Problem]:
             yield Problem(below(_ANNOTATIONS, name), shown(text), sentence)
 
 
+@about_others
 def group_missing(pod: PodCase) -> Iterator[Problem]:
     """A pod that names a pod group waits until there is one."""
     case = pod.case
@@ -118,10 +119,7 @@ def _is_budget(text: str) -> bool:
 
 RULES: Final[Mapping[str, Rule[PodCase]]] = {
     "pod-budget": budget,
-    "pod-queue-exists": work_rules.queue_exists,
-    "pod-queue-leaf": work_rules.queue_leaf,
-    "pod-queue-open": work_rules.queue_open,
-    "pod-queue-namespace": work_rules.queue_namespace,
+    **work_rules.rules_of("pod"),
 }
 BOOK: Final = Rulebook(
     word="pod",

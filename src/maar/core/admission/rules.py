@@ -33,6 +33,9 @@ class Judge(Protocol):
     def sentences(self) -> Iterator[tuple[str, str]]:
         """Every rule by its id, with what it asks."""
 
+    def ids_about_others(self) -> Iterator[str]:
+        """The ids of the rules whose answer a change of another object can overturn."""
+
 
 _QUEUE_RULES: Final[Mapping[str, Rule[QueueCase]]] = {
     **queue_rules.RULES,
@@ -57,6 +60,8 @@ BOOKS: Final[Mapping[str, Judge]] = {
     "commands": command_rules.BOOK,
     "resourcequotas": quota_rules.BOOK,
 }
+
+RULES_ABOUT_OTHERS: Final = frozenset(name for book in BOOKS.values() for name in book.ids_about_others())
 
 
 def all_rules() -> dict[str, str]:

@@ -9,7 +9,7 @@ from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.queue_rules import guarantee_field
 from maar.core.admission.request import Problem
 from maar.core.admission.reservations import Amounts
-from maar.core.admission.rulebook import Rule
+from maar.core.admission.rulebook import Rule, about_others
 from maar.core.model.queue import Queue
 from maar.core.model.resources import precisely
 
@@ -34,11 +34,13 @@ def over_total(queue: QueueCase) -> Iterator[Problem]:
             yield Problem(guarantee_field(queue, resource), amount, sentence)
 
 
+@about_others
 def guarantee_parent(queue: QueueCase) -> Iterator[Problem]:
     """Children together guarantee no more than their parent guarantees, where it sets a guarantee."""
     return _over_limit(queue, "guarantee")
 
 
+@about_others
 def guarantee_parent_capability(queue: QueueCase) -> Iterator[Problem]:
     """Children together guarantee no more than their parent's capability, where it sets one."""
     return _over_limit(queue, "capability")

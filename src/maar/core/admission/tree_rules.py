@@ -6,7 +6,7 @@ from typing import Final
 from maar.core.admission.plain import cut, listed, shown
 from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.request import Problem
-from maar.core.admission.rulebook import Rule
+from maar.core.admission.rulebook import Rule, about_others
 from maar.core.model.queue import ROOT
 
 _PARENT: Final = "spec.parent"
@@ -26,6 +26,7 @@ def parent_self(queue: QueueCase) -> Iterator[Problem]:
         yield Problem(_PARENT, shown(queue.new.parent), sentence)
 
 
+@about_others
 def parent_exists(queue: QueueCase) -> Iterator[Problem]:
     """The parent is a queue that exists."""
     parent = queue.new.parent
@@ -34,6 +35,7 @@ def parent_exists(queue: QueueCase) -> Iterator[Problem]:
         yield Problem(_PARENT, shown(parent), sentence)
 
 
+@about_others
 def parent_descendant(queue: QueueCase) -> Iterator[Problem]:
     """The parent is not below the queue itself."""
     parent = queue.known.queue(queue.new.parent)
@@ -43,6 +45,7 @@ def parent_descendant(queue: QueueCase) -> Iterator[Problem]:
         yield Problem(_PARENT, wrong, sentence)
 
 
+@about_others
 def parent_jobs(queue: QueueCase) -> Iterator[Problem]:
     """The parent runs no jobs: only leaves hold work."""
     work = queue.known.work(queue.new.parent)
@@ -55,6 +58,7 @@ def parent_jobs(queue: QueueCase) -> Iterator[Problem]:
         yield Problem(_PARENT, wrong, sentence)
 
 
+@about_others
 def depth(queue: QueueCase) -> Iterator[Problem]:
     """The tree is at most as deep below the root as --max-queue-depth says."""
     if not _is_placed(queue) or not queue.has_place:
@@ -71,6 +75,7 @@ def depth(queue: QueueCase) -> Iterator[Problem]:
         yield Problem(_PARENT, wrong, sentence)
 
 
+@about_others
 def request_leaf(queue: QueueCase) -> Iterator[Problem]:
     """Only a leaf declares a request."""
     children = queue.known.children(queue.name)

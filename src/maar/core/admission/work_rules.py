@@ -7,6 +7,7 @@ from typing import Protocol
 from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.plain import cut, listed, shown
 from maar.core.admission.request import Problem
+from maar.core.admission.rulebook import Rule, about_others
 from maar.core.model.queue import ALWAYS_OPEN, ROOT, Queue
 from maar.core.policy.selectors import match_selector
 
@@ -33,6 +34,7 @@ class Work(Protocol):
         """The cluster that it goes into."""
 
 
+@about_others
 def queue_exists(work: Work) -> Iterator[Problem]:
     """Work goes only into a queue that exists."""
     place = work.destination
@@ -49,6 +51,7 @@ def queue_exists(work: Work) -> Iterator[Problem]:
         yield Problem(place.field, shown(place.queue), sentence)
 
 
+@about_others
 def queue_leaf(work: Work) -> Iterator[Problem]:
     """Work goes only into a leaf; the leaves below an inner queue are named."""
     place, queue = _found(work)
@@ -60,6 +63,7 @@ def queue_leaf(work: Work) -> Iterator[Problem]:
         yield Problem(place.field, shown(place.queue), f"{_leads_to(place)}, which is no leaf; {below}")
 
 
+@about_others
 def queue_open(work: Work) -> Iterator[Problem]:
     """Work goes only into an Open queue, below queues that are not asked to close either."""
     place, queue = _found(work)
@@ -82,6 +86,7 @@ def queue_open(work: Work) -> Iterator[Problem]:
     yield Problem(place.field, shown(place.queue), sentence)
 
 
+@about_others
 def queue_namespace(work: Work) -> Iterator[Problem]:
     """Work goes only into a queue whose namespace selector, if it has one, matches the namespace."""
     place, queue = _found(work)
@@ -108,6 +113,16 @@ def set_aside(work: Work) -> Iterator[Problem]:
                 f"{way[-1].metadata.name} is put right"
             )
             yield Problem(place.field, shown(place.queue), sentence)
+
+
+def rules_of(word: str) -> dict[str, Rule[Work]]:
+    """Where new work of some kind may go, with the ids that start with its word."""
+    return {
+        f"{word}-queue-exists": queue_exists,
+        f"{word}-queue-leaf": queue_leaf,
+        f"{word}-queue-open": queue_open,
+        f"{word}-queue-namespace": queue_namespace,
+    }
 
 
 def _found(work: Work) -> tuple[Destination | None, Queue | None]:

@@ -23,6 +23,7 @@ from maar.core.model.volume import (
 from maar.core.model.writes import BindVolume
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
 from maar.core.tables.groups import phase_at_rest, ready_with
+from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
 
 Json = dict[str, object]
@@ -51,20 +52,28 @@ def plans(
     cycles: int = 1,
     *,
     resubmit_victims: bool = False,
+    tables: Tables | None = None,
 ) -> Iterator[Plan]:
-    """Decide cycle by cycle; between cycles the plan is applied as a cluster would."""
+    """Decide cycle by cycle; between cycles the plan is applied as a cluster would.
+
+    The tables are empty; they say for which scheduler is decided, and which resources it knows already.
+    """
     start = now or datetime(1970, 1, 1, tzinfo=UTC)
-    cluster = ImaginaryCluster(Tables(), start, resubmits=resubmit_victims)
+    cluster = ImaginaryCluster(tables or Tables(), start, resubmits=resubmit_victims)
     cluster.learn([Upserted(object=cast("AnyObject", one)) for one in objects])
-    for _ in range(cycles):
+    for cycle in range(1, cycles + 1):
         decided = decide(cluster.tables, configuration, cluster.now.timestamp())
-        at_rest = {
-            key: GroupOutcome(phase=phase_at_rest(row))
-            for key, row in cluster.tables.groups.items()
-            if key not in decided.pod_groups
-        }
-        yield msgspec.structs.replace(decided, pod_groups={**decided.pod_groups, **at_rest})
-        cluster.apply(decided)
+        yield whole(decided, cluster.tables.groups.values())
+        if cycle < cycles:
+            cluster.apply(decided)
+
+
+def whole(decided: Plan, groups: Iterable[GroupRow]) -> Plan:
+    """Add the groups that the cycle did not have to look at, as `maar plan` shows them."""
+    at_rest = {
+        row.key: GroupOutcome(phase=phase_at_rest(row)) for row in groups if row.key not in decided.pod_groups
+    }
+    return msgspec.structs.replace(decided, pod_groups={**decided.pod_groups, **at_rest})
 
 
 @dataclass(eq=False)

@@ -16,11 +16,11 @@ from cryptography import x509
 
 from maar.apps.webhooks import server
 from maar.apps.webhooks.configurations import Registration, Wanted, registrations, service_hosts
-from maar.apps.webhooks.judge import PASSING, Judge
+from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.reviews import PATHS
 from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Options
-from maar.core.admission.rules import all_rules
+from maar.core.admission.rules import RULES_ABOUT_OTHERS, all_rules
 from maar.core.model.events import Deleted, Upserted
 from maar.core.model.metadata import Metadata
 from maar.core.model.namespace import QUOTA_LABEL, Namespace
@@ -231,7 +231,9 @@ async def test_a_namespace_that_is_on_its_way_gives_its_job_its_queue(judge: Jud
 
 
 def test_every_rule_that_may_pass_is_a_rule() -> None:
-    assert all_rules().keys() >= PASSING
+    assert all_rules().keys() >= RULES_ABOUT_OTHERS
+    assert {"queue-parent-exists", "pod-queue-open", "pod-group-missing"} <= RULES_ABOUT_OTHERS
+    assert not {"queue-weight", "job-tasks", "pod-queue-set-aside"} & RULES_ABOUT_OTHERS
 
 
 @pytest.mark.parametrize(
