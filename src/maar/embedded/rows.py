@@ -1,6 +1,6 @@
 """What `kubectl get` shows of the built-in kinds."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, cast
 
 from maar.core.model.durations import age
@@ -37,10 +37,6 @@ def _count(value: Json, name: str) -> int:
 
 def _age(value: Json, now: float) -> str:
     return age(text(metadata(value), "creationTimestamp"), now)
-
-
-def _named(found: Iterable[Json]) -> str:
-    return ",".join(text(one, "name") for one in found) or _NONE
 
 
 def _amounts(found: Json) -> str:

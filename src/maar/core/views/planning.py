@@ -21,7 +21,7 @@ from maar.core.model.volume import (
     PersistentVolumeClaim,
 )
 from maar.core.model.writes import BindVolume
-from maar.core.policy.configuration import DEFAULT, Configuration, parse
+from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.tables.groups import phase_at_rest, ready_with
 from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
@@ -29,20 +29,6 @@ from maar.core.tables.tables import Tables
 Json = dict[str, object]
 
 _BETWEEN_CYCLES = timedelta(seconds=1)
-
-
-def plan(
-    objects: Iterable[Object],
-    configuration: object = None,
-    now: datetime | None = None,
-    cycles: int = 1,
-    *,
-    resubmit_victims: bool = False,
-) -> Json:
-    """Decide for a cluster and give the plan as plain data, as `maar plan -o json` prints it."""
-    parsed = configuration if isinstance(configuration, Configuration) else parse(configuration)
-    decided = plans(objects, parsed, now, cycles, resubmit_victims=resubmit_victims)
-    return {"cycles": [shown(one) for one in decided]}
 
 
 def plans(
