@@ -17,8 +17,8 @@ from typing import IO, Final, cast
 import aiohttp
 import uvloop
 
-from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.program import https_server, serve_with, spare_what_is_known
+from maar.apps.webhooks.reviewer import AdmissionReviewer
 from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Options
 from maar.core.model.events import Upserted
@@ -55,9 +55,9 @@ def queue(name: str, parent: str) -> dict[str, object]:
     }
 
 
-def known() -> Judge:
+def known() -> AdmissionReviewer:
     """A judge of a cluster with a thousand queues and some work."""
-    judge = Judge(Options())
+    judge = AdmissionReviewer(Options())
     parents = [f"team-{number}" for number in range(PARENTS)]
     leaves = [(f"{parent}-{number}", parent) for parent in parents for number in range(CHILDREN)]
     size = {"cpu": "10000", "memory": "40000Gi", "pods": "100000"}

@@ -88,6 +88,11 @@ def test_every_layer_is_held(house: Path, file: str, line: str, broken: str) -> 
     [
         ("src/maar/kube/helpers.py", '"""A drawer."""\n', "the name helpers says nothing"),
         ("src/maar/kube/silent.py", "x = 1\n", "begin with one sentence"),
+        (
+            "src/maar/core/views/contention.py",
+            '\n\nclass Pod:\n    """Another."""\n',
+            "src/maar/core/model/pod.py has a class Pod too",
+        ),
         ("docs/decisions/0001-late.md", "# Late\n", "a number that no other has"),
         ("docs/decisions/0999-long.md", "line\n" * 41, "more than 40 lines"),
         ("docs/decisions/0998-new.md", "# New\n\nThis replaces record 1.\n", "record 0998 replaces it"),

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from maar.core.model.metadata import Object
 from maar.core.policy.configuration import Configuration, parse
-from maar.core.views.planning import Json, plans, shown
+from maar.core.views.planning import Json, plan_data, plans
 
 
 def plan(
@@ -19,4 +19,4 @@ def plan(
     """Decide for a cluster and give the plan."""
     parsed = configuration if isinstance(configuration, Configuration) else parse(configuration)
     decided = plans(objects, parsed, now, cycles, resubmit_victims=resubmit_victims)
-    return {"cycles": [shown(one) for one in decided]}
+    return {"cycles": [plan_data(one) for one in decided]}

@@ -82,9 +82,9 @@ def scheduler(  # noqa: PLR0913  # each is a flag
     """Schedule the pods of a cluster."""
     if config is not None and config_map:
         raise CommandError("--config and --config-map: give one of them")
-    from maar.apps.daemons.programs import Settings, schedule  # noqa: PLC0415
+    from maar.apps.daemons.programs import DaemonSettings, schedule  # noqa: PLC0415
 
-    settings = Settings(
+    settings = DaemonSettings(
         kubeconfig=access.kubeconfig,
         context=access.context,
         name=name,
@@ -109,10 +109,10 @@ def controllers(
     log_format: LogFormatOption = "text",
 ) -> None:
     """Look after the queues, quotas and pod groups of a cluster."""
-    from maar.apps.daemons.programs import Settings, control  # noqa: PLC0415
+    from maar.apps.daemons.programs import DaemonSettings, control  # noqa: PLC0415
 
     held = _key("--lease", lease) if leader_elect else ""
-    settings = Settings(
+    settings = DaemonSettings(
         kubeconfig=access.kubeconfig, context=access.context, name=name, lease=held, listen=listen
     )
     _run(log_format, control(settings, lambda words: typer.echo(f"maar controllers are {words}")))

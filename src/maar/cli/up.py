@@ -14,7 +14,7 @@ from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
 
 if TYPE_CHECKING:
-    from maar.apps.up import Standing
+    from maar.apps.up import RunningCluster
 
 
 @with_groups
@@ -50,7 +50,7 @@ def up(  # noqa: PLR0913  # each is a flag
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
     from maar.cli.configuration import read_configuration  # noqa: PLC0415
 
-    settings = app.Settings(
+    settings = app.UpSettings(
         folder=(data or data_folder()).absolute(),
         host=host,
         port=port,
@@ -74,7 +74,7 @@ def data_folder() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "maar"
 
 
-def _say(standing: "Standing") -> None:
+def _say(standing: "RunningCluster") -> None:
     """Say what is up and what to type next."""
     url, kubeconfig, nodes, notes = standing
     for note in notes:

@@ -20,7 +20,7 @@ from maar.core.model.kinds import kind_of
 from maar.core.model.pod import Pod
 
 if TYPE_CHECKING:  # see maar.cli.cluster.access
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 UNREADABLE: Final = 2
 _CLUSTER: Final = "cluster"
@@ -69,7 +69,7 @@ def _stored(against: str, access: Access) -> list[Sent]:
     return _read([Path(against)]) if against else []
 
 
-async def _in_cluster(cluster: "Cluster") -> list[Sent]:
+async def _in_cluster(cluster: "ClusterClient") -> list[Sent]:
     return [
         Sent("the cluster", kind, document) for kind in _LOOKED_AT for document in await cluster.all(kind)
     ]

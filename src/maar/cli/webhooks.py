@@ -68,7 +68,7 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     from maar.serving.listening import PortTakenError  # noqa: PLC0415
 
     url_host, url_port = _place(url)
-    settings = app.Settings(
+    settings = app.WebhookSettings(
         host=host or url_host or _ANY,
         port=(url_port or _PORT) if port is None else port,
         url=url,

@@ -175,7 +175,7 @@ def test_a_replay_says_what_it_has_seen(run: Run, tmp_path: Path) -> None:
     said = f"the same plan in each of 1 cycles of 1 run: {counted}\n"
     assert run("maar", "replay", str(file)) == (0, said, "")
     with file.open("ab") as cut:
-        cut.write(b'{"line":"Fed"')
+        cut.write(b'{"line":"EventsFed"')
     ended = run("maar", "replay", str(file))
     assert (ended.code, ended.out) == (0, said)
     assert ended.err == f"note: {file}: the last line is cut short; whoever wrote it was killed\n"

@@ -19,7 +19,7 @@ from maar.core.engine import Engine
 from maar.core.model.plan import Plan
 from maar.core.policy.configuration import Configuration
 from maar.core.views.objects import Seen
-from maar.core.views.planning import shown, whole
+from maar.core.views.planning import plan_data, whole
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Taken:
             scheduler_name=self.seen.scheduler_name,
             configuration=as_document(self.configuration),
             resources=self.seen.resources,
-            plan=shown(self.plan),
+            plan=plan_data(self.plan),
             version=__version__,
         )
 

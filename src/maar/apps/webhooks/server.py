@@ -6,8 +6,8 @@ from typing import Final, cast
 
 from prometheus_client import CollectorRegistry
 
-from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.metrics import WebhookMetrics
+from maar.apps.webhooks.reviewer import AdmissionReviewer
 from maar.apps.webhooks.reviews import PATHS, BadReviewError, answer_of, read_review
 from maar.serving.http import PLAIN_TEXT, BodyError, Message, Receive, Send, answer, read_body
 
@@ -20,8 +20,8 @@ _HEALTH: Final = ("/healthz", "/readyz")
 class WebhookServer:
     """The ASGI application."""
 
-    def __init__(self, judge: Judge, metrics: WebhookMetrics | None = None) -> None:
-        self._judge, self._metrics = judge, metrics or WebhookMetrics(CollectorRegistry())
+    def __init__(self, reviewer: AdmissionReviewer, metrics: WebhookMetrics | None = None) -> None:
+        self._reviewer, self._metrics = reviewer, metrics or WebhookMetrics(CollectorRegistry())
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request; what is no review is refused in a sentence."""
@@ -51,12 +51,12 @@ class WebhookServer:
             question = read_review(await _body(receive), resource)
         except BadReviewError as error:
             raise _RefusedError(HTTPStatus.BAD_REQUEST, str(error)) from None
-        verdict = await self._judge.judge(verb, question.request)
+        verdict = await self._reviewer.review(verb, question.request)
         self._metrics.reviewed(verb, question.request, verdict, time.monotonic() - began)
         return answer_of(question.uid, verdict)
 
     def _check(self, path: str) -> None:
-        if path != "/healthz" and not self._judge.warm.is_set():
+        if path != "/healthz" and not self._reviewer.warm.is_set():
             raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
 
 

@@ -34,7 +34,7 @@ PATIENCE_S: Final = 1.5  # somebody sits there and waits
 
 
 @asynccontextmanager
-async def connected(access: Access) -> AsyncIterator["Cluster"]:
+async def connected(access: Access) -> AsyncIterator["ClusterClient"]:
     """Open the way to a cluster."""
     try:
         credentials = await load(access.kubeconfig, access.context)
@@ -53,11 +53,11 @@ async def connected(access: Access) -> AsyncIterator["Cluster"]:
         advice = "" if "; " in str(error) else "; choose another with --kubeconfig or --context"
         raise CommandError(f"{error}{advice}") from None
     async with way as server:
-        yield Cluster(server)
+        yield ClusterClient(server)
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterClient:
     """A cluster; objects are plain documents, with all that the server says of them."""
 
     server: ApiServer

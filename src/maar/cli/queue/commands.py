@@ -24,7 +24,7 @@ from maar.cli.queue.work import create_queue, delete_queue, for_each, set_state,
 from maar.core.model.queue import Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 queue_app: Final = typer.Typer(help="Queues: make, change, look at and explain them.", no_args_is_help=True)
 
@@ -58,7 +58,7 @@ def get(
     """Show queues by name."""
     _check_watch(output, watch=watch)
 
-    async def work(cluster: "Cluster") -> None:
+    async def work(cluster: "ClusterClient") -> None:
         found: list[Document] = []
 
         async def read(name: str) -> None:
@@ -87,7 +87,7 @@ def list_all(
     """Show all queues."""
     _check_watch(output, watch=watch)
 
-    async def work(cluster: "Cluster") -> None:
+    async def work(cluster: "ClusterClient") -> None:
         found = await cluster.all(Queue, labels)
         if watch:
             await follow(cluster, (), labels, output, found)

@@ -7,7 +7,7 @@ import typer
 
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.failure import CommandError
-from maar.cli.queue.amounts import Amounts, amounts, changed_amounts, changed_parts, guarantee, parts
+from maar.cli.queue.amounts import WrittenAmounts, amounts, changed_amounts, changed_parts, guarantee, parts
 from maar.cli.queue.show import Output
 from maar.cli.queue.spec import Json, State
 from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
@@ -52,10 +52,10 @@ PriorityOption = Annotated[
     int | None, typer.Option(min=0, max=2**31 - 1, help="Higher ones go first and lose last; 0 unless set.")
 ]
 CapabilityOption = Annotated[
-    Amounts | None, typer.Option(parser=amounts, metavar=_LISTED, help="The most it may use.")
+    WrittenAmounts | None, typer.Option(parser=amounts, metavar=_LISTED, help="The most it may use.")
 ]
 GuaranteeOption = Annotated[
-    Amounts | None,
+    WrittenAmounts | None,
     typer.Option(
         parser=parts,
         metavar="cpu=4,memory=20%",
@@ -63,21 +63,21 @@ GuaranteeOption = Annotated[
     ),
 ]
 RequestOption = Annotated[
-    Amounts | None,
+    WrittenAmounts | None,
     typer.Option(parser=amounts, metavar=_LISTED, help="What it asks for in place of what its pods do."),
 ]
 ChangedCapabilityOption = Annotated[
-    Amounts | None,
+    WrittenAmounts | None,
     typer.Option("--capability", parser=changed_amounts, metavar=_CHANGED, help="The most it may use."),
 ]
 ChangedGuaranteeOption = Annotated[
-    Amounts | None,
+    WrittenAmounts | None,
     typer.Option(
         "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
     ),
 ]
 ChangedRequestOption = Annotated[
-    Amounts | None,
+    WrittenAmounts | None,
     typer.Option(
         "--request", parser=changed_amounts, metavar=_CHANGED, help="What it asks for in place of its pods."
     ),

@@ -29,12 +29,12 @@ from maar.core.model.metadata import Object
 from maar.core.model.queue import ROOT, Queue
 from maar.core.views.queue_explain import explain_queue
 from maar.core.views.queue_shares import queue_shares
-from maar.core.views.queue_tree import Namespaces, is_settled, queue_tree, shown_tree
-from maar.core.views.queue_words import shown_explanation
+from maar.core.views.queue_tree import Namespaces, is_settled, queue_tree, tree_data
+from maar.core.views.queue_words import explanation_data
 from maar.core.views.tree_text import tree_lines
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 FilesOption = Annotated[
     list[Path] | None,
@@ -70,7 +70,7 @@ def tree(
     if view is None:
         raise CommandError(unknown(Operation("get", Queue, top), [queue.key for queue in queues]))
     if output in ("json", "yaml"):
-        typer.echo(text_of(shown_tree(view), output))
+        typer.echo(text_of(tree_data(view), output))
         return
     check_resource(resource, view.resources)
     console = Console(highlight=False)
@@ -93,7 +93,7 @@ def explain(
         raise CommandError(unknown(Operation("get", Queue, name), [queue.key for queue in shared.queues]))
     explanation = explain_queue(shared.shares, name)
     if output:
-        typer.echo(text_of(shown_explanation(explanation), output))
+        typer.echo(text_of(explanation_data(explanation), output))
     else:
         print_explanation(explanation, Console(highlight=False))
 
@@ -109,7 +109,7 @@ def _objects(files: list[Path] | None, access: Access) -> list[Object]:
     return manifests.objects
 
 
-async def _queues(top: str, cluster: "Cluster") -> list[Queue]:
+async def _queues(top: str, cluster: "ClusterClient") -> list[Queue]:
     """Read all queues; where their shares are of different moments, once more when the others are written."""
     for _ in range(_READS):
         queues = read_queues(await cluster.all(Queue))

@@ -15,7 +15,7 @@ from maar.core.model.job import Command
 from maar.core.model.queue import ROOT, Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 Order = Literal["OpenQueue", "CloseQueue"]
 
@@ -172,7 +172,7 @@ def _update(name: str, weight: int, access: Access) -> None:
 def _order(name: str, order: Order, access: Access) -> None:
     """Leave an order for the queue, as Volcano's clients do; a controller carries it out."""
 
-    async def work(cluster: "Cluster") -> None:
+    async def work(cluster: "ClusterClient") -> None:
         queue = await cluster.get(Queue, name)
         prefix = f"{name}-{order.lower()}-"
         await cluster.create(Command, f"{_COMMANDS_LIVE_IN}/{prefix}", _command(queue, prefix, order))

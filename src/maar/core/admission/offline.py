@@ -7,7 +7,7 @@ from typing import Final, cast
 import msgspec
 
 from maar.core.admission.cluster import KnownCluster
-from maar.core.admission.plain import at, cut, shown, text_at
+from maar.core.admission.plain import at, brief, cut, text_at
 from maar.core.admission.reading import read
 from maar.core.admission.request import CREATE, UPDATE, Finding, Json, Options, Request
 from maar.core.admission.review import mutated, review
@@ -150,7 +150,7 @@ def _misnamed(sent: Sent) -> Iterator[Finding]:
     }
     for part, problems in found.items():
         for problem in problems:
-            value = shown(text_at(metadata, part))
+            value = brief(text_at(metadata, part))
             yield Finding(NAME, f"metadata.{part}", value, f"is {value}, which no cluster takes: {problem}")
 
 

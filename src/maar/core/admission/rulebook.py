@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final, Generic, TypeVar
 
 from maar.core.admission.case import Case
-from maar.core.admission.plain import cut, has_more_values, shown, value_at
+from maar.core.admission.plain import brief, cut, has_more_values, value_at
 from maar.core.admission.request import CREATE, DELETE, Finding, Problem, Verdict
 from maar.core.model.kinds import BadObjectError
 
@@ -110,7 +110,7 @@ class Rulebook(Generic[SubjectT]):
         top = path.split(".", 1)[0].split("[", 1)[0]
         hint = f"kubectl explain {self.word.replace(' ', '')}{'' if path == _WHOLE else f'.{top}'}"
         problem = cut(error.problem, _LONGEST_PROBLEM)
-        value = shown(value_at(case.new, error.path)) if error.path else shown(case.new)
+        value = brief(value_at(case.new, error.path)) if error.path else brief(case.new)
         return Finding(self.shape, path, value, f"cannot be read: {problem}; {hint} says what belongs there")
 
 

@@ -24,7 +24,7 @@ from maar.core.admission.request import Verdict
 from maar.core.admission.rulebook import Rule, Rulebook
 
 
-class Judge(Protocol):
+class ResourceRules(Protocol):
     """The rules of some resource."""
 
     def judge(self, case: Case) -> Verdict:
@@ -43,7 +43,7 @@ _QUEUE_RULES: Final[Mapping[str, Rule[QueueCase]]] = {
     **sum_rules.RULES,
     **capability_rules.RULES,
 }
-BOOKS: Final[Mapping[str, Judge]] = {
+BOOKS: Final[Mapping[str, ResourceRules]] = {
     "queues": Rulebook(
         word="queue",
         read=read_queue,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from maar.core.admission.cluster import KnownCluster
-from maar.core.admission.plain import cut, listed, shown
+from maar.core.admission.plain import brief, cut, listed
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule, about_others
 from maar.core.model.queue import ALWAYS_OPEN, ROOT, Queue
@@ -48,7 +48,7 @@ def queue_exists(work: Work) -> Iterator[Problem]:
             f"{_leads_to(place)}{hint}: unable to find job queue, there is none of this name; "
             "create it, or name another one (kubectl get queues lists them)"
         )
-        yield Problem(place.field, shown(place.queue), sentence)
+        yield Problem(place.field, brief(place.queue), sentence)
 
 
 @about_others
@@ -60,7 +60,7 @@ def queue_leaf(work: Work) -> Iterator[Problem]:
     if place.queue == ROOT or work.known.children(place.queue):
         leaves = work.known.leaves(place.queue, most=6)
         below = f"name a leaf below it: {listed(leaves)}" if leaves else "name a leaf"
-        yield Problem(place.field, shown(place.queue), f"{_leads_to(place)}, which is no leaf; {below}")
+        yield Problem(place.field, brief(place.queue), f"{_leads_to(place)}, which is no leaf; {below}")
 
 
 @about_others
@@ -83,7 +83,7 @@ def queue_open(work: Work) -> Iterator[Problem]:
         f"{_leads_to(place)}: can only submit job to queue with state `Open`, "
         f"queue `{cut(place.queue)}` status is `{state}`; {todo}"
     )
-    yield Problem(place.field, shown(place.queue), sentence)
+    yield Problem(place.field, brief(place.queue), sentence)
 
 
 @about_others
@@ -99,7 +99,7 @@ def queue_namespace(work: Work) -> Iterator[Problem]:
             f"{_leads_to(place)}, whose spec.namespaceSelector does not match namespace "
             f"{cut(place.namespace)} ({has}); name another queue, or label the namespace as the selector asks"
         )
-        yield Problem(place.field, shown(place.queue), sentence)
+        yield Problem(place.field, brief(place.queue), sentence)
 
 
 def set_aside(work: Work) -> Iterator[Problem]:
@@ -112,7 +112,7 @@ def set_aside(work: Work) -> Iterator[Problem]:
                 f"{_leads_to(place)}, which is set aside: nothing is scheduled there until the parent of "
                 f"{way[-1].metadata.name} is put right"
             )
-            yield Problem(place.field, shown(place.queue), sentence)
+            yield Problem(place.field, brief(place.queue), sentence)
 
 
 def rules_of(word: str) -> dict[str, Rule[Work]]:
@@ -131,4 +131,4 @@ def _found(work: Work) -> tuple[Destination | None, Queue | None]:
 
 
 def _leads_to(place: Destination) -> str:
-    return f"is {shown(place.queue)}" if place.is_named else f"is not set and leads to {shown(place.queue)}"
+    return f"is {brief(place.queue)}" if place.is_named else f"is not set and leads to {brief(place.queue)}"

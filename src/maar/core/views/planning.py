@@ -153,11 +153,11 @@ class ImaginaryCluster:
                 yield Upserted(object=msgspec.structs.replace(group, status=status))
 
 
-def shown(decided: Plan) -> Json:
+def plan_data(decided: Plan) -> Json:
     """One cycle as plain data."""
     volumes = {one.claim: one.volume for one in decided.selections if isinstance(one, BindVolume)}
     return {
-        "queues": {name: shown_queue(one) for name, one in sorted(decided.queues.items())},
+        "queues": {name: queue_data(one) for name, one in sorted(decided.queues.items())},
         "binds": {one.pod: one.node for one in sorted(decided.binds, key=lambda one: one.pod)},
         "evictions": [
             {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
@@ -182,7 +182,7 @@ def _cure(refusal: Refusal) -> Json:
     return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help}
 
 
-def shown_queue(one: QueueStanding) -> Json:
+def queue_data(one: QueueStanding) -> Json:
     """A queue's standing as plain data."""
     return {
         "deserved": one.deserved.quantities(),

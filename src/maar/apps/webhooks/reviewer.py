@@ -1,4 +1,4 @@
-"""The judge behind the webhooks: knows the cluster by watching it, and gives news a moment to arrive."""
+"""The reviewer behind the webhooks: knows the cluster by watching it, and gives news a moment to arrive."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ _HOLDING: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 _ABOUT_OTHERS: Final = (Queue, PodGroup, Job, Namespace)
 
 
-class Judge:
+class AdmissionReviewer:
     """Judges requests by what has been heard of the cluster."""
 
     def __init__(self, options: Options) -> None:
@@ -67,20 +67,20 @@ class Judge:
             self._news.set()
             self._news = asyncio.Event()
 
-    async def judge(self, verb: Verb, request: Request) -> Verdict:
+    async def review(self, verb: Verb, request: Request) -> Verdict:
         """Answer at once, or after a moment where a change that may be on its way would change the answer."""
-        verdict = self._judge(verb, request)
+        verdict = self._verdict(verb, request)
         if self._may_pass(request, verdict):
             try:
                 async with asyncio.timeout(PATIENCE_S):
                     while self._may_pass(request, verdict):
                         await self._news.wait()
-                        verdict = self._judge(verb, request)
+                        verdict = self._verdict(verb, request)
             except TimeoutError:
                 pass  # it is as it is
         return verdict
 
-    def _judge(self, verb: Verb, request: Request) -> Verdict:
+    def _verdict(self, verb: Verb, request: Request) -> Verdict:
         if verb == "mutate":
             return Verdict(patch=mutate(request, self.known, self._options))
         return validate(request, self.known, self._options)
