@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Final
 
 from maar.apps.webhooks.reviews import Verb
@@ -17,7 +16,7 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
-from maar.kube.watch import Trouble, Watch
+from maar.kube.watch import Trouble, Watch, unless_repeated
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -40,7 +39,7 @@ class AdmissionReviewer:
     async def run(self, server: ApiServer) -> None:
         """Follow the cluster until cancelled; what is not known yet cannot be judged by."""
         watches = [
-            Watch(server, kind, self.feed, _reporter(), fields=_HOLDING if kind is Pod else "")
+            Watch(server, kind, self.feed, unless_repeated(_report), fields=_HOLDING if kind is Pod else "")
             for kind in WATCHED
         ]
         async with asyncio.TaskGroup() as tasks:
@@ -91,14 +90,5 @@ class AdmissionReviewer:
         return any(one.rule in RULES_ABOUT_OTHERS for one in (*verdict.refusals, *verdict.warnings))
 
 
-def _reporter() -> Callable[[Trouble], None]:
-    """Log what a watch reports; an attempt that fails like the one before is no news."""
-    said = ""
-
-    def report(trouble: Trouble) -> None:
-        nonlocal said
-        if trouble.problem != said:
-            said = trouble.problem
-            _LOG.warning("%s: %s", trouble.kind, trouble.problem)
-
-    return report
+def _report(trouble: Trouble) -> None:
+    _LOG.warning("%s: %s", trouble.kind, trouble.problem)

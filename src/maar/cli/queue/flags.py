@@ -21,11 +21,9 @@ def _names(context: typer.Context, incomplete: str) -> list[str]:
     """Complete the name of a queue; a cluster that cannot be asked completes nothing."""
     access = Access(context.params.get("kubeconfig"), context.params.get("context"))
     try:
-        found = on_cluster(access, lambda cluster: cluster.all(Queue))
+        names = on_cluster(access, lambda cluster: cluster.names(Queue))
     except (CommandError, typer.Exit):
         return []
-    named = (one.get("metadata") for one in found)
-    names = [str(metadata.get("name", "")) for metadata in named if isinstance(metadata, dict)]
     return [name for name in names if name.startswith(incomplete)]
 
 
