@@ -42,6 +42,7 @@ def main() -> int:
         for rule in (
             names,
             docstrings,
+            classes,
             records,
             superseded,
             citations,
@@ -73,6 +74,19 @@ def docstrings(files: list[Path]) -> Iterator[str]:
             first = (text or "").split("\n\n")[0]
             if not first.endswith(".") or (file.name == "__init__.py" and text != first):
                 yield f"{file}: begin with one sentence that says what this is"
+
+
+def classes(files: list[Path]) -> Iterator[str]:
+    """A name stands for one class in the whole core, so that a search finds what it means."""
+    taken: dict[str, Path] = {}
+    for file in files:
+        if file.parts[:3] != ("src", "maar", "core") or file.suffix != ".py":
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                if node.name in taken:
+                    yield f"{file}:{node.lineno}: {taken[node.name]} has a class {node.name} too; rename one"
+                taken.setdefault(node.name, file)
 
 
 def records(files: list[Path]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from maar.cli.cluster.access import Access, on_cluster
-from maar.cli.cluster.client import Cluster
+from maar.cli.cluster.client import ClusterClient
 from maar.cli.failure import CommandError
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
@@ -41,7 +41,7 @@ async def test_a_warning_reaches_whoever_listens_once(kubeconfig: Path) -> None:
 def test_commands_print_warnings_on_standard_error(
     kubeconfig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def work(cluster: Cluster) -> None:
+    async def work(cluster: ClusterClient) -> None:
         for name in (unique("warned"), unique("warned")):
             await cluster.create(Queue, name, queue(name))
             await cluster.delete(Queue, name)

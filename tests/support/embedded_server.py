@@ -12,8 +12,9 @@ from maar.embedded.assembly import assemble
 from maar.embedded.keepers.keep import keep
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.server import Server
-from maar.embedded.serving import listen, serve
+from maar.embedded.serving import serve
 from maar.embedded.store import Store
+from maar.serving.listening import listen
 
 
 async def main(folder: Path, port: int) -> None:

@@ -8,12 +8,12 @@ from urllib.parse import unquote
 from maar.embedded.access import ADMINISTRATOR
 from maar.embedded.admission import InProcessAdmission
 from maar.embedded.assembly import assemble
-from maar.embedded.http import Message
 from maar.embedded.keepers.keep import keepers
 from maar.embedded.keepers.rounds import Rounds
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.server import Server
 from maar.embedded.store import Store
+from maar.serving.http import Message
 
 
 @dataclass(frozen=True)

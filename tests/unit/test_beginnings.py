@@ -6,7 +6,7 @@ import pytest
 
 from maar.core.model.kinds import from_document, kind_of
 from maar.core.model.metadata import Object
-from maar.core.views.planning import plan
+from support.planning import plan
 
 Json = dict[str, Any]
 

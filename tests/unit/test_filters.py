@@ -7,10 +7,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from maar.core.model.affinity import NodeSelector
 from maar.core.model.metadata import LabelSelector
 from maar.core.policy.columns import NodeColumns
-from maar.core.policy.filters import Predicates, match_node_selector, match_selector, obstacles, static_mask
+from maar.core.policy.filters import Predicates, match_selector, obstacles, static_mask
 from support.rows import Rows
 
 ALL = Predicates()
@@ -192,15 +191,6 @@ def test_a_label_selector_means_what_meets_all_of_it(
 ) -> None:
     read = None if selector is None else msgspec.convert(selector, LabelSelector)
     assert match_selector(read, labels) is expected
-
-
-def test_a_node_selector_is_met_by_labels_and_a_name() -> None:
-    terms = [{"matchExpressions": [expression("zone", "In", "a")]},
-             {"matchFields": [expression("metadata.name", "In", "n1")]}]  # fmt: skip
-    selector = msgspec.convert({"nodeSelectorTerms": terms}, NodeSelector)
-    assert match_node_selector(selector, {"zone": "a"}, "n0")
-    assert match_node_selector(selector, {}, "n1")
-    assert not match_node_selector(selector, {"zone": "b"}, "n0")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from maar.core.model.kinds import from_document, kind_of
 from maar.core.model.metadata import Metadata, Object
 from maar.core.model.names import natural
 from maar.core.tables.numbers import is_lead, number_of
-from maar.core.views.planning import plan
+from support.planning import plan
 
 Json = dict[str, Any]
 

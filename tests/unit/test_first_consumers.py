@@ -13,7 +13,7 @@ from maar.core.model.plan import Plan
 from maar.core.model.pod import Container, Pod, PodSpec, ResourceRequirements
 from maar.core.model.resources import Resources
 from maar.core.model.writes import BindVolume, SelectNode
-from maar.core.views.planning import plan
+from support.planning import plan
 
 Json = dict[str, Any]
 SELECTED = "volume.kubernetes.io/selected-node"

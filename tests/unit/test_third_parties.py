@@ -7,7 +7,7 @@ import yaml
 
 from maar.core.policy.configuration import Configuration, parse
 from maar.core.policy.plugin_hooks import PluginHooks
-from maar.core.views.planning import plan
+from support.planning import plan
 from support.scenario import read
 
 USUAL = (

@@ -18,7 +18,7 @@ from maar.core.controllers.queue_state import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Command, Job
-from maar.core.model.kinds import KINDS, from_json
+from maar.core.model.kinds import KINDS_BY_NAME, from_json
 from maar.core.model.metadata import Object
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.pod import Pod
@@ -56,7 +56,6 @@ _FINISH_WITHIN_S: Final = 5.0  # what was begun before the end
 _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers have them
     Create: "FailedCreate", Patch: "FailedUpdate", SetStatus: "FailedUpdate", Delete: "FailedDelete",
 }  # fmt: skip
-_TYPES: Final = {kind.__name__: kind for kind in KINDS}
 
 
 class Controller(Protocol):
@@ -209,7 +208,7 @@ class ControllerRunner:
             self._writers.submit(place, partial(self._write, write), partial(self._answered, write))
 
     async def _write(self, write: SetStatus | Create | Patch | Delete) -> Outcome:
-        place = place_of(_TYPES[write.kind])
+        place = place_of(KINDS_BY_NAME[write.kind])
         match write:
             case SetStatus():
                 status = {"status": write.status}
@@ -229,7 +228,7 @@ class ControllerRunner:
         if isinstance(outcome, Done):
             self._failures = 0
             if not isinstance(write, Delete):
-                self._watches[write.kind].see(_seen(_TYPES[write.kind], outcome.body))
+                self._watches[write.kind].see(_seen(KINDS_BY_NAME[write.kind], outcome.body))
             self._news.set()  # whatever happened to it meanwhile has not been looked at
             return
         if is_new and isinstance(outcome, Refused):

@@ -36,12 +36,13 @@ from maar.embedded.nodes.registration import register
 from maar.embedded.nodes.specification import parse
 from maar.embedded.nodes.virtual import VirtualNodes
 from maar.embedded.server import Server
-from maar.embedded.serving import PortTakenError, listen, serve
+from maar.embedded.serving import serve
 from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Store
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.sources import CredentialsError
+from maar.serving.listening import PortTakenError, listen
 
 DEFAULT_NODES: Final = "4x8cpu,32Gi"
 _NAMED: Final = 5  # nodes in one sentence
@@ -57,7 +58,7 @@ _CALLERS: Final = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class UpSettings:
     """What is to be up, and where."""
 
     folder: Path
@@ -69,7 +70,7 @@ class Settings:
     admission: Options = field(default_factory=Options)
 
 
-class Standing(NamedTuple):
+class RunningCluster(NamedTuple):
     """What is up, for whoever started it."""
 
     url: str
@@ -78,10 +79,10 @@ class Standing(NamedTuple):
     notes: tuple[str, ...]  # what else is worth knowing, a sentence each
 
 
-Say = Callable[[Standing], None]
+Say = Callable[[RunningCluster], None]
 
 
-async def up(settings: Settings, say: Say) -> None:
+async def up(settings: UpSettings, say: Say) -> None:
     """Run a whole cluster until SIGINT or SIGTERM; `say` hears when it is ready."""
     folder = settings.folder
     with closing(Store(folder)) as store:
@@ -94,7 +95,7 @@ async def up(settings: Settings, say: Say) -> None:
             callers = _callers(folder, url, tls.certificate.read_bytes())
             server = Server(cluster, callers, PodLogs(cluster, folder).read)
             nodes = store.count("nodes", None)
-            standing = Standing(url, _kubeconfig(folder, "admin"), nodes, notes)
+            standing = RunningCluster(url, _kubeconfig(folder, "admin"), nodes, notes)
             stop, end = asyncio.Event(), asyncio.Event()
             async with asyncio.TaskGroup() as tasks:
                 for number in (signal.SIGINT, signal.SIGTERM):
@@ -115,7 +116,7 @@ async def up(settings: Settings, say: Say) -> None:
                 await serving
 
 
-def _cluster(store: Store, settings: Settings) -> tuple[Cluster, tuple[str, ...]]:
+def _cluster(store: Store, settings: UpSettings) -> tuple[Cluster, tuple[str, ...]]:
     """The cluster with its nodes, and what to say about them."""
     is_new = store.count("namespaces", None) == 0
     machine = [this_machine()] if settings.is_local else []
@@ -129,7 +130,7 @@ def _cluster(store: Store, settings: Settings) -> tuple[Cluster, tuple[str, ...]
     return cluster, (_left(cluster, gone),) if gone else ()
 
 
-def _admission(store: Store, settings: Settings) -> Admit:
+def _admission(store: Store, settings: UpSettings) -> Admit:
     """What is asked about every write; with a local node also which fields that does not read."""
     ours = InProcessAdmission(store, settings.admission)
 
@@ -168,7 +169,7 @@ def _callers(folder: Path, url: str, authority: bytes) -> dict[str, Caller]:
 
 
 def _background(
-    cluster: Cluster, local: LocalNode | None, settings: Settings, server: Server
+    cluster: Cluster, local: LocalNode | None, settings: UpSettings, server: Server
 ) -> list[Coroutine[None, None, None]]:
     """Everything that works on the cluster while it is served."""
     work = [
@@ -181,7 +182,7 @@ def _background(
     return work if local is None else [*work, local.run()]
 
 
-async def _schedule(settings: Settings, server: Server) -> None:
+async def _schedule(settings: UpSettings, server: Server) -> None:
     credentials = await load(_kubeconfig(settings.folder, "scheduler"))
     async with ApiServer(credentials) as api, asyncio.TaskGroup() as tasks:
         scheduler = Scheduler(api, Engine(settings.configuration))
@@ -190,7 +191,7 @@ async def _schedule(settings: Settings, server: Server) -> None:
         server.is_ready.set()
 
 
-async def _control(settings: Settings) -> None:
+async def _control(settings: UpSettings) -> None:
     async with ApiServer(await load(_kubeconfig(settings.folder, "controllers"))) as api:
         running = (*controllers(workloads=_WORKLOADS), UnservedPods())
         await ControllerRunner(api, running, workloads=_WORKLOADS).run()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 import uvloop
 
-from maar.cli.cluster.access import ContextOption, KubeconfigOption
+from maar.cli.cluster.access import Access
 from maar.cli.failure import CommandError
+from maar.cli.option_groups import with_groups
 
 if TYPE_CHECKING:  # at run time they are imported where they are used: a server takes long to import
     from maar.apps.daemons.programs import Work
@@ -51,10 +52,10 @@ VerboseOption = Annotated[
 ]
 
 
+@with_groups
 def scheduler(  # noqa: PLR0913  # each is a flag
     *,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -81,11 +82,11 @@ def scheduler(  # noqa: PLR0913  # each is a flag
     """Schedule the pods of a cluster."""
     if config is not None and config_map:
         raise CommandError("--config and --config-map: give one of them")
-    from maar.apps.daemons.programs import Settings, schedule  # noqa: PLC0415
+    from maar.apps.daemons.programs import DaemonSettings, schedule  # noqa: PLC0415
 
-    settings = Settings(
-        kubeconfig=kubeconfig,
-        context=context,
+    settings = DaemonSettings(
+        kubeconfig=access.kubeconfig,
+        context=access.context,
         name=name,
         lease=_key("--lease", lease) if leader_elect else "",
         listen=listen,
@@ -97,10 +98,10 @@ def scheduler(  # noqa: PLR0913  # each is a flag
     _run(log_format, schedule(settings, lambda words: typer.echo(f"maar scheduler is {words}")), verbose)
 
 
+@with_groups
 def controllers(
     *,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
     name: NameOption = "volcano",
     leader_elect: ElectOption = True,
     lease: LeaseOption = "maar-system/maar-controllers",
@@ -108,10 +109,12 @@ def controllers(
     log_format: LogFormatOption = "text",
 ) -> None:
     """Look after the queues, quotas and pod groups of a cluster."""
-    from maar.apps.daemons.programs import Settings, control  # noqa: PLC0415
+    from maar.apps.daemons.programs import DaemonSettings, control  # noqa: PLC0415
 
     held = _key("--lease", lease) if leader_elect else ""
-    settings = Settings(kubeconfig=kubeconfig, context=context, name=name, lease=held, listen=listen)
+    settings = DaemonSettings(
+        kubeconfig=access.kubeconfig, context=access.context, name=name, lease=held, listen=listen
+    )
     _run(log_format, control(settings, lambda words: typer.echo(f"maar controllers are {words}")))
 
 

@@ -24,7 +24,7 @@ from maar.core.model.plan import Plan
 from maar.core.model.queue import ROOT
 from maar.core.policy.configuration import BadConfigurationError, Configuration
 from maar.core.views.plan_text import plan_lines, resources_of
-from maar.core.views.planning import plans, shown
+from maar.core.views.planning import plan_data, plans
 
 _NEEDED: Final = (
     "a cluster is Nodes, Queues, PodGroups and Pods, as "
@@ -122,7 +122,7 @@ def configuration_of(seen: Snapshot) -> Configuration:
 def _compared(decided: Iterator[Plan], seen: Snapshot) -> Iterator[Plan]:
     """Say how the first plan compares with the one that the scheduler made itself."""
     for number, one in enumerate(decided):
-        if number == 0 and (difference := first_difference(seen.plan, shown(one))):
+        if number == 0 and (difference := first_difference(seen.plan, plan_data(one))):
             whose = f"the scheduler (Maar {seen.version}) decided otherwise at {seen.time}"
             _say([f"warning: {whose}; its plan is the first, this one (Maar {__version__}) the second:"])
             _say([f"warning: {difference}"])
@@ -144,7 +144,7 @@ def _print(decided: Iterator[Plan], output: Output, cycles: int, resource: str) 
             wide = output is Output.WIDE
             print_lines(console, plan_lines(one, width_of(console), resource, wide=wide))
         else:
-            document["cycles"].append(shown(one))
+            document["cycles"].append(plan_data(one))
     if output is Output.JSON:
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
     elif output is Output.YAML:

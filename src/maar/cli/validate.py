@@ -7,30 +7,29 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotalOption, MaxQueueDepthOption
-from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.admission_options import AdmissionFlags
+from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.documents import read_documents
 from maar.cli.failure import FAILED, CommandError
+from maar.cli.option_groups import with_groups
+from maar.core.admission.cluster import KNOWN_KINDS
 from maar.core.admission.offline import Checked, Report, Sent, check
 from maar.core.admission.plain import text_at
-from maar.core.admission.request import Finding, Options
-from maar.core.model.job import Job
+from maar.core.admission.request import Finding
 from maar.core.model.kinds import kind_of
-from maar.core.model.metadata import Object
-from maar.core.model.namespace import Namespace
-from maar.core.model.node import Node
-from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import Queue
+from maar.core.model.pod import Pod
 
 if TYPE_CHECKING:  # see maar.cli.cluster.access
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 UNREADABLE: Final = 2
 _CLUSTER: Final = "cluster"
-_LOOKED_AT: Final[tuple[type[Object], ...]] = (Queue, PodGroup, Job, Namespace, Node)
+_LOOKED_AT: Final = tuple(kind for kind in KNOWN_KINDS if kind is not Pod)  # they only lower the total
 
 
-def validate(  # noqa: PLR0913, PLR0917  each is an option of the command
+@with_groups
+def validate(
+    *,
     files: Annotated[
         list[Path],
         typer.Option("--filename", "-f", help="A file or folder of manifests; - is standard input."),
@@ -38,11 +37,8 @@ def validate(  # noqa: PLR0913, PLR0917  each is an option of the command
     against: Annotated[
         str, typer.Option(help="What is there already: a file or folder of manifests, or the word cluster.")
     ] = "",
-    guarantee_over_total: GuaranteeOverTotalOption = "refuse",
-    child_capability: ChildCapabilityOption = "sum",
-    max_queue_depth: MaxQueueDepthOption = 5,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    admission: AdmissionFlags,
+    access: Access,
     output: Annotated[
         Literal["text", "json"], typer.Option("--output", "-o", help="How to print the verdicts.")
     ] = "text",
@@ -51,13 +47,8 @@ def validate(  # noqa: PLR0913, PLR0917  each is an option of the command
 
     Leaves with 1 when something would be refused, and with 2 when something cannot be read.
     """
-    options = Options(
-        guarantee_over_total=guarantee_over_total,
-        child_capability=child_capability,
-        max_queue_depth=max_queue_depth,
-    )
     try:
-        report = check(_read(files), _stored(against, Access(kubeconfig, context)), options)
+        report = check(_read(files), _stored(against, access), admission.options())
     except CommandError as error:
         report = Report(unreadable=list(error.sentences))
     for sentence in report.left_out:
@@ -78,7 +69,7 @@ def _stored(against: str, access: Access) -> list[Sent]:
     return _read([Path(against)]) if against else []
 
 
-async def _in_cluster(cluster: "Cluster") -> list[Sent]:
+async def _in_cluster(cluster: "ClusterClient") -> list[Sent]:
     return [
         Sent("the cluster", kind, document) for kind in _LOOKED_AT for document in await cluster.all(kind)
     ]

@@ -3,38 +3,27 @@
 from http import HTTPStatus
 from typing import Final
 
-from maar.core.admission.cluster import KnownCluster
+from maar.core.admission.cluster import KNOWN_KINDS, KnownCluster
 from maar.core.admission.patch import patched
 from maar.core.admission.request import Options, Request
 from maar.core.admission.review import mutate, validate
-from maar.core.model.events import AnyObject, Deleted, Event, Upserted
-from maar.core.model.job import Job
-from maar.core.model.kinds import BadObjectError, from_json
-from maar.core.model.namespace import Namespace
-from maar.core.model.node import Node
-from maar.core.model.pod import Pod
-from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import Queue
+from maar.core.admission.rules import BOOKS
+from maar.core.model.events import Deleted, Event, Upserted
+from maar.core.model.kinds import KINDS, BadObjectError, from_json
+from maar.core.model.metadata import Object
 from maar.embedded.calls import Admission, Stage, section, text
 from maar.embedded.failures import ApiError
 from maar.embedded.store import Change, Key, Store
 
-_JUDGED: Final = {
-    "queues.scheduling.volcano.sh": "queues",
-    "podgroups.scheduling.volcano.sh": "podgroups",
-    "jobs.batch.volcano.sh": "jobs",
-    "commands.bus.volcano.sh": "commands",
-    "pods": "pods",
-    "resourcequotas": "resourcequotas",
-}
-_KNOWN: Final[dict[str, type[AnyObject]]] = {
-    "queues.scheduling.volcano.sh": Queue,
-    "podgroups.scheduling.volcano.sh": PodGroup,
-    "jobs.batch.volcano.sh": Job,
-    "namespaces": Namespace,
-    "nodes": Node,
-    "pods": Pod,
-}
+
+def _qualified(kind: type[Object]) -> str:
+    """The name of a kind in the store: pods, or queues.scheduling.volcano.sh."""
+    group, slash, _ = kind.api_version.partition("/")
+    return f"{kind.plural}.{group}" if slash else kind.plural
+
+
+_JUDGED: Final = {_qualified(kind): kind.plural for kind in KINDS if kind.plural in BOOKS}
+_KNOWN: Final = {_qualified(kind): kind for kind in KNOWN_KINDS}
 
 
 class InProcessAdmission:

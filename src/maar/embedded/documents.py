@@ -9,7 +9,7 @@ import msgspec
 from maar.embedded import discovery
 from maar.embedded.cluster import Served
 from maar.embedded.failures import Json
-from maar.embedded.http import Request
+from maar.embedded.http import ApiRequest
 from maar.embedded.schema import openapi
 
 _JSON: Final = b"application/json"
@@ -38,7 +38,7 @@ class Documents:
         self._kinds = [(one.resource, one.schema) for one in served]
         self._openapi = cache(self._make_openapi)
 
-    def find(self, request: Request) -> Document | None:
+    def find(self, request: ApiRequest) -> Document | None:
         """The page of a path."""
         path = request.path.rstrip("/")
         if path == "/openapi/v2" and request.accepts(_BINARY_OPENAPI):

@@ -1,14 +1,13 @@
 """What `kubectl get` shows of the built-in kinds."""
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, cast
 
+from maar.core.model.durations import age
 from maar.embedded.calls import metadata, text
 from maar.embedded.failures import Json
 from maar.embedded.resources import Column
 
-_MINUTE, _HOUR, _DAY, _YEAR = 60, 3_600, 86_400, 31_536_000
 _NONE: Final = "<none>"
 
 
@@ -17,29 +16,6 @@ class Rows(NamedTuple):
 
     columns: tuple[Column, ...]
     cells: Callable[[Json, float], list[object]]
-
-
-def age(moment: str, now: float) -> str:
-    """The time since a moment, in the two largest units that say something."""
-    try:
-        seconds = int(now - datetime.fromisoformat(moment).timestamp())
-    except ValueError:
-        return "<unknown>"
-    steps = (  # below this, whole first unit, and the second where it still matters
-        (2 * _MINUTE, 1, "s", 0, ""),
-        (10 * _MINUTE, _MINUTE, "m", 1, "s"),
-        (3 * _HOUR, _MINUTE, "m", 0, ""),
-        (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
-        (2 * _DAY, _HOUR, "h", 0, ""),
-        (8 * _DAY, _DAY, "d", _HOUR, "h"),
-        (2 * _YEAR, _DAY, "d", 0, ""),
-        (8 * _YEAR, _YEAR, "y", _DAY, "d"),
-        (1 << 62, _YEAR, "y", 0, ""),
-    )
-    limit, unit, letter, part, part_letter = next(step for step in steps if seconds < step[0])
-    del limit
-    whole, rest = divmod(max(seconds, 0), unit)
-    return f"{whole}{letter}" + (f"{rest // part}{part_letter}" if part and rest // part else "")
 
 
 def _part(value: Json, *path: str) -> Json:
@@ -61,10 +37,6 @@ def _count(value: Json, name: str) -> int:
 
 def _age(value: Json, now: float) -> str:
     return age(text(metadata(value), "creationTimestamp"), now)
-
-
-def _named(found: Iterable[Json]) -> str:
-    return ",".join(text(one, "name") for one in found) or _NONE
 
 
 def _amounts(found: Json) -> str:

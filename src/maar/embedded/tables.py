@@ -5,10 +5,11 @@ from typing import Final, Literal
 
 import msgspec
 
+from maar.core.model.durations import age
 from maar.embedded.calls import metadata, text
 from maar.embedded.failures import Json
 from maar.embedded.resources import Column, Resource
-from maar.embedded.rows import BUILT_IN_ROWS, age
+from maar.embedded.rows import BUILT_IN_ROWS
 
 Include = Literal["None", "Metadata", "Object"]
 

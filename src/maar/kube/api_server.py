@@ -19,7 +19,7 @@ from maar.kube.credentials import Credentials
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.proxied import Proxied
 from maar.kube.retry import persist
-from maar.kube.sender import NotSentError, NotTrustedError, Request, Sender
+from maar.kube.sender import NotSentError, NotTrustedError, OutgoingRequest, Sender
 from maar.kube.sources import CredentialsError
 from maar.kube.warning_headers import HEADER, Once, Warn, read_warnings
 from maar.kube.wire import Wire
@@ -131,7 +131,7 @@ class ApiServer:
     ) -> bytes:
         for is_second in (False, True):
             address, headers = await self._prepared(kinds)
-            request = Request(method, path, headers, body, timeout_s)
+            request = OutgoingRequest(method, path, headers, body, timeout_s)
             if request.is_write and not self._may_write():
                 raise FencedError  # it is asked again when it is about to be sent; this is cheaper
             try:

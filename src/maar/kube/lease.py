@@ -28,7 +28,7 @@ from maar.kube.write import create, get, patch
 
 
 @dataclass(frozen=True)
-class Timing:
+class LeaseTiming:
     """How long a lease holds, when its holder stops at the latest, and how often it is looked at."""
 
     duration_s: int = 10  # others wait that long after the last sign of life they saw
@@ -41,7 +41,7 @@ class Timing:
         return (self.hold_s - self.retry_s) * 0.45
 
 
-STANDARD: Final = Timing()  # a standby leads within 12 s of the last sign of life
+STANDARD: Final = LeaseTiming()  # a standby leads within 12 s of the last sign of life
 
 
 class Term:
@@ -85,7 +85,7 @@ async def lead(
     credentials: Credentials,
     key: str,
     identity: str,
-    timing: Timing = STANDARD,
+    timing: LeaseTiming = STANDARD,
     report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Term]:
     """Wait until this process leads, and renew from then on; at the end let others in at once.
@@ -129,7 +129,7 @@ class _Claim:
     """What one process does to get a lease and to keep it."""
 
     def __init__(
-        self, server: ApiServer, key: str, identity: str, timing: Timing, report: Callable[[str], None]
+        self, server: ApiServer, key: str, identity: str, timing: LeaseTiming, report: Callable[[str], None]
     ) -> None:
         self._server, self._key, self._identity, self._timing = server, key, identity, timing
         self._report, self._reported = report, ""

@@ -3,17 +3,11 @@
 from typing import Final, Literal, NamedTuple
 from urllib.parse import quote
 
-from maar.core.model.disruption_budget import PodDisruptionBudget
-from maar.core.model.job import Command, Job
+from maar.core.model.events import ALL_KINDS
 from maar.core.model.metadata import Object
-from maar.core.model.namespace import Namespace, ResourceQuota
-from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.priority_class import PriorityClass
-from maar.core.model.queue import Queue
-from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from maar.core.model.workload import BatchJob, DaemonSet, ReplicaSet, StatefulSet
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
 
 
 class Place(NamedTuple):
@@ -46,27 +40,9 @@ class Place(NamedTuple):
 
 
 _PLACES: Final[dict[type[Object], Place]] = {
-    PodGroup: Place(PodGroup.api_version, "podgroups", namespaced=True, status=""),  # as in Volcano
-} | {
-    kind: Place(kind.api_version, plural, kind.namespaced)
-    for kind, plural in (
-        (Queue, "queues"),
-        (Job, "jobs"),
-        (Command, "commands"),
-        (Pod, "pods"),
-        (Node, "nodes"),
-        (Namespace, "namespaces"),
-        (PriorityClass, "priorityclasses"),
-        (ResourceQuota, "resourcequotas"),
-        (PodDisruptionBudget, "poddisruptionbudgets"),
-        (PersistentVolumeClaim, "persistentvolumeclaims"),
-        (PersistentVolume, "persistentvolumes"),
-        (StorageClass, "storageclasses"),
-        (ReplicaSet, "replicasets"),
-        (StatefulSet, "statefulsets"),
-        (DaemonSet, "daemonsets"),
-        (BatchJob, "jobs"),
-    )
+    # The status of pod groups is no subresource, as in Volcano.
+    kind: Place(kind.api_version, kind.plural, kind.namespaced, "" if kind is PodGroup else "status")
+    for kind in ALL_KINDS
 }
 
 PODS: Final = _PLACES[Pod]

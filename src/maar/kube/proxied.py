@@ -12,7 +12,7 @@ from maar.kube.address import Address
 from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, READ_BUFFER, LastingConnector, in_our_words
 from maar.kube.credentials import Credentials
 from maar.kube.errors import FencedError
-from maar.kube.sender import Reply, Request
+from maar.kube.sender import OutgoingRequest, Reply
 from maar.kube.warning_headers import HEADER
 
 _RETRY_AFTER: Final = "Retry-After"
@@ -33,7 +33,7 @@ class Proxied:
             request_class=_fenced(may_write),
         )
 
-    async def ask(self, address: Address, request: Request) -> Reply:
+    async def ask(self, address: Address, request: OutgoingRequest) -> Reply:
         """Send a request and give what is answered; a write leaves only while it may, asked last of all."""
         try:
             async with self._session.request(

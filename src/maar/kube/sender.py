@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from maar.kube.address import Address
 
 
-class Request(NamedTuple):
+class OutgoingRequest(NamedTuple):
     """What is asked of the server, and how long the answer may take."""
 
     method: str
@@ -37,7 +37,7 @@ class Sender(Protocol):
     have, and FencedError.
     """
 
-    async def ask(self, address: Address, request: Request) -> Reply:
+    async def ask(self, address: Address, request: OutgoingRequest) -> Reply:
         """Send a request and give what is answered, whatever that is."""
         ...
 

@@ -52,6 +52,19 @@ class Interruption(Record, frozen=True):
 Trouble = BadObject | Interruption
 
 
+def unless_repeated(say: Callable[[Trouble], None]) -> Callable[[Trouble], None]:
+    """Say what a watch reports; an attempt that fails like the one before is no news."""
+    said = ""
+
+    def report(trouble: Trouble) -> None:
+        nonlocal said
+        if trouble.problem != said:
+            said = trouble.problem
+            say(trouble)
+
+    return report
+
+
 class Watch:
     """The objects of a kind as events: `feed` gets them in batches, `report` what could not be read."""
 

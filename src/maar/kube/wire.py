@@ -17,7 +17,7 @@ from maar.kube.connections import CONNECT_TIMEOUT_S
 from maar.kube.credentials import Credentials
 from maar.kube.dialing import Dialer
 from maar.kube.errors import FencedError
-from maar.kube.sender import NotSentError, NotTrustedError, Reply, Request
+from maar.kube.sender import NotSentError, NotTrustedError, OutgoingRequest, Reply
 
 _LONGEST_IDLE_S: Final = 60.0  # API servers hang up after 90: a request should not meet that
 _LEAVE_S: Final = 1.0
@@ -30,11 +30,11 @@ class Wire:
         self._credentials, self._may_write = credentials, may_write
         self._dialer = Dialer()
         self._turns = asyncio.Semaphore(limit)
-        self._idle: list[_Line] = []
-        self._open = set[_Line]()
+        self._idle: list[_Connection] = []
+        self._open = set[_Connection]()
         self._is_closed = False
 
-    async def ask(self, address: Address, request: Request) -> Reply:
+    async def ask(self, address: Address, request: OutgoingRequest) -> Reply:
         """Send a request and give what is answered; a write leaves only while it may, asked last of all."""
         said = "".join([f"{name}: {value}\r\n" for name, value in request.headers.items()])
         head = (
@@ -67,7 +67,7 @@ class Wire:
                 for line in lines:
                     await line.closed.wait()
 
-    def _kept(self, address: Address, now: float) -> "_Line | None":
+    def _kept(self, address: Address, now: float) -> "_Connection | None":
         """A connection that is still good, the one used last: the others may be left to age."""
         wanted = (address, self._credentials.certificates)
         while self._idle:
@@ -77,14 +77,14 @@ class Wire:
             line.drop()
         return None
 
-    async def _connect(self, address: Address, within_s: float) -> "_Line":
+    async def _connect(self, address: Address, within_s: float) -> "_Connection":
         tls, known_as = self._credentials.tls, self._credentials.proofs.server_name or address.host
         opened_for = (address, self._credentials.certificates)
         self._refuse_if_closed()
         try:
             async with asyncio.timeout(min(within_s, CONNECT_TIMEOUT_S)):
                 _, line = await asyncio.get_running_loop().create_connection(
-                    lambda: _Line(opened_for, self._open),
+                    lambda: _Connection(opened_for, self._open),
                     sock=await self._dialer.dial(address.host, address.port),
                     ssl=tls if address.is_tls else None,
                     server_hostname=known_as.rstrip(".") if address.is_tls else None,
@@ -110,10 +110,10 @@ class Wire:
             raise RuntimeError("this client is closed")
 
 
-class _Line(asyncio.Protocol):
+class _Connection(asyncio.Protocol):
     """One connection, with one request on it at a time."""
 
-    def __init__(self, opened_for: object, all_open: set["_Line"]) -> None:
+    def __init__(self, opened_for: object, all_open: set["_Connection"]) -> None:
         self.opened_for, self._all_open = opened_for, all_open
         self.is_open, self.used = False, 0.0
         self.closed = asyncio.Event()

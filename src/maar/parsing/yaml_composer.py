@@ -20,7 +20,7 @@ from yaml import (
     SequenceStartEvent,
 )
 
-from maar.parsing.limits import BadYamlError, Limits, Mark
+from maar.parsing.limits import BadYamlError, DocumentLimits, Mark
 from maar.parsing.yaml_scalars import Scalar, scalar, unsupported_tag
 
 Repeated = Callable[[str], None]  # is told of keys that a mapping has twice
@@ -59,7 +59,7 @@ class _Anchored(NamedTuple):
 class Composer:
     """Puts events together to documents."""
 
-    def __init__(self, limits: Limits, repeated: Repeated | None) -> None:
+    def __init__(self, limits: DocumentLimits, repeated: Repeated | None) -> None:
         self.root: object = None
         self._limits, self._repeated = limits, repeated
         self._frames: list[_Frame] = []

@@ -12,7 +12,7 @@ from maar.apps import controllers
 from maar.apps.daemons.configuration_text import parse_text
 from maar.apps.manifests import installation
 from maar.apps.scheduler import scheduler
-from maar.apps.webhooks import judge
+from maar.apps.webhooks import reviewer
 from maar.apps.webhooks.configurations import registrations, service_hosts
 from maar.cli.failure import CommandError
 from maar.cli.main import maar_app
@@ -29,7 +29,7 @@ DEPLOYMENTS: Final = [one for one in ALL if one["kind"] == "Deployment"]
 PROGRAMS: Final = {
     "scheduler": scheduler.WATCHED,
     "controllers": (*controllers.WATCHED, *WORKLOADS),
-    "webhooks": judge.WATCHED,
+    "webhooks": reviewer.WATCHED,
 }
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.resources import Resources
-from maar.embedded.nodes.durations import BadDurationError, seconds
 from maar.embedded.nodes.room import Room
 from maar.embedded.nodes.virtual import VirtualNodes
 from maar.embedded.store import Change

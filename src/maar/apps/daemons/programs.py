@@ -39,7 +39,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Settings:
+class DaemonSettings:
     """Which cluster, for which pods, and beside whom."""
 
     kubeconfig: Path | None = None
@@ -57,7 +57,7 @@ class BadStartError(Exception):
     """What stands in the way of a start, and what to do about it."""
 
 
-async def schedule(settings: Settings, say: Say) -> None:
+async def schedule(settings: DaemonSettings, say: Say) -> None:
     """Run the scheduler until SIGINT or SIGTERM; `say` hears when it stands by and when it is at work."""
     async with _beside_cluster(settings) as (api, leadership), AsyncExitStack() as ending:
         source = _source(settings, api)
@@ -82,7 +82,7 @@ async def schedule(settings: Settings, say: Say) -> None:
         await _until_told(scheduler.run(leadership.begun), scheduler.stop, leadership, beside)
 
 
-async def control(settings: Settings, say: Say) -> None:
+async def control(settings: DaemonSettings, say: Say) -> None:
     """Run the controllers until SIGINT or SIGTERM; `say` hears when they stand by and are at work."""
     async with _beside_cluster(settings) as (api, leadership):
         runner = ControllerRunner(api, controllers(settings.name), leadership.identity)
@@ -110,7 +110,7 @@ async def _show(
 
 
 def _hearers(
-    settings: Settings, source: Source, scheduler: Scheduler
+    settings: DaemonSettings, source: Source, scheduler: Scheduler
 ) -> tuple[Callable[[Configuration], None], Callable[[str], None]]:
     """What to do with a configuration that is good, and with one that is not."""
 
@@ -128,7 +128,7 @@ def _hearers(
 
 
 @asynccontextmanager
-async def _beside_cluster(settings: Settings) -> AsyncIterator[tuple[ApiServer, Leadership]]:
+async def _beside_cluster(settings: DaemonSettings) -> AsyncIterator[tuple[ApiServer, Leadership]]:
     credentials = await load(settings.kubeconfig, settings.context)
     leadership = Leadership(credentials, settings.lease)
     async with ApiServer(credentials, may_write=leadership.may_write) as api:
@@ -170,7 +170,7 @@ async def _until_told(
             await asyncio.gather(task, return_exceptions=True)
 
 
-def _source(settings: Settings, api: ApiServer) -> Source | None:
+def _source(settings: DaemonSettings, api: ApiServer) -> Source | None:
     if settings.config is not None:
         return from_file(settings.config)
     return from_config_map(api, settings.config_map) if settings.config_map else None
@@ -193,7 +193,7 @@ async def _first(source: Source | None) -> Configuration:
         raise BadStartError("\n".join(error.problems)) from None
 
 
-def _about(settings: Settings, source: Source) -> Reference | None:
+def _about(settings: DaemonSettings, source: Source) -> Reference | None:
     """Whom an event about the configuration concerns: what it is written in, or our lease."""
     if (about := source.about()) is not None:
         return about

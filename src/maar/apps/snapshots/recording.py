@@ -32,7 +32,7 @@ _NOTHING: Final = msgspec.Raw()
 PARTS: Final = ("queues", "binds", "evictions", "nominations", "selections", "pod_groups")
 
 
-class Begun(Record, frozen=True, tag=True, tag_field="line"):
+class Started(Record, frozen=True, tag=True, tag_field="line"):
     """A scheduler has started; it knows nothing yet."""
 
     version: str
@@ -40,7 +40,7 @@ class Begun(Record, frozen=True, tag=True, tag_field="line"):
     configuration: dict[str, object]
 
 
-class Told(Record, frozen=True):
+class FedEvent(Record, frozen=True):
     """What the engine was told: an object, or the key of one that is gone."""
 
     kind: str
@@ -48,10 +48,10 @@ class Told(Record, frozen=True):
     gone: str = ""
 
 
-class Fed(Record, frozen=True, tag=True, tag_field="line"):
+class EventsFed(Record, frozen=True, tag=True, tag_field="line"):
     """The engine has learned what happened."""
 
-    events: tuple[Told, ...]
+    events: tuple[FedEvent, ...]
 
 
 class Configured(Record, frozen=True, tag=True, tag_field="line"):
@@ -67,23 +67,23 @@ class Decided(Record, frozen=True, tag=True, tag_field="line"):
     plan: dict[str, str]
 
 
-class Assumed(Record, frozen=True, tag=True, tag_field="line"):
+class WriteAssumed(Record, frozen=True, tag=True, tag_field="line"):
     """It takes a write for carried out."""
 
     write: Write
 
 
-class Forgotten(Record, frozen=True, tag=True, tag_field="line"):
+class WriteForgotten(Record, frozen=True, tag=True, tag_field="line"):
     """It has taken back what it assumed of a write."""
 
     write: Write
 
 
-class Full(Record, frozen=True, tag=True, tag_field="line"):
+class SizeLimitReached(Record, frozen=True, tag=True, tag_field="line"):
     """The recording ends here; the scheduler went on."""
 
 
-Line = Begun | Fed | Configured | Decided | Assumed | Forgotten | Full
+RecordedLine = Started | EventsFed | Configured | Decided | WriteAssumed | WriteForgotten | SizeLimitReached
 
 
 class RecordingEngine(Engine):
@@ -107,7 +107,7 @@ class RecordingEngine(Engine):
         """Learn what has happened."""
         listed = list(events)
         if self._recording:
-            self._recording.add(Fed(events=tuple(map(_told, listed))))
+            self._recording.add(EventsFed(events=tuple(map(_fed_event, listed))))
         super().feed(listed)
 
     def decide(self, now: float) -> Plan:
@@ -126,14 +126,14 @@ class RecordingEngine(Engine):
     def assume(self, write: Write) -> None:
         """Take a write for carried out until the cluster tells of it."""
         if self._recording:
-            self._recording.add(Assumed(write=write))
+            self._recording.add(WriteAssumed(write=write))
         super().assume(write)
 
     def forget(self, write: Write) -> None:
         """Take back what was assumed of a write that has failed."""
         # Whether another has taken its place is a matter of identity, which no file keeps.
         if self._recording and self.assumptions.equal_to(write) is write:
-            self._recording.add(Forgotten(write=write))
+            self._recording.add(WriteForgotten(write=write))
         super().forget(write)
 
 
@@ -153,14 +153,14 @@ class Recording:
     def begin(self, configuration: Configuration, scheduler_name: str) -> None:
         """Say that another scheduler starts here."""
         document = as_document(configuration)
-        self.add(Begun(version=__version__, scheduler_name=scheduler_name, configuration=document))
+        self.add(Started(version=__version__, scheduler_name=scheduler_name, configuration=document))
 
-    def add(self, line: Line) -> None:
+    def add(self, line: RecordedLine) -> None:
         """Add a line, unless the recording has ended."""
         data = to_json(line) + b"\n"
         self._size += len(data)
         if self._file is not None and self._size > self._largest:
-            self._try(lambda file: file.write(to_json(Full()) + b"\n"))
+            self._try(lambda file: file.write(to_json(SizeLimitReached()) + b"\n"))
             self._end(f"it has reached its {self._largest:,} bytes; the scheduler goes on without")
         self._try(lambda file: file.write(data))
 
@@ -195,11 +195,11 @@ def digests(plan: Plan) -> dict[str, str]:
     return {part: blake2b(to_json(getattr(plan, part)), digest_size=16).hexdigest() for part in PARTS}
 
 
-def _told(event: Event) -> Told:
+def _fed_event(event: Event) -> FedEvent:
     if isinstance(event, Upserted):
         one = event.object
-        return Told(kind=type(one).__name__, object=msgspec.Raw(to_json(reduced(one))))
-    return Told(kind=event.kind, gone=event.key)
+        return FedEvent(kind=type(one).__name__, object=msgspec.Raw(to_json(reduced(one))))
+    return FedEvent(kind=event.kind, gone=event.key)
 
 
 def _opened(file: Path) -> BufferedRandom:

@@ -15,12 +15,11 @@ from typing import Final
 from maar import __version__
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.files import Snapshot, write
-from maar.apps.snapshots.plan import whole
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
 from maar.core.policy.configuration import Configuration
 from maar.core.views.objects import Seen
-from maar.core.views.planning import shown
+from maar.core.views.planning import plan_data, whole
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -49,7 +48,7 @@ class Taken:
             scheduler_name=self.seen.scheduler_name,
             configuration=as_document(self.configuration),
             resources=self.seen.resources,
-            plan=shown(self.plan),
+            plan=plan_data(self.plan),
             version=__version__,
         )
 

@@ -25,7 +25,7 @@ from maar.kube.listing import objects, read_pages, selection
 from maar.kube.outcome import Done, Gone, Outcome
 from maar.kube.paths import Place, place_of
 from maar.kube.sources import CredentialsError, NoClusterError
-from maar.kube.watch import Trouble, Watch
+from maar.kube.watch import Watch, unless_repeated
 from maar.kube.write import create, delete, get, patch
 
 Document = dict[str, object]
@@ -34,7 +34,7 @@ PATIENCE_S: Final = 1.5  # somebody sits there and waits
 
 
 @asynccontextmanager
-async def connected(access: Access) -> AsyncIterator["Cluster"]:
+async def connected(access: Access) -> AsyncIterator["ClusterClient"]:
     """Open the way to a cluster."""
     try:
         credentials = await load(access.kubeconfig, access.context)
@@ -53,11 +53,11 @@ async def connected(access: Access) -> AsyncIterator["Cluster"]:
         advice = "" if "; " in str(error) else "; choose another with --kubeconfig or --context"
         raise CommandError(f"{error}{advice}") from None
     async with way as server:
-        yield Cluster(server)
+        yield ClusterClient(server)
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterClient:
     """A cluster; objects are plain documents, with all that the server says of them."""
 
     server: ApiServer
@@ -98,11 +98,11 @@ class Cluster:
     async def _done(self, outcome: Outcome, operation: Operation) -> Document:
         if isinstance(outcome, Done):
             return cast(Document, plain(outcome.body))
-        names = await self._names(operation.kind) if isinstance(outcome, Gone) else ()
+        names = await self.names(operation.kind) if isinstance(outcome, Gone) else ()
         raise refusal(outcome, operation, names)
 
-    async def _names(self, kind: type[Object]) -> list[str]:
-        """The names there are, for whoever has misspelt one; none where they cannot be asked for."""
+    async def names(self, kind: type[Object]) -> list[str]:
+        """The names there are; none where they cannot be asked for."""
         try:
             found = await self.all(kind)
         except CommandError:
@@ -130,14 +130,7 @@ class Cluster:
 
     async def watch(self, kind: type[AnyObject], hear: Callable[[list[Event]], None], labels: str) -> None:
         """Hear of all objects, then of every change, until somebody interrupts."""
-        said = ""
-
-        def report(trouble: Trouble) -> None:
-            nonlocal said
-            if trouble.problem != said:  # an attempt that fails like the one before is no news
-                said = trouble.problem
-                typer.echo(f"warning: {said}", err=True)
-
+        report = unless_repeated(lambda trouble: typer.echo(f"warning: {trouble.problem}", err=True))
         await Watch(self.server, kind, hear, report, labels=labels).run()
 
 

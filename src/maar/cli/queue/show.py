@@ -14,7 +14,7 @@ from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.queue import Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 Output = Literal["json", "yaml", "wide", "name"]
 Document = dict[str, object]
@@ -46,7 +46,11 @@ def show(documents: Sequence[Document], output: Output | None, *, as_list: bool)
 
 
 async def follow(
-    cluster: "Cluster", names: Sequence[str], labels: str, output: Output | None, shown: Sequence[Document]
+    cluster: "ClusterClient",
+    names: Sequence[str],
+    labels: str,
+    output: Output | None,
+    shown: Sequence[Document],
 ) -> None:
     """Print queues, then each again whenever it changes."""
     queues = read_queues(shown)

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from maar.core.admission.reservations import Reservations
 from maar.core.admission.total import Total
-from maar.core.model.events import Deleted, Event, Upserted
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
@@ -13,6 +13,7 @@ from maar.core.model.pod import QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 
+KNOWN_KINDS: Final[tuple[type[AnyObject], ...]] = (Queue, PodGroup, Job, Namespace, Node, Pod)
 NAME_LABEL: Final = "kubernetes.io/metadata.name"  # which every namespace has
 
 _DONE: Final = ("Aborted", "Completed", "Terminated", "Failed")

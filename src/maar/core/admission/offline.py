@@ -7,27 +7,21 @@ from typing import Final, cast
 import msgspec
 
 from maar.core.admission.cluster import KnownCluster
-from maar.core.admission.plain import at, cut, shown, text_at
+from maar.core.admission.plain import at, brief, cut, text_at
 from maar.core.admission.reading import read
 from maar.core.admission.request import CREATE, UPDATE, Finding, Json, Options, Request
 from maar.core.admission.review import mutated, review
+from maar.core.admission.rules import BOOKS
 from maar.core.model import name_rules as names
 from maar.core.model.events import AnyObject, Upserted
-from maar.core.model.job import Command, Job
-from maar.core.model.kinds import BadObjectError
+from maar.core.model.kinds import KINDS, BadObjectError
 from maar.core.model.metadata import Object
-from maar.core.model.namespace import ResourceQuota
-from maar.core.model.pod import Pod
-from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import ROOT, Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.unread import unknown_fields
 
 UNKNOWN_FIELD: Final = "unknown-field"
 NAME: Final = "object-name"  # judged by API servers themselves, whatever the kind
-_RESOURCES: Final[dict[type[Object], str]] = {
-    Queue: "queues", Job: "jobs", PodGroup: "podgroups", Pod: "pods", Command: "commands",
-    ResourceQuota: "resourcequotas",
-}  # fmt: skip
+_JUDGED: Final = tuple(kind for kind in KINDS if kind.plural in BOOKS)  # queues first
 
 Key = tuple[str, str, str]
 
@@ -126,7 +120,7 @@ class Imagined:
         old = self.stored.get(sent.key)
         return Request(
             operation=CREATE if old is None else UPDATE,
-            resource=_RESOURCES.get(sent.kind, ""),
+            resource=sent.kind.plural if sent.kind in _JUDGED else "",
             namespace=namespace,
             name=name,
             old=old,
@@ -156,7 +150,7 @@ def _misnamed(sent: Sent) -> Iterator[Finding]:
     }
     for part, problems in found.items():
         for problem in problems:
-            value = shown(text_at(metadata, part))
+            value = brief(text_at(metadata, part))
             yield Finding(NAME, f"metadata.{part}", value, f"is {value}, which no cluster takes: {problem}")
 
 
@@ -164,13 +158,13 @@ def check(sent: Iterable[Sent], against: Iterable[Sent], options: Options) -> Re
     """Judge objects as if they were applied to a cluster: parents before children, queues before work."""
     cluster, given = Imagined(options), list(sent)
     left_out = list(cluster.learn(against))
-    unreadable = list(cluster.learn(one for one in given if one.kind not in _RESOURCES))
+    unreadable = list(cluster.learn(one for one in given if one.kind not in _JUDGED))
     judged = _apply_queues(cluster, _parents_first([one for one in given if one.kind is Queue]))
-    for kind in [kind for kind in _RESOURCES if kind is not Queue]:
+    for kind in [kind for kind in _JUDGED if kind is not Queue]:
         judged += [cluster.apply(one) for one in given if one.kind is kind]
     for one in judged:
         one.warnings = tuple(cluster.warnings(one))
-    judged += [cluster.misnamed(one) for one in given if one.kind not in _RESOURCES and any(_misnamed(one))]
+    judged += [cluster.misnamed(one) for one in given if one.kind not in _JUDGED and any(_misnamed(one))]
     order = {id(one): place for place, one in enumerate(given)}
     return Report(sorted(judged, key=lambda one: order[id(one.sent)]), unreadable, left_out)
 

@@ -76,10 +76,10 @@ def below(path: str, key: object) -> str:
     """The path of a key; one that is no plain word stands in brackets, as Kubernetes writes it."""
     if isinstance(key, str) and _SIMPLE_KEY.fullmatch(key):
         return f"{path}.{key}"
-    return f"{path}[{cut(key) if isinstance(key, str) else shown(key)}]"
+    return f"{path}[{cut(key) if isinstance(key, str) else brief(key)}]"
 
 
-def shown(value: object) -> str:
+def brief(value: object) -> str:
     """A value in a sentence: short, on one line, and never costly."""
     match value:
         case str():

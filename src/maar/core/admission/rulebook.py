@@ -6,19 +6,32 @@ from itertools import islice
 from typing import Final, Generic, TypeVar
 
 from maar.core.admission.case import Case
-from maar.core.admission.plain import cut, has_more_values, shown, value_at
+from maar.core.admission.plain import brief, cut, has_more_values, value_at
 from maar.core.admission.request import CREATE, DELETE, Finding, Problem, Verdict
 from maar.core.model.kinds import BadObjectError
 
 SubjectT = TypeVar("SubjectT")
 Rule = Callable[[SubjectT], Iterable[Problem]]
 
+RuleT = TypeVar("RuleT", bound=Callable[..., Iterable[Problem]])
+
+_ABOUT_OTHERS: Final = "is_about_others"
 _MOST_VALUES: Final = 100_000  # a job of 256 tasks has half as many; they keep a review within 0.3 s
 _MOST_FINDINGS: Final = 20  # more than anybody reads
 _LONGEST_PROBLEM: Final = 200
 _LONGEST_FIELD: Final = 253
 _LONGEST_SENTENCE: Final = 1_000
 _WHOLE: Final = "object"
+
+
+def about_others(rule: RuleT) -> RuleT:
+    """Mark a rule whose answer a change of another object can overturn.
+
+    Whoever applies a queue and then its child, or a namespace and then a job in it, does both within a
+    hundredth of a second: the change may be on its way to us.
+    """
+    setattr(rule, _ABOUT_OTHERS, True)
+    return rule
 
 
 @dataclass(frozen=True)
@@ -77,21 +90,27 @@ class Rulebook(Generic[SubjectT]):
         refusals = _found(self.create if is_new else self.update, subject)
         return Verdict(refusals, () if refusals else _found(self.warnings, subject))
 
+    def ids_about_others(self) -> Iterator[str]:
+        """The ids of the rules whose answer a change of another object can overturn."""
+        return (name for name, rule in self._all().items() if getattr(rule, _ABOUT_OTHERS, False))
+
     def sentences(self) -> Iterator[tuple[str, str]]:
         """Every rule by its id, with what it asks."""
-        asked: dict[str, Callable[..., object]] = {**self.guard, **self.readable}
-        if self.create:
-            asked[self.shape] = self.read
-        asked |= {**self.create, **self.update, **self.delete, **self.warnings}
-        for name, rule in asked.items():
+        for name, rule in self._all().items():
             yield name, f"{rule.__doc__}{' (A warning.)' if name in self.warnings else ''}"
+
+    def _all(self) -> dict[str, Callable[..., object]]:
+        rules: dict[str, Callable[..., object]] = {**self.guard, **self.readable}
+        if self.create:
+            rules[self.shape] = self.read
+        return rules | {**self.create, **self.update, **self.delete, **self.warnings}
 
     def _unread(self, case: Case, error: BadObjectError) -> Finding:
         path = cut(error.path, _LONGEST_FIELD) or _WHOLE
         top = path.split(".", 1)[0].split("[", 1)[0]
         hint = f"kubectl explain {self.word.replace(' ', '')}{'' if path == _WHOLE else f'.{top}'}"
         problem = cut(error.problem, _LONGEST_PROBLEM)
-        value = shown(value_at(case.new, error.path)) if error.path else shown(case.new)
+        value = brief(value_at(case.new, error.path)) if error.path else brief(case.new)
         return Finding(self.shape, path, value, f"cannot be read: {problem}; {hint} says what belongs there")
 
 

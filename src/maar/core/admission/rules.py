@@ -24,7 +24,7 @@ from maar.core.admission.request import Verdict
 from maar.core.admission.rulebook import Rule, Rulebook
 
 
-class Judge(Protocol):
+class ResourceRules(Protocol):
     """The rules of some resource."""
 
     def judge(self, case: Case) -> Verdict:
@@ -33,6 +33,9 @@ class Judge(Protocol):
     def sentences(self) -> Iterator[tuple[str, str]]:
         """Every rule by its id, with what it asks."""
 
+    def ids_about_others(self) -> Iterator[str]:
+        """The ids of the rules whose answer a change of another object can overturn."""
+
 
 _QUEUE_RULES: Final[Mapping[str, Rule[QueueCase]]] = {
     **queue_rules.RULES,
@@ -40,7 +43,7 @@ _QUEUE_RULES: Final[Mapping[str, Rule[QueueCase]]] = {
     **sum_rules.RULES,
     **capability_rules.RULES,
 }
-BOOKS: Final[Mapping[str, Judge]] = {
+BOOKS: Final[Mapping[str, ResourceRules]] = {
     "queues": Rulebook(
         word="queue",
         read=read_queue,
@@ -57,6 +60,8 @@ BOOKS: Final[Mapping[str, Judge]] = {
     "commands": command_rules.BOOK,
     "resourcequotas": quota_rules.BOOK,
 }
+
+RULES_ABOUT_OTHERS: Final = frozenset(name for book in BOOKS.values() for name in book.ids_about_others())
 
 
 def all_rules() -> dict[str, str]:

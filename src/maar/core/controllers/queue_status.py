@@ -8,7 +8,7 @@ import msgspec
 from maar.core.controllers.differences import difference
 from maar.core.model.metadata import Condition
 from maar.core.model.plan import QueueStanding
-from maar.core.model.queue import Queue, QueueStatus, QueueSummary
+from maar.core.model.queue import Queue
 from maar.core.model.writes import SetStatus
 
 _OURS: Final = ("GuaranteeReduced", "SetAside")
@@ -18,23 +18,10 @@ def queue_write(queue: Queue, standing: QueueStanding, now: datetime) -> SetStat
     """What to write about a queue whose shares have changed."""
     if not queue.metadata.uid:
         return None  # implied by the tree, not an object of the cluster
-    patch = difference(queue.status, _with_shares(queue.status, standing, now.replace(microsecond=0)))
+    conditions = _combined(queue.status.conditions, standing.conditions, now.replace(microsecond=0))
+    status = msgspec.structs.replace(standing.status(queue.status), conditions=conditions)
+    patch = difference(queue.status, status)
     return SetStatus(kind="Queue", key=queue.key, status=patch) if patch else None
-
-
-def _with_shares(old: QueueStatus, standing: QueueStanding, now: datetime) -> QueueStatus:
-    share = standing.share if isinstance(standing.share, str) else f"{standing.share:.2f}"
-    return msgspec.structs.replace(
-        old,
-        deserved=standing.deserved,
-        real_capability=standing.real_capability,
-        allocated=standing.allocated,
-        used=standing.used,
-        preempting=standing.preempting,
-        share=share,
-        summary=QueueSummary(deserved=standing.deserved.summary(), used=standing.used.summary()),
-        conditions=_combined(old.conditions, standing.conditions, now),
-    )
 
 
 def _combined(old: tuple[Condition, ...], new: tuple[Condition, ...], now: datetime) -> tuple[Condition, ...]:

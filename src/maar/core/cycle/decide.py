@@ -15,12 +15,7 @@ from maar.core.policy.configuration import Configuration
 from maar.core.tables.tables import Tables
 
 ACTIONS: Final[Mapping[str, Callable[[State], None]]] = {
-    "enqueue": enqueue,
-    "allocate": allocate,
-    "backfill": backfill,
-    "reclaim": reclaim,
-    "preempt": preempt,
-    "cleanup": cleanup,
+    action.__name__: action for action in (enqueue, allocate, backfill, reclaim, preempt, cleanup)
 }
 
 

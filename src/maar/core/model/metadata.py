@@ -50,6 +50,7 @@ class Object(Record, frozen=True, tag_field="kind"):
     """An object of the API: it has a kind, a place in a group and metadata."""
 
     api_version: ClassVar[str]
+    plural: ClassVar[str]  # as in the paths of the API
     namespaced: ClassVar[bool]
     metadata: Metadata = Metadata()
 

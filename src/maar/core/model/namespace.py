@@ -13,6 +13,7 @@ class Namespace(Object, frozen=True, tag="Namespace"):
     """A namespace: its labels are matched by queues, its annotation names its queue."""
 
     api_version: ClassVar[str] = "v1"
+    plural: ClassVar[str] = "namespaces"
     namespaced: ClassVar[bool] = False
 
 
@@ -26,6 +27,7 @@ class ResourceQuota(Object, frozen=True, tag="ResourceQuota"):
     """A quota, which is also where a namespace's weight is written."""
 
     api_version: ClassVar[str] = "v1"
+    plural: ClassVar[str] = "resourcequotas"
     namespaced: ClassVar[bool] = True
 
     spec: QuotaSpec = QuotaSpec()

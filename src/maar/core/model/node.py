@@ -32,6 +32,7 @@ class Node(Object, frozen=True, tag="Node"):
     """A node, with the fields that Maar reads."""
 
     api_version: ClassVar[str] = "v1"
+    plural: ClassVar[str] = "nodes"
     namespaced: ClassVar[bool] = False
 
     spec: NodeSpec = NodeSpec()

@@ -104,6 +104,7 @@ class Pod(Object, frozen=True, tag="Pod"):
     """A pod, with the fields that Maar reads."""
 
     api_version: ClassVar[str] = "v1"
+    plural: ClassVar[str] = "pods"
     namespaced: ClassVar[bool] = True
 
     spec: PodSpec = PodSpec()

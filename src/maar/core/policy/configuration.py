@@ -25,7 +25,7 @@ from maar.core.policy.grammar import (
     argument_named,
 )
 from maar.core.policy.plugin_hooks import PluginFactory, PluginHooks
-from maar.core.policy.values import Entry, Remarks, boolean, scalar, shown, text
+from maar.core.policy.values import Entry, Remarks, boolean, scalar, text, yaml_text
 
 __all__ = ["DEFAULT", "BadConfigurationError", "Configuration", "Plugin", "parse"]
 
@@ -76,7 +76,7 @@ def parse(document: object, plugins: Mapping[str, PluginFactory] = _NOBODY) -> C
 def _actions(entry: Entry) -> tuple[str, ...]:
     """Names with commas between them, in the order in which they run; one named twice runs twice."""
     if not isinstance(entry.value, str):
-        entry.refuse(f"{shown(entry.value)} is not a text of actions with commas between them")
+        entry.refuse(f"{yaml_text(entry.value)} is not a text of actions with commas between them")
         return ()
     actions = tuple(name.strip() for name in entry.value.split(","))
     for name, times in Counter(actions).items():
@@ -221,7 +221,7 @@ def _warn_of_values(entry: Entry, values: Mapping[str, object]) -> None:
     factor, listed = values.get(FACTOR), values.get(BINPACK_RESOURCES)
     if isinstance(factor, Fraction) and factor < 1:
         written = entry.at(FACTOR)
-        written.warn(f"{shown(written.value)} is below 1; {float(USUAL_FACTOR)} is used")
+        written.warn(f"{yaml_text(written.value)} is below 1; {float(USUAL_FACTOR)} is used")
     names = set(listed) if isinstance(listed, tuple) else set()
     for name in sorted(names & _ALWAYS_PACKED):
         entry.at(BINPACK_RESOURCES).warn(f"{name} has no effect there: its weight is binpack.{name}")

@@ -16,7 +16,6 @@ from maar.core.policy.selectors import (
     HOSTNAME_LABEL,
     NAME_FIELD,
     NODE_OPERATORS,
-    match_node_selector,
     match_selector,
     meets,
 )
@@ -26,7 +25,6 @@ from maar.core.tables.shapes import Labels, Shape
 __all__ = [
     "Predicates",
     "affine",
-    "match_node_selector",
     "match_selector",
     "matching_term",
     "may_match_new_node",

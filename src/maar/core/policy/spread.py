@@ -22,7 +22,7 @@ _MOST_ELIGIBLE: Final = 512
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class SpreadRule:
     """A constraint as a pod means it."""
 
     pod_selector: PodSelector
@@ -37,8 +37,8 @@ class Rule:
 class Rules:
     """What a pod's spread must keep to, and what it should."""
 
-    hard: tuple[Rule, ...]
-    soft: tuple[Rule, ...]
+    hard: tuple[SpreadRule, ...]
+    soft: tuple[SpreadRule, ...]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Spread:
     def _read(self, shape: Shape, namespace: str, labels: Mapping[str, str]) -> Rules:
         """Read a shape's constraints as a pod of a namespace with these labels says them."""
 
-        def rules(when: Literal["DoNotSchedule", "ScheduleAnyway"]) -> tuple[Rule, ...]:
+        def rules(when: Literal["DoNotSchedule", "ScheduleAnyway"]) -> tuple[SpreadRule, ...]:
             asked = [one for one in shape.spread if one.when_unsatisfiable == when]
             topologies = tuple(one.topology_key for one in asked)
             return tuple(self._rule(one, topologies, shape, namespace, labels) for one in asked)
@@ -124,7 +124,7 @@ class Spread:
         shape: Shape,
         namespace: str,
         labels: Mapping[str, str],
-    ) -> Rule:
+    ) -> SpreadRule:
         honours_affinity = constraint.node_affinity_policy == "Honor"
         eligible = self._included(
             _Inclusion(
@@ -135,7 +135,7 @@ class Spread:
             )
         )
         spaces = frozenset({namespace})
-        return Rule(
+        return SpreadRule(
             pod_selector=pod_selector(constraint.label_selector, spaces, labels, constraint.match_label_keys),
             topology=constraint.topology_key,
             max_skew=constraint.max_skew,
@@ -159,7 +159,7 @@ class Spread:
         return known
 
 
-def _most(rule: Rule, tally: Tally, pod: PodRow) -> int:
+def _most(rule: SpreadRule, tally: Tally, pod: PodRow) -> int:
     """How many a domain may have before the pod comes, if the pod is to lie evenly enough there."""
     counts: Ints = tally.counts[rule.domains]
     fewest = int(counts.min()) if len(counts) >= max(rule.min_domains, 1) else 0

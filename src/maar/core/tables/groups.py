@@ -11,7 +11,7 @@ from typing import Final
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.tables.axis import PODS_ROW, Needs, ResourceAxis
 from maar.core.tables.counting import add_needs
-from maar.core.tables.rows import Amounts, Column, GroupRow, PodRow
+from maar.core.tables.rows import AmountColumn, Column, GroupRow, PodRow
 
 ADMITTED_PHASES: Final = ("Inqueue", "Running", "Unknown")
 
@@ -175,7 +175,7 @@ def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
     return [pod for pod in pods if pod.counted is not None and pod.counted.is_used]
 
 
-def admitted_with(group: GroupRow, axis: ResourceAxis) -> Amounts:
+def admitted_with(group: GroupRow, axis: ResourceAxis) -> AmountColumn:
     """The larger of what a group needs to start and what its pods hold without surplus above minMember."""
     holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
     column = _together(holders[: group.min_member], axis)

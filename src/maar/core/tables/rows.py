@@ -16,7 +16,7 @@ from maar.core.tables.axis import Needs
 from maar.core.tables.shapes import Labels, Shape
 
 Column = list[int]  # [R]
-Amounts = tuple[int, ...]  # a column that is not changed any more; where it ends, zeros follow
+AmountColumn = tuple[int, ...]  # a column that is not changed any more; where it ends, zeros follow
 # Which pod of a group is placed first, and evicted last: the higher priority, the lower number, the one that
 # others depend on, the older, the first by name.
 PodOrder = tuple[int, int, bool, float, str]
@@ -141,10 +141,10 @@ class GroupRow:
     gated: int = 0  # pods that must not be placed yet
     placed: int = 0  # pods that count towards minMember
     tasks: dict[str, int] = field(default_factory=lambda: NO_TASKS)  # those of each task that has a minimum
-    used: Amounts = ()
+    used: AmountColumn = ()
     to_start: Needs | None = None  # what the gate asks room for; None: it enters without
-    asked: Amounts = ()  # of its leaf: the larger of that and live pods
-    admitted: Amounts = ()  # of its leaf, while it is admitted
+    asked: AmountColumn = ()  # of its leaf: the larger of that and live pods
+    admitted: AmountColumn = ()  # of its leaf, while it is admitted
     tolerations: frozenset[tuple[Toleration, ...]] = frozenset()  # that live pods of it have
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
 

@@ -9,7 +9,7 @@ from maar.core.model.plan import Plan, QueueStanding
 from maar.core.model.writes import Evict
 from maar.core.views.drawing import WIDTH, Line, Part, plain
 from maar.core.views.plan_text import More, plan_lines
-from maar.core.views.planning import Json, shown
+from maar.core.views.planning import Json, plan_data
 
 _COLOURS: Final = {"green": "color: green", "yellow": "color: darkorange", "dim": "color: grey"}
 _MORE: Final = More("text(wide=True)", "data()")
@@ -45,7 +45,7 @@ class Planned(Sequence[Plan]):
 
     def data(self) -> Json:
         """Everything as plain data with exact quantities, as `maar plan -o json` prints it."""
-        return {"cycles": [shown(one) for one in self.cycles]}
+        return {"cycles": [plan_data(one) for one in self.cycles]}
 
     @overload
     def __getitem__(self, cycle: int) -> Plan: ...

@@ -21,27 +21,14 @@ from maar.core.model.volume import (
     PersistentVolumeClaim,
 )
 from maar.core.model.writes import BindVolume
-from maar.core.policy.configuration import DEFAULT, Configuration, parse
+from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.tables.groups import phase_at_rest, ready_with
+from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
 
 Json = dict[str, object]
 
 _BETWEEN_CYCLES = timedelta(seconds=1)
-
-
-def plan(
-    objects: Iterable[Object],
-    configuration: object = None,
-    now: datetime | None = None,
-    cycles: int = 1,
-    *,
-    resubmit_victims: bool = False,
-) -> Json:
-    """Decide for a cluster and give the plan as plain data, as `maar plan -o json` prints it."""
-    parsed = configuration if isinstance(configuration, Configuration) else parse(configuration)
-    decided = plans(objects, parsed, now, cycles, resubmit_victims=resubmit_victims)
-    return {"cycles": [shown(one) for one in decided]}
 
 
 def plans(
@@ -51,20 +38,28 @@ def plans(
     cycles: int = 1,
     *,
     resubmit_victims: bool = False,
+    tables: Tables | None = None,
 ) -> Iterator[Plan]:
-    """Decide cycle by cycle; between cycles the plan is applied as a cluster would."""
+    """Decide cycle by cycle; between cycles the plan is applied as a cluster would.
+
+    The tables are empty; they say for which scheduler is decided, and which resources it knows already.
+    """
     start = now or datetime(1970, 1, 1, tzinfo=UTC)
-    cluster = ImaginaryCluster(Tables(), start, resubmits=resubmit_victims)
+    cluster = ImaginaryCluster(tables or Tables(), start, resubmits=resubmit_victims)
     cluster.learn([Upserted(object=cast("AnyObject", one)) for one in objects])
-    for _ in range(cycles):
+    for cycle in range(1, cycles + 1):
         decided = decide(cluster.tables, configuration, cluster.now.timestamp())
-        at_rest = {
-            key: GroupOutcome(phase=phase_at_rest(row))
-            for key, row in cluster.tables.groups.items()
-            if key not in decided.pod_groups
-        }
-        yield msgspec.structs.replace(decided, pod_groups={**decided.pod_groups, **at_rest})
-        cluster.apply(decided)
+        yield whole(decided, cluster.tables.groups.values())
+        if cycle < cycles:
+            cluster.apply(decided)
+
+
+def whole(decided: Plan, groups: Iterable[GroupRow]) -> Plan:
+    """Add the groups that the cycle did not have to look at, as `maar plan` shows them."""
+    at_rest = {
+        row.key: GroupOutcome(phase=phase_at_rest(row)) for row in groups if row.key not in decided.pod_groups
+    }
+    return msgspec.structs.replace(decided, pod_groups={**decided.pod_groups, **at_rest})
 
 
 @dataclass(eq=False)
@@ -158,11 +153,11 @@ class ImaginaryCluster:
                 yield Upserted(object=msgspec.structs.replace(group, status=status))
 
 
-def shown(decided: Plan) -> Json:
+def plan_data(decided: Plan) -> Json:
     """One cycle as plain data."""
     volumes = {one.claim: one.volume for one in decided.selections if isinstance(one, BindVolume)}
     return {
-        "queues": {name: shown_queue(one) for name, one in sorted(decided.queues.items())},
+        "queues": {name: queue_data(one) for name, one in sorted(decided.queues.items())},
         "binds": {one.pod: one.node for one in sorted(decided.binds, key=lambda one: one.pod)},
         "evictions": [
             {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
@@ -187,7 +182,7 @@ def _cure(refusal: Refusal) -> Json:
     return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help}
 
 
-def shown_queue(one: QueueStanding) -> Json:
+def queue_data(one: QueueStanding) -> Json:
     """A queue's standing as plain data."""
     return {
         "deserved": one.deserved.quantities(),

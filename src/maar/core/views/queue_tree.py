@@ -9,7 +9,7 @@ from maar.core.fairshare.queue_demand import HUNDRED_PERCENT
 from maar.core.model.metadata import Record
 from maar.core.model.plan import NamespaceStanding
 from maar.core.model.queue import ROOT, Queue, QueueMetadata
-from maar.core.model.resources import CPU, MEMORY, PODS, Resources, shown
+from maar.core.model.resources import CPU, MEMORY, PODS, Resources, quantity_text
 from maar.core.views.contention import most_wanted
 
 Json = dict[str, object]
@@ -174,15 +174,15 @@ def _measure(queue: Queue, resource: str, total: Resources) -> Measure:
     )
 
 
-def shown_tree(view: TreeView) -> Json:
+def tree_data(view: TreeView) -> Json:
     """The tree as plain data."""
     return {
-        "queues": {name: _shown_queue(one) for name, one in view.queues.items()},
+        "queues": {name: _queue_data(one) for name, one in view.queues.items()},
         "setAside": view.set_aside,
     }
 
 
-def _shown_queue(one: TreeQueue) -> Json:
+def _queue_data(one: TreeQueue) -> Json:
     return {
         "parent": one.parent,
         "weight": one.weight,
@@ -193,10 +193,10 @@ def _shown_queue(one: TreeQueue) -> Json:
         "pending": one.pending,
         "resources": {
             resource: {
-                "guarantee": None if each.guarantee is None else shown(resource, each.guarantee),
-                "capability": None if each.capability is None else shown(resource, each.capability),
-                "deserved": shown(resource, each.deserved),
-                "used": shown(resource, each.used),
+                "guarantee": None if each.guarantee is None else quantity_text(resource, each.guarantee),
+                "capability": None if each.capability is None else quantity_text(resource, each.capability),
+                "deserved": quantity_text(resource, each.deserved),
+                "used": quantity_text(resource, each.used),
             }
             for resource, each in one.resources.items()
         },

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from maar.embedded.nodes.durations import BadDurationError, seconds
+from maar.core.model.durations import BadDurationError, seconds
 
 RUN_FOR: Final = "maar.sh/run-for"
 EXIT_CODE: Final = "maar.sh/exit-code"

@@ -1,47 +1,32 @@
-"""The judge behind the webhooks: knows the cluster by watching it, and gives news a moment to arrive."""
+"""The reviewer behind the webhooks: knows the cluster by watching it, and gives news a moment to arrive."""
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Final
 
 from maar.apps.webhooks.reviews import Verb
-from maar.core.admission.cluster import KnownCluster
+from maar.core.admission.cluster import KNOWN_KINDS, KnownCluster
 from maar.core.admission.request import Options, Request, Verdict
 from maar.core.admission.review import mutate, validate
-from maar.core.model.events import AnyObject, Event, Upserted
+from maar.core.admission.rules import RULES_ABOUT_OTHERS
+from maar.core.model.events import Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.namespace import Namespace
-from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
-from maar.kube.watch import Trouble, Watch
+from maar.kube.watch import Trouble, Watch, unless_repeated
 
 _LOG: Final = logging.getLogger(__name__)
 
 PATIENCE_S: Final = 0.25  # changes come within hundredths of a second, and somebody waits for the answer
-WATCHED: Final[tuple[type[AnyObject], ...]] = (Queue, PodGroup, Job, Namespace, Node, Pod)
+WATCHED: Final = KNOWN_KINDS
 _HOLDING: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"  # other pods count nowhere
 _ABOUT_OTHERS: Final = (Queue, PodGroup, Job, Namespace)
 
-# What these say can become untrue by a change of another object that is on its way to us: whoever applies a
-# queue and then its child, or a namespace and then a job in it, does both within a hundredth of a second.
-PASSING: Final = frozenset(
-    {
-        "queue-parent-exists", "queue-parent-jobs", "queue-parent-descendant", "queue-depth",
-        "queue-request-leaf", "queue-guarantee-parent",
-        "queue-guarantee-parent-capability", "queue-capability-parent", "queue-delete-children",
-        "podgroup-queue-exists", "podgroup-queue-leaf", "podgroup-queue-open", "podgroup-queue-namespace",
-        "job-queue-exists", "job-queue-leaf", "job-queue-open", "job-queue-namespace",
-        "pod-queue-exists", "pod-queue-leaf", "pod-queue-open", "pod-queue-namespace",
-        "pod-group-missing", "command-target-missing",
-    }
-)  # fmt: skip
 
-
-class Judge:
+class AdmissionReviewer:
     """Judges requests by what has been heard of the cluster."""
 
     def __init__(self, options: Options) -> None:
@@ -54,7 +39,7 @@ class Judge:
     async def run(self, server: ApiServer) -> None:
         """Follow the cluster until cancelled; what is not known yet cannot be judged by."""
         watches = [
-            Watch(server, kind, self.feed, _reporter(), fields=_HOLDING if kind is Pod else "")
+            Watch(server, kind, self.feed, unless_repeated(_report), fields=_HOLDING if kind is Pod else "")
             for kind in WATCHED
         ]
         async with asyncio.TaskGroup() as tasks:
@@ -81,20 +66,20 @@ class Judge:
             self._news.set()
             self._news = asyncio.Event()
 
-    async def judge(self, verb: Verb, request: Request) -> Verdict:
+    async def review(self, verb: Verb, request: Request) -> Verdict:
         """Answer at once, or after a moment where a change that may be on its way would change the answer."""
-        verdict = self._judge(verb, request)
+        verdict = self._verdict(verb, request)
         if self._may_pass(request, verdict):
             try:
                 async with asyncio.timeout(PATIENCE_S):
                     while self._may_pass(request, verdict):
                         await self._news.wait()
-                        verdict = self._judge(verb, request)
+                        verdict = self._verdict(verb, request)
             except TimeoutError:
                 pass  # it is as it is
         return verdict
 
-    def _judge(self, verb: Verb, request: Request) -> Verdict:
+    def _verdict(self, verb: Verb, request: Request) -> Verdict:
         if verb == "mutate":
             return Verdict(patch=mutate(request, self.known, self._options))
         return validate(request, self.known, self._options)
@@ -102,17 +87,8 @@ class Judge:
     def _may_pass(self, request: Request, verdict: Verdict) -> bool:
         if request.namespace and request.namespace not in self._namespaces:
             return True
-        return any(one.rule in PASSING for one in (*verdict.refusals, *verdict.warnings))
+        return any(one.rule in RULES_ABOUT_OTHERS for one in (*verdict.refusals, *verdict.warnings))
 
 
-def _reporter() -> Callable[[Trouble], None]:
-    """Log what a watch reports; an attempt that fails like the one before is no news."""
-    said = ""
-
-    def report(trouble: Trouble) -> None:
-        nonlocal said
-        if trouble.problem != said:
-            said = trouble.problem
-            _LOG.warning("%s: %s", trouble.kind, trouble.problem)
-
-    return report
+def _report(trouble: Trouble) -> None:
+    _LOG.warning("%s: %s", trouble.kind, trouble.problem)
