@@ -107,9 +107,13 @@ def test_a_queue_is_deleted_as_clients_of_volcano_do(up: MaarUp, wait_s: float) 
 def test_a_client_that_does_not_know_the_state_of_a_queue_leaves_it_closed(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=TEAM % {"name": "kept"})
     up.kubectl("patch", "queue", "kept", "--type=merge", "-p", '{"spec":{"state":"Closed"}}')
-    stored = json.loads(up.kubectl("get", "queue", "kept", "-o", "json").stdout)
-    del stored["spec"]["state"]
-    up.kubectl("replace", "-f", "-", stdin=json.dumps(stored))
+
+    def is_replaced() -> bool:  # again where a status was written since, as clients do
+        stored = json.loads(up.kubectl("get", "queue", "kept", "-o", "json").stdout)
+        del stored["spec"]["state"]
+        return up.kubectl("replace", "-f", "-", stdin=json.dumps(stored), check=False).returncode == 0
+
+    until(is_replaced)
     up.kubectl("delete", "pg", "kept")
     up.kubectl("wait", "--for=jsonpath={.status.state}=Closed", "queue/kept", "--timeout=10s")
     up.kubectl("delete", "queue", "kept")

@@ -169,6 +169,7 @@ COUNTS: Final = re.compile(r"(?P<there>\d+) of the (?P<needed>\d+) pods")
 
 def at_fair_share(outcome: Outcome, group: str, message: str) -> Iterator[str]:
     """The queue is on the group's path, and with what is wanted would exceed what it deserves."""
+    message = message.partition("; also, ")[0]
     found = FULL.search(message) or BEYOND.search(message) or DECLARED.search(message)
     if found is None:
         yield "it does not say how full which queue is"
@@ -225,7 +226,8 @@ def wanted_amounts(outcome: Outcome, group: str) -> list[Amounts]:
     for moment in moments:
         pods = moment.waiting(group)
         wanted += [Amounts(request(turn(moment, group, pods))), *(Amounts(request([pod])) for pod in pods)]
-        wanted += [Amounts(request(pods))]
+        lost = max(1, moment.missing(group)[0])  # of a group that loses pods: as many as it lacks then
+        wanted += [Amounts(request(pods)), Amounts(request(pods[:lost]))]
     return wanted
 
 

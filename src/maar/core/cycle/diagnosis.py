@@ -139,9 +139,17 @@ class Diagnosis:
         return refusal
 
     def _behind(self, refusal: Refusal) -> Refusal:
-        """It waits for the first of its queue, and so for what lets that one start."""
+        """It waits for the first of its queue, and so for what lets that one start.
+
+        In one phase of allocate that one may itself have been behind another, or even behind this one.
+        """
         first = self.state.tables.groups.get(refusal.others[0])
-        blocker = self.of(self.state.group(first)) if first is not None else None
+        state = self.state.group(first) if first is not None else None
+        if state is None or (
+            state.refusal is not None and state.refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE
+        ):
+            return refusal
+        blocker = self.of(state)
         if blocker is None:
             return refusal
         cure = Cure.SOMEBODY_ACTS if blocker.cure == Cure.NEVER else blocker.cure

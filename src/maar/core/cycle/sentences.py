@@ -77,6 +77,8 @@ def _at_fair_share(state: State, refusal: Refusal) -> str:
         fair = _listed(refusal.shortages, lambda one: _of(one, "deserved"))
         share = f"it needs {wanted} at once, beyond the fair share of queue {queue}: {fair}"
         share += f" ({weights} under {above})"
+    if not refusal.nodes:
+        return f"{share}; {change}"
     idle = "nothing idle is left to lend"
     if refusal.available:
         idle = f"there is idle room for {refusal.available} of the {refusal.wanted} pods that start together"
