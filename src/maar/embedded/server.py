@@ -4,22 +4,23 @@ import asyncio
 import hmac
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Final, cast
 
-from maar.embedded import discovery
+from maar.embedded import documents
 from maar.embedded.calls import Caller
 from maar.embedded.cluster import Cluster
-from maar.embedded.documents import Documents
 from maar.embedded.failures import ApiError, Json
 from maar.embedded.http import ApiRequest
-from maar.embedded.logs import LogReader
 from maar.embedded.reading import Reader
 from maar.embedded.routes import Routes, Target
 from maar.embedded.storage_problems import unreadable
 from maar.embedded.writing import Writer, not_allowed
 from maar.serving.http import PLAIN_TEXT, Message, Receive, Send, answer, stream
+
+LogReader = Callable[[str, str, Mapping[str, str]], Awaitable[AsyncIterator[bytes]]]
+
 
 _LOG: Final = logging.getLogger(__name__)
 _OPEN_TO_ALL: Final = ("/readyz", "/livez", "/healthz", "/version")
@@ -38,7 +39,6 @@ class Server:
         self._routes = Routes(cluster.served.values())
         self._reader = Reader(cluster)
         self._writer = Writer(cluster, self._reader)
-        self._documents = Documents(list(cluster.served.values()))
         self._logs, self._store = logs, cluster.store
         self.is_ready = asyncio.Event()
 
@@ -77,7 +77,7 @@ class Server:
         if request.method != "GET" or not request.path.startswith(_OPEN_TO_ALL):
             return False
         if request.path == "/version":
-            await answer(send, discovery.VERSION)
+            await answer(send, documents.VERSION)
         else:
             problem = self._not_ready() if request.path.startswith("/readyz") else ""
             status = HTTPStatus.SERVICE_UNAVAILABLE if problem else HTTPStatus.OK
@@ -93,7 +93,7 @@ class Server:
     async def _serve(self, request: ApiRequest, send: Send) -> None:
         target = self._routes.find(request.path)
         if target is None:
-            found = self._documents.find(request)
+            found = documents.find(request)
             if found is None or request.method != "GET":
                 raise ApiError(
                     HTTPStatus.NOT_FOUND, "NotFound", "the server could not find the requested resource"
