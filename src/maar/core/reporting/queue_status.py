@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from maar.core.controllers.differences import difference
+from maar.core.model.differences import difference
 from maar.core.model.metadata import Condition
 from maar.core.model.plan import QueueStanding
 from maar.core.model.queue import Queue
