@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from maar.embedded.backups import good_backups
 from support.maar_up import MaarUp
 from support.programs import find_binaries
-from support.reapplying import GROWN_AND_SHRUNK, reapply
+from support.reapplying import CONFLICT, GROWN_AND_SHRUNK, reapply, switch_to_server_side
 
 TEAM = """
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -250,6 +251,7 @@ def test_the_next_start_goes_on_where_it_was(up: MaarUp) -> None:
     up.kubectl("wait", "--for=condition=Ready", "pod/restarted-1", "--timeout=20s")
     before = json.loads(up.kubectl("get", "pod", "restarted-1", "-o", "json").stdout)
     assert up.stop() == 0
+    assert next(good_backups(up.folder / "data"))[1].objects > 0, "what was there when it stopped is kept"
     up.start()
     after = json.loads(up.kubectl("get", "pod", "restarted-1", "-o", "json").stdout)
     assert before["metadata"]["uid"] == after["metadata"]["uid"]
@@ -267,3 +269,9 @@ def test_work_that_is_applied_again_is_not_refused_over_what_maar_filled_in(
     assert reapply(up.kubectl, name, *flags) == GROWN_AND_SHRUNK
     up.kubectl("delete", "vcjob", name)
     clear(up, name)
+
+
+def test_a_job_moves_from_client_side_to_server_side_apply(up: MaarUp) -> None:
+    """Tasks are one value to API servers: what Maar filled in makes a conflict."""
+    assert switch_to_server_side(up.kubectl, "switched", minAvailable=2, maxRetry=3) == ""
+    assert CONFLICT in switch_to_server_side(up.kubectl, "forced")

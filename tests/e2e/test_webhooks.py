@@ -14,7 +14,7 @@ from maar.apps.webhooks.configurations import Wanted, register
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from support.needs_kubernetes import needs_kubernetes
-from support.reapplying import GROWN_AND_SHRUNK, reapply
+from support.reapplying import CONFLICT, GROWN_AND_SHRUNK, reapply, switch_to_server_side
 from support.webhooks_process import (
     CLUSTER_USER,
     CONFIGURATION,
@@ -239,6 +239,12 @@ def test_work_that_is_applied_again_is_not_refused_over_what_maar_filled_in(
 ) -> None:
     name = f"again-{len(flags)}"
     assert reapply(webhooks.plane.kubectl, name, *flags) == GROWN_AND_SHRUNK
+
+
+def test_a_job_moves_from_client_side_to_server_side_apply(webhooks: Webhooks) -> None:
+    """Tasks are one value to API servers: what Maar filled in makes a conflict."""
+    assert switch_to_server_side(webhooks.plane.kubectl, "switched", minAvailable=2, maxRetry=3) == ""
+    assert CONFLICT in switch_to_server_side(webhooks.plane.kubectl, "forced")
 
 
 @pytest.mark.parametrize("flags", [(), ("--server-side", "--force-conflicts")], ids=["client", "server"])

@@ -13,7 +13,7 @@ from maar.embedded.backups import BadBackupError, good_backups, keep_backup, rea
 from maar.embedded.data_folder import DataFolderError
 from maar.embedded.restoring import restore, salvage
 from maar.embedded.store import Key, Store
-from support.damage import copied, damage
+from support.damage import copied, damage, delete
 
 SEED = 20
 WRITES = 400
@@ -60,6 +60,20 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[
     return place / "killed", states
 
 
+@pytest.fixture(scope="module")
+def rolled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, Objects]]]:
+    """As `history`, in a folder that has two generations, and that has been backed up."""
+    place, dice = tmp_path_factory.mktemp("rolled"), random.Random(SEED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("maar.embedded.generations._LARGE_LOG", 100_000)
+        with closing(Store(place / "live")) as store:
+            states = list(write(store, dice))
+            keep_backup(place / "live")
+            copied(place / "live", place / "killed")
+    assert len(list((place / "killed").glob("objects-*.db"))) == 2
+    return place / "killed", states
+
+
 def _explains(said: str, folder: Path, how: str) -> bool:
     assert "maar restore" in said, how
     assert str(folder) in said, how
@@ -92,6 +106,37 @@ def test_damage_never_passes_in_silence(
         opened += opens_whole_or_says_why(folder, states[-1], how)
         shutil.rmtree(folder)
     assert opened < number / 5  # most damage hits something that was acknowledged
+
+
+def test_damage_to_several_files_of_two_generations_never_passes_in_silence(
+    rolled: tuple[Path, list[tuple[int, Objects]]], tmp_path: Path
+) -> None:
+    killed, states = rolled
+    dice, opened = random.Random(SEED), 0
+    for _ in range(150):
+        folder = copied(killed, tmp_path / "damaged")
+        files = sorted(folder.glob("objects-*"))
+        chosen = dice.sample(files, dice.randrange(1, len(files) + 1))
+        hows = [delete(path, dice) if dice.random() < 0.5 else damage(path, dice) for path in chosen]
+        opened += opens_whole_or_says_why(folder, states[-1], f"{[path.name for path in chosen]}: {hows}")
+        shutil.rmtree(folder)
+    assert 0 < opened < 40  # the generation before is not needed
+
+
+@pytest.mark.parametrize("gone", ["objects-*", "objects-000003.*", "objects-000003.db", "objects-000003.wal"])
+def test_files_that_are_gone_are_named_and_what_is_left_can_be_kept(
+    rolled: tuple[Path, list[tuple[int, Objects]]], tmp_path: Path, gone: str
+) -> None:
+    killed, states = rolled
+    folder = copied(killed, tmp_path / "data")
+    for path in folder.glob(gone):
+        path.unlink()
+    assert not opens_whole_or_says_why(folder, states[-1], gone)
+    if gone == "objects-*":
+        return
+    restored = salvage(folder)
+    with closing(Store(folder)) as store:
+        assert objects(store) == dict(states)[restored.revision]
 
 
 def test_files_of_another_cluster_are_refused(

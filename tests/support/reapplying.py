@@ -52,3 +52,39 @@ def reapply(kubectl: Kubectl, name: str, *flags: str) -> list[tuple[Any, ...]]:
 
 
 GROWN_AND_SHRUNK = [(3, 3, 3, 3), (5, 5, 5, 3), (2, 2, 2, 3), (2, 2, 2, 3)]
+
+
+def switch_to_server_side(kubectl: Kubectl, name: str, **of_task: int) -> str:
+    """Apply a job client-side and then, unchanged, server-side; what kubectl says against it."""
+    job = {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {
+            "minAvailable": 1,
+            "queue": "default",
+            "tasks": [
+                {
+                    "name": "t",
+                    "replicas": 2,
+                    **of_task,
+                    "template": {"spec": {"containers": [{"name": "main", "image": "busybox"}]}},
+                }
+            ],
+        },
+    }
+    kubectl("apply", "-f", "-", stdin=json.dumps(job))
+    said = kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(job), check=False).stderr
+    if said:
+        kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=json.dumps(job))
+    kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(job))
+    spec = json.loads(kubectl("get", "vcjob", name, "-o", "json").stdout)["spec"]
+    assert (spec["minAvailable"], spec["tasks"][0]["minAvailable"]) == (1, 2)
+    scaled = json.dumps([{"op": "replace", "path": "/spec/tasks/0/replicas", "value": 1}])
+    if not of_task:  # a minimum that nobody set does not stand in the way
+        kubectl("patch", "vcjob", name, "--type=json", "-p", scaled)
+    kubectl("delete", "vcjob", name)
+    return said
+
+
+CONFLICT = 'conflict with "kubectl-client-side-apply" using batch.volcano.sh/v1alpha1: .spec.tasks'

@@ -132,7 +132,7 @@ def test_lists_are_taken_apart_and_other_kinds_are_counted() -> None:
     result = run("maar", "plan", "-f", "-", stdin=items)
     assert result.returncode == 0
     assert "note: ConfigMap (1): not read" in result.stderr
-    assert "no ready, schedulable node" in result.stderr
+    assert "no node can be used" in result.stderr
 
 
 @pytest.mark.parametrize(

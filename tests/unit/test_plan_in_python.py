@@ -88,3 +88,9 @@ def test_importing_maar_does_not_import_the_command_line() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     with pytest.raises(AttributeError, match="has no attribute 'plann'"):
         maar.plann  # noqa: B018  # the attribute is what is tested
+
+
+def test_a_misspelt_kind_is_an_error_with_what_was_meant() -> None:
+    version = "scheduling.volcano.sh/v1beta1"
+    with pytest.raises(maar.PlanError, match=rf"object 1: .*did you mean apiVersion: {version}, kind: Queue"):
+        maar.plan([{"apiVersion": version, "kind": "queue", "metadata": {"name": "q"}}])

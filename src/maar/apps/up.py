@@ -21,7 +21,7 @@ from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.embedded.access import ADMINISTRATOR, BadSecretError, certificate, token, write_kubeconfig
 from maar.embedded.admission import InProcessAdmission
 from maar.embedded.assembly import assemble
-from maar.embedded.backup_schedule import keep_backups
+from maar.embedded.backup_schedule import keep_backups, keep_last_backup
 from maar.embedded.calls import Admission, Admit, Caller, Stage
 from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.loop import run_controllers
@@ -40,6 +40,7 @@ from maar.embedded.server import Server
 from maar.embedded.serving import serve
 from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Store
+from maar.embedded.unrun_workloads import warn_of_unrun
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import Credentials
 from maar.kube.sources import CredentialsError, Proofs
@@ -115,6 +116,7 @@ async def up(settings: UpSettings, say: Say) -> None:
                 await asyncio.wait(background)  # first those who write, then the server they write to
                 end.set()
                 await serving
+                await asyncio.to_thread(keep_last_backup, folder, store)
 
 
 def _cluster(store: Store, settings: UpSettings) -> tuple[Cluster, tuple[str, ...]]:
@@ -132,14 +134,16 @@ def _cluster(store: Store, settings: UpSettings) -> tuple[Cluster, tuple[str, ..
 
 
 def _admission(store: Store, settings: UpSettings) -> Admit:
-    """What is asked about every write; with a local node also which fields that does not read."""
+    """What is asked about every write: the rules, who runs it, and what a local node does not read."""
     ours = InProcessAdmission(store, settings.admission)
 
     def admit(stage: Stage, admission: Admission) -> None:
         ours(stage, admission)
-        warn_of_ignored(stage, admission)
+        warn_of_unrun(stage, admission)
+        if settings.is_local:
+            warn_of_ignored(stage, admission)
 
-    return admit if settings.is_local else ours
+    return admit
 
 
 def _left(cluster: Cluster, gone: Collection[str]) -> str:

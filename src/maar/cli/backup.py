@@ -1,13 +1,15 @@
 """`maar backup` and `maar restore`: copies of a cluster's objects, and the way back to one."""
 
+import errno
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from maar.cli.failure import CommandError
 
+_EXAMPLE: Final = "maar.backup"
 _DataOption = Annotated[
     Path | None,
     typer.Option(help="The data folder of the cluster; without it, the one in the user's data folder."),
@@ -29,6 +31,8 @@ def backup(
 
     folder = (data or data_folder()).absolute()
     try:
+        if output is not None and output.is_dir():
+            raise CommandError(f"{output}: this is a folder; name a file in it, such as {output / _EXAMPLE}")
         target = output or folder / FOLDER / f"{os.getpid()}.unfinished"
         if output is None and folder.is_dir():
             target.parent.mkdir(mode=0o700, exist_ok=True)
@@ -83,5 +87,9 @@ def restore(
 
 
 def _unwritable(error: OSError, place: Path) -> str:
-    what = (error.strerror or str(error)).lower()
-    return f"{error.filename or place}: {what}; free some space, or name a place that you may write to"
+    what, parent = (error.strerror or str(error)).lower(), place.parent
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{place}: {what}; free some space, or name a place that has some"
+    if not parent.is_dir():
+        return f"{place}: there is no folder {parent}; make it, or name another place"
+    return f"{error.filename2 or error.filename or place}: {what}; name a place that you may write to"

@@ -5,13 +5,22 @@ from pathlib import Path
 from maar.apps.daemons.configuration_text import parse_text
 from maar.cli.failure import CommandError
 from maar.core.policy.configuration import BadConfigurationError, Configuration
+from maar.parsing.limits import OBJECT
 
 
 def read_configuration(file: Path | None) -> Configuration:
     """Read a configuration in Volcano's grammar; without a file, the default."""
     try:
-        return parse_text(file.read_text(encoding="utf-8") if file is not None else "")
-    except (OSError, UnicodeDecodeError) as error:
+        return parse_text(_text(file) if file is not None else "")
+    except OSError as error:
         raise CommandError(f"{file}: cannot be read: {error}") from None
+    except UnicodeDecodeError:
+        raise CommandError(f"{file}: this is no text; name a file with a configuration in YAML") from None
     except BadConfigurationError as error:
         raise CommandError(*(f"{file}: {problem}" for problem in error.problems)) from None
+
+
+def _text(file: Path) -> str:
+    with file.open("rb") as opened:
+        data = opened.read(4 * (OBJECT.characters + 1))  # no more than it takes to see that it is too much
+    return data.decode("utf-8")

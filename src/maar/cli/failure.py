@@ -8,6 +8,7 @@ import typer
 
 FAILED: Final = 1  # something the user can put right; 2 is a wrong command line
 BUG: Final = 70
+_MOST_LINES: Final = 1_000
 
 
 class CommandError(Exception):
@@ -31,7 +32,13 @@ def run(app: typer.Typer, name: str) -> None:
         _leave((f"{what} (set MAAR_TRACE=1 to see where, and report it)",), BUG)
 
 
+def shortened(lines: list[str]) -> list[str]:
+    """As many lines as somebody may still look through, and how many there are more."""
+    more = len(lines) - _MOST_LINES
+    return lines if more <= 0 else [*lines[:_MOST_LINES], f"... and {more:,} more like these"]
+
+
 def _leave(sentences: tuple[str, ...], code: int) -> None:
-    for sentence in sentences:
-        typer.echo(f"error: {sentence}", err=True)
+    for sentence in shortened([f"error: {sentence}" for sentence in sentences]):
+        typer.echo(sentence, err=True)
     sys.exit(code)

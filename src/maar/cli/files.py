@@ -9,6 +9,7 @@ from maar.apps.snapshots.files import Snapshot, UnreadableSnapshotError, read
 from maar.cli.documents import read_documents
 from maar.core.model.kinds import BadObjectError, from_document, kind_of
 from maar.core.model.metadata import Object
+from maar.core.model.misspelt_kinds import misspelt
 from maar.core.model.unread import unknown_fields
 
 _SNAPSHOT: Final = (Snapshot.api_version, Snapshot.__name__)
@@ -59,6 +60,8 @@ def take_document(manifests: Manifests, place: str, document: object) -> None:
     version = str(document.get("apiVersion", ""))
     kind = Snapshot if (version, name) == _SNAPSHOT else kind_of(version, str(name))
     if kind is None:
+        if said := misspelt(version, name):
+            manifests.errors.append(f"{place}: {said}")
         manifests.left_out[str(name)] += 1
         return
     try:

@@ -10,13 +10,14 @@ import typer
 from maar.cli.admission_options import AdmissionFlags
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.documents import read_documents
-from maar.cli.failure import FAILED, CommandError
+from maar.cli.failure import FAILED, CommandError, shortened
 from maar.cli.option_groups import with_groups
 from maar.core.admission.cluster import KNOWN_KINDS
 from maar.core.admission.offline import Checked, Report, Sent, check
-from maar.core.admission.plain import text_at
+from maar.core.admission.plain import at, brief, text_at
 from maar.core.admission.request import Finding
-from maar.core.model.kinds import kind_of
+from maar.core.model.kinds import KINDS, kind_of
+from maar.core.model.misspelt_kinds import misspelt
 from maar.core.model.pod import Pod
 
 if TYPE_CHECKING:  # see maar.cli.cluster.access
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # see maar.cli.cluster.access
 
 UNREADABLE: Final = 2
 _CLUSTER: Final = "cluster"
+_KNOWN: Final = ", ".join(sorted(kind.__name__ for kind in KINDS))
 _LOOKED_AT: Final = tuple(kind for kind in KNOWN_KINDS if kind is not Pod)  # they only lower the total
 
 
@@ -48,16 +50,21 @@ def validate(
     Leaves with 1 when something would be refused, and with 2 when something cannot be read.
     """
     try:
-        report = check(_read(files), _stored(against, access), admission.options())
+        sent, bad = _read(files)
+        report = check(sent, _stored(against, access), admission.options())
+        bad += report.unreadable
+        if not sent and not bad:
+            bad.append(f"there is nothing to check; maar validate knows {_KNOWN}")
     except CommandError as error:
-        report = Report(unreadable=list(error.sentences))
-    for sentence in report.left_out:
-        typer.echo(f"warning: {sentence}: left out", err=True)
-    for sentence in report.unreadable:
-        typer.echo(f"error: {sentence}", err=True)
-    if report.unreadable:
+        report, bad = Report(), list(error.sentences)
+    for sentence in shortened([f"warning: {sentence}: left out" for sentence in report.left_out]):
+        typer.echo(sentence, err=True)
+    for sentence in shortened([f"error: {sentence}" for sentence in bad]):
+        typer.echo(sentence, err=True)
+    if report.judged or not bad:  # what is wrong with one document hides nothing of the others
+        typer.echo(_json(report) if output == "json" else _text(report))
+    if bad:
         raise typer.Exit(UNREADABLE)
-    typer.echo(_json(report) if output == "json" else _text(report))
     if any(one.refusals for one in report.judged):
         raise typer.Exit(FAILED)
 
@@ -66,7 +73,10 @@ def _stored(against: str, access: Access) -> list[Sent]:
     """The objects that are there already."""
     if against == _CLUSTER:
         return on_cluster(access, _in_cluster)
-    return _read([Path(against)]) if against else []
+    found, bad = _read([Path(against)]) if against else ([], [])
+    if bad:
+        raise CommandError(*bad)
+    return found
 
 
 async def _in_cluster(cluster: "ClusterClient") -> list[Sent]:
@@ -75,26 +85,37 @@ async def _in_cluster(cluster: "ClusterClient") -> list[Sent]:
     ]
 
 
-def _read(paths: list[Path]) -> list[Sent]:
-    """The objects of kinds that Maar reads; the others are counted."""
+def _read(paths: list[Path]) -> tuple[list[Sent], list[str]]:
+    """The objects of kinds that Maar reads, and what is wrong with documents; the others are counted."""
     documents, left_out = read_documents(paths), Counter[str]()
     errors, sent = list(documents.errors), []
     for place, document in documents.found:
         if not isinstance(document, dict) or "kind" not in document:
             errors.append(f"{place}: not an object of Kubernetes: it has no kind")
             continue
-        kind = kind_of(str(document.get("apiVersion", "")), str(document["kind"]))
-        if kind is None:
-            left_out[str(document["kind"])] += 1
-        elif not (text_at(document, "metadata", "name") or text_at(document, "metadata", "generateName")):
-            errors.append(f"{place}: {document['kind']}: metadata.name is missing")
+        version, name = str(document.get("apiVersion", "")), str(document["kind"])
+        kind = kind_of(version, name)
+        if kind is not None:
+            problem = _unnamed(document)
+            sent += [] if problem else [Sent(place, kind, document)]
+            errors += [f"{place}: {name}: {problem}"] if problem else []
+        elif said := misspelt(version, name):
+            errors.append(f"{place}: {said}")
         else:
-            sent.append(Sent(place, kind, document))
+            left_out[name] += 1
     for name, count in left_out.items():
         typer.echo(f"note: {name} ({count}): not read", err=True)
-    if errors:
-        raise CommandError(*errors)
-    return sent
+    return sent, errors
+
+
+def _unnamed(document: object) -> str:
+    """Why an object has no name, or nothing."""
+    if text_at(document, "metadata", "name") or text_at(document, "metadata", "generateName"):
+        return ""
+    name = at(document, "metadata", "name")
+    if name in (None, ""):
+        return "metadata.name is missing"
+    return f"metadata.name is {brief(name)}, which is no text; put it in quotes"
 
 
 def _text(report: Report) -> str:
@@ -106,6 +127,7 @@ def _text(report: Report) -> str:
     ]
     refused = sum(bool(one.refusals) for one in report.judged)
     warned = sum(len(one.warnings) for one in report.judged)
+    lines = shortened(lines)
     summary = f"{_counted(len(report.judged), 'object')}: {refused} refused, {_counted(warned, 'warning')}"
     return "\n".join([*lines, summary])
 
@@ -117,13 +139,13 @@ def _counted(number: int, word: str) -> str:
 def _json(report: Report) -> str:
     document = {
         "checked": len(report.judged),
-        "refused": [_shown(one, finding) for one in report.judged for finding in one.refusals],
-        "warnings": [_shown(one, finding) for one in report.judged for finding in one.warnings],
+        "refused": [_brief(one, finding) for one in report.judged for finding in one.refusals],
+        "warnings": [_brief(one, finding) for one in report.judged for finding in one.warnings],
     }
     return json.dumps(document, indent=1, ensure_ascii=False)
 
 
-def _shown(one: Checked, finding: Finding) -> dict[str, str]:
+def _brief(one: Checked, finding: Finding) -> dict[str, str]:
     kind, namespace, name = one.sent.key
     return {
         "place": one.sent.place,

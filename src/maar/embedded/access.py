@@ -25,7 +25,8 @@ ADMINISTRATOR: Final = Caller("maar-admin", ("system:masters", "system:authentic
 _VALID_FOR: Final = timedelta(days=397)  # what clients accept at most
 _RENEW_BEFORE: Final = timedelta(days=30)
 _TOKEN_PART: Final = re.compile(r"[!-~]+")
-_TOKEN: Final = re.compile(r"[!-~]{32,1000}")
+_SHORTEST_TOKEN: Final = 32
+_TOKEN: Final = re.compile(rf"[!-~]{{{_SHORTEST_TOKEN},1000}}")
 
 
 class BadSecretError(DataFolderError):
@@ -47,7 +48,8 @@ def token(folder: Path, name: str) -> str:
     again = f"a new token is made, and clients then need the new {folder / 'kubeconfig'}"
     found = _read(path, again).decode("ascii", "replace").strip()
     if not _TOKEN.fullmatch(found):
-        what = f"too short ({len(found)} characters)" if _TOKEN_PART.fullmatch(found) else "not a token"
+        size = "short" if len(found) < _SHORTEST_TOKEN else "long"
+        what = f"too {size} ({len(found):,} characters)" if _TOKEN_PART.fullmatch(found) else "not a token"
         raise _damaged(path, what, again)
     return found
 

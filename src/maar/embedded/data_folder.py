@@ -12,7 +12,7 @@ _OURS: Final = re.compile(
     r"|backups|set-aside-.*|pods|logs|.*\.log|lost\+found|\..*|.*\.\d+"
 )
 _UNFINISHED: Final = re.compile(r"(\w+\.token|server\.(crt|key)|(\w+\.)?kubeconfig|objects-\d{6}\.wal)\.\d+")
-_USED: Final = re.compile(r"\w+\.token|server\.(crt|key)|kubeconfig")
+_USED: Final = re.compile(r"\w+\.token|server\.(crt|key)|kubeconfig|backups|set-aside-.*")
 _SHOWN: Final = 3
 _CHOOSE: Final = "name a folder that does not exist yet, is empty, or was made by maar up"
 
@@ -31,6 +31,8 @@ class DataFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
+            if path.is_symlink() and not path.exists():
+                raise DataFolderError(f"--data {path}: this is a link that leads nowhere; {_CHOOSE}")
             if path.exists() and not path.is_dir():
                 raise DataFolderError(f"--data {path}: this is a file, not a folder; {_CHOOSE}")
             path.mkdir(parents=True, exist_ok=True)
@@ -103,7 +105,8 @@ def unusable(path: Path, error: Exception) -> DataFolderError:
     what = (error.strerror or str(error)).lower()
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DataFolderError(f"--data {path}: the disk is full ({what}); free some space, and start again")
-    where = f" at {error.filename}" if error.filename and str(error.filename) != str(path) else ""
+    place = error.filename2 or error.filename  # of a file that gets another's name, the name that it gets
+    where = f" at {place}" if place and str(place) != str(path) else ""
     return DataFolderError(
         f"--data {path}: the folder cannot be used{where} ({what}); {_CHOOSE}, and that you may write to"
     )

@@ -10,6 +10,9 @@ A plain copy of the folder, made file by file at any moment, opens with all that
 copy began: of the newest generation in it the snapshot is whole, and the log has at least what its marks
 say (see `write_ahead_log`). The log gets its name before the snapshot does: a snapshot without a log is
 damage, a log without records beside the generation before it is a new generation that was not finished.
+Between the two the old log is left for the new one, so that neither can vanish in silence. A copy that looked
+for the names of files before that, and read the old log after it, stops with a sentence; salvaging it gives
+all that was acknowledged when it began.
 """
 
 import hashlib
@@ -117,6 +120,8 @@ def continued(
     database.execute("BEGIN")
     try:
         _replay(database, log)
+        if log.lacks_its_continuation and not tolerant:
+            _check_is_unfinished(generation, log, database)
     except DamagedLogError as error:
         if not tolerant:
             database.close()
@@ -141,8 +146,13 @@ def open_working(path: Path | str) -> sqlite3.Connection:
     return database
 
 
-def write_generation(database: sqlite3.Connection, folder: Path, number: int) -> Files:
-    """Write a database as a snapshot with an empty log; they have their names only when they are whole."""
+def write_generation(
+    database: sqlite3.Connection, folder: Path, number: int, announce: Callable[[], None] = lambda: None
+) -> Files:
+    """Write a database as a snapshot with an empty log; they have their names only when they are whole.
+
+    Between the two names is the moment to announce it.
+    """
     made = files(folder, number)
     unfinished = folder / "unfinished.db"
     unfinished.unlink(missing_ok=True)
@@ -154,6 +164,7 @@ def write_generation(database: sqlite3.Connection, folder: Path, number: int) ->
         with unfinished.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").digest()
         create_log(made.log, Header(number, revision, unfinished.stat().st_size, digest))
+        announce()
         unfinished.rename(made.snapshot)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -183,9 +194,6 @@ class Generations:
             path.unlink()
         found = newest(folder)
         self._use(found or write_first(folder))
-        for number in numbers(folder, "wal"):
-            if number > self._files.number:  # begun and not finished
-                files(folder, number).log.unlink()
 
     def _use(self, generation: Files) -> None:
         path = self._folder / "working.db"
@@ -195,13 +203,29 @@ class Generations:
             path.unlink(missing_ok=True)  # it stays open, and goes with the process
         self.log = LogWriter(generation.log, log)
         self._files = generation
+        self._stay()
+
+    def _stay(self) -> None:
+        """Take back that the next generation goes on from here: it was begun and not finished."""
+        if self.log.is_left:
+            self.log.leave_for(0)
+        for number in numbers(self._folder, "wal"):
+            if number > self._files.number:
+                files(self._folder, number).log.unlink()
 
     def roll_when_large(self, prepare: Callable[[], None]) -> bool:
         """Begin a new generation once the log has outgrown the snapshot; True where that was done."""
         if self.log.size < max(_LARGE_LOG, 2 * self._files.snapshot.stat().st_size):
             return False
         prepare()
-        made = write_generation(self.database, self._folder, self._files.number + 1)
+        following = self._files.number + 1
+        try:
+            made = write_generation(
+                self.database, self._folder, following, lambda: self.log.leave_for(following)
+            )
+        except (OSError, sqlite3.Error):
+            self._stay()
+            raise
         self.log.close()
         with LogReader(made.log) as log:
             self.log = LogWriter(made.log, log)
@@ -238,6 +262,18 @@ def apply(database: sqlite3.Connection, transaction: Transaction) -> None:
             )
 
 
+def _check_is_unfinished(generation: Files, log: LogReader, database: sqlite3.Connection) -> None:
+    """Refuse a log that was left for a generation of which nothing is there."""
+    following = files(generation.snapshot.parent, log.continued_by)
+    if not following.log.exists():  # else it is unfinished: see `newest`
+        database.close()
+        raise DamageError(
+            following.snapshot,
+            f"missing, and so is its log, although {generation.log.name} is continued there from revision"
+            f" {log.revision} on",
+        )
+
+
 def _copy_checked(generation: Files, header: Header, into: Path) -> None:
     """Copy a snapshot, and check on the way that it is the one that its log continues."""
     if header.generation != generation.number:
@@ -268,6 +304,6 @@ def _is_unfinished(generation: Files, before: Files | None) -> bool:
             with LogReader(before.log) as previous:
                 for _ in previous.transactions():
                     pass
-                return previous.revision == log.header.revision
+                return previous.revision >= log.header.revision  # further, where it went on instead
     except (DamagedLogError, FileNotFoundError):
         return False

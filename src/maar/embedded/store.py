@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 from maar.embedded.data_folder import DataFolder
 from maar.embedded.failures import ApiError
 from maar.embedded.opening import open_generations
-from maar.embedded.storage_problems import not_stored
+from maar.embedded.storage_problems import disk_problem, not_stored
 from maar.embedded.write_ahead_log import Transaction, Written
 
 _LOG: Final = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Store:
         self._unsaid: list[Change] = []
         self._depth = 0
         self._writes = 0
-        self._problem: ApiError | None = None
+        self._problem = ""
         self._db: sqlite3.Connection = self._generations.database
         self.revision: int = self._db.execute("SELECT revision FROM latest").fetchone()[0]
 
@@ -158,13 +158,14 @@ class Store:
 
     def problem(self) -> str:
         """Why nothing can be written at the moment, or nothing; looked at again when it is asked."""
-        if self._problem is not None:
+        if self._problem:
             try:
                 self._generations.log.check_room(_ROOM)
-                self._problem = None
+                self._problem = ""
+                _LOG.warning("%s can be written again", self._folder.path)
             except OSError as error:
-                self._problem = not_stored(self._folder.path, error)
-        return "" if self._problem is None else self._problem.message
+                self._problem = disk_problem(self._folder.path, error)
+        return self._problem
 
     def close(self) -> None:
         """Let go of the files."""
@@ -189,17 +190,15 @@ class Store:
             log.mark()
         except OSError as error:
             return self._noted(error)
-        if self._problem is not None:
-            self._problem = None
-            _LOG.warning("%s can be written again", self._folder.path)
+        self.problem()  # a small write may fit where the next one does not
         return None
 
     def _noted(self, error: OSError | sqlite3.Error) -> ApiError:
-        problem = not_stored(self._folder.path, error)
-        if self._problem is None:
-            _LOG.error("%s", problem.message)
-        self._problem = problem
-        return problem
+        found = disk_problem(self._folder.path, error)
+        if not self._problem:
+            _LOG.error("%s", found)
+        self._problem = found
+        return not_stored(self._folder.path, error)
 
     def _tell(self) -> None:
         changes, self._unsaid = self._unsaid, []
@@ -216,7 +215,7 @@ class Store:
         try:
             self._generations.roll_when_large(self._note_revision)
         except (OSError, sqlite3.Error) as error:
-            _LOG.warning("no new generation can be begun: %s", not_stored(self._folder.path, error).message)
+            _LOG.warning("no new generation can be begun: %s", disk_problem(self._folder.path, error))
 
     def _note_revision(self) -> None:
         self._db.execute("UPDATE latest SET revision = ?", (self.revision,))

@@ -13,6 +13,9 @@ right, else the log is damaged. Behind the mark may be what was never acknowledg
 kill -9 cut short: it is used as far as it is whole. One slot may be unreadable if a whole record lies
 behind the mark of the other, because no mark is ever more than one record ahead.
 
+The last record of a log that the next generation continues says so: where that generation is gone, with all
+that was acknowledged in it, this log alone is not taken for the whole.
+
 The marks are at the beginning of the file that they speak of, so that a copy taken while the log grows is
 whole too: it is read from the front, and gets the marks before the records. A mark in a file of its own
 could be copied later than the log, and the copy would look damaged.
@@ -57,6 +60,7 @@ class Transaction(msgspec.Struct, array_like=True, frozen=True):
 
     revision: int
     writes: list[Written]
+    continued_by: int = 0  # the generation that goes on from here; such a record has no writes
 
 
 _DECODE: Final = msgspec.msgpack.Decoder(Transaction).decode
@@ -105,6 +109,7 @@ class LogReader:
             self._file.close()
             raise
         self.end, self.revision = _RECORDS, self.header.revision
+        self.continued_by = 0  # what the last record says
         self._reached_mark = self._is_at_mark()
 
     def __enter__(self) -> Self:
@@ -126,6 +131,14 @@ class LogReader:
     def next_mark(self) -> int:
         """The number of the next mark."""
         return self._mark.number + 1
+
+    @property
+    def lacks_its_continuation(self) -> bool:
+        """Whether, read to its end, it was left for the next generation, as far as the marks can say.
+
+        A copy that has an older mark began before that, and is whole without the next generation.
+        """
+        return bool(self.continued_by) and (self.end == self._mark.end or self._must_go_on)
 
     def transactions(self) -> Iterator[Transaction]:
         """All of them; raises where one that was acknowledged is not there."""
@@ -167,7 +180,7 @@ class LogReader:
         if found.revision != self.revision + len(found.writes):
             return None
         self.end += _FRAME.size + length
-        self.revision, self.chain = found.revision, checksum
+        self.revision, self.chain, self.continued_by = found.revision, checksum, found.continued_by
         self._reached_mark = self._reached_mark or self._is_at_mark()
         return found
 
@@ -181,8 +194,8 @@ class LogWriter:
     def __init__(self, path: Path, read: LogReader) -> None:
         self._descriptor = os.open(path, os.O_WRONLY)
         self._end, self._chain, self._number = read.end, read.chain, read.next_mark
-        self._revision = read.revision
-        self._before = self._end, self._chain, self._revision
+        self._revision, self.is_left = read.revision, bool(read.continued_by)
+        self._before = self._end, self._chain, self._revision, self.is_left
         self._is_marked = True
         os.ftruncate(self._descriptor, self._end)  # a record that was cut short
         for _ in _SLOTS:  # whatever is there counts from now on, and both slots are readable
@@ -200,14 +213,25 @@ class LogWriter:
         payload = _ENCODE(transaction)
         length = _CHECKSUM.pack(len(payload))
         chain = zlib.crc32(payload, zlib.crc32(length, self._chain))
-        self._before = self._end, self._chain, self._revision
+        self._before = self._end, self._chain, self._revision, self.is_left
         self._write(b"".join((length, _CHECKSUM.pack(chain), payload)))
         self._end += _FRAME.size + len(payload)
         self._chain, self._revision, self._is_marked = chain, transaction.revision, False
+        self.is_left = bool(transaction.continued_by)
+
+    def leave_for(self, generation: int) -> None:
+        """Say, durably, that another generation goes on from here; 0 takes that back."""
+        try:
+            self.append(Transaction(self._revision, [], generation))
+        except OSError:
+            self.take_back()
+            raise
+        self.mark()
+        os.fsync(self._descriptor)
 
     def take_back(self) -> None:
         """Undo the last append, or what there was of it."""
-        self._end, self._chain, self._revision = self._before
+        self._end, self._chain, self._revision, self.is_left = self._before
         self._is_marked = True
         os.ftruncate(self._descriptor, self._end)
 

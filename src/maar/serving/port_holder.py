@@ -6,6 +6,7 @@ from typing import Final
 
 _PROC: Final = Path("/proc")
 _LISTENS: Final = "0A"
+_LONGEST: Final = 60  # characters of a command
 
 
 def holder_of(port: int) -> str:
@@ -15,8 +16,8 @@ def holder_of(port: int) -> str:
         for process in _PROC.iterdir():
             if sockets and process.name.isdecimal() and _holds(process, sockets):
                 command = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-                words = [Path(word).name for word in command[:3] if word]
-                return f"process {process.name} ({' '.join(words)})"
+                words = " ".join(Path(word).name for word in command[:3] if word).split()
+                return f"process {process.name} ({' '.join(words)[:_LONGEST]})"  # in one line
     return ""
 
 

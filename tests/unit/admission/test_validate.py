@@ -126,6 +126,108 @@ def test_a_name_that_a_cluster_takes_is_not_refused() -> None:
     assert run("-f", "-", stdin=budget).exit_code == 0
 
 
+MANY_PROBLEMS = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, labels: {"a b": x, c: 1, d: x y, "ok/e": ""}, annotations: {B/c: "x y", n: 2}}
+spec:
+  initContainers: [{name: d, image: i}]
+  containers: [{name: C C, image: i}, {name: d, image: i}, {image: i}]
+---
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: j}
+spec:
+  tasks:
+  - replicas: 1
+    template:
+      metadata: {labels: {"-": a}}
+      spec: {containers: [{name: C C, image: i}, {name: c, image: i}, {name: c, image: i}]}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n, labels: {a/b/c: "1"}}}
+"""
+
+
+def test_labels_and_containers_that_no_cluster_takes_are_refused() -> None:
+    result = run("-f", "-", "-o", "json", stdin=MANY_PROBLEMS)
+    assert result.exit_code == 1, result.output
+    found = [(one["kind"], one["rule"], one["field"]) for one in json.loads(result.stdout)["refused"]]
+    task = "spec.tasks[0].template"
+    assert found == [
+        ("Pod", "object-label", "metadata.labels[a b]"),
+        ("Pod", "object-label", "metadata.labels.c"),
+        ("Pod", "object-label", "metadata.labels.d"),
+        ("Pod", "object-label", "metadata.annotations.n"),
+        ("Pod", "object-container", "spec.containers[0].name"),
+        ("Pod", "object-container", "spec.containers[1].name"),
+        ("Pod", "object-container", "spec.containers[2].name"),
+        ("Job", "job-template", f"{task}.spec.containers[0].name"),
+        ("Job", "job-template", f"{task}.spec.containers[2].name"),
+        ("Job", "job-template", f"{task}.metadata.labels.-"),
+        ("Node", "object-label", "metadata.labels[a/b/c]"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["true", "1", "1.5", "0x10", "[a]", "yes"])
+def test_a_name_that_is_no_text_is_said_to_be_none_and_hides_no_verdict(name: str) -> None:
+    queue = f"{QUEUE} spec: {{weight: 0}}}}"
+    result = run("-f", "-", stdin=f"{queue}\n---\n{queue.replace('name: q', f'name: {name}')}")
+    assert result.exit_code == 2
+    assert "document 2: Queue: metadata.name is " in result.stderr
+    assert "which is no text; put it in quotes" in result.stderr
+    assert "document 1: Queue q: refused" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "meant"),
+    [
+        ("scheduling.volcano.sh/v1beta1", "queue", "apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue?"),
+        ("scheduling.volcano.sh/v1", "Queue", "apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue?"),
+        ("''", "Queue", "there is no apiVersion; did you mean apiVersion: scheduling.volcano.sh/v1beta1"),
+        ("v1", "Queue", "no cluster has kind Queue in v1; did you mean"),
+        ("scheduling.volcano/v1beta1", "PodGruop", "kind: PodGroup?"),
+        ("batch.volcano.sh/v1", "job", "apiVersion: batch.volcano.sh/v1alpha1, kind: Job?"),
+        ("v1", "pods", "apiVersion: v1, kind: Pod?"),
+    ],
+)
+def test_a_kind_that_is_misspelt_is_an_error_with_its_place(version: str, kind: str, meant: str) -> None:
+    text = f"{{apiVersion: {version}, kind: {kind}, metadata: {{name: x}}}}"
+    result = run("-f", "-", stdin=f"{QUEUE} spec: {{}}}}\n---\n{text}")
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith("error: standard input, document 2: ")
+    assert meant in result.stderr
+    assert "1 object: 0 refused" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("batch/v1", "Job"),
+        ("rabbitmq.com/v1beta1", "Queue"),
+        ("scheduling.k8s.io/v1alpha2", "PodGroup"),
+        ("batch.volcano.sh/v1alpha1", "CronJob"),
+        ("storage.k8s.io/v1", "CSINode"),
+        ("topology.volcano.sh/v1alpha1", "HyperNode"),
+    ],
+)
+def test_kinds_of_others_are_counted_and_are_no_success_by_themselves(version: str, kind: str) -> None:
+    text = f"{{apiVersion: {version}, kind: {kind}, metadata: {{name: x}}}}"
+    result = run("-f", "-", stdin=f"{QUEUE} spec: {{}}}}\n---\n{text}")
+    assert (result.exit_code, result.stderr) == (0, f"note: {kind} (1): not read\n")
+    result = run("-f", "-", stdin=text)
+    assert result.exit_code == 2
+    assert "error: there is nothing to check; maar validate knows Command, Job, " in result.stderr
+
+
+def test_a_flood_of_verdicts_is_cut_off_and_counted() -> None:
+    result = run("-f", "-", stdin=f"{QUEUE} spec: {{weight: 0}}}}\n---\n" * 1_200 + "1\n---\n" * 1_200)
+    assert result.stdout.splitlines()[-2:] == [
+        "... and 200 more like these",
+        "1200 objects: 1200 refused, 0 warnings",
+    ]
+    assert result.stderr.splitlines()[-1] == "... and 200 more like these"
+
+
 def test_a_folder_that_is_not_there_leaves_with_2() -> None:
     for arguments in (("-f", "nowhere"), ("-f", "pipeline", "--against", "nowhere")):
         result = run(*arguments)

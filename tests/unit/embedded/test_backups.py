@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from maar.embedded.backup_schedule import keep_backups
+from maar.embedded.backup_schedule import keep_backups, keep_last_backup
 from maar.embedded.backups import (
     KEPT,
     BadBackupError,
@@ -20,6 +20,7 @@ from maar.embedded.backups import (
     read_backup,
     write_backup,
 )
+from maar.embedded.data_folder import DataFolderError
 from maar.embedded.restoring import restore
 from maar.embedded.store import Key, Store
 from support.small_disk import small_disk
@@ -89,6 +90,13 @@ def test_a_folder_without_a_cluster_has_no_backup(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("left", ["backups", "set-aside-20261116T040000.000000Z"])
+def test_a_folder_that_has_only_what_was_put_aside_is_no_new_one(tmp_path: Path, left: str) -> None:
+    (tmp_path / left).mkdir()
+    with pytest.raises(DataFolderError, match=r"without its objects, although a cluster .* maar restore"):
+        Store(tmp_path)
+
+
 def test_a_backup_opens_in_a_new_folder(tmp_path: Path) -> None:
     with closing(Store(tmp_path / "data")) as store:
         write(store, 1)
@@ -112,6 +120,32 @@ async def test_backups_are_made_when_something_has_changed(tmp_path: Path) -> No
         keeping.cancel()
         with suppress(asyncio.CancelledError):
             await keeping
+
+
+@pytest.mark.anyio
+async def test_the_first_changes_are_soon_in_a_backup_and_later_ones_take_their_time(tmp_path: Path) -> None:
+    with closing(Store(tmp_path)) as store:
+        keeping = asyncio.create_task(keep_backups(tmp_path, store, every_s=600.0, first_s=0.05))
+        await until("the first is there", lambda: len(kept(tmp_path)) == 1)
+        await asyncio.sleep(0.3)  # nothing has changed for longer than the first pause
+        write(store, 1)
+        await until("the second is there", lambda: len(kept(tmp_path)) == 2)
+        write(store, 2)
+        await asyncio.sleep(0.5)
+        assert len(kept(tmp_path)) == 2
+        keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeping
+
+
+def test_what_is_there_at_the_end_is_kept_unless_it_is_already(tmp_path: Path) -> None:
+    with closing(Store(tmp_path)) as store:
+        for number in (1, 2):
+            write(store, number)
+            keep_last_backup(tmp_path, store)
+            keep_last_backup(tmp_path, store)
+            assert len(kept(tmp_path)) == number
+            assert read_backup(kept(tmp_path)[0]).revision == store.revision
 
 
 @pytest.mark.anyio

@@ -61,6 +61,26 @@ def test_what_was_acknowledged_is_there_and_writes_succeed_again_with_room(tmp_p
             assert (again.revision, names(again)) == last
 
 
+def test_a_disk_is_full_until_there_is_room_again_and_nobody_is_told_to_wait(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with small_disk(tmp_path / "disk", 4) as disk, closing(Store(disk.path / "data")) as store:
+        fill_by_writing(store, disk)
+        with pytest.raises(NotStoredError) as refused:
+            write(store, "large", size=300_000)
+        assert "nothing of this request was stored" in refused.value.message
+        assert "retryAfterSeconds" not in refused.value.details  # kubectl would wait, object by object
+        disk.fill(leave=12 << 10)
+        store.put(Key("pods", "default", "small"), None, lambda _: b"x")
+        assert "is full" in store.problem(), "one small write fits, and that is all"
+        assert "request" not in store.problem(), "nobody has sent one"
+        assert "written again" not in caplog.text
+        disk.free()
+        write(store, "again")
+        assert store.problem() == ""
+        assert caplog.text.count("can be written again") == 1
+
+
 def test_a_full_disk_at_any_moment_of_a_killed_process_keeps_all(tmp_path: Path) -> None:
     """The store is never closed in between: what is on the disk is what kill -9 would leave."""
     with small_disk(tmp_path / "disk", 4) as disk:

@@ -34,7 +34,9 @@ def named(cluster: Cluster, container: dict[str, Any] | None = None, /, **spec: 
         return set()
     (warning,) = found
     assert warning.startswith("[local-node-ignores] ")
-    return set(warning.removeprefix("[local-node-ignores] ").partition(" has no effect")[0].split(", "))
+    return set(
+        warning.removeprefix("[local-node-ignores] ").split(" no effect")[0].rsplit(" ", 1)[0].split(", ")
+    )
 
 
 def test_a_pod_of_what_the_node_reads_and_of_defaults_needs_no_warning(cluster: Cluster) -> None:
@@ -95,17 +97,15 @@ def test_what_the_node_does_not_read_is_named(
     assert named(cluster, container, **spec) == fields
 
 
-def test_of_many_fields_the_first_are_named(cluster: Cluster) -> None:
-    contexts = {
-        "runAsUser": 1,
-        "runAsGroup": 1,
-        "fsGroup": 1,
-        "supplementalGroups": [1],
-        "runAsNonRoot": True,
-    }
-    context = {"readOnlyRootFilesystem": True, "privileged": True, "runAsUser": 1, "runAsGroup": 1}
-    (warning,) = warnings(cluster, {"securityContext": context}, securityContext=contexts)
-    assert " and 1 more has no effect on the local node" in warning
+def test_all_fields_are_named_up_to_a_limit(cluster: Cluster) -> None:
+    (warning,) = warnings(cluster, {"tty": True}, hostIPC=True, hostPID=True)
+    assert "].tty, spec.hostIPC, spec.hostPID have no effect on the local node" in warning
+    assert warning.endswith("remove them, or use a cluster of Kubernetes")
+    (warning,) = warnings(cluster, {"tty": True})
+    assert "spec.containers[0].tty has no effect on the local node" in warning
+    many = [{**MAIN, "name": f"c{number}", "tty": True} for number in range(26)]
+    (warning,) = warnings(cluster, containers=many)
+    assert "spec.containers[23].tty and 2 more have no effect on the local node" in warning
 
 
 def test_an_update_is_not_warned_about(tmp_path: Path) -> None:

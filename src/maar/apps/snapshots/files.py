@@ -12,6 +12,8 @@ import yaml
 
 from maar.core.model.kinds import BadObjectError, from_json, kind_of, plain, to_json
 from maar.core.model.metadata import Object, Time
+from maar.parsing.limits import FILES, DocumentLimits
+from maar.parsing.plain_values import excess
 
 ENDINGS: Final = (".yaml", ".yml", ".json", ".json.gz")
 
@@ -67,8 +69,8 @@ def document(one: Object) -> bytes:
     return b'{"apiVersion":"%b",%b' % (one.api_version.encode(), to_json(one)[1:])
 
 
-def read(file: Path) -> tuple[Snapshot, list[Object]] | None:
-    """Read a snapshot in JSON; None where the file is something else, for others to read."""
+def read(file: Path, limits: DocumentLimits = FILES) -> tuple[Snapshot, list[Object]] | None:
+    """Read a snapshot in JSON within limits; None where the file is something else, for others to read."""
     try:
         with file.open("rb") as opened:
             is_packed = opened.read(2) == b"\x1f\x8b"
@@ -77,14 +79,32 @@ def read(file: Path) -> tuple[Snapshot, list[Object]] | None:
                 if is_packed:
                     raise UnreadableSnapshotError("it is packed and no snapshot of Maar; unpack it first")
                 return None
-            data = _HEAD + opened.read()
+            rest = opened.read(limits.characters)  # a packed megabyte may unpack to a thousand
+            if len(_HEAD) + len(rest) > limits.characters:
+                raise UnreadableSnapshotError(_too_large(f"{limits.characters >> 20:,} MiB, unpacked"))
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableSnapshotError(f"cannot be read: {error}") from None
+    if rest.count(b",") >= limits.nodes:
+        raise UnreadableSnapshotError(_too_large(f"{limits.nodes:,} values"))
     try:
-        first, *others = _LIST.decode(data).items
-        return from_json(Snapshot, first), [_object(one) for one in others]
+        first, *others = _LIST.decode(_HEAD + rest).items
+        return _checked(from_json(Snapshot, first), limits), [_object(one) for one in others]
+    except RecursionError:
+        raise UnreadableSnapshotError("nested too deeply to be a snapshot of Maar; take it again") from None
     except (msgspec.DecodeError, UnicodeDecodeError, BadObjectError) as error:
         raise UnreadableSnapshotError(f"cannot be read: {error}; take it again") from None
+
+
+def _too_large(limit: str) -> str:
+    return f"larger than a snapshot may be ({limit}); leave objects out of it"
+
+
+def _checked(snapshot: Snapshot, limits: DocumentLimits) -> Snapshot:
+    """Refuse plain values, which others walk through by recursion, where they are too deep."""
+    for name, value in (("configuration", snapshot.configuration), ("plan", snapshot.plan)):
+        if said := excess(value, limits):
+            raise BadObjectError(name, said)
+    return snapshot
 
 
 def _json(snapshot: Snapshot, objects: Iterable[Object]) -> Iterator[bytes]:

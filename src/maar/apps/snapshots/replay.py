@@ -152,6 +152,8 @@ def _parsed(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, Rec
     for number, data in enumerate(lines, start=1):
         try:
             line = _LINE.decode(data)
+        except RecursionError:
+            raise BadRecordingError(f"line {number}: nested too deeply to be a line of a recording") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             if broken:
                 raise BadRecordingError(broken) from None

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from maar.core.admission.case import Case
-from maar.core.admission.field_owners import is_left_to_maar
+from maar.core.admission.field_owners import applied_tasks, is_left_to_maar, is_sent_by_apply
 from maar.core.admission.patch import patched, setting
 from maar.core.admission.plain import at, list_at, map_at, text_at
 from maar.core.admission.request import CREATE, UPDATE, Json
@@ -55,7 +55,10 @@ def job_fields(case: Case) -> Iterator[Json]:
         yield setting(stored or case.options.scheduler_names[0], "spec", "schedulerName")
     if at(case.new, "spec", "maxRetry") is None:
         yield setting(MAX_RETRY, "spec", "maxRetry")
-    least = sum(_number(task, "minAvailable", "replicas") for _, task in _tasks(case))
+    least = sum(
+        _number(task, "replicas") if _has_no_minimum(case, number, task) else _number(task, "minAvailable")
+        for number, task in _tasks(case)
+    )
     asked = at(case.new, "spec", "minAvailable")
     if asked is None or (asked != least and _was_filled_in(case, asked)):
         yield setting(least, "spec", "minAvailable")
@@ -66,7 +69,7 @@ def task_fields(case: Case) -> Iterator[Json]:
     for number, task in _tasks(case):
         if at(task, "name") in _UNSET:
             yield setting(f"default{number}", "spec", "tasks", number, "name")
-        if at(task, "minAvailable") is None:
+        if _has_no_minimum(case, number, task):
             yield setting(_number(task, "replicas"), "spec", "tasks", number, "minAvailable")
         if at(task, "maxRetry") is None:
             yield setting(MAX_RETRY, "spec", "tasks", number, "maxRetry")
@@ -118,6 +121,31 @@ def _was_filled_in(case: Case, asked: object) -> bool:
     """Whether a job's minimum is the one that Maar filled in, which follows its tasks."""
     is_kept = asked == at(case.old, "spec", "minAvailable")
     return is_kept and case.request.operation == UPDATE and is_left_to_maar(case.new, "spec", "minAvailable")
+
+
+def _has_no_minimum(case: Case, number: int, task: dict[str, object]) -> bool:
+    """Whether nobody set a task's minimum: it is left out, or the one that Maar filled in before.
+
+    Patches and edits leave that one where it is. Where nothing tells it from one that a person set, it gives
+    way only when the task gets smaller: as it stands, the task could not be stored.
+    """
+    asked, replicas = task.get("minAvailable"), task.get("replicas")
+    name = at(task, "name") or f"default{number}"
+    old = _task(list_at(case.old, "spec", "tasks"), name)
+    if asked is None or case.request.operation != UPDATE or asked != at(old, "minAvailable"):
+        return asked is None
+    if asked != at(old, "replicas") or asked == replicas:
+        return False
+    if (applied := _task(applied_tasks(case.new), name)) is not None:
+        return at(applied, "minAvailable") is None
+    is_smaller = type(replicas) is int and type(asked) is int and replicas < asked
+    return is_smaller and not is_sent_by_apply(case.new, "spec", "tasks")
+
+
+def _task(tasks: list[object], name: object) -> object:
+    return next(
+        (one for place, one in enumerate(tasks) if name == (at(one, "name") or f"default{place}")), None
+    )
 
 
 def _tasks(case: Case) -> list[tuple[int, dict[str, object]]]:

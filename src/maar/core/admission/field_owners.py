@@ -23,6 +23,20 @@ def is_left_to_maar(document: object, *path: str) -> bool:
     return not owned and at(applied, *path) is None
 
 
+def applied_tasks(document: object) -> list[object]:
+    """The tasks as client-side apply sent them; empty where that is not on record."""
+    return list_at(_last_applied(document), "spec", "tasks")
+
+
+def is_sent_by_apply(document: object, *path: str) -> bool:
+    """Whether server-side apply sent a field as it is now: whoever changes it otherwise takes it over."""
+    return any(
+        text_at(one, "operation") == "Apply"
+        and at(one, "fieldsV1", *(f"f:{key}" for key in path)) is not None
+        for one in list_at(document, "metadata", "managedFields")
+    )
+
+
 def _last_applied(document: object) -> object:
     try:
         return msgspec.json.decode(text_at(document, "metadata", "annotations", _LAST_APPLIED) or "null")

@@ -7,12 +7,12 @@ from typing import Final, cast
 import msgspec
 
 from maar.core.admission.cluster import KnownCluster
-from maar.core.admission.plain import at, brief, cut, text_at
+from maar.core.admission.plain import at, cut, text_at
 from maar.core.admission.reading import read
 from maar.core.admission.request import CREATE, UPDATE, Finding, Json, Options, Request
 from maar.core.admission.review import mutated, review
 from maar.core.admission.rules import BOOKS
-from maar.core.model import name_rules as names
+from maar.core.admission.server_rules import server_findings
 from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.kinds import KINDS, BadObjectError
 from maar.core.model.metadata import Object
@@ -20,7 +20,6 @@ from maar.core.model.queue import ROOT, Queue, QueueMetadata, QueueSpec, QueueSt
 from maar.core.model.unread import unknown_fields
 
 UNKNOWN_FIELD: Final = "unknown-field"
-NAME: Final = "object-name"  # judged by API servers themselves, whatever the kind
 _JUDGED: Final = tuple(kind for kind in KINDS if kind.plural in BOOKS)  # queues first
 
 Key = tuple[str, str, str]
@@ -92,14 +91,14 @@ class Imagined:
     def apply(self, sent: Sent) -> Checked:
         """Judge an object, and take it in unless it is refused."""
         request = self._request(sent)
-        refusals = (*_misnamed(sent), *review(request, self.known, self.options).refusals)
+        refusals = (*_findings(sent), *review(request, self.known, self.options).refusals)
         if not refusals:
             self._take(sent, cast("Json", mutated(request, self.known, self.options)))
         return Checked(sent, request, refusals)
 
-    def misnamed(self, sent: Sent) -> Checked:
-        """An object that admission has no rules for, but whose name no API server takes."""
-        return Checked(sent, self._request(sent), tuple(_misnamed(sent)))
+    def unruled(self, sent: Sent) -> Checked:
+        """An object that admission has no rules for, but that no API server takes."""
+        return Checked(sent, self._request(sent), _findings(sent))
 
     def pretend(self, queue: Sent) -> None:
         """Give a refused queue its place and no more, so that those below it are judged for themselves."""
@@ -138,20 +137,9 @@ class Imagined:
         self.known.feed([Upserted(object=cast("AnyObject", one))])
 
 
-def _misnamed(sent: Sent) -> Iterator[Finding]:
-    """What an API server has against the names of an object."""
-    metadata, kind = at(sent.document, "metadata"), sent.kind.__name__
-    found = {
-        "name": names.of_object(kind, name) if (name := text_at(metadata, "name")) else (),
-        "generateName": names.of_prefix(kind, prefix)
-        if (prefix := text_at(metadata, "generateName"))
-        else (),
-        "namespace": names.label(space) if (space := text_at(metadata, "namespace")) else (),
-    }
-    for part, problems in found.items():
-        for problem in problems:
-            value = brief(text_at(metadata, part))
-            yield Finding(NAME, f"metadata.{part}", value, f"is {value}, which no cluster takes: {problem}")
+def _findings(sent: Sent) -> tuple[Finding, ...]:
+    """What an API server itself has against an object."""
+    return tuple(server_findings(sent.kind.__name__, sent.document))
 
 
 def check(sent: Iterable[Sent], against: Iterable[Sent], options: Options) -> Report:
@@ -164,7 +152,7 @@ def check(sent: Iterable[Sent], against: Iterable[Sent], options: Options) -> Re
         judged += [cluster.apply(one) for one in given if one.kind is kind]
     for one in judged:
         one.warnings = tuple(cluster.warnings(one))
-    judged += [cluster.misnamed(one) for one in given if one.kind not in _JUDGED and any(_misnamed(one))]
+    judged += [cluster.unruled(one) for one in given if one.kind not in _JUDGED and _findings(one)]
     order = {id(one): place for place, one in enumerate(given)}
     return Report(sorted(judged, key=lambda one: order[id(one.sent)]), unreadable, left_out)
 

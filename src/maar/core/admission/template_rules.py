@@ -10,6 +10,7 @@ from maar.core.admission.job_case import JobCase
 from maar.core.admission.plain import at, below, brief, cut, list_at, numbered, text_at
 from maar.core.admission.reading import read
 from maar.core.admission.request import Problem
+from maar.core.admission.server_rules import container_problems, label_problems
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.pod import Container, Pod
 from maar.core.model.resources import precisely
@@ -57,7 +58,8 @@ def _problems(pod: Pod, raw: dict[str, object]) -> Iterator[Problem]:
     if policy not in _RESTART_POLICIES:
         sentence = f"is {brief(policy)}; write one of {', '.join(_RESTART_POLICIES[1:])}"
         yield Problem("spec.restartPolicy", brief(policy), sentence)
-    seen = set[str]()
+    yield from container_problems(raw.get("spec"), "spec")
+    yield from label_problems(raw.get("metadata"), "metadata")
     for field, containers in (
         ("initContainers", pod.spec.init_containers),
         ("containers", pod.spec.containers),
@@ -65,12 +67,8 @@ def _problems(pod: Pod, raw: dict[str, object]) -> Iterator[Problem]:
         for number, container in enumerate(containers):
             path = f"spec.{field}[{number}]"
             image = at(list_at(raw, "spec", field)[number], "image")
-            if not container.name or container.name in seen:
-                sentence = f"is {brief(container.name)}; give each container a name of its own"
-                yield Problem(f"{path}.name", brief(container.name), sentence)
             if not isinstance(image, str) or not image:
                 yield Problem(f"{path}.image", brief(image), f"is {brief(image)}; name the image to run")
-            seen.add(container.name)
             yield from _at(path, _over_limits(container))
 
 

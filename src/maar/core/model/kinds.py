@@ -18,6 +18,9 @@ ObjectT = TypeVar("ObjectT", bound=Object)
 
 _PLAIN: Final = {"str": str, "int": int}
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_STEP: Final = re.compile(r"([^.\[\]]+)|\[(\d{1,6})\]")
+_BEGINS_NUMBER: Final = tuple("+-.0123456789")
+_LONGEST_SHOWN: Final = 40
 _PROBLEM: Final = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
 
 
@@ -116,7 +119,21 @@ def _explained(error: msgspec.ValidationError, document: object = None) -> BadOb
     path, problem = (match["path"] or "", match["problem"]) if match else ("", str(error))
     if isinstance(error.__cause__, BadAmountError):
         return BadObjectError(f"{path}.{error.__cause__.resource}", error.__cause__.problem)
-    return BadObjectError(_with_key(path, problem, document), problem[:1].lower() + problem[1:])
+    place = _with_key(path, problem, document)
+    hint = _number_like(document, place) if "got `str`" in problem else ""
+    return BadObjectError(place, problem[:1].lower() + problem[1:] + hint)
+
+
+def _number_like(document: object, path: str) -> str:
+    """A text where a number belongs and that looks like one: too large a number, or one in quotes."""
+    here = document
+    for name, index in _STEP.findall(path):
+        if isinstance(here, dict):
+            here = here.get(name)
+        elif isinstance(here, list) and index and int(index) < len(here):
+            here = here[int(index)]
+    is_number = isinstance(here, str) and len(here) < _LONGEST_SHOWN and here.startswith(_BEGINS_NUMBER)
+    return f" ({here}: quoted, or larger than any number may be)" if is_number else ""
 
 
 def _with_key(path: str, problem: str, document: object) -> str:

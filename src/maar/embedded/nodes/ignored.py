@@ -23,7 +23,7 @@ _UNSET: Final[tuple[object, ...]] = (None, "", [], {})
 _ALIASES: Final = ("serviceAccount",)  # of fields that are read, and filled in with them
 _MEANINGLESS: Final = {"ports": ("containerPort", "name")}  # to kubelets too: they inform people
 _DETAILED: Final = "securityContext"
-_MOST: Final = 8
+_MOST: Final = 24  # more than people write by hand
 
 
 def warn_of_ignored(stage: Stage, admission: Admission) -> None:
@@ -35,10 +35,11 @@ def warn_of_ignored(stage: Stage, admission: Admission) -> None:
     usual: _Fields = {"metadata": {}, "spec": deepcopy(_read_part(spec, LocalSpec))}
     defaults.default(admission.resource, usual)
     if found := list(_ignored(spec, usual["spec"], LocalSpec, _SPEC)):
+        has, it = ("has", "it") if len(found) == 1 else ("have", "them")
         more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
         admission.call.warnings.append(
-            f"[local-node-ignores] {', '.join(found[:_MOST])}{more} has no effect on the local node, which "
-            "runs commands as you and without a container; remove it, or use a cluster of Kubernetes"
+            f"[local-node-ignores] {', '.join(found[:_MOST])}{more} {has} no effect on the local node, which "
+            f"runs commands as you and without a container; remove {it}, or use a cluster of Kubernetes"
         )
 
 

@@ -1,0 +1,50 @@
+"""Workloads that nobody runs in `maar up`: a warning at their creation, and only there."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maar.embedded.assembly import assemble
+from maar.embedded.calls import Call, Caller
+from maar.embedded.store import Store
+from maar.embedded.unrun_workloads import warn_of_unrun
+
+POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+LABELS = {"matchLabels": {"a": "b"}}
+LABELLED = {
+    "metadata": {"labels": {"a": "b"}},
+    "spec": {"restartPolicy": "Always", "containers": POD["spec"]["containers"]},
+}
+
+
+@pytest.mark.parametrize(
+    ("plural", "spec", "called"),
+    [
+        (
+            "jobs.batch.volcano.sh",
+            {"tasks": [{"name": "t", "replicas": 1, "template": POD}]},
+            "Job of batch.v",
+        ),
+        ("jobs.batch", {"template": POD}, "Job of batch/v1"),
+        ("replicasets.apps", {"selector": LABELS, "template": LABELLED}, "ReplicaSet of apps/v1"),
+        (
+            "statefulsets.apps",
+            {"selector": LABELS, "template": LABELLED, "serviceName": "s"},
+            "StatefulSet of apps/v1",
+        ),
+        ("pods", POD["spec"], ""),
+    ],
+)
+def test_whoever_creates_one_is_told(tmp_path: Path, plural: str, spec: dict[str, Any], called: str) -> None:
+    store = Store(tmp_path)
+    cluster, call = assemble(store, admit=warn_of_unrun), Call(caller=Caller("somebody"))
+    made: Any = cluster.create(plural, "default", {"metadata": {"name": "x"}, "spec": spec}, call)
+    assert [called in one for one in call.warnings] == [True] * bool(called)
+    assert all("create the pods themselves" in one for one in call.warnings)
+    again = Call(caller=Caller("somebody"))
+    cluster.replace(
+        plural, "default", "x", {**made, "metadata": {**made["metadata"], "labels": {"x": "y"}}}, call=again
+    )
+    assert again.warnings == []
+    store.close()
