@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from maar.core.policy.configuration import Configuration, parse
-from maar.core.policy.plugin_hooks import PluginHooks
+from maar.core.policy.plugin_hooks import NodeView, PluginHooks, PodView
 from support.planning import plan
 from support.scenario import read
 
@@ -68,3 +68,35 @@ def test_a_key_puts_jobs_in_another_order() -> None:
 def test_a_veto_protects_a_pod() -> None:
     assert planned(FULL, PluginHooks())["evictions"]
     assert planned(FULL, PluginHooks(veto=lambda _pod, action: action == "reclaim"))["evictions"] == []
+
+
+def test_a_plugin_sees_what_is_in_use_and_who_is_there_as_the_decision_goes_on() -> None:
+    seen: dict[str, tuple[int, list[str]]] = {}
+
+    def watch(pod: PodView, node: NodeView) -> bool:
+        seen[pod.key] = (node.used["cpu"], [one.key for one in node.pods])
+        return True
+
+    one_node = (
+        "nodes: {n: {cpu: 4}}\nqueues: {a: {}}\nrunning: {a/j: {cpu: 1}}\npending: {a/k: {pods: 2, cpu: 1}}"
+    )
+    planned(one_node, PluginHooks(filter=watch))
+    assert seen == {
+        "default/a-k-0": (1_000, ["default/a-j-0"]),
+        "default/a-k-1": (2_000, ["default/a-j-0", "default/a-k-0"]),
+    }
+
+
+def test_a_plugin_is_not_called_for_pods_that_it_does_not_concern() -> None:
+    calls = list[str]()
+
+    def refuse(pod: PodView, _node: NodeView) -> bool:
+        calls.append(pod.key)
+        return False
+
+    both = "nodes: {n: {cpu: 4, gpu: 1}}\nqueues: {a: {}}\npending: {a/j: {cpu: 1}, a/k: {cpu: 1, gpu: 1}}"
+    binds = planned(both, PluginHooks(concerns=lambda requests: "nvidia.com/gpu" in requests, filter=refuse))[
+        "binds"
+    ]
+    assert list(binds) == ["default/a-j-0"]
+    assert set(calls) == {"default/a-k-0"}

@@ -6,20 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from maar.core.cycle.domain_retry import DomainRetry
+from maar.core.cycle.node_stack import NodeStack
 from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.cycle.volume_claims import VolumeClaims
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
-from maar.core.policy.filters import Predicates, obstacles, static_mask, suits_new_node
+from maar.core.policy.filters import Clause, suits_new_node
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.neighbours import Neighbours
-from maar.core.policy.plugin_hooks import NodeView, PodView
 from maar.core.policy.pod_selectors import PodSelector
-from maar.core.policy.scores import static_score
-from maar.core.policy.scoring import UsageScore
-from maar.core.tables.rows import NodeRow, PodRow
+from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 
@@ -38,11 +36,11 @@ class NodeChooser:
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, bool] = {}
         self._neighbours = self._count_neighbours(is_empty=is_empty)
-        self.any_has_affinity = self._neighbours is not None  # so that everybody's moves count
+        self.counts_moves = self.any_has_affinity = self._neighbours is not None  # everybody's moves count
         self._domain_retry: DomainRetry | None = None  # of the turn that is being tried
         self._is_stuck = False  # whether a pod of that turn has found no node
-        self._usage = usage_score(configuration, tables)
-        self._filters, self._scores = configuration.filters(), configuration.scores()
+        self.counts_moves |= bool(configuration.node_hooks())
+        self.stack = NodeStack(tables, room, configuration, self.claims, self._neighbours, is_empty=is_empty)
 
     def best(self, pod: PodRow, when: When, wanted: int = NOWHERE) -> int:
         """The node that a pod should go to, or NOWHERE: the one that is wanted, or promised, if it can be."""
@@ -57,7 +55,7 @@ class NodeChooser:
         first = self._promised(pod) if wanted == NOWHERE else wanted
         ranking = self._rankings[when].get(pod.shape) or self._rank(pod.shape, when)
         neighbours = self._neighbours_for(pod)
-        if neighbours is None and not (self._filters or self._scores or pod.shape.claims):
+        if neighbours is None and not (pod.shape.claims or self.stack.plugins_of(pod.shape)):
             return first if first != NOWHERE and ranking.has_room(first) else ranking.best()
         scores = self.claims.among(pod.shape, ranking.every_score())
         domain_start = neighbours.domain_start(pod) if neighbours is not None and self._domain_retry else None
@@ -72,7 +70,7 @@ class NodeChooser:
                 pod, mask, affinity_weight=weights.pod_affinity, spread_weight=weights.pod_topology_spread
             )
             scores = np.where(mask, scores + bonus, -np.inf)
-        scores = self._third_parties(pod, scores)
+        scores = self.stack.ask_plugins(pod, scores)
         best = first if first != NOWHERE and scores[first] > -np.inf else _highest(scores)
         if self._domain_retry is not None and domain_start is not None and best != NOWHERE:
             self._domain_retry.begin(domain_start, best)
@@ -114,7 +112,7 @@ class NodeChooser:
 
     def chooser(self, shape: Shape) -> Callable[[], int] | None:
         """What gives a shape its best node now, where nobody minds neighbours and no third party is asked."""
-        if self._neighbours is not None or self._filters or self._scores:
+        if self._neighbours is not None or self.stack.plugins_of(shape):
             return None
         return (self._rankings["now"].get(shape) or self._rank(shape, "now")).best
 
@@ -156,7 +154,7 @@ class NodeChooser:
 
     def see_only_shapes(self, pods: Sequence[PodRow]) -> bool:
         """Whether pods go wherever any others of their shapes would."""
-        if self._filters or self._scores or any(pod.nominated for pod in pods):
+        if any(pod.nominated or self.stack.plugins_of(pod.shape) for pod in pods):
             return False
         return self._neighbours is None or not any(map(self.has_affinity, pods))
 
@@ -181,25 +179,15 @@ class NodeChooser:
             large = large & (allocatable[resource] >= amount)
         return not large.any()
 
-    def obstacles(self, shape: Shape) -> list[tuple[Flags, str]]:
+    def obstacles(self, shape: Shape) -> list[Clause]:
         """What of the nodes themselves keeps a shape off them, as clauses with the nodes concerned. [N]"""
-        switches = self.configuration.predicates
-        if not self.configuration.is_enabled("predicates", "enablePredicate"):
-            switches = Predicates(node_affinity=False, taint_toleration=False)
-        found = obstacles(shape, self._columns, switches)
-        unreached = ~self.mask(shape)
-        for excluded, _ in found:
-            unreached &= ~excluded
-        return [*found, (unreached, "cannot reach its volumes")] if unreached.any() else found
+        return self.stack.obstacles(shape)
 
     def why_not(self, pod: PodRow, node: int) -> str:
         """What keeps a pod off a node that suits it and has room, as a clause; empty where nothing does."""
         row = self.room.nodes[node]
         clause = self._neighbours.why_not(pod, row) if self._neighbours is not None else ""
-        if not clause and self._filters:
-            view, other = pod_view(pod, self.tables), self._node_view(row)
-            clause = "" if all(allows(view, other) for allows in self._filters) else "are refused by a plugin"
-        return clause
+        return clause or ("are refused by a plugin" if self.stack.is_refused(pod, node) else "")
 
     def most_alike(self, pod: PodRow, idle: Ints, enough: int) -> Ints:
         """How many pods like this one each node has room for, up to what is enough. [R, N] -> [N]"""
@@ -217,6 +205,8 @@ class NodeChooser:
 
     def moved(self, pod: PodRow, node: int, sign: int) -> None:
         """Learn that a pod has come to a node (+1) or left it (-1)."""
+        if self.stack.plugins:
+            self.stack.note_move(pod, node, is_there=sign > 0)
         if self._neighbours is not None:
             row = self.room.nodes[node]
             if sign > 0:
@@ -232,22 +222,14 @@ class NodeChooser:
 
     def mask(self, shape: Shape) -> Flags:
         """The nodes that a shape may go to at all, room and neighbours aside."""
-        if not self.configuration.is_enabled("predicates", "enablePredicate"):
-            return self._columns.usable
-        mask = static_mask(shape, self._columns, self.configuration.predicates)
-        return self.claims.narrow(mask, shape) if shape.claims else mask
+        return self.stack.mask(shape)
 
     def _rank(self, shape: Shape, when: When) -> Ranking:
-        ranking = Ranking(shape, self.room, when, self._usage, self.mask(shape), self._preference(shape))
+        ranking = Ranking(
+            shape, self.room, when, self.stack.usage, self.stack.mask(shape), self.stack.preference(shape)
+        )
         self._rankings[when][shape] = ranking
         return ranking
-
-    def _preference(self, shape: Shape) -> Floats:
-        """What a shape prefers of the nodes themselves."""
-        nodes, weights = self._columns, self.configuration.node_order
-        if not self.configuration.is_enabled("nodeorder", "enableNodeOrder"):
-            return np.zeros(len(nodes))
-        return static_score(shape, nodes, weights)
 
     def _neighbours_for(self, pod: PodRow) -> Neighbours | None:
         """The neighbours, where they bear on this pod."""
@@ -274,23 +256,6 @@ class NodeChooser:
                 self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
         return neighbours
 
-    def _node_view(self, row: NodeRow) -> NodeView:
-        return NodeView(row.name, row.labels, self.tables.axis.amounts(row.allocatable))
-
-    def _third_parties(self, pod: PodRow, scores: Floats) -> Floats:
-        """Ask third parties' filters and scores about every node that is still in question."""
-        if not self._filters and not self._scores:
-            return scores
-        scores, view = scores.copy(), pod_view(pod, self.tables)
-        for node in np.flatnonzero(scores > -np.inf):
-            row = self.room.nodes[node]
-            other = self._node_view(row)
-            if all(allows(view, other) for allows in self._filters):
-                scores[node] += sum(score(view, other) for score in self._scores)
-            else:
-                scores[node] = -np.inf
-        return scores
-
 
 def _highest(scores: Floats) -> int:
     best = int(scores.argmax()) if len(scores) else NOWHERE
@@ -313,28 +278,3 @@ class _NodeSet:
 
     def idle(self) -> Ints:
         return self.places.idle(self.when)
-
-
-def usage_score(configuration: Configuration, tables: Tables) -> UsageScore:
-    """The configured opinions on usage."""
-    order, packing = configuration.node_order, configuration.binpack
-    asks_order = configuration.is_enabled("nodeorder", "enableNodeOrder")
-    asks_packing = configuration.is_enabled("binpack", "enableNodeOrder")
-    rows = tuple(
-        (tables.axis.row[name], float(weight))
-        for name, weight in packing.resources.items()
-        if name in tables.axis.row and weight
-    )
-    return UsageScore(
-        least=float(order.least_requested) if asks_order else 0.0,
-        most=float(order.most_requested) if asks_order else 0.0,
-        balanced=float(order.balanced_resource) if asks_order else 0.0,
-        binpack=float(packing.weight) if asks_packing else 0.0,
-        binpack_of=rows,
-    )
-
-
-def pod_view(pod: PodRow, tables: Tables) -> PodView:
-    """A pod as third parties see it."""
-    requests = {tables.axis.names[resource]: amount for resource, amount in pod.shape.needs}
-    return PodView(pod.key, pod.namespace, pod.priority, dict(pod.labels), pod.group_key, requests)

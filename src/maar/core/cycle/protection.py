@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from math import ceil
 
-from maar.core.cycle.node_chooser import pod_view
+from maar.core.cycle.node_stack import pod_view
 from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.whole_numbers import whole_number
 from maar.core.policy.configuration import Configuration

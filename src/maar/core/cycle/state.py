@@ -99,7 +99,7 @@ class State:
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         self.steps: list[Step] = []  # that a trial can undo
         self.open_trials = 0
-        self._change_room, self._any_has_affinity = self.room.change, self.places.any_has_affinity
+        self._change_room, self._counts_moves = self.room.change, self.places.counts_moves
         for group in tables.waiting.values():
             for pod in group.pods.values():
                 if pod.counted is not None and not pod.counted.is_now:
@@ -223,7 +223,7 @@ class State:
             self.promised[pod.key] = node
             self._change_room(node, shape.needs, 0, 1)
         group.placed += 1
-        if self._any_has_affinity or shape.claims or group.tasks:
+        if self._counts_moves or shape.claims or group.tasks:
             self._count_neighbour(group, pod, node, 1)
 
     def take(self, pod: PodRow, node: int, when: When) -> None:
@@ -285,12 +285,12 @@ class State:
             del self.promised[pod.key]
             self._change_room(node, shape.needs, 0, -1)
         group.placed -= 1
-        if self._any_has_affinity or shape.claims or group.tasks:
+        if self._counts_moves or shape.claims or group.tasks:
             self._count_neighbour(group, pod, node, -1)
 
     def _count_neighbour(self, group: GroupState, pod: PodRow, node: int, sign: int) -> None:
         """Count what few pods bear on: other pods' constraints, volumes, minima of tasks."""
-        if self._any_has_affinity:
+        if self._counts_moves:
             self.places.moved(pod, node, sign)
         if pod.shape.claims:
             self.places.claims.moved(pod, node, sign)

@@ -17,7 +17,7 @@ from maar.core.policy.grammar import (
     Predicates,
     set_by,
 )
-from maar.core.policy.plugin_hooks import Filter, JobOrder, PluginHooks, Score, Veto
+from maar.core.policy.plugin_hooks import JobOrder, PluginHooks, Veto
 
 _EVICTION_SWITCHES: Final = {"preempt": "enablePreemptable", "reclaim": "enableReclaimable"}
 
@@ -80,24 +80,28 @@ class Configuration:
         """Whether taints keep pods away that do not tolerate them."""
         return self.is_enabled("predicates", "enablePredicate") and self.predicates.taint_toleration
 
-    def filters(self) -> tuple[Filter, ...]:
-        """Third parties' filters, in tier order."""
-        hooks = self._opinions("enablePredicate")
-        return tuple(one.filter for one in hooks if one.filter is not None)
-
-    def scores(self) -> tuple[Score, ...]:
-        """Third parties' scores, in tier order."""
-        return tuple(one.score for one in self._opinions("enableNodeOrder") if one.score is not None)
+    def node_hooks(self) -> tuple[PluginHooks, ...]:
+        """Third parties' filters and scores, in tier order, without those that are switched off."""
+        found = [
+            replace(
+                one.hooks,
+                filter=one.hooks.filter if self.is_enabled(one.name, "enablePredicate") else None,
+                score=one.hooks.score if self.is_enabled(one.name, "enableNodeOrder") else None,
+            )
+            for one in self.plugins
+            if one.hooks
+        ]
+        return tuple(one for one in found if one.filter is not None or one.score is not None)
 
     def job_orders(self) -> tuple[JobOrder, ...]:
         """Third parties' orders of jobs, in tier order."""
-        return tuple(one.job_order for one in self._opinions("enableJobOrder") if one.job_order is not None)
+        return tuple(one.job_order for one in self._hooks("enableJobOrder") if one.job_order is not None)
 
     def vetoes(self, action: str) -> tuple[Veto, ...]:
         """Third parties' vetoes against victims of an action, "reclaim" or "preempt"."""
-        return tuple(one.veto for one in self._opinions(_EVICTION_SWITCHES[action]) if one.veto is not None)
+        return tuple(one.veto for one in self._hooks(_EVICTION_SWITCHES[action]) if one.veto is not None)
 
-    def _opinions(self, switch: str) -> Iterator[PluginHooks]:
+    def _hooks(self, switch: str) -> Iterator[PluginHooks]:
         return (one.hooks for one in self.plugins if one.hooks and self.is_enabled(one.name, switch))
 
     def _arguments(self, plugin: str) -> Mapping[str, object]:

@@ -1,7 +1,7 @@
-"""What a third party's plugin is shown, and what it can say: the protocol of `maar.plugins`."""
+"""What a third party's plugin sees, and the hooks it can provide; `maar.plugins` has them for plugins."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,17 @@ class PodView:
 
 @dataclass(frozen=True)
 class NodeView:
-    """A node as a plugin sees it."""
+    """A node as a plugin sees it in the middle of a decision.
+
+    In use is what pods hold there that stay, those placed in this decision and nominated ones included;
+    victims are gone. `pods` are the same pods; they are read when a plugin asks for them.
+    """
 
     name: str
     labels: Mapping[str, str]
     allocatable: Mapping[str, int]
+    used: Mapping[str, int] = field(default_factory=dict)
+    pods: Sequence[PodView] = ()
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class GroupView:
     created: float  # seconds since 1970
 
 
+Concerns = Callable[[Mapping[str, int]], bool]
 Filter = Callable[[PodView, NodeView], bool]
 Score = Callable[[PodView, NodeView], float]
 JobOrder = Callable[[GroupView], tuple[float | str, ...]]
@@ -44,8 +51,15 @@ Veto = Callable[[PodView, str], bool]
 
 @dataclass(frozen=True)
 class PluginHooks:
-    """What a plugin has to say; it is not asked where it says None."""
+    """The hooks of a plugin; None where it has nothing to say.
 
+    `concerns` is asked once for all pods with the same requests and constraints: where it says no, filter and
+    score are not called, and such pods are placed as fast as without the plugin.
+    """
+
+    concerns: Concerns | None = (
+        None  # of the pod's requests: do filter and score concern such pods? None: all
+    )
     filter: Filter | None = None  # may the pod go to the node?
     score: Score | None = None  # how well it would be there; more is better
     job_order: JobOrder | None = None  # a key; the smallest goes first, and all keys have one shape
