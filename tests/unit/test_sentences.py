@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from maar.embedded.port_holder import holder_of
+from maar.serving.port_holder import holder_of
 
 import maar
 from maar.cli.backup import backup

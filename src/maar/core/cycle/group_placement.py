@@ -56,6 +56,9 @@ class GroupPlacement:
         try:
             choose = self._choosers[shape]
         except KeyError:
+            if state.places.never(shape):
+                self.unplaceable.add(shape)
+                return False
             choose = self._chooser(shape)
         if not self.limits.charge(group, needs if len(pods) == 1 else times(needs, len(pods))):
             return False
@@ -74,10 +77,7 @@ class GroupPlacement:
 
     def _chooser(self, shape: Shape) -> Callable[[], int] | None:
         """What gives a shape its best node; kept where that holds for every pod of the shape."""
-        places = self.state.places
-        if places.never(shape):
-            self.unplaceable.add(shape)
-        choose = places.chooser(shape)
+        choose = self.state.places.chooser(shape)
         if choose is not None:
             self._choosers[shape] = choose
         return choose
