@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from maar.serving.port_holder import holder_of
 
 import maar
 from maar.cli.backup import backup
@@ -21,6 +20,7 @@ from maar.core.model.queue import Queue
 from maar.embedded.access import BadSecretError, token, write_kubeconfig
 from maar.embedded.data_folder import DataFolderError, unusable
 from maar.embedded.store import Store
+from maar.serving.port_holder import holder_of
 
 LISTENER = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\ns.listen()\n" + (
     "print(s.getsockname()[1], flush=True)\ninput()\n# " + "x" * 200
