@@ -1,4 +1,4 @@
-"""Whether a client set a field of an object: defaults that Maar filled in are on nobody's record.
+"""Whether a client set a field of an object: defaults that Maar filled in have no field manager.
 
 kubectl's client-side apply keeps what it sent in an annotation; API servers keep in managedFields which
 fields each client sent, before webhooks fill in others.

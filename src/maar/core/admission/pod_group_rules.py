@@ -23,7 +23,7 @@ _LARGEST: Final = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class PodGroupCase:
-    """A pod group that somebody writes."""
+    """A pod group before the rules."""
 
     case: Case
     spec: PodGroupSpec
@@ -110,7 +110,7 @@ RULES: Final[Mapping[str, Rule[PodGroupCase]]] = {
     **work_rules.rules_of("podgroup"),
 }
 BOOK: Final = Rulebook(
-    word="pod group",
+    noun="pod group",
     read=read_pod_group,
     readable={"podgroup-quantity": quantities},
     create=RULES,

@@ -17,7 +17,7 @@ from maar.core.tables.rows import PodRow
 
 @dataclass(frozen=True)
 class DomainStart:
-    """Pods that must be together and of whom nobody is anywhere yet: whoever comes first decides for all."""
+    """Pods that must be together and of which none is placed yet: the first one decides for all."""
 
     who: PodSelector
     domains: tuple[Codes, ...] = field(compare=False)  # [N] the numbers of each node's domains

@@ -78,7 +78,7 @@ def explain_queue(shares: FairShares, name: str) -> Explanation:
 
 
 def _worth_explaining(shares: FairShares, path: tuple[str, ...]) -> tuple[str, ...]:
-    """The resources that somebody wants or uses, pods only where they run short; or else the usual ones."""
+    """The resources that a queue wants or uses, pods only where they run short; or else the usual ones."""
     root, queues = shares[ROOT], [shares[name] for name in path]
     wanted = [name for name in shares.resources if root.request[name] or root.used[name]]
     is_short = any(one.binding[PODS] != "request" for one in queues if PODS in one.binding)
