@@ -49,7 +49,7 @@ def _above(queue: QueueCase) -> Iterator[Problem]:
 
 
 def _below(queue: QueueCase) -> Iterator[Problem]:
-    """What hangs below the queue, where a capability that holds for it gets smaller."""
+    """The queues below, where a capability that holds for the queue gets smaller."""
     after = [queue.new, *queue.known.above(queue.new)]
     before = [queue.old, *queue.known.above(queue.old)] if queue.old is not None else []
     for resource in dict.fromkeys(resource for one in after for resource in one.spec.capability):

@@ -154,7 +154,7 @@ class KnownCluster:
             queue = parent
 
     def is_below(self, queue: Queue, name: str) -> bool:
-        """Whether a queue hangs, over however many others, on the one of this name."""
+        """Whether a queue is below the one of this name, at any depth."""
         return any(one.metadata.name == name for one in self.above(queue))
 
     def leaves(self, name: str, most: int) -> list[str]:
@@ -172,7 +172,7 @@ class KnownCluster:
         return found[:most]
 
     def height(self, name: str, most: int) -> int:
-        """How many levels hang below a queue, counted as far as `most`."""
+        """How many levels are below a queue, counted as far as `most`."""
         level, seen, height = [name], {name}, 0
         while height < most:
             level = [child for queue in level for child in self.children(queue) if child not in seen]

@@ -35,7 +35,7 @@ class PodGroupCase:
 
     @cached_property
     def destination(self) -> Destination | None:
-        """Its queue, unless it was let in before: by its job, by its pods, or by staying where it is."""
+        """Its queue, unless it was admitted before: with its job, with its pods, or in that queue."""
         case = self.case
         is_new = case.request.operation == CREATE
         stored = at(case.old, "spec", "queue") or DEFAULT

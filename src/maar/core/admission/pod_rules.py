@@ -1,4 +1,4 @@
-"""Rules for pods of our scheduler; everybody else's are none of our business."""
+"""Rules for pods of our scheduler; others are not checked."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -35,7 +35,7 @@ class Options:
     max_queue_depth: int = 5  # levels below the root
     scheduler_names: tuple[str, ...] = ("volcano",)
     controllers_user: str = "system:serviceaccount:maar-system:maar-controllers"
-    cluster_users: tuple[str, ...] = ()  # who acts for the cluster beside Kubernetes' own controllers
+    cluster_users: tuple[str, ...] = ()  # users that act for the cluster beside Kubernetes' own controllers
 
 
 @dataclass(frozen=True)

@@ -189,10 +189,10 @@ class Diagnosis:
             key = (group.leaf, frozenset(Counter(pod.shape for pod in pods).items()), group.refusal)
         refusal = self._known.get(key)
         if refusal is None:
-            refusal = self._known[key] = self._ask(group, pods)
+            refusal = self._known[key] = self._find_reason(group, pods)
         return refusal
 
-    def _ask(self, group: GroupState, pods: list[PodRow]) -> Refusal:
+    def _find_reason(self, group: GroupState, pods: list[PodRow]) -> Refusal:
         needs = _together(pods)
         refusal = self._claims(pods) or self._unfit(pods) or self._never(group, pods, needs) or group.refusal
         refusal = refusal or beyond_limits(self.state.ledger, self.names, group.leaf, needs)

@@ -51,7 +51,7 @@ Entry = tuple[float, int]  # the score, and minus the node: the largest is the b
 
 _OUT: Final = -inf
 _NO_NODE: Final[Entry] = (_OUT, -NOWHERE)  # comes after every node
-_MANY: Final = 500  # nodes that are ranked anew faster together than one by one
+_MANY: Final = 500  # changed nodes; from here on ranking all is faster than one by one
 
 
 class Ranking:

@@ -247,7 +247,7 @@ def _left(refusal: Refusal) -> str:
 
 
 def _is_beyond(refusal: Refusal) -> bool:
-    """Whether it wants more than there is on the nodes that can be used, whoever finishes."""
+    """Whether it wants more than there is on the nodes that can be used, even if all others finish."""
     return refusal.cure in (Cure.NEVER, Cure.OTHER_NODES)
 
 

@@ -34,7 +34,7 @@ from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.tables import Tables
 
-# A step: what was done ("place", "unplace", "evict" or "charge") and to whom.
+# A step: what was done ("place", "unplace", "evict" or "charge"), and to which group or pod.
 Placed = tuple[str, GroupState, PodRow, int, When]
 Evicted = tuple[str, PodRow]
 Charged = tuple[str, GroupState, Needs, Needs]
@@ -43,7 +43,7 @@ Step = Placed | Evicted | Charged
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """A victim, for whom, and by which action."""
+    """A victim, the group it is evicted for, and the action."""
 
     pod: PodRow
     beneficiary: GroupRow | None
@@ -147,7 +147,7 @@ class State:
         return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks)
 
     def is_admitted(self, group: GroupState) -> bool:
-        """Whether the group has been let in."""
+        """Whether the group has been admitted."""
         return group.phase in ADMITTED_PHASES
 
     def holders(self, group: GroupState) -> list[PodRow]:

@@ -178,7 +178,7 @@ class VolumeClaims:
         selected = self.tables.nodes.get(_selected(claim))
         if selected is not None and self._has_room(selected.index, shape):
             return self._only(selected.index)
-        return None  # a node that cannot take the pod any more is let go
+        return None  # the selected node cannot take the pod any more
 
     def _only(self, node: int) -> Flags:
         mask = np.zeros(len(self.room.nodes), np.bool_)

@@ -43,7 +43,7 @@ class QueueTree:
 
     @classmethod
     def of(cls, claims: Iterable[QueueDemand]) -> "QueueTree":
-        """Build the tree; a queue that does not hang on the root is set aside and does not affect others."""
+        """Build the tree; a queue that is not below the root is set aside and does not affect others."""
         by_name = _by_name(claims)
         root = by_name.pop(ROOT, None) or QueueDemand(name=ROOT)
         children: dict[str, list[QueueDemand]] = {}

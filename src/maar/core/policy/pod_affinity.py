@@ -32,7 +32,7 @@ class TermTally:
 
 
 class TermTallies:
-    """The terms of pods on nodes, found by the pods that they speak of."""
+    """The terms of pods on nodes, found by the pods that they select."""
 
     def __init__(self, columns: NodeColumns) -> None:
         self._columns = columns
@@ -57,7 +57,7 @@ class TermTallies:
             self._index.discard(term_tally, term.pod_selector)
 
     def about(self, pod: PodRow) -> list[TermTally]:
-        """Those that speak of a pod."""
+        """The terms that select a pod."""
         return self._index.about(pod.namespace, pod.labels) if self._known else []
 
 
@@ -115,7 +115,7 @@ class PodAffinities:
         )
 
     def domain_start(self, pod: PodRow) -> DomainStart | None:
-        """Whom a pod would be the first of, if it would be."""
+        """The pods that a pod must be near, where it would be the first of them."""
         terms = self._terms(pod)
         near = self._near(terms)
         if terms.together is None or not self._is_first(terms, near, pod):

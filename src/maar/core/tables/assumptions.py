@@ -77,7 +77,7 @@ class Assumptions:
                     pass
         for key, seen in last.items():
             if seen is not None:
-                self._appear(seen)
+                self._pod_upserted(seen)
             else:
                 self._drop(key)
                 self.uids.pop(key, None)
@@ -92,7 +92,7 @@ class Assumptions:
             return
         key = write.pod
         before = tuple(one for one in self.under_way.get(key, _NONE) if type(one) is not type(write))
-        self._lay(self._reported.get(key) or self.tables.pods[key], (*before, write))
+        self._apply(self._reported.get(key) or self.tables.pods[key], (*before, write))
 
     def forget(self, write: Write) -> None:
         """Take back what was assumed of a write that has failed, unless another has taken its place."""
@@ -102,7 +102,7 @@ class Assumptions:
         known = self.under_way.get(write.pod, _NONE)
         left = tuple(one for one in known if one is not write)
         if len(left) < len(known):
-            self._lay(self._reported[write.pod], left)
+            self._apply(self._reported[write.pod], left)
 
     def equal_to(self, write: Write) -> Write | None:
         """The write under way that says the same."""
@@ -111,7 +111,7 @@ class Assumptions:
             known = self.under_way.get(write.pod, _NONE)
         return next((one for one in known if one == write), None)
 
-    def _appear(self, pod: Pod) -> None:
+    def _pod_upserted(self, pod: Pod) -> None:
         key, row = pod.key, self.tables.pods[pod.key]
         if self.uids.get(key) != pod.metadata.uid:
             self._drop(key)  # another pod of that name
@@ -119,12 +119,12 @@ class Assumptions:
         known = self.under_way.get(key, _NONE)
         left = tuple(one for one in known if not _has_come_true(row, one))
         if left:
-            self._lay(row, left)
+            self._apply(row, left)
         else:
             self._drop(key)
             self._note_promise(row)
 
-    def _lay(self, reported: PodRow, writes: tuple[PodWrite, ...]) -> None:
+    def _apply(self, reported: PodRow, writes: tuple[PodWrite, ...]) -> None:
         """Put a pod into the tables as the cluster reported it, with these writes applied."""
         key = reported.key
         self._reported[key], self.under_way[key] = reported, writes

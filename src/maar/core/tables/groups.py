@@ -95,7 +95,7 @@ def _has_tasks(group: GroupRow, pods: Sequence[PodRow]) -> bool:
 
 
 def is_short(group: GroupRow) -> bool:
-    """Whether a group holds nodes and has fewer pods there than minMember; who has ended there counts."""
+    """Whether a group holds nodes and has fewer pods there than minMember; pods that ended there count."""
     if not group.placed or is_ready(group):
         return False
     there = [pod for pod in group.pods.values() if pod.node_name]

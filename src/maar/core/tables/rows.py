@@ -93,7 +93,7 @@ class PodRow:
     group: "GroupRow | None" = None
     counted: "Counted | None" = None
 
-    def says_the_same_as(self, other: "PodRow") -> bool:
+    def decides_like(self, other: "PodRow") -> bool:
         """Whether the objects that both were read from are the same to any decision."""
         return bool(_read(self) == _read(other))
 

@@ -74,16 +74,16 @@ class Tables(PlainObjects):
         for event in events:
             match event:
                 case Upserted(object=one):
-                    self._appear(one)
+                    self._upsert(one)
                 case Deleted(kind=kind, key=key):
-                    self._vanish(kind, key)
+                    self._delete(kind, key)
 
-    def _appear(self, one: Object) -> None:
+    def _upsert(self, one: Object) -> None:
         match one:
             case Pod():
                 row = read_pod(one, self.shapes, self.scheduler_name)
                 known = self.pods.get(row.key)
-                if known is None or not known.says_the_same_as(row):  # most updates change nothing
+                if known is None or not known.decides_like(row):  # most updates change nothing
                     self._grow()
                     self.put_pod(row)
             case PodGroup():
@@ -100,7 +100,7 @@ class Tables(PlainObjects):
                 self.put(one)
                 self._has_new_priorities |= isinstance(one, PriorityClass)
 
-    def _vanish(self, kind: str, key: str) -> None:
+    def _delete(self, kind: str, key: str) -> None:
         if kind == "Pod":
             self._remove_pod(key)
         elif kind == "PodGroup":
@@ -238,7 +238,7 @@ class Tables(PlainObjects):
             group.counted_in = None
 
     def _refresh(self, group: GroupRow) -> None:
-        """Count a group anew whose pods have changed."""
+        """Count a group again whose pods have changed."""
         if group.counted_in is not None:
             self._withdraw(group)
         sum_up(group, self.axis)

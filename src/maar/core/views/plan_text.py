@@ -1,4 +1,4 @@
-"""A plan as people read it: the queue tree, what would bind and be evicted and for whom, and who waits."""
+"""A plan as text: the queue tree, what would be bound, what would be evicted for what, and what waits."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple

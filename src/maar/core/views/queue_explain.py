@@ -26,7 +26,7 @@ class Sibling(Record, frozen=True):
 
 
 class Step(Record, frozen=True):
-    """How one budget was shared out among siblings, one of whom leads to the queue in question."""
+    """How one budget was shared out among siblings, one of which leads to the queue in question."""
 
     resource: str
     parent: str
@@ -34,7 +34,7 @@ class Step(Record, frozen=True):
     siblings: tuple[Sibling, ...]
     chosen: Sibling
     is_leaf: bool
-    level: Fraction | None  # whole units for each of weight; None where everybody gets all they can
+    level: Fraction | None  # whole units for each of weight; None where every sibling is at its ceiling
 
     @property
     def others(self) -> tuple[Sibling, ...]:

@@ -47,7 +47,7 @@ class TreeQueue(Record, frozen=True):
 
 
 class TreeView(Record, frozen=True):
-    """The tree below a queue, parents before children, and the queues that hang on nothing, with reasons."""
+    """The tree below a queue, parents before children, and the queues that take no part, with reasons."""
 
     top: str
     queues: dict[str, TreeQueue]
