@@ -12,7 +12,7 @@ from maar.core.model.resources import precisely
 
 
 class CapabilityLimit(NamedTuple):
-    """The capability that holds for the children of a queue, and who sets it."""
+    """The capability that holds for the children of a queue, and the queue that sets it."""
 
     units: int
     setter: str
@@ -49,7 +49,7 @@ def _above(queue: QueueCase) -> Iterator[Problem]:
 
 
 def _below(queue: QueueCase) -> Iterator[Problem]:
-    """What hangs below the queue, where a capability that holds for it gets smaller."""
+    """The queues below, where a capability that holds for the queue gets smaller."""
     after = [queue.new, *queue.known.above(queue.new)]
     before = [queue.old, *queue.known.above(queue.old)] if queue.old is not None else []
     for resource in dict.fromkeys(resource for one in after for resource in one.spec.capability):
@@ -76,7 +76,7 @@ def _place(queue: QueueCase, resource: str) -> tuple[str, str]:
 
 
 def _capped(queue: QueueCase, resource: str) -> Iterator[tuple[str, int]]:
-    """Whatever is compared with the capability that holds at the queue: in words, and how much it is."""
+    """What is compared with the capability that holds at the queue: as text, and the amount."""
     todo = [queue.name]
     seen = {queue.name}
     for name in todo:

@@ -1,4 +1,4 @@
-"""What rules need to know of the cluster, kept event by event so that a look-up costs next to nothing."""
+"""What rules need to know of the cluster, kept up to date by events, so that a look-up is cheap."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
@@ -47,7 +47,7 @@ class KnownCluster:
     # --- events
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened."""
+        """Take events in."""
         for event in events:
             match event:
                 case Upserted(object=Queue() as queue):
@@ -107,22 +107,22 @@ class KnownCluster:
                 del self._children[queue.parent]
 
     def _put_group(self, group: PodGroup) -> None:
-        words = f"pod group {group.key}"
-        self._leave(self._groups.get(group.key), words)
+        label = f"pod group {group.key}"
+        self._leave(self._groups.get(group.key), label)
         self._groups[group.key] = group.spec.queue
         if group.status.phase != "Completed":
-            self._work.setdefault(group.spec.queue, {})[words] = None
+            self._work.setdefault(group.spec.queue, {})[label] = None
 
     def _put_job(self, job: Job) -> None:
-        words, known = f"job {job.key}", self._jobs.get(job.key)
-        self._leave(known and known.queue, words)
+        label, known = f"job {job.key}", self._jobs.get(job.key)
+        self._leave(known and known.queue, label)
         self._jobs[job.key] = KnownJob(job.metadata.uid, job.spec.queue)
         if job.status.state.phase not in _DONE:
-            self._work.setdefault(job.spec.queue, {})[words] = None
+            self._work.setdefault(job.spec.queue, {})[label] = None
 
-    def _leave(self, queue: str | None, words: str) -> None:
+    def _leave(self, queue: str | None, label: str) -> None:
         work = self._work.get(queue or "", {})
-        work.pop(words, None)
+        work.pop(label, None)
         if queue and not work:
             self._work.pop(queue, None)
 
@@ -133,7 +133,7 @@ class KnownCluster:
         return self._queues.get(name)
 
     def annotated(self, annotation: str) -> Iterator[tuple[str, str]]:
-        """The queues that have an annotation, and what it says."""
+        """The queues that have an annotation, and its value."""
         for name, queue in self._queues.items():
             if found := queue.metadata.annotations.get(annotation):
                 yield name, found
@@ -154,7 +154,7 @@ class KnownCluster:
             queue = parent
 
     def is_below(self, queue: Queue, name: str) -> bool:
-        """Whether a queue hangs, over however many others, on the one of this name."""
+        """Whether a queue is below the one of this name, at any depth."""
         return any(one.metadata.name == name for one in self.above(queue))
 
     def leaves(self, name: str, most: int) -> list[str]:
@@ -172,7 +172,7 @@ class KnownCluster:
         return found[:most]
 
     def height(self, name: str, most: int) -> int:
-        """How many levels hang below a queue, counted as far as `most`."""
+        """How many levels are below a queue, counted as far as `most`."""
         level, seen, height = [name], {name}, 0
         while height < most:
             level = [child for queue in level for child in self.children(queue) if child not in seen]
@@ -205,7 +205,7 @@ class KnownCluster:
         return known.metadata.annotations.get(QUEUE_ANNOTATION, "") if known else ""
 
     def _way_up(self, name: str) -> Iterator[str]:
-        """A queue's name and those above it, a missing parent's too: what hangs on it may be asked about."""
+        """A queue's name and those above it, a missing parent's too: queues below it may be asked for."""
         queue = self._queues[name]
         yield name
         for parent in self.above(queue):

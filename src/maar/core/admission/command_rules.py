@@ -1,4 +1,4 @@
-"""Rules for commands: orders that somebody can carry out."""
+"""Rules for commands: an action that can be carried out, on a target."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _ORDERS: Final = {"Queue": ("OpenQueue", "CloseQueue"), "Job": ACTIONS}
 
 @dataclass(frozen=True)
 class CommandCase:
-    """An order that somebody gives."""
+    """A command before the rules."""
 
     case: Case
     action: str
@@ -78,5 +78,5 @@ RULES: Final[Mapping[str, Rule[CommandCase]]] = {
     "queue-always-open": always_open,
 }
 BOOK: Final = Rulebook(
-    word="command", read=read_command, create=RULES, warnings={"command-target-missing": target_missing}
+    noun="command", read=read_command, create=RULES, warnings={"command-target-missing": target_missing}
 )

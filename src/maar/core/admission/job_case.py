@@ -1,4 +1,4 @@
-"""A job before the rules, and how large one may be before anybody looks at it closely."""
+"""A job before the rules, and how large one may be to be checked at all."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _MOST: Final = {"tasks": MOST_TASKS, "volumes": 128, "policies": 64}  # as in th
 
 @dataclass(frozen=True, eq=False)
 class JobCase:
-    """A job that somebody writes."""
+    """A job before the rules."""
 
     case: Case
     spec: JobSpec

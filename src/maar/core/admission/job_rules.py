@@ -205,5 +205,5 @@ WARNINGS: Final[Mapping[str, Rule[JobCase]]] = {
     "job-no-effect": no_effect,
 }
 BOOK: Final = Rulebook(
-    word="job", read=read_job, readable=READABLE, create=RULES, update=UPDATE_RULES, warnings=WARNINGS
+    noun="job", read=read_job, readable=READABLE, create=RULES, update=UPDATE_RULES, warnings=WARNINGS
 )

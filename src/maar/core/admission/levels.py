@@ -45,7 +45,7 @@ def guaranteed_in_all(queue: QueueCase) -> AmountsByName:
 
 
 def _lost(queue: QueueCase, known: Queue, path: set[str]) -> tuple[str, AmountsByName]:
-    """What the old place loses, as the first queue sees it that the old and the new place both hang on."""
+    """What the old place loses, at the first queue that is above both the old and the new place."""
     sums = queue.known.reservations
     lost = sums.of(known)
     for parent in queue.known.above(known):

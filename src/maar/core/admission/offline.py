@@ -1,4 +1,4 @@
-"""Admission without a cluster: objects are judged as if they were applied, in an order that makes sense."""
+"""Admission without a cluster: objects are checked as if they were applied, parents before children."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Sent:
-    """An object that somebody wants to apply, and where it was found."""
+    """An object to be applied, and where it was found."""
 
     place: str
     kind: type[Object]
@@ -35,14 +35,14 @@ class Sent:
 
     @property
     def key(self) -> Key:
-        """What tells it from others: kind, namespace and name."""
+        """What identifies it: kind, namespace and name."""
         metadata = at(self.document, "metadata")
         namespace = (text_at(metadata, "namespace") or "default") if self.kind.namespaced else ""
         return self.kind.__name__, namespace, text_at(metadata, "name")
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its name in messages."""
         kind, *names = self.key
         return f"{kind} {cut('/'.join(filter(None, names)))}"
 
@@ -78,7 +78,7 @@ class Imagined:
         self.known = KnownCluster(self.options.scheduler_names)
 
     def learn(self, sent: Iterable[Sent]) -> Iterator[str]:
-        """Take objects in as they are; those that cannot be read are named."""
+        """Add objects as they are; those that cannot be read are named."""
         for one in sent:
             try:
                 known = read(one.kind, one.document)
@@ -89,7 +89,7 @@ class Imagined:
             self.known.feed([Upserted(object=cast("AnyObject", known))])
 
     def apply(self, sent: Sent) -> Checked:
-        """Judge an object, and take it in unless it is refused."""
+        """Check an object, and add it unless it is refused."""
         request = self._request(sent)
         refusals = (*_findings(sent), *review(request, self.known, self.options).refusals)
         if not refusals:
@@ -107,7 +107,7 @@ class Imagined:
             self.known.feed([Upserted(object=Queue(metadata=QueueMetadata(name=queue.key[-1]), spec=spec))])
 
     def warnings(self, judged: Checked) -> Iterator[Finding]:
-        """What people should hear of an object once everything else is there too."""
+        """The warnings about an object, once all other objects are there too."""
         sent = judged.sent
         for unknown in unknown_fields(sent.kind, sent.document):
             name, _, hint = unknown.partition(" ")
@@ -131,7 +131,7 @@ class Imagined:
         try:
             one = read(sent.kind, document)
         except BadObjectError:
-            return  # it breaks no rule, and tells the others nothing
+            return  # it breaks no rule, and no other rule reads it
         if isinstance(one, Queue):
             one = msgspec.structs.replace(one, status=QueueStatus())  # the state follows the spec
         self.known.feed([Upserted(object=cast("AnyObject", one))])

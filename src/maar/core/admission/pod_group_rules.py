@@ -23,7 +23,7 @@ _LARGEST: Final = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class PodGroupCase:
-    """A pod group that somebody writes."""
+    """A pod group before the rules."""
 
     case: Case
     spec: PodGroupSpec
@@ -35,7 +35,7 @@ class PodGroupCase:
 
     @cached_property
     def destination(self) -> Destination | None:
-        """Its queue, unless it was let in before: by its job, by its pods, or by staying where it is."""
+        """Its queue, unless it was admitted before: with its job, with its pods, or in that queue."""
         case = self.case
         is_new = case.request.operation == CREATE
         stored = at(case.old, "spec", "queue") or DEFAULT
@@ -110,7 +110,7 @@ RULES: Final[Mapping[str, Rule[PodGroupCase]]] = {
     **work_rules.rules_of("podgroup"),
 }
 BOOK: Final = Rulebook(
-    word="pod group",
+    noun="pod group",
     read=read_pod_group,
     readable={"podgroup-quantity": quantities},
     create=RULES,

@@ -1,4 +1,4 @@
-"""Rules for pods of our scheduler; everybody else's are none of our business."""
+"""Rules for pods of our scheduler; others are not checked."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ _WHOLE_CLUSTER: Final = 100
 
 @dataclass(frozen=True, eq=False)
 class PodCase:
-    """A pod that somebody writes."""
+    """A pod before the rules."""
 
     case: Case
 
@@ -122,7 +122,7 @@ RULES: Final[Mapping[str, Rule[PodCase]]] = {
     **work_rules.rules_of("pod"),
 }
 BOOK: Final = Rulebook(
-    word="pod",
+    noun="pod",
     read=read_pod,
     create=RULES,
     warnings={"pod-group-missing": group_missing, "pod-queue-set-aside": work_rules.set_aside},

@@ -1,4 +1,4 @@
-"""What is legal for a queue and surely a mistake, said when it is written and not on every later update."""
+"""Warnings: what a queue may have but is surely a mistake, given when it is written, not on later updates."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final

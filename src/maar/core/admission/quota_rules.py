@@ -1,4 +1,4 @@
-"""The guard on the quota manager's objects: what follows a queue's allocation is nobody else's to change."""
+"""The guard on the quota manager's objects: only it changes quotas that follow a queue's allocation."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -50,4 +50,4 @@ def read_quota(case: Case) -> Case:
     return case
 
 
-BOOK: Final = Rulebook(word="quota", read=read_quota, guard={"quota-owner": owner}, concerns=is_ours)
+BOOK: Final = Rulebook(noun="quota", read=read_quota, guard={"quota-owner": owner}, concerns=is_ours)

@@ -69,7 +69,7 @@ class Reservations:
         return self._capped_below[name]
 
     def forget(self, names: Iterable[str]) -> None:
-        """Add up anew, when somebody asks, what these queues are part of."""
+        """Drop the sums that these queues are part of; they are computed again when next read."""
         for name in names:
             self._guaranteed.pop(name, None)
             self._guaranteed_below.pop(name, None)

@@ -1,6 +1,6 @@
 """What an update of a job may change: how many pods it has and waits for, and its priority.
 
-Both sides are compared with their defaults: what Maar fills in is nobody's change.
+Both sides are compared with their defaults: what Maar fills in is not a change by a client.
 """
 
 from collections.abc import Iterator

@@ -24,7 +24,7 @@ class Destination:
 
 
 class Work(Protocol):
-    """Something that goes into a queue; without a destination it was let in before, or stays where it is."""
+    """Something that goes into a queue; without a destination it was admitted before, or keeps its queue."""
 
     @property
     def destination(self) -> Destination | None:

@@ -108,13 +108,13 @@ class ClusterView:
     _statements: dict[str, Statements] = field(default_factory=dict)  # of owners, by their uid
 
     def feed(self, event: Event) -> list[AnyChange]:
-        """Learn what has happened; gives what has changed by it."""
+        """Take events in; returns what has changed."""
         if isinstance(event, Upserted):
             return self._put(type(event.object).__name__, event.object.key, event.object)
         return self._put(event.kind, event.key, None)
 
     def statements(self, owner_uid: str) -> Statements | None:
-        """What an owner says about the group of its pods; None where it is not known."""
+        """What an owner sets for the group of its pods; None where the owner is not known."""
         return self._statements.get(owner_uid)
 
     def _put(self, kind: str, key: str, new: AnyObject | None) -> list[AnyChange]:

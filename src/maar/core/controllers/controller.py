@@ -14,7 +14,7 @@ from maar.core.model.writes import ControllerWrite
 
 
 class Reconciled(NamedTuple):
-    """What some keys need now, each write with its key, and when to look at keys although nothing changes."""
+    """The writes for some keys, each with its key, and when to reconcile keys although nothing changes."""
 
     writes: Sequence[tuple[str, ControllerWrite]]
     wake_at: Sequence[tuple[str, datetime]] = ()
@@ -25,10 +25,10 @@ class Controller(Protocol):
 
     @property
     def first_keys(self) -> Collection[str]:
-        """The keys to look at in any case when it starts, such as those of objects that may be missing."""
+        """The keys to reconcile in any case when it starts, such as those of objects that may be missing."""
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterable[str]:
-        """Say which keys a change concerns; asked as soon as the view has it."""
+        """The keys that a change concerns; called as soon as the view has it."""
 
     def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
-        """Say what has to be written for these keys; nothing where all is as it should be."""
+        """Return what has to be written for these keys; nothing where all is as it should be."""

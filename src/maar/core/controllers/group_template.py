@@ -17,9 +17,7 @@ from maar.core.model.resources import PODS, BadAmountError, Resources
 
 MIN_MEMBER_ANNOTATION: Final = "scheduling.volcano.sh/group-min-member"
 MIN_RESOURCES_ANNOTATION: Final = "scheduling.volcano.sh/group-min-resources"
-MADE_ANNOTATION: Final = (
-    "maar.sh/made-for-pods"  # on groups that nobody asked for, and that go with their pods
-)
+MADE_ANNOTATION: Final = "maar.sh/made-for-pods"  # on groups that Maar made for pods, and deletes with them
 _INHERITED_PREFIX: Final = "volcano.sh/"  # what an owner says there holds for the group
 _INHERITED_FROM_PODS: Final = (  # what else a pod says there is about itself, such as its task
     PREEMPTABLE_MARK,
@@ -66,7 +64,7 @@ class Wanted(NamedTuple):
 
 
 def member(pod: Pod) -> Member:
-    """Read what a pod says about its group."""
+    """Read what a pod sets for its group."""
     metadata, created = pod.metadata, pod.metadata.creation_timestamp
     named, own = metadata.annotations.get(GROUP_ANNOTATION, ""), group_name(pod)
     statements = _chosen(metadata.annotations, _INHERITED_FROM_PODS)
@@ -88,7 +86,7 @@ def member(pod: Pod) -> Member:
 
 
 def statements_of_owner(metadata: Metadata) -> Statements:
-    """Read what an owner of pods says about their group."""
+    """Read what an owner of pods sets for their group."""
     inherited = [name for name in metadata.annotations if name.startswith(_INHERITED_PREFIX)]
     since = metadata.creation_timestamp
     age = {OWNER_SINCE_ANNOTATION: since.astimezone(UTC).strftime(_RFC_3339)} if since is not None else {}

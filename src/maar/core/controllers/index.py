@@ -1,4 +1,4 @@
-"""Keys of objects by something that the objects say."""
+"""Keys of objects by a value in the objects."""
 
 from collections.abc import Collection
 

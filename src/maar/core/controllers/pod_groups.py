@@ -4,7 +4,7 @@ A group is made for the controller of its pods, or for a pod without one, and fo
 minimum and resources are what the youngest live pod and the owner say now. Owners are known by their
 metadata; a pod whose owner can be known waits until it is, or a gang could start as single pods. A group is
 looked at when one of its pods, its owner or itself has changed; what differs is wanted until it is there. One
-that could not be created, or that somebody deleted, is wanted while a pod lives that it is for.
+that could not be created, or that was deleted, is wanted while a pod lives that it is for.
 """
 
 from collections.abc import Collection, Iterator
@@ -42,7 +42,7 @@ class MissingGroups:
     first_keys: Final = ()
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
-        """Say which groups a change concerns."""
+        """The groups that a change concerns."""
         match change:
             case PodChanged() if change.before != change.after:
                 yield from [one.group_key for one in (change.before, change.after) if one is not None]
@@ -102,7 +102,7 @@ def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list
     youngest = max(live, key=lambda one: (one.created, one.name), default=None)
     owner = None if youngest is None else _statements(cluster, youngest.owner)
     if youngest is None or owner is None:
-        return []  # an owner is heard of soon; where it was deleted, its pods go too
+        return []  # an event for the owner is on its way; where it was deleted, its pods go too
     wanted = wanted_group(youngest, owner)
     if group is None:
         made, about = document(youngest, namespace, wanted), f"{namespace}/{youngest.name}"
@@ -113,7 +113,7 @@ def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list
 
 
 def _statements(cluster: ClusterView, owner: OwnerReference | None) -> Statements | None:
-    """What an owner says; nothing of one that is not read, None of one that is not known yet."""
+    """What an owner sets; nothing for a kind that is not read, None for one that is not known yet."""
     if owner is None or all(
         (one.api_version, one.kind) != (owner.api_version, owner.kind) for one in cluster.workloads
     ):

@@ -46,7 +46,7 @@ class QueueStates:
     first_keys: Final = ALWAYS_OPEN
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
-        """Say which queues a change concerns."""
+        """The queues that a change concerns."""
         path = cluster.counts.path
         match change:
             case QueueChanged():
@@ -104,7 +104,7 @@ def _made(name: str) -> ControllerWrite:
 def _carried_out_commands(
     cluster: ClusterView, keys: Collection[str]
 ) -> Iterable[tuple[str, ControllerWrite]]:
-    """Orders to queues: first what they want is written, then they go, so that none is lost."""
+    """Commands to queues: the effect is written first, then the command is deleted, so that none is lost."""
     found = [cluster.commands[key] for name in keys for key in cluster.commands_to_queue.keys(name)]
     asked: dict[str, str] = {}
     for command in sorted(found, key=_age):
@@ -168,7 +168,7 @@ def _has_state(fields: dict[str, object]) -> bool:
 
 
 def _age(command: Command) -> tuple[float, int, str]:
-    """When a command was given; of one second by its resource version, for nobody writes it again."""
+    """When a command was given; of one second by its resource version, because it is not written again."""
     created, version = command.metadata.creation_timestamp, command.metadata.resource_version
     return (
         created.timestamp() if created else 0.0,

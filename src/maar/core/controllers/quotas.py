@@ -36,7 +36,7 @@ class NamespaceQuotas:
     first_keys: Final = ()
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
-        """Say the quotas of which queues a change concerns."""
+        """The queues whose quotas a change concerns."""
         match change:
             case QueueChanged() if _divided_amounts(change.before) != _divided_amounts(change.after):
                 label = quota_label(change.key)
@@ -63,7 +63,7 @@ class NamespaceQuotas:
 
 
 def _stored(cluster: ClusterView, namespace: str) -> str:
-    """The label that the quota of a namespace has now; somebody may have written another than Maar did."""
+    """The label that the quota of a namespace has now; another client may have changed it."""
     return label_of_quota(cluster.quotas.get(f"{namespace}/{QUOTA_NAME}"))
 
 
@@ -134,9 +134,9 @@ def _divided(amounts: Mapping[str, int], weights: Mapping[str, int]) -> dict[str
     for resource, units in amounts.items():
         whole = {name: divmod(units * weight, total) for name, weight in weights.items()}
         left = units - sum(part for part, _ in whole.values())
-        luckiest = sorted(weights, key=lambda name: (-whole[name][1], name))[:left]
+        rounded_up = sorted(weights, key=lambda name: (-whole[name][1], name))[:left]
         for name, (part, _) in whole.items():
-            parts[name][resource] = part + (name in luckiest)
+            parts[name][resource] = part + (name in rounded_up)
     return parts
 
 
@@ -154,7 +154,7 @@ def _lowered(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, s
             if amount(resource, before[name]) <= amount(resource, after[name]):
                 lowered[name] = before[name]
         except BadAmountError:
-            pass  # somebody has written what cannot be read; it will be overwritten
+            pass  # another client wrote what cannot be read; it will be overwritten
     return lowered
 
 

@@ -1,4 +1,4 @@
-"""Pods that wait for a scheduler that nobody runs; only where all schedulers are known, as in `maar up`."""
+"""Pods that wait for a scheduler that does not run; only where all schedulers are known, as in `maar up`."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from maar.core.model.writes import RecordEvent
 
 @dataclass(frozen=True)
 class UnservedPods:
-    """Tells each such pod, when it begins to wait, what to write instead; keys are those of the pods."""
+    """Writes an event for each such pod that says which scheduler to name; the keys are those of the pods."""
 
     served: Collection[str] = ("volcano",)
     first_keys: ClassVar[tuple[str, ...]] = ()
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
-        """Say which pod has begun to wait."""
+        """The key of a pod that starts to wait."""
         if isinstance(change, OtherPodChanged) and change.before is None:
             yield change.key
 
@@ -28,7 +28,7 @@ class UnservedPods:
         keys: Collection[str],
         now: datetime,  # noqa: ARG002
     ) -> Reconciled:
-        """Tell those that still wait."""
+        """Write an event for those that still wait."""
         waiting = [(key, cluster.waiting_elsewhere.get(key, "")) for key in keys]
         return Reconciled(
             [

@@ -1,4 +1,4 @@
-"""Which keys controllers have to look at: those that changed, that were asked for, or whose time has come."""
+"""The keys that controllers have to reconcile: those that changed, were asked for, or are due."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -18,7 +18,7 @@ class ControllerKey(NamedTuple):
 
 
 class WorkQueue:
-    """The keys of some controllers on one view; a key is looked at once, however often it was put here."""
+    """The keys of some controllers on one view; a key is reconciled once, however often it was added."""
 
     def __init__(self, cluster: ClusterView, controllers: Sequence[Controller]) -> None:
         self.cluster, self._controllers = cluster, controllers
@@ -26,7 +26,7 @@ class WorkQueue:
         self._wake_at: dict[ControllerKey, datetime] = {}
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened, and which keys it concerns."""
+        """Take events in, and add the keys that they concern."""
         for event in events:
             for change in self.cluster.feed(event):
                 for controller, keys in zip(self._controllers, self._keys, strict=True):
@@ -34,12 +34,12 @@ class WorkQueue:
                         keys[key] = None
 
     def look_at(self, keys: Iterable[ControllerKey]) -> None:
-        """Have keys looked at in the next round."""
+        """Add keys for the next round."""
         for controller, key in keys:
             self._keys[controller][key] = None
 
     def reconcile(self, now: datetime) -> list[tuple[ControllerKey, ControllerWrite]]:
-        """What has to be written for the keys that have to be looked at by now."""
+        """What has to be written for the keys that are due."""
         self.look_at([key for key, at in self._wake_at.items() if at <= now])
         found: list[tuple[ControllerKey, ControllerWrite]] = []
         for number, controller in enumerate(self._controllers):

@@ -38,7 +38,8 @@ def backfill(state: State) -> None:
 def keep_promises(state: State) -> None:
     """Bind the pods that were promised a node, a group's together, once their room is free.
 
-    A promise that the node cannot keep, whoever leaves it, is let go: it would hold the room for ever.
+    A promise that the node cannot keep even when all leaving pods are gone is dropped: it would block the
+    room for ever.
     """
     by_group: dict[str, list[PodRow]] = {}
     for pod in map(state.tables.pods.__getitem__, state.promised):
@@ -65,7 +66,7 @@ def _is_enough(state: State, pods: Sequence[PodRow]) -> bool:
 
 
 def _release(state: State, pods: Sequence[PodRow]) -> None:
-    """Let pods wait again whose promises are worth nothing any more, and charge nothing for them."""
+    """Let pods wait again whose promise was dropped, and take back their charges."""
     for pod in pods:
         group = state.group_of(pod)
         state.charge(group, times(pod.shape.needs, -1))
@@ -73,7 +74,7 @@ def _release(state: State, pods: Sequence[PodRow]) -> None:
 
 
 def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, is_gang: bool = True) -> None:
-    """Give turns until nobody is left who can use one."""
+    """Give turns until no group is left that can use one."""
     placing = GroupPlacement(state, limits, is_gang=is_gang)
     waiting = [group for group in state.waiting() if group.pending and state.is_admitted(group)]
     while groups := [group for group in waiting if group.pending and wanted(group)]:
@@ -81,9 +82,9 @@ def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, i
 
 
 def _take_round(placing: GroupPlacement, turns: TurnOrder, wanted: Wanted) -> list[GroupState]:
-    """Give turns while anybody can use one; a group without a turn steps back.
+    """Give turns while any group can use one; a group that cannot is done in this round.
 
-    Those who mind where others are may have a turn after all, once somebody else has: say who they are.
+    Groups whose pods depend on where others are may be placeable once others are placed; they are returned.
     """
     state, back, again = placing.state, list[GroupState](), list[GroupState]()
     while group := turns.next():
@@ -123,7 +124,7 @@ def for_backfill(group: GroupState) -> list[PodRow]:
 
 
 def for_eviction(group: GroupState) -> list[PodRow]:
-    """The pods of the group's next turn that may push others out; nobody where they are too few."""
+    """The pods of the group's next turn that may preempt others; none where they are too few."""
     return next_turn(group, [pod for pod in group.pending if not pod.never_preempts])
 
 

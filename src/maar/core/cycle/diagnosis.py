@@ -1,9 +1,9 @@
 """Why a group waits, once a cycle has decided: the constraint that binds, its numbers, and its cure.
 
-What was in the way during a turn may be gone at the end of the cycle, and what is said must be true of the
-cluster as people see it, so groups are looked at again when everything has been decided. In this order:
+What was in the way during a turn may be gone at the end of the cycle, and the reason must be true of the
+cluster as users see it, so groups are examined again when everything has been decided. In this order:
 
-1. what only somebody's action changes: a missing queue, missing pods, gates, claims, its place in a queue;
+1. what only a user can change: a missing queue, missing pods, gates, claims, its place in a queue;
 2. what never changes on this cluster: alone on it (`EmptyCluster`), the group would not start either;
 3. limits of its queue: a ceiling, or room that is reserved for others;
 4. room: where the queue would be above its fair share with it, that share, else what the nodes lack.
@@ -34,8 +34,8 @@ from maar.core.tables.axis import Needs
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 
-_FEW: Final = 3  # names that a sentence bears
-# More nodes might help, but not as a rule, or not this group: nobody should buy any for it.
+_FEW: Final = 3  # names in one message
+# More nodes might help, but not reliably, or not this group: an autoscaler should not add any for it.
 _OF_THE_CLUSTERS_SIZE: Final = (Reason.CLUSTER_OVERCOMMITTED, Reason.NOT_ENOUGH_RESOURCES)
 _NO_NODES_WANTED: Final = (Reason.CLAIM_NOT_BOUND, Reason.RESOURCE_CLAIM, Reason.GUARANTEE_BLOCKED)
 
@@ -61,7 +61,7 @@ class Diagnosis:
 
     @cached_property
     def _tolerated_cluster(self) -> EmptyCluster:
-        """The cluster for those of whom it is not known yet what they tolerate."""
+        """The cluster for groups whose pods, and tolerations, are not known yet."""
         return EmptyCluster(self.state, tolerated(self.state.tables.node_list))
 
     @cached_property
@@ -69,7 +69,7 @@ class Diagnosis:
         return larger_cluster(self.state.tables, self.state.ledger.used)
 
     def of(self, group: GroupState) -> Refusal | None:
-        """What holds a group whose pods wait, or that waits to be let in; None where nothing does."""
+        """What holds a group whose pods wait, or that waits for admission; None where nothing does."""
         state, waits = self.state, bool(group.pending or group.row.gated)
         if group.leaf < 0:
             return self._no_queue(group) if waits else None
@@ -91,7 +91,7 @@ class Diagnosis:
         pods = group.pending[: max(1, group.missing()[0])]
         return self._no_room(group, pods, _together(pods))
 
-    # --- what somebody has to do
+    # --- what a user or a controller has to do
 
     def _no_queue(self, group: GroupState) -> Refusal:
         name, ledger = group.row.queue_name, self.state.ledger
@@ -116,7 +116,7 @@ class Diagnosis:
             return Refusal(reason=Reason.CLAIM_NOT_BOUND, queue=name, others=tuple(sorted(claims)[:_FEW]))
         return Refusal(reason=Reason.WAITING_FOR_VICTIMS, queue=name, others=tuple(victims[:_FEW]))
 
-    # --- what keeps it from being let in
+    # --- what keeps it from being admitted
 
     def _not_let_in(self, group: GroupState, pods: list[PodRow]) -> Refusal | None:
         refusal = group.refusal
@@ -156,7 +156,7 @@ class Diagnosis:
         return msgspec.structs.replace(refusal, cure=cure)
 
     def _never_let_in(self, group: GroupState, refusal: Refusal, never: set[str]) -> Refusal:
-        """Tell first of what keeps the group out whoever finishes; closed nodes may help against it."""
+        """Put first what keeps the group out even when all others finish; closed nodes may help."""
         limits = [msgspec.structs.replace(one, further=()) for one in (refusal, *refusal.further)]
         lasting = [one for one in limits if any(short.resource in never for short in one.shortages)]
         others = [one for one in limits if one not in lasting]
@@ -165,14 +165,14 @@ class Diagnosis:
         return msgspec.structs.replace(first, further=tuple(rest))
 
     def _cure_of_never(self, *, is_never: bool) -> dict[str, object]:
-        """What cures what never starts on the nodes that can be used: other nodes, where those are there."""
+        """The cure for a group that never starts on the usable nodes: other nodes, if there are any."""
         if is_never:
             return {"cure": Cure.NEVER}
         nodes = self.state.tables.node_list
         return {"cure": Cure.OTHER_NODES, "nodes": len(nodes), "clauses": closed_nodes(nodes)}
 
     def _tally(self, pod: PodRow) -> NodeTally:
-        """The nodes as they are, for a pod; those of one shape fare alike where nothing else matters."""
+        """The nodes as they are, for a pod; one tally for all pods of a shape where that alone matters."""
         if not self.state.places.see_only_shapes((pod,)):
             return tally(self.state.places, pod, 1)
         if pod.shape not in self._tallies:
@@ -189,10 +189,10 @@ class Diagnosis:
             key = (group.leaf, frozenset(Counter(pod.shape for pod in pods).items()), group.refusal)
         refusal = self._known.get(key)
         if refusal is None:
-            refusal = self._known[key] = self._ask(group, pods)
+            refusal = self._known[key] = self._find_reason(group, pods)
         return refusal
 
-    def _ask(self, group: GroupState, pods: list[PodRow]) -> Refusal:
+    def _find_reason(self, group: GroupState, pods: list[PodRow]) -> Refusal:
         needs = _together(pods)
         refusal = self._claims(pods) or self._unfit(pods) or self._never(group, pods, needs) or group.refusal
         refusal = refusal or beyond_limits(self.state.ledger, self.names, group.leaf, needs)
@@ -242,8 +242,8 @@ class Diagnosis:
 
     def _with_total(self, limits: Refusal, too_much: tuple[Shortage, ...], pods: int) -> Refusal:
         """Add to limits of queues what the whole cluster has too little of."""
-        told = {short.resource for one in (limits, *limits.further) for short in one.shortages}
-        rest = tuple(one for one in too_much if one.resource not in told)
+        named = {short.resource for one in (limits, *limits.further) for short in one.shortages}
+        rest = tuple(one for one in too_much if one.resource not in named)
         if not rest:
             return limits
         nodes = len(self.state.tables.node_list)
@@ -251,7 +251,7 @@ class Diagnosis:
         return msgspec.structs.replace(limits, further=(*limits.further, size))
 
     def _no_room(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal:
-        """No node has room for the pods: told by its queue's share where that is why it cannot reclaim."""
+        """No node has room for the pods; the queue's share is the reason where that prevents reclaim."""
         with_affinity = [pod for pod in pods if self.state.places.has_affinity(pod)]
         if with_affinity and tally(self.state.places, with_affinity[0], 1).roomy:
             return self._kept_off(with_affinity[0], Cure.OTHERS_FINISH)
@@ -359,7 +359,7 @@ def _all_with(refusal: Refusal, **changes: object) -> Refusal:
 
 
 def _limit_of(refusal: Refusal) -> dict[str, object]:
-    """What a refusal by a queue says of that queue; what the nodes lack may stand beside it."""
+    """The fields of a refusal that are about its queue; what the nodes lack can be beside them."""
     return {
         name: getattr(refusal, name) for name in ("reason", "cure", "queue", "shortages", "others", "further")
     }

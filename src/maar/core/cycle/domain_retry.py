@@ -1,6 +1,7 @@
-"""Where pods begin that must be together: the first of them decides for all others.
+"""In which domain pods start that required affinity keeps together: the first one decides for all others.
 
-They begin only in a domain whose nodes have room for all of them, and where that was not enough, in another.
+The first pod goes only to a domain whose nodes have room for all of them; where that was not enough, the turn
+is tried again in another domain.
 """
 
 from collections import Counter
@@ -18,7 +19,7 @@ MOST_TRIES: Final = 16
 
 
 class NodeSet(Protocol):
-    """What is known of the nodes and of those who mind one another."""
+    """What a retry needs to know of the nodes and of pods with affinity."""
 
     def required_near(self, pod: PodRow) -> PodSelector | None:
         """The pods that a pod has to be near."""
@@ -35,33 +36,33 @@ class DomainRetry:
 
     def __init__(self, pods: Sequence[PodRow], at_least: int, nodes: NodeSet) -> None:
         self._pods, self._at_least, self._nodes = pods, at_least, nodes
-        self._begun: dict[
+        self._started: dict[
             PodSelector, Flags
         ] = {}  # in this try, in order: the nodes that others must follow to
-        self._too_small: dict[PodSelector, Flags] = {}  # where it was tried in vain
+        self._too_small: dict[PodSelector, Flags] = {}  # domains that were tried and had too little room
         self._stuck: PodRow | None = None  # the first that found no node in this try
 
     def tries(self) -> Iterator[None]:
-        """Try once, and again while a pod finds no node and those it must be near could begin elsewhere."""
+        """Try once, and again while a pod finds no node and those it must be near could start elsewhere."""
         for _ in range(MOST_TRIES):
-            self._begun.clear()
+            self._started.clear()
             self._stuck = None
             yield
-            if self._stuck is None or not self._begun:
+            if self._stuck is None or not self._started:
                 return
             self._move(self._stuck)
 
     def _move(self, stuck: PodRow) -> None:
-        """Have those begin elsewhere whom a stuck pod must be near, or else who began last."""
+        """Let the pods that a stuck pod must be near start elsewhere; else those that started last."""
         required_near = self._nodes.required_near(stuck)
-        who = required_near if required_near in self._begun else next(reversed(self._begun))
-        earlier = list(self._begun)[: list(self._begun).index(who)]
-        nodes, before = self._begun[who], self._too_small.get(who)
+        who = required_near if required_near in self._started else next(reversed(self._started))
+        earlier = list(self._started)[: list(self._started).index(who)]
+        nodes, before = self._started[who], self._too_small.get(who)
         kept = {one: self._too_small[one] for one in earlier if one in self._too_small}
         self._too_small = {**kept, who: nodes if before is None else nodes | before}
 
     def narrow(self, mask: Flags, start: DomainStart) -> Flags:
-        """Leave out nodes whose domain was tried in vain or has no room for all; not, where none has."""
+        """Leave out nodes whose domain was tried or has no room for all; keep all where none has room."""
         roomy = mask & self._roomy(start)
         if start.who in self._too_small:
             return roomy & ~self._too_small[start.who]
@@ -88,7 +89,7 @@ class DomainRetry:
     def begin(self, start: DomainStart, node: int) -> None:
         """Remember that the first of some pods went to a node, where the others have to follow."""
         nodes = np.logical_and.reduce([codes == codes[node] for codes in start.domains])
-        self._begun[start.who] = nodes
+        self._started[start.who] = nodes
 
     def stick(self, pod: PodRow) -> None:
         """Remember that a pod has found no node."""

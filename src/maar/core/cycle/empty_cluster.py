@@ -1,4 +1,4 @@
-"""What a group could do if everybody else had finished: alone on the cluster as it is now.
+"""What a group could do if all other groups had finished: alone on the cluster as it is now.
 
 A group that does not start even then never does, whatever the others do. The daemons of the nodes stay, and
 so do the pods of a group that is not ready; those of a group that is ready may finish like all others, and so
@@ -22,18 +22,18 @@ from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column, NodeRow, PodRow
 
-_OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that say that a node is closed, and go when it opens
+_OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that nodes have while they cannot be used
 
 
 class EmptyCluster:
-    """The cluster without its pods, as it is or with other nodes; made when somebody asks."""
+    """The cluster without its pods, as it is or with other nodes; its parts are computed when first read."""
 
     def __init__(self, state: State, nodes: list[NodeRow] | None = None) -> None:
         self.state, self.tables = state, state.tables
         self.nodes = self.tables.node_list if nodes is None else nodes
 
     @cached_property
-    def _books(self) -> QueueLedger:
+    def _ledger(self) -> QueueLedger:
         nothing = [self.tables.axis.zeros() for _ in self.tables.rows]
         shared = [node.is_shared for node in self._room.nodes]
         idle = np.maximum(self.places.idle("now")[:, shared], 0)  # [R, N]
@@ -42,7 +42,7 @@ class EmptyCluster:
     @property
     def total(self) -> Column:
         """What it can share out."""
-        return self._books.total
+        return self._ledger.total
 
     @cached_property
     def _room(self) -> Room:
@@ -54,8 +54,8 @@ class EmptyCluster:
         return NodeChooser(self.tables, self._room, self.state.configuration, is_empty=True)
 
     def kept_out(self, group: GroupState) -> list[int]:
-        """The resources of which a group needs more to be let in than its queue or the cluster ever has."""
-        ledger, configuration = self._books, self.state.configuration
+        """The resources of which a group needs more to be admitted than its queue or cluster can have."""
+        ledger, configuration = self._ledger, self.state.configuration
         wanted, found = group.row.to_start or (), list[int]()
         limits = [ledger.real[queue] for queue in ledger.paths[group.leaf]]
         if not configuration.is_enabled("proportion", "enableJobEnqueued"):
@@ -74,7 +74,7 @@ class EmptyCluster:
         for resource, amount in needs:
             total[resource] += amount
         together = tuple((resource, total[resource]) for resource, _ in needs)
-        return beyond_limits(self._books, self.tables.axis.names, group.leaf, together)
+        return beyond_limits(self._ledger, self.tables.axis.names, group.leaf, together)
 
     def has_room(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Whether the nodes have room for all of the pods, beside those that the group is not ready with."""
@@ -105,7 +105,7 @@ class EmptyCluster:
         return found
 
     def _fit(self, pods: Sequence[PodRow]) -> bool:
-        """Place the pods, again while one finds a place that it found none for before others had theirs."""
+        """Place the pods; those that found no node are tried again while others are placed."""
         done, left = list[tuple[PodRow, int]](), list(pods)
         while left:
             before = len(left)
@@ -129,7 +129,7 @@ class EmptyCluster:
 
 
 def opened(nodes: Sequence[NodeRow]) -> list[NodeRow]:
-    """The nodes as if all were ready, schedulable and tolerated by somebody."""
+    """The nodes as if all were ready, schedulable and tolerated by some pod."""
     return [node if node.is_shared else _opened(node) for node in nodes]
 
 
@@ -139,5 +139,5 @@ def _opened(node: NodeRow) -> NodeRow:
 
 
 def tolerated(nodes: Sequence[NodeRow]) -> list[NodeRow]:
-    """The nodes as if somebody tolerated the taints of each."""
+    """The nodes as if some pod tolerated the taints of each."""
     return [node if node.is_tolerated else replace(node, is_tolerated=True) for node in nodes]

@@ -1,4 +1,4 @@
-"""Enqueue: lets pod groups in, in fair order, when there is room for what they need to start."""
+"""Enqueue: moves pod groups to Inqueue, in fair order, while there is room for what they need to start."""
 
 from fractions import Fraction
 from functools import cached_property
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.queue_ledger import QueueLedger, larger_cluster
-from maar.core.cycle.refusals import Limit, behind_first, real_capability, told
+from maar.core.cycle.refusals import Limit, behind_first, combined_refusal, real_capability
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
@@ -45,14 +45,14 @@ def enqueue(state: State) -> None:
 
 
 class _Size(NamedTuple):
-    """How large the cluster is for a group: what queues may use, and what all may be let in with."""
+    """The size of the cluster for a group: what queues may use, and what all admitted groups may request."""
 
     ledger: QueueLedger
     overcommitted: Column
 
 
 class EnqueueGate:
-    """What has been let in, and whether more may come."""
+    """What has been admitted, and whether more groups may be."""
 
     def __init__(self, state: State) -> None:
         self.state, ledger = state, state.ledger
@@ -62,11 +62,11 @@ class EnqueueGate:
                 for queue in (*ledger.paths[row.index], 0):
                     add(self.admitted[queue], tuple(row.admitted), 1)
         self._size = self._of(ledger)
-        self._asks_overcommit = state.configuration.is_enabled("overcommit", "enableJobEnqueued")
-        self._asks_proportion = state.configuration.is_enabled("proportion", "enableJobEnqueued")
+        self._limits_overcommit = state.configuration.is_enabled("overcommit", "enableJobEnqueued")
+        self._limits_proportion = state.configuration.is_enabled("proportion", "enableJobEnqueued")
 
     def not_enqueued(self) -> list[GroupState]:
-        """The groups that wait to be let in; one that waits for scheduling gates is not there yet."""
+        """The groups that wait for admission; one whose pods have scheduling gates is not among them."""
         rows = self.state.tables.not_enqueued.values()
         return [self.state.group(row) for row in rows if row.leaf is not None and not lacks_gated_pods(row)]
 
@@ -77,7 +77,7 @@ class EnqueueGate:
             add(self.admitted[queue], amounts, 1)
 
     def refuses(self, group: GroupState) -> Refusal | None:
-        """What keeps a group out: neither ceilings nor deserved nor its guarantee leave room for it."""
+        """Why a group is not admitted: neither ceilings nor deserved nor its guarantee have room for it."""
         wanted = group.row.to_start
         if wanted is None:
             return None
@@ -97,17 +97,17 @@ class EnqueueGate:
             if not over:
                 return None
         more_nodes_help = not self._beyond(self._larger, group.leaf, wanted, self._larger.real)
-        return told(ledger, over, more_nodes_help=more_nodes_help)
+        return combined_refusal(ledger, over, more_nodes_help=more_nodes_help)
 
     def _of(self, ledger: QueueLedger) -> _Size:
         factor: Fraction = self.state.configuration.overcommit_factor
         return _Size(ledger, [int(amount * factor) for amount in ledger.total])
 
     def _size_for(self, group: GroupState) -> _Size:
-        """The cluster as a group is measured by it.
+        """The size of the cluster that applies to a group.
 
-        What pods tolerate that do not exist yet is not known, and operators make them once their group is
-        let in: until then nodes count that nobody tolerates.
+        Operators create pods once their group is admitted, and until then it is not known what those
+        tolerate. Therefore nodes whose taints no pod tolerates are counted for a group without its pods.
         """
         has_pods = group.placed + len(group.pending) >= group.row.min_member
         return self._size if has_pods else self._size_with_tainted_nodes
@@ -124,8 +124,8 @@ class EnqueueGate:
     def _over_ceilings(self, size: _Size, leaf: int, wanted: Needs) -> list[Limit]:
         """Where it would be above real capability on the path, or else above the overcommitted total."""
         ledger, most = size
-        over = self._beyond(ledger, leaf, wanted, ledger.real) if self._asks_proportion else []
-        if over or not self._asks_overcommit:
+        over = self._beyond(ledger, leaf, wanted, ledger.real) if self._limits_proportion else []
+        if over or not self._limits_overcommit:
             return over
         return [
             self._total(resource, amount, most[resource])
@@ -134,7 +134,7 @@ class EnqueueGate:
         ]
 
     def _beyond(self, ledger: QueueLedger, leaf: int, wanted: Needs, limits: list[Column]) -> list[Limit]:
-        """The limits of the queues of a path that would be passed, for each resource the first."""
+        """The limits of queues on the path that would be exceeded; for each resource the first."""
         names, found = self.state.tables.axis.names, list[Limit]()
         for resource, amount in wanted:
             for queue in ledger.paths[leaf]:
@@ -146,7 +146,7 @@ class EnqueueGate:
         return found
 
     def _total(self, resource: int, amount: int, limit: int, queue: int = 0) -> Limit:
-        """The size of the cluster, of which a queue, or all together, have been let in with so much."""
+        """The size of the cluster as a limit, and what a queue, or all together, were admitted with."""
         name, admitted = self.state.tables.axis.names[resource], self.admitted[queue][resource]
         shortage = Shortage(resource=name, wanted=amount, used=admitted, limit=limit)
         reason = Reason.NOT_ENOUGH_RESOURCES if queue else Reason.CLUSTER_OVERCOMMITTED

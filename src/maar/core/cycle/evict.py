@@ -1,4 +1,4 @@
-"""Evictions: every group that waits, in allocate's order, tries to make room until nobody succeeds."""
+"""Evictions: every group that waits, in allocate's order, tries to make room until none succeeds."""
 
 from maar.core.cycle.attempt import Attempt
 from maar.core.cycle.state import State
@@ -10,13 +10,13 @@ from maar.core.model.reasons import Refusal
 def evict(state: State, attempt: type[Attempt]) -> None:
     """Let every group try; one that succeeds has another turn while more of its pods wait.
 
-    A failure leaves everything as it was. Until somebody succeeds, the same would happen to all who have the
-    same fate, and they need not try: in a full cluster there are many who wait, and of few kinds.
+    A failure leaves everything as it was. Until an attempt succeeds, all with the same equivalence key would
+    fail too and are skipped: in a full cluster many groups wait, and they are of few kinds.
     """
     search = VictimSearch(state, attempt.action)
     waiting = [group for group in state.waiting() if group.pending and state.is_admitted(group)]
     turns = TurnOrder(state, "fair", waiting)
-    failed: dict[object, Refusal | None] = {}  # by fate: who stood in the way, where somebody did
+    failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
     while group := turns.next():
         one = attempt(search, group)
         equivalence_key = one.equivalence_key() if one.is_like_others() else group

@@ -72,7 +72,7 @@ class GroupPlacement:
                 return False
             state.place(group, pod, node)
         if not state.open_trials:
-            state.steps.clear()  # nobody can undo them any more
+            state.steps.clear()  # no trial is left that could undo them
         return True
 
     def _chooser(self, shape: Shape) -> Callable[[], int] | None:
@@ -120,7 +120,7 @@ class MixedTurn:
         )
 
     def _might_find_more(self, pods: Sequence[PodRow], wanted: int) -> bool:
-        """Place pods until they are enough; say whether some found no place before others had theirs.
+        """Place pods until they are enough; returns whether some found no node before others had theirs.
 
         Who wants to be near those may find one now.
         """
@@ -133,7 +133,7 @@ class MixedTurn:
         return self.state.places.any_has_affinity and before is not None and len(self.chosen) > before
 
     def _takes(self, pod: PodRow) -> bool:
-        """Place one pod; what has failed once fails for all that are alike, until somebody else is placed."""
+        """Place one pod; what failed once fails for all equal pods, until another pod is placed."""
         shape, placement, places = pod.shape, self.placement, self.state.places
         alike = (shape, pod.labels if places.any_has_affinity else ())
         if alike in self.failed:

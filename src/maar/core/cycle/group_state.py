@@ -36,7 +36,7 @@ class GroupState:
 
     @property
     def used(self) -> Column:
-        """What it uses; few ask for it, so that it is summed up for those who do."""
+        """What it uses; it is needed rarely, so it is summed up when it is first read."""
         if self._used is None:
             counted = self.row.used
             self._used = [*counted, *([0] * (len(self.usage_path.columns[0]) - len(counted)))]

@@ -28,7 +28,7 @@ class LeafUsage:
         return held
 
     def leave(self, pod: PodRow) -> None:
-        """Learn that a pod is told to go for good."""
+        """Take out a pod that is evicted for good."""
         leaf = pod.group.leaf if pod.group is not None else None
         nodes = self._leaves.get(leaf.index) if leaf is not None else None
         node = self.state.tables.nodes.get(pod.node_name)

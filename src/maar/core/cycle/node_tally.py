@@ -52,7 +52,7 @@ def tally(places: NodeChooser, pod: PodRow, count: int) -> NodeTally:
 
 
 def closed_nodes(nodes: Iterable[NodeRow]) -> Clauses:
-    """Count the nodes that nobody in the queues can use now, by what closes them."""
+    """Count the nodes that no pod of the queues can use now, by the reason."""
     found = Counter[str]()
     for node in nodes:
         if not node.is_ready:
@@ -65,7 +65,7 @@ def closed_nodes(nodes: Iterable[NodeRow]) -> Clauses:
 
 
 def _shortages(places: NodeChooser, resource: int, lacks: Flags, idle: Ints) -> dict[str, int]:
-    """Say of the nodes that lack a resource whether they have any, and what is free at most."""
+    """Count the nodes that lack a resource: those without any, and those with too little free."""
     name, allocatable = places.tables.axis.names[resource], places.room.columns()[0][resource]
     none, some = lacks & (allocatable == 0), lacks & (allocatable > 0)
     found = {f"have no {name}": int(none.sum())} if none.any() else {}
@@ -82,7 +82,7 @@ def _shortages(places: NodeChooser, resource: int, lacks: Flags, idle: Ints) -> 
 
 
 def summary(nodes: int, taking: int, clauses: Clauses) -> str:
-    """A tally in words: 0/12 nodes: 8 lack memory (at most 3Gi free of 8Gi), 4 have taint gpu=only."""
+    """A tally as text: 0/12 nodes: 8 lack memory (at most 3Gi free of 8Gi), 4 have taint gpu=only."""
     said = listed(clauses)
     return f"{taking}/{nodes} nodes: {said}" if said else f"{taking}/{nodes} nodes"
 

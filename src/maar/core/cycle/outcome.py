@@ -18,7 +18,7 @@ _WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupP
 
 
 def plan_of(state: State) -> Plan:
-    """Write down what a cycle has decided."""
+    """Make the plan of what a cycle has decided."""
     nodes = state.room.nodes
     return Plan(
         queues=standings(state),
@@ -43,7 +43,7 @@ def _outcomes(state: State) -> dict[str, GroupOutcome]:
     outcomes, diagnosis = {}, Diagnosis(state)
     sentences: dict[Refusal, str] = {}  # many wait for the same reason
     for group in state.short():
-        group.was_unschedulable |= not group.pending and not group.is_ready  # nobody is there to be placed
+        group.was_unschedulable |= not group.pending and not group.is_ready  # it has no pods to place
     for key, group in state.touched().items():
         phase, refusal = _phase(state, group), diagnosis.of(group)
         if refusal is None and not group.was_unschedulable:

@@ -31,16 +31,16 @@ class Preempt(Attempt):
         self.by_fairness = self.state.configuration.is_enabled("drf", "enablePreemptable")
 
     def equivalence_key(self) -> object:
-        """Its own unit, which it leaves out, is no victim for its likes either: they use as much as it."""
+        """Its own unit, which it leaves out, is no victim for equal groups either: they use as much as it."""
         row, job = self.group.row, None if self.was_ready else self.job_before
         return (super().equivalence_key(), row.namespace, row.priority, job)
 
     def leaves(self) -> Sequence[int]:
-        """Only its own queue pays."""
+        """Only its own queue has victims."""
         return (self.leaf,)
 
-    def may_pay(self, rank: Rank, namespace: str, share: float) -> bool:
-        """Nobody of higher priority, of a namespace that uses no more, or of a job that would be no more."""
+    def may_be_victim(self, rank: Rank, namespace: str, share: float) -> bool:
+        """No unit of higher priority, of a namespace that uses no more, or a whole job of equal priority."""
         mine = self.group.row
         if rank.priority > mine.priority or (self.was_ready and rank.priority == mine.priority):
             return False
@@ -51,7 +51,7 @@ class Preempt(Attempt):
         return self.by_fairness and not rank.is_whole
 
     def may_take(self, unit: Unit) -> bool:
-        """Lower priority in its own namespace; else who stays strictly above where the beneficiary was."""
+        """Lower priority in its own namespace; else what stays strictly above where the beneficiary was."""
         victim, mine = unit.group.row, self.group.row
         is_lower = victim.priority < mine.priority
         if self.was_ready and not is_lower:

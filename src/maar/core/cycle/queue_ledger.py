@@ -1,4 +1,4 @@
-"""The books of a cycle: what every queue may use, uses and holds, and whether it may use more."""
+"""The ledger of a cycle: what every queue may use, uses and has reserved, and whether it may use more."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from maar.core.fairshare.dominant import reserved as held_columns
+from maar.core.fairshare.dominant import reserved as reserved_columns
 from maar.core.fairshare.dominant import roll_up_used
 from maar.core.fairshare.queue_demand import LARGEST_AMOUNT
 from maar.core.fairshare.share_out import DemandColumns, ShareColumns, share_columns
@@ -24,7 +24,7 @@ Whole = Sequence[tuple[int, float]]  # resources and amounts to divide by
 
 @dataclass(frozen=True, slots=True)
 class LimitExceeded:
-    """What stands in the way of a queue using more: at which queue, of what, how much is wanted and there."""
+    """A limit that keeps a queue from using more: whose, of what, how much is wanted and available."""
 
     queue: int
     resource: int
@@ -51,12 +51,12 @@ class QueueLedger:
         self.guarantee: list[Column] = self.shares.guarantee.T.tolist()
         self.own: list[Column] = np.minimum(self.claims.guarantee, self.shares.guarantee).T.tolist()
         used = np.array([row.used for row in self.rows] if leaves_use is None else leaves_use, np.int64).T
-        reserved = held_columns(self.tree, used, self.shares.guarantee, self.claims.guarantee)
+        reserved = reserved_columns(self.tree, used, self.shares.guarantee, self.claims.guarantee)
         self.used: list[Column] = roll_up_used(self.tree, used).T.tolist()
         self.reserved: list[Column] = reserved.T.tolist()
         self.reserved_below: list[Column] = _sums_below(self.tree, reserved).T.tolist()
         self.weight = [row.queue.spec.weight for row in self.rows]
-        # Where nobody has a guarantee of a resource, what is held is what is used, all the way up.
+        # Where no queue has a guarantee of a resource, what is reserved is what is used, at every level.
         self._reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
         self._wholes: dict[int, Whole] = {}
 
@@ -65,11 +65,11 @@ class QueueLedger:
         return [self.used[queue] for queue in (*self.paths[leaf], 0)]
 
     def is_reservable(self, needs: Needs) -> bool:
-        """Whether anybody has a guarantee of something that is wanted."""
+        """Whether any queue has a guarantee of a resource that is wanted."""
         return bool(self._reservable) and any(resource in self._reservable for resource, _ in needs)
 
     def reserve(self, leaf: int, needs: Needs) -> None:
-        """Let what a leaf and all above it hold follow what the leaf uses."""
+        """Update what is reserved for a leaf and all queues above it after its use has changed."""
         for resource, _ in needs if self._reservable else ():
             if resource in self._reservable:
                 self._reserve(leaf, resource)
@@ -85,7 +85,7 @@ class QueueLedger:
             now = max(self.own[queue][resource], self.reserved_below[queue][resource])
 
     def beyond(self, leaf: int, needs: Needs, limits: Sequence[Column]) -> LimitExceeded | None:
-        """Find where the leaf or a queue above it would pass a limit by using this much more."""
+        """Find where the leaf or a queue above it would exceed a limit by using this much more."""
         for queue in self.paths[leaf]:
             used, limit = self.used[queue], limits[queue]
             for resource, amount in needs:
@@ -96,8 +96,8 @@ class QueueLedger:
     def gives_away(self, leaf: int, needs: Needs) -> LimitExceeded | None:
         """Find where using this much more would take what is reserved for a sibling.
 
-        Where it raises what a queue of the path holds, it and its siblings together may hold no more than
-        their parent's real capability.
+        Where that raises what is reserved for a queue of the path, no more may be reserved for it and its
+        siblings together than their parent's real capability.
         """
         for resource, amount in needs:
             if resource not in self._reservable:
@@ -122,11 +122,11 @@ class QueueLedger:
     def gives_away_since(self, leaf: int, needs: Needs, reserved_before: Mapping[int, Column]) -> list[int]:
         """The resources of which using this much more would take what is reserved for a sibling.
 
-        What counts as raised is against what was held before, so that victims under the same queue make room.
+        A raise is one above what was reserved before, so that victims under the same queue count as room.
         """
         broken = []
         for resource, amount in needs:
-            if resource not in self._reservable:  # the children of a queue hold together what it uses
+            if resource not in self._reservable:  # reserved for the children together is what they use
                 parents = (*self.paths[leaf][1:], 0)
                 if any(self.used[one][resource] + amount > self.real[one][resource] for one in parents):
                     broken.append(resource)
@@ -180,12 +180,12 @@ def largest_part(used: Column, whole: Whole) -> float:
 
 
 def larger_cluster(tables: Tables, leaves_use: Sequence[Column] | None = None) -> QueueLedger:
-    """The books as they would be with any number of nodes more."""
+    """The ledger as it would be with any number of nodes more."""
     return QueueLedger(tables, [LARGEST_AMOUNT // 2] * len(tables.axis.names), leaves_use)
 
 
 def total_of(tables: Tables) -> Column:
-    """The root's budget: what usable nodes have, less what outsiders hold, plus ours on closed nodes."""
+    """The root's budget: what usable nodes have, less what pods outside queues use, plus ours elsewhere."""
     return [max(0, have + more) for have, more in zip(tables.capacity, tables.budget, strict=True)]
 
 
@@ -198,12 +198,12 @@ def _claims(tables: Tables, total: Column) -> DemandColumns:
     for row in rows:
         declared = row.queue.spec.request
         if row.is_leaf and declared is not None and PODS not in declared:
-            request[PODS_ROW, row.index] = row.asked[PODS_ROW]  # nobody declares how many pods they will have
+            request[PODS_ROW, row.index] = row.asked[PODS_ROW]  # the number of pods is not declared
     return DemandColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
 
 
 def _sums_below(tree: QueueTree, reserved: "np.typing.NDArray[np.int64]") -> "np.typing.NDArray[np.int64]":
-    """What the children of every queue hold together. [R, Q]"""
+    """What is reserved for the children of every queue together. [R, Q]"""
     sums = np.zeros_like(reserved)
     for level in tree.levels:
         sums[:, level.parents] = np.add.reduceat(reserved[:, level.queues], level.starts, axis=1)

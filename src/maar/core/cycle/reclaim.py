@@ -13,7 +13,7 @@ from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.names import natural
 from maar.core.model.reasons import Reason, Refusal
 
-_FEW: Final = 5  # names that a sentence bears
+_FEW: Final = 5  # names in one message
 
 
 def reclaim(state: State) -> None:
@@ -79,12 +79,12 @@ class Reclaim(Attempt):
 
     @cached_property
     def used_before(self) -> dict[int, list[int]]:
-        """What the queues of its path used before anybody had to go."""
+        """What the queues of its path used before the first eviction."""
         return {queue: list(self.ledger.used[queue]) for queue in self.path}
 
     @cached_property
     def shares_before(self) -> dict[int, float]:
-        """The shares of its own branches, on what it cannot get, before anybody had to go."""
+        """The shares of its own branches, on what it cannot get, before the first eviction."""
         return {queue: self.ledger.share(queue, resources=self.short) for queue in self.path}
 
     def succeeds(self) -> list[Unit] | None:
@@ -94,10 +94,10 @@ class Reclaim(Attempt):
         _ = (self.short, self.used_before, self.is_reserved_first, self.shares_before)
         taken = super().succeeds()
         if taken is None and self.is_reserved_first:
-            self._name_who_stands_in_the_way()
+            self._name_blockers()
         return taken
 
-    def _name_who_stands_in_the_way(self) -> None:
+    def _name_blockers(self) -> None:
         """A group within its guarantee that cannot start says which queues, pods and budgets stop it."""
         blockers = []
         for row in self.ledger.rows:

@@ -16,7 +16,7 @@ _PARENT: Final = CONSTRAINTS.index("parent")
 
 
 class Limit(NamedTuple):
-    """A limit that one resource of a request would pass: whose it is, and how far."""
+    """A limit that one resource of a request would exceed: of which queue, and by how much."""
 
     reason: Reason
     cure: Cure
@@ -27,19 +27,21 @@ class Limit(NamedTuple):
 
 def beyond_deserved(ledger: QueueLedger, names: Sequence[str], leaf: int, needs: Needs) -> Refusal | None:
     """A leaf that would use more than it, or a queue above it, deserves."""
-    return _told(ledger, (_deserved(ledger, names, leaf, *need) for need in needs))
+    return _refusal_if_any(ledger, (_deserved(ledger, names, leaf, *need) for need in needs))
 
 
 def beyond_limits(ledger: QueueLedger, names: Sequence[str], leaf: int, needs: Needs) -> Refusal | None:
-    """A leaf that would use more than ceilings and reservations leave to it."""
-    return _told(
+    """A leaf that would use more than ceilings, and reservations of others, allow."""
+    return _refusal_if_any(
         ledger,
         (_ceiling(ledger, names, leaf, *need) or _reservation(ledger, names, leaf, *need) for need in needs),
     )
 
 
-def told(ledger: QueueLedger, limits: Sequence[Limit], *, more_nodes_help: bool = False) -> Refusal:
-    """Tell of all limits, each with the resources for which it is the same one; the first comes first."""
+def combined_refusal(
+    ledger: QueueLedger, limits: Sequence[Limit], *, more_nodes_help: bool = False
+) -> Refusal:
+    """Make one refusal of all limits; resources with the same limit are together, and order is kept."""
     same: dict[tuple[Reason, int], list[Limit]] = {}
     for limit in limits:
         same.setdefault((limit.reason, limit.queue), []).append(limit)
@@ -63,17 +65,17 @@ def behind_first(group: GroupState, first: GroupState) -> Refusal:
     return Refusal(reason=reason, queue=name, others=(first.row.key,))
 
 
-def _told(ledger: QueueLedger, limits: Iterable[Limit | None]) -> Refusal | None:
+def _refusal_if_any(ledger: QueueLedger, limits: Iterable[Limit | None]) -> Refusal | None:
     found = [limit for limit in limits if limit is not None]
-    return told(ledger, found) if found else None
+    return combined_refusal(ledger, found) if found else None
 
 
 def _deserved(
     ledger: QueueLedger, names: Sequence[str], leaf: int, resource: int, amount: int
 ) -> Limit | None:
-    """The queue that binds: the one above where that has no more to give, and would be beyond its share too.
+    """The queue that binds: the one above where all of its share is used and it would exceed that too.
 
-    What a queue above keeps for a sibling's reservation is no shortage of its own.
+    What a queue above reserves for a sibling is not counted as its own shortage.
     """
     short = ledger.beyond(leaf, ((resource, amount),), ledger.deserved)
     if short is None:

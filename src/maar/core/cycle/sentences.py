@@ -9,27 +9,28 @@ from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import roughly
 
 _NEVER: Final = "never on this cluster"
-_FEW: Final = 3  # names that a sentence bears
+_FEW: Final = 3  # names in one message
 
 
 def sentence(state: State, refusal: Refusal) -> str:
-    """Say what holds a group: which queue and resource, the numbers, and what would change it."""
+    """Why a group waits, as a sentence: which queue and resource, the numbers, and what would change it."""
     return "; also, ".join(_SENTENCES[one.reason](state, one) for one in (refusal, *refusal.further))
 
 
 def why_evicted(state: State, eviction: Eviction) -> str:
-    """Say for whom a pod is evicted, and by which right."""
-    victim, heir = eviction.pod.group, eviction.beneficiary
-    if victim is None or heir is None:
+    """For which group a pod is evicted, and why that is allowed, as a sentence."""
+    victim, beneficiary = eviction.pod.group, eviction.beneficiary
+    if victim is None or beneficiary is None:
         there, least = (victim.placed, victim.min_member) if victim is not None else (0, 0)
         return f"cleanup: {there} of the {least} pods that its group needs to work have nodes, for too long"
     if eviction.action == "reclaim":
-        return f"reclaim for {heir.key} of queue {_path(state, heir.queue_name)}: {_overuse(state, eviction)}"
-    if heir.priority > victim.priority:
-        right = f"it has priority {heir.priority}, this one {victim.priority}"
+        queue = _path(state, beneficiary.queue_name)
+        return f"reclaim for {beneficiary.key} of queue {queue}: {_overuse(state, eviction)}"
+    if beneficiary.priority > victim.priority:
+        right = f"it has priority {beneficiary.priority}, this one {victim.priority}"
     else:
-        right = f"it has had less of queue {_path(state, heir.queue_name)}"
-    return f"preempt for {heir.key}: {right}"
+        right = f"it has had less of queue {_path(state, beneficiary.queue_name)}"
+    return f"preempt for {beneficiary.key}: {right}"
 
 
 def _overuse(state: State, eviction: Eviction) -> str:
@@ -200,7 +201,7 @@ def _being_freed(_state: State, refusal: Refusal) -> str:
 
 
 def _path(state: State, name: str) -> str:
-    """A queue as people name it: from below the root down."""
+    """A queue as users name it: its path from below the root."""
     row = state.tables.queues.get(name)
     if row is None or row.index <= 0:
         return name
@@ -246,7 +247,7 @@ def _left(refusal: Refusal) -> str:
 
 
 def _is_beyond(refusal: Refusal) -> bool:
-    """Whether it wants more than there is on the nodes that can be used, whoever finishes."""
+    """Whether it wants more than there is on the nodes that can be used, even if all others finish."""
     return refusal.cure in (Cure.NEVER, Cure.OTHER_NODES)
 
 

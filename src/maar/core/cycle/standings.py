@@ -1,4 +1,4 @@
-"""How the queues stand: what each deserves and why, what it uses, its state, and its namespaces."""
+"""The standing of the queues: what each deserves and why, what it uses, its state, and its namespaces."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -19,11 +19,11 @@ from maar.core.tables.rows import Column, QueueRow
 
 
 def standings(state: State) -> dict[str, QueueStanding]:
-    """How every queue stands, by name; what stands as it did in the last cycle is shown again as it was."""
+    """The standing of every queue, by name; one whose inputs are those of the last cycle is used again."""
     tables, rows = state.tables, _worth_showing(state)
-    ground = (rows, state.ledger.total, dict(tables.namespace_weights))
-    if tables.shown_on != ground:
-        tables.shown_on, tables.shown = ground, {}
+    basis = (rows, state.ledger.total, dict(tables.namespace_weights))
+    if tables.shown_on != basis:
+        tables.shown_on, tables.shown = basis, {}
     shown, tables.shown = tables.shown, {}
     for index, evidence in enumerate(_evidence(state)):
         name = state.ledger.rows[index].name
@@ -36,7 +36,7 @@ def standings(state: State) -> dict[str, QueueStanding]:
 
 
 class _Evidence(NamedTuple):
-    """Everything that the standing of a queue follows from, beside what all have in common."""
+    """All inputs of the standing of a queue, other than those that all queues share."""
 
     queue: Queue
     changes: int
@@ -101,7 +101,7 @@ def _aside(why: str) -> QueueStanding:
 
 
 def _worth_showing(state: State) -> tuple[int, ...]:
-    """The resources that the cluster has, or that somebody wants or has reserved, by name."""
+    """The resources that the cluster has, or that a queue requests or has reserved, by name."""
     ledger, names = state.ledger, state.tables.axis.names
     wanted = ledger.shares.request[:, 0] + ledger.claims.guarantee.max(axis=1) + np.array(ledger.used[0])
     rows = [row for row, total in enumerate(ledger.total) if total or wanted[row]]
@@ -121,7 +121,7 @@ def _conditions(
 
 
 def _namespaces(state: State, row: QueueRow, rows: tuple[int, ...]) -> dict[str, NamespaceStanding]:
-    """How the namespaces stood when the cycle began: the numbers their order was taken from."""
+    """The standing of the namespaces when the cycle began: the numbers that their order follows from."""
     weights, axis = state.tables.namespace_weights, state.tables.axis
     names = {name for name, column in row.namespaces.items() if any(column)}
     names.update([name for name, groups in row.members.items() if groups])

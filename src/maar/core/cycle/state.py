@@ -34,7 +34,7 @@ from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.tables import Tables
 
-# A step: what was done ("place", "unplace", "evict" or "charge") and to whom.
+# A step: what was done ("place", "unplace", "evict" or "charge"), and to which group or pod.
 Placed = tuple[str, GroupState, PodRow, int, When]
 Evicted = tuple[str, PodRow]
 Charged = tuple[str, GroupState, Needs, Needs]
@@ -43,7 +43,7 @@ Step = Placed | Evicted | Charged
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """A victim, for whom, and by which action."""
+    """A victim, the group it is evicted for, and the action."""
 
     pod: PodRow
     beneficiary: GroupRow | None
@@ -59,7 +59,7 @@ class Trial:
         self._state, self.is_kept = state, False
 
     def keep(self) -> None:
-        """Let what was tried stand."""
+        """Keep the steps of this trial."""
         self.is_kept = True
 
     def __enter__(self) -> Self:
@@ -75,7 +75,7 @@ class Trial:
         if not self.is_kept:
             state.undo_to(self._start)
         elif not state.open_trials:
-            state.steps.clear()  # nobody can undo them any more
+            state.steps.clear()  # no trial is left that could undo them
 
 
 class State:
@@ -110,7 +110,7 @@ class State:
     # --- reading
 
     def pod_order(self, pod: PodRow) -> tuple[object, ...]:
-        """Which pod of a group is placed first and evicted last; by priority where that plugin is asked."""
+        """Which pod of a group is placed first and evicted last; by priority where that plugin is enabled."""
         return pod.order if self._by_pod_priority else pod.order[1:]
 
     def group(self, row: GroupRow) -> GroupState:
@@ -147,7 +147,7 @@ class State:
         return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks)
 
     def is_admitted(self, group: GroupState) -> bool:
-        """Whether the group has been let in."""
+        """Whether the group has been admitted."""
         return group.phase in ADMITTED_PHASES
 
     def holders(self, group: GroupState) -> list[PodRow]:
@@ -168,17 +168,17 @@ class State:
         return [pod for pod in group.row.pods.values() if pod.key in self.bound]
 
     def breaks_promise(self, pods: Sequence[PodRow]) -> bool:
-        """Whether somebody has been promised room near these pods, and could not be there without them."""
+        """Whether the affinity of a pod with a promised node forbids it to run there without these pods."""
         if not self.places.any_has_affinity:
             return False
         known = self.tables.pods
-        leaning = [key for key in self.promised if known[key].shape.affinity and self._may_stay(key)]
-        if not leaning:
+        dependent = [key for key in self.promised if known[key].shape.affinity and self._may_stay(key)]
+        if not dependent:
             return False
         with self.trial():
             for pod in pods:
                 self.evict(pod)
-            return not all(map(self._may_stay, leaning))
+            return not all(map(self._may_stay, dependent))
 
     def _may_stay(self, promised: str) -> bool:
         return self.places.may_stay(self.tables.pods[promised], self.promised[promised])
@@ -233,7 +233,7 @@ class State:
         self.place(group, pod, node, when)
 
     def unplace(self, pod: PodRow, when: When) -> int:
-        """Take a pod off the node that this cycle gave or left it, and say which; it stays charged."""
+        """Take a pod off the node that this cycle gave or left it, and return the node; it stays charged."""
         group, node = self.group_of(pod), (self.bound if when == "now" else self.promised)[pod.key]
         self._take_off(group, pod, node, when)
         self.steps.append(("unplace", group, pod, node, when))
@@ -245,7 +245,7 @@ class State:
         self.steps.append(("evict", pod))
 
     def record(self, eviction: Eviction) -> None:
-        """Write an eviction down for good."""
+        """Record an eviction for the plan."""
         self.evictions.append(eviction)
         if eviction.beneficiary is not None:
             self.victims.setdefault(eviction.beneficiary.key, []).append(eviction.pod.key)
@@ -289,7 +289,7 @@ class State:
             self._count_neighbour(group, pod, node, -1)
 
     def _count_neighbour(self, group: GroupState, pod: PodRow, node: int, sign: int) -> None:
-        """Count what few pods bear on: other pods' constraints, volumes, minima of tasks."""
+        """Count what concerns few pods: constraints of other pods, plugins, volumes, minima of tasks."""
         if self._counts_moves:
             self.places.moved(pod, node, sign)
         if pod.shape.claims:
@@ -298,7 +298,7 @@ class State:
             group.tasks[pod.task] += sign
 
     def _leave(self, pod: PodRow, sign: int) -> None:
-        """Let a pod count as gone (+1), or as there after all (-1)."""
+        """Count a pod as gone (+1), or no longer (-1)."""
         needs = pod.shape.needs
         (self.gone.add if sign > 0 else self.gone.discard)(pod.key)
         if pod.counted is not None:

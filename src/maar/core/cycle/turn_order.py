@@ -1,7 +1,29 @@
-"""Whose turn it is: the neediest queue, its neediest namespace, its best job, after every turn anew.
+"""The order of turns: the queue with the smallest key, in it the namespace, in that the job.
 
-Heaps are nested as the order is: queues under their parent, namespaces under their leaf, jobs under their
-namespace. A turn changes the keys on its own path only, and they stand at the top of their heaps.
+The problem. A cycle gives one turn after the other. The next one goes to the job that comes first when queues
+are compared at every level of the tree, then the namespaces of the leaf, then the jobs of the namespace. The
+keys contain shares of use, and a turn that places pods changes them: those of the job, of its namespace, of
+its leaf and of every queue above.
+
+How it works. Heaps are nested as the order is: each queue has a heap of its children, each leaf one of its
+namespaces, each namespace one of its jobs. The next job is found by following the first entries down from the
+root. After a turn, new entries are made on the path of its job only, from the namespace up to the root
+(`_Branch.settle`). An entry that was replaced stays in its heap until it is the first, and is dropped then.
+
+Invariants.
+- The first entry of every heap is current: it is the very entry that its branch has in `entry`.
+- A branch has an entry in the heap of its parent exactly while a job waits in it or below it.
+- Names of siblings differ, so no two keys are equal and the order never depends on the order of insertion.
+- `used` is the list that the state itself changes. Whoever changes it outside the job's own turn (victims of
+  an eviction) calls `refresh_group` afterwards; nothing else changes the keys of a branch.
+
+Complexity. O(depth) to find the next job, O(depth x log siblings) after a turn: the entry of the path is
+mostly the first of its heap, and is replaced there. Every replaced entry is dropped once.
+
+Why not otherwise? In one heap of all jobs a turn would change the keys of all jobs of the queue, because they
+contain the share of the queue. Sorting queues and jobs anew for every turn costs as much as all of them
+together. Keys that are computed when a heap compares would change while they are in the heap, and its order
+would be wrong without any sign of it. Decision records 10 and 24.
 """
 
 from collections import Counter
@@ -24,7 +46,7 @@ Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and 
 
 
 class _Branch:
-    """A queue or a namespace: where it stands among its siblings while it has work, and who waits below."""
+    """A queue or a namespace: its entry among its siblings while it has work, and what waits below it."""
 
     __slots__ = ("above", "age", "children", "entry", "order", "priority", "used", "waiting", "whole")
 
@@ -32,11 +54,11 @@ class _Branch:
         self.above, self.used, self.whole, self.age, self.order = above, used, whole, age, natural(name)
         self.priority = 0  # the smaller goes first
         self.entry: Standing | None = None
-        self.children: list[Standing] = []  # a heap, the first of which is always good
-        self.waiting = 0  # jobs, of a namespace
+        self.children: list[Standing] = []  # a heap; its first entry is always current
+        self.waiting = 0  # jobs; only namespaces have some
 
     def settle(self) -> None:
-        """Stand where it belongs among its siblings, and let those above do so."""
+        """Renew its entry among its siblings, and those of all queues above it."""
         branch, above = self, self.above
         while above is not None:
             siblings, known, branch.entry = above.children, branch.entry, None
@@ -69,7 +91,7 @@ class _Namespace(_Branch):
         self.waiting = len(jobs)
 
     def drop(self, group: GroupState) -> None:
-        """Let a job leave."""
+        """Remove a job that waits no longer."""
         self.jobs.drop(group)
         self.waiting -= 1
         self._by_age[group.row.created] -= 1
@@ -97,7 +119,7 @@ class TurnOrder:
         }
 
     def next(self) -> GroupState | None:
-        """The group whose turn it is; None when nobody is left."""
+        """The group whose turn it is; None when none is left."""
         branch = self._root
         while branch.children:
             branch = branch.children[0][-1]
@@ -111,13 +133,13 @@ class TurnOrder:
         namespace.settle()
 
     def done(self, group: GroupState) -> None:
-        """A group waits no longer, or cannot be helped for now."""
+        """A group waits no longer, or cannot be placed for now."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
         namespace.drop(group)
         namespace.settle()
 
     def stop(self, leaf: int) -> list[GroupState]:
-        """Nobody in a leaf gets another turn; say who is left behind."""
+        """Give no group of a leaf another turn; returns those that still waited."""
         namespaces = [one for (queue, _), one in self._namespaces.items() if queue == leaf]
         left = [group for namespace in namespaces for group in namespace.jobs]
         for group in left:
@@ -125,7 +147,7 @@ class TurnOrder:
         return left
 
     def refresh_group(self, group: GroupState) -> None:
-        """What a group uses, and its namespace and queue with it, has changed in somebody else's turn."""
+        """What a group uses, and its namespace and queue with it, has changed in another group's turn."""
         namespace = self._namespaces.get((group.leaf, group.row.namespace))
         if namespace is None:
             if group.leaf in self._queues:

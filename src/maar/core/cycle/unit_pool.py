@@ -1,4 +1,4 @@
-"""The units of one leaf in the order in which they pay, kept while an action runs."""
+"""The units of one leaf in the order of victims, kept while an action runs; `attempt.py` has the theory."""
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
@@ -11,15 +11,15 @@ from maar.core.cycle.state import State
 from maar.core.cycle.units import Rank, Unit, next_unit
 from maar.core.tables.rows import GroupOrder
 
-Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest pays first
-MayPay = Callable[[Rank, str, float], bool]  # the rank, the namespace, and what that uses per weight
+Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest is evicted first
+MayBeVictim = Callable[[Rank, str, float], bool]  # the rank, the namespace, and what that uses per weight
 
 
 class UnitPool:
-    """Units by rank, then by namespace and job: those that use most pay first.
+    """Units by rank, then by namespace and job: those that use most are evicted first.
 
-    Whole namespaces are passed over where nobody there can have to pay: a cluster is full of units, and each
-    of the many who wait must not look at every one of them.
+    Whole namespaces are skipped where no unit can be a victim: a full cluster has many units and many groups
+    that wait, and an attempt must not look at every unit for every group.
     """
 
     def __init__(self, state: State, leaf: int, protection: Protection) -> None:
@@ -32,7 +32,7 @@ class UnitPool:
                 self.refresh(state.group(row))
 
     def refresh(self, group: GroupState) -> None:
-        """Work out anew what a group would give."""
+        """Compute again which unit a group would give."""
         key, namespace = group.row.key, group.row.namespace
         self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
         known = self._units.pop(key, None)
@@ -46,25 +46,25 @@ class UnitPool:
             self._units[key] = new, job
             insort(self._jobs.setdefault(new.rank, {}).setdefault(namespace, []), job)
 
-    def in_order(self, may_pay: MayPay) -> Iterator[Unit]:
-        """Units of the namespaces that may have to pay, the first to pay first; of equals the job decides."""
+    def in_order(self, may_be_victim: MayBeVictim) -> Iterator[Unit]:
+        """Units of the namespaces that may have victims, in order; of equal shares the job decides."""
         for rank in sorted(self._jobs):
-            paying = [
+            streams = [
                 zip(repeat(self._shares[namespace]), reversed(jobs))
                 for namespace, jobs in self._jobs[rank].items()
-                if jobs and may_pay(rank, namespace, self._shares[namespace])
+                if jobs and may_be_victim(rank, namespace, self._shares[namespace])
             ]
-            for _, job in merge(*paying, reverse=True):
+            for _, job in merge(*streams, reverse=True):
                 yield self._units[job[-1]][0]
 
     def __contains__(self, key: str) -> bool:
         return key in self._units
 
-    def unit_on(self, node: str, key: str, may_pay: MayPay) -> Unit | None:
+    def unit_on(self, node: str, key: str, may_be_victim: MayBeVictim) -> Unit | None:
         """What a group would give on one node: its unit if that is nowhere else, or a surplus pod."""
         unit, _ = self._units[key]
         namespace = unit.group.row.namespace
-        if not may_pay(unit.rank, namespace, self._shares[namespace]):
+        if not may_be_victim(unit.rank, namespace, self._shares[namespace]):
             return None
         if unit.is_surplus:
             return next_unit(self.state, unit.group, self.protection, node)

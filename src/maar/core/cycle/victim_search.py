@@ -1,4 +1,4 @@
-"""What one action shares over all its attempts: pools of victims, budgets, protection, what is held where."""
+"""What the attempts of one action share: pools of units, budgets, protection and usage; see `attempt.py`."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from maar.core.cycle.unit_pool import UnitPool
 
 
 class VictimSearch:
-    """The victims there are for an action; a leaf is looked at when it may have to pay."""
+    """The victims there are for an action; the pool of a leaf is made when it is first needed."""
 
     def __init__(self, state: State, action: Literal["reclaim", "preempt"]) -> None:
         self.state, self.budgets = state, state.budgets

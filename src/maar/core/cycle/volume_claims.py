@@ -32,18 +32,18 @@ class Choice(NamedTuple):
 
 
 class VolumeClaims:
-    """What the claims of a pod say about where and when it can run."""
+    """Where and when a pod can run, as its claims require."""
 
     def __init__(self, tables: Tables, room: Room, nodes: NodeColumns, *, is_asked: bool) -> None:
         self.tables, self.room, self._is_asked = tables, room, is_asked
         self._volumes = Volumes(tables, nodes)
-        self._allowed: dict[Shape, Flags] = {}  # what `narrow` has said
+        self._allowed: dict[Shape, Flags] = {}  # the results of `narrow`
         self._choices: dict[str, Choice] = {}  # of this cycle, by claim
         self._users: Counter[str] = Counter()
         self._of_pod: dict[str, list[str]] = {}  # whose choices a pod has a part in
 
     def hold(self, shape: Shape) -> Refusal | None:
-        """What keeps a pod from being placed at all: claims that nobody binds for it, and resource claims."""
+        """What keeps a pod from being placed at all: claims that will not be bound, and resource claims."""
         if shape.has_resource_claims:
             return Refusal(reason=Reason.RESOURCE_CLAIM, cure=Cure.SOMEBODY_ACTS)
         for key in shape.claims if self._is_asked else ():
@@ -150,7 +150,7 @@ class VolumeClaims:
         return self._is_made(claim) or bool(self._volumes.offers(claim).reached.any())
 
     def _is_made(self, claim: PersistentVolumeClaim) -> bool:
-        """Whether somebody makes volumes for claims of its class."""
+        """Whether a provisioner makes volumes for claims of its class."""
         known = self.tables.storage_classes.get(claim.spec.storage_class_name or "")
         return known is not None and known.provisioner != NO_PROVISIONER
 
@@ -178,7 +178,7 @@ class VolumeClaims:
         selected = self.tables.nodes.get(_selected(claim))
         if selected is not None and self._has_room(selected.index, shape):
             return self._only(selected.index)
-        return None  # a node that cannot take the pod any more is let go
+        return None  # the selected node cannot take the pod any more
 
     def _only(self, node: int) -> Flags:
         mask = np.zeros(len(self.room.nodes), np.bool_)
@@ -186,7 +186,7 @@ class VolumeClaims:
         return mask
 
     def _has_room(self, node: int, shape: Shape) -> bool:
-        """Whether a pod may go to a node, and will find room there once those who leave have left."""
+        """Whether a pod may go to a node, and will find room there once the leaving pods are gone."""
         allowed, later, has = self._allowed.get(shape), self.room.later[node], self.room.allocatable[node]
         return (allowed is None or bool(allowed[node])) and all(
             later[resource] + amount <= has[resource] for resource, amount in shape.needs
@@ -200,7 +200,7 @@ class VolumeClaims:
             if self._volumes.named(claim) is not None:
                 continue
             is_made, volume = self._is_made(claim), None
-            if not (is_made and _selected(claim)):  # whose node is selected, its provisioner is at work
+            if not (is_made and _selected(claim)):  # where a node is selected, the provisioner is at work
                 but = {name for name in found.values() if name is not None}
                 volume = self._volumes.smallest(claim, node, but)
             if volume is None and not is_made:

@@ -13,7 +13,7 @@ from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, LARGEST_AMOUNT
 from maar.core.fairshare.tree import Level, QueueTree
 from maar.core.fairshare.water_fill import Flags, Ints, water_fill
 
-UNLIMITED: Final = LARGEST_AMOUNT + 1  # more than anybody can ask for
+UNLIMITED: Final = LARGEST_AMOUNT + 1  # more than any request
 
 
 @dataclass(frozen=True, eq=False)

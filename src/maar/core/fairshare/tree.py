@@ -11,7 +11,7 @@ from maar.core.fairshare.queue_demand import BadQueueDemandError, QueueDemand
 from maar.core.fairshare.water_fill import Flags, Groups, Ints
 from maar.core.model.queue import ROOT
 
-_LONGEST_CIRCLE: Final = 5  # names that a sentence bears
+_LONGEST_CIRCLE: Final = 5  # names in one message
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class QueueTree:
 
     @classmethod
     def of(cls, claims: Iterable[QueueDemand]) -> "QueueTree":
-        """Build the tree; a queue that does not hang on the root is set aside and harms nobody else."""
+        """Build the tree; a queue that is not below the root is set aside and does not affect others."""
         by_name = _by_name(claims)
         root = by_name.pop(ROOT, None) or QueueDemand(name=ROOT)
         children: dict[str, list[QueueDemand]] = {}

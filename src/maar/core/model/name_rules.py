@@ -59,7 +59,7 @@ Check = Callable[[str], Sequence[str]]
 
 
 def _remembered(check: Check) -> Check:
-    """A cluster says few short texts very often."""
+    """Cache the results of a check: few short texts are checked very often."""
     cached = lru_cache(maxsize=4096)(check)
     return lambda text: cached(text) if len(text) <= LONGEST_SUBDOMAIN else check(text)
 

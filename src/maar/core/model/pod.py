@@ -58,7 +58,7 @@ class ClaimSource(Record, frozen=True):
 
 
 class Volume(Record, frozen=True):
-    """A volume of a pod; only claims bear on where it can run."""
+    """A volume of a pod; only claims decide where it can run."""
 
     name: str
     persistent_volume_claim: ClaimSource | None = None

@@ -1,4 +1,4 @@
-"""The state of a queue, defined once: the cycle, the controllers, admission and the views all ask here.
+"""The state of a queue, defined once: the cycle, the controllers, admission and the views all use it.
 
 - *Open*: neither its own `spec.state` nor that of a queue above it asks it to close.
 - *Closing*: it is asked to close, and it or a queue below it has unfinished work.

@@ -7,7 +7,7 @@ from maar.core.model.metadata import Record
 
 @unique
 class Reason(StrEnum):
-    """Everything that can hold a pod group or a pod; Volcano's word where it has one."""
+    """Everything that can hold a pod group or a pod; named as in Volcano where it has a name."""
 
     BAD_OBJECT = "BadObject"
     POD_GROUP_MISSING = "PodGroupMissing"
@@ -60,11 +60,11 @@ Gist = tuple[Reason, Cure, bool]
 
 
 class Refusal(Record, frozen=True):
-    """A refusal with its evidence; what does not bear on the reason is left out."""
+    """A refusal with its evidence; fields that the reason does not need are left out."""
 
     reason: Reason
     cure: Cure = Cure.OTHERS_FINISH
-    more_nodes_help: bool = False  # a cluster autoscaler should hear of it
+    more_nodes_help: bool = False  # a cluster autoscaler should add nodes
     queue: str = ""
     shortages: tuple[Shortage, ...] = ()
     others: tuple[str, ...] = ()
@@ -77,5 +77,5 @@ class Refusal(Record, frozen=True):
 
     @property
     def gist(self) -> Gist:
-        """What people have to hear of when it changes; numbers change all the time."""
+        """The parts whose change is reported to users; numbers change all the time."""
         return (self.reason, self.cure, self.more_nodes_help)

@@ -20,7 +20,7 @@ class Bind(Record, frozen=True, tag=True, tag_field="write"):
 
 
 class Evict(Record, frozen=True, tag=True, tag_field="write"):
-    """Take a pod off its node, for a pod group or, in cleanup, for nobody."""
+    """Evict a pod, for a pod group or, in cleanup, for none."""
 
     pod: str
     action: EvictingAction
@@ -46,7 +46,7 @@ class Nominate(Record, frozen=True, tag=True, tag_field="write"):
 
 
 class SelectNode(Record, frozen=True, tag=True, tag_field="write"):
-    """Tell the provisioner of a claim on which node its first consumer will run."""
+    """Write to a claim on which node its first consumer will run, for its provisioner."""
 
     claim: str
     node: str

@@ -1,4 +1,4 @@
-"""What the pod affinity of a shape means: of which pods it speaks, in which topology, with what weight."""
+"""What the pod affinity of a shape means: which pods it selects, in which topology, with what weight."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _NOTHING: Final = PodAffinity()
 
 
 class Term(NamedTuple):
-    """An audience, the topology whose domains count as together, and what it is worth."""
+    """A pod selector, the topology whose domains count as together, and its weight."""
 
     pod_selector: PodSelector
     topology: str
@@ -24,7 +24,7 @@ class Term(NamedTuple):
 class Terms:
     """What the affinity of a pod means."""
 
-    together: PodSelector | None = None  # the pods that all required terms speak of
+    together: PodSelector | None = None  # the pods that all required terms select
     near: tuple[str, ...] = ()  # the topologies in which one of them must be
     apart: tuple[Term, ...] = ()
     preferred: tuple[Term, ...] = ()  # away from others: below 0
@@ -40,7 +40,7 @@ class TermReader:
     labels_of: Mapping[str, Mapping[str, str]]
 
     def read(self, shape: Shape, namespace: str, labels: Mapping[str, str]) -> Terms:
-        """Read a shape's affinity as a pod of a namespace with these labels says it."""
+        """Read a shape's affinity for a pod of a namespace with these labels."""
         affinity = shape.affinity or Affinity()
         near, away = affinity.pod_affinity or _NOTHING, affinity.pod_anti_affinity or _NOTHING
 

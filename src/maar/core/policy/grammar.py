@@ -1,4 +1,4 @@
-"""The words of a scheduler configuration: which are known, how they are typed, which have an effect."""
+"""The terms of a scheduler configuration: which are known, how they are typed, which have an effect."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -132,7 +132,7 @@ NOT_IN_MAAR: Final = frozenset({
     "sla", "task-topology", "tdm", "usage",
 })  # fmt: skip
 
-# A third party's plugin is asked through its opinions; what its arguments mean is its own affair.
+# A third party's plugin is called through its hooks; only the plugin itself knows its arguments.
 THIRD_PARTY_SWITCHES: Final = frozenset(
     {"enablePredicate", "enableNodeOrder", "enableJobOrder", "enablePreemptable", "enableReclaimable"}
 )

@@ -17,7 +17,7 @@ from maar.core.tables.rows import PodRow
 
 @dataclass(frozen=True)
 class DomainStart:
-    """Pods that must be together and of whom nobody is anywhere yet: whoever comes first decides for all."""
+    """Pods that must be together and of which none is placed yet: the first one decides for all."""
 
     who: PodSelector
     domains: tuple[Codes, ...] = field(compare=False)  # [N] the numbers of each node's domains
@@ -32,7 +32,7 @@ class TermTally:
 
 
 class TermTallies:
-    """The terms of pods on nodes, found by the pods that they speak of."""
+    """The terms of pods on nodes, found by the pods that they select."""
 
     def __init__(self, columns: NodeColumns) -> None:
         self._columns = columns
@@ -57,7 +57,7 @@ class TermTallies:
             self._index.discard(term_tally, term.pod_selector)
 
     def about(self, pod: PodRow) -> list[TermTally]:
-        """Those that speak of a pod."""
+        """The terms that select a pod."""
         return self._index.about(pod.namespace, pod.labels) if self._known else []
 
 
@@ -115,7 +115,7 @@ class PodAffinities:
         )
 
     def domain_start(self, pod: PodRow) -> DomainStart | None:
-        """Whom a pod would be the first of, if it would be."""
+        """The pods that a pod must be near, where it would be the first of them."""
         terms = self._terms(pod)
         near = self._near(terms)
         if terms.together is None or not self._is_first(terms, near, pod):

@@ -1,4 +1,4 @@
-"""Audiences: the pods that a term or a constraint speaks of, and who speaks of a given pod."""
+"""Pod selectors: the pods that a term or a constraint selects, and an index from pods to selectors."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class PodSelector:
         return PodSelector(shared, self.requirements + other.requirements)
 
 
-NOBODY: Final = PodSelector(frozenset())
+NO_PODS: Final = PodSelector(frozenset())
 
 
 def pod_selector(
@@ -55,9 +55,9 @@ def pod_selector(
     match_keys: Iterable[str] = (),
     mismatch_keys: Iterable[str] = (),
 ) -> PodSelector:
-    """What a selector means when a pod says it whose labels have to be matched, or not, for some keys."""
+    """The pods that a pod's selector selects; for some keys they must have the pod's labels, or must not."""
     if selector is None:
-        return NOBODY
+        return NO_PODS
     keyed = [
         Requirement(key=key, operator=operator, values=(labels[key],))
         for operator, keys in (("In", match_keys), ("NotIn", mismatch_keys))
@@ -80,33 +80,33 @@ def namespaces_of(term: PodAffinityTerm, own: str, labels_of: Mapping[str, Mappi
 
 
 class SelectorIndex(Generic[T]):
-    """Whoever speaks of an audience, found by a pod that belongs to it."""
+    """Items with a pod selector, found by a pod that the selector includes."""
 
     def __init__(self) -> None:
         self._by_label: dict[tuple[str, str], dict[T, PodSelector]] = {}
         self._others: dict[T, PodSelector] = {}
 
-    def add(self, speaker: T, speaks_of: PodSelector) -> None:
-        """Let somebody speak of an audience."""
-        if speaks_of.key is None:
-            self._others[speaker] = speaks_of
+    def add(self, item: T, selector: PodSelector) -> None:
+        """Add an item with its selector."""
+        if selector.key is None:
+            self._others[item] = selector
         else:
-            key, values = speaks_of.key
+            key, values = selector.key
             for value in values:
-                self._by_label.setdefault((key, value), {})[speaker] = speaks_of
+                self._by_label.setdefault((key, value), {})[item] = selector
 
-    def discard(self, speaker: T, speaks_of: PodSelector) -> None:
-        """Let somebody be silent again."""
-        self._others.pop(speaker, None)
-        key, values = speaks_of.key or ("", ())
+    def discard(self, item: T, selector: PodSelector) -> None:
+        """Remove an item."""
+        self._others.pop(item, None)
+        key, values = selector.key or ("", ())
         for value in values:
-            speakers = self._by_label[key, value]
-            del speakers[speaker]
-            if not speakers:
+            entries = self._by_label[key, value]
+            del entries[item]
+            if not entries:
                 del self._by_label[key, value]
 
     def about(self, namespace: str, labels: Labels) -> list[T]:
-        """Those who speak of a pod."""
+        """The items whose selectors include a pod."""
         found = [self._by_label[pair] for pair in labels if pair in self._by_label] if self._by_label else []
         if self._others:
             found.append(self._others)
@@ -114,8 +114,8 @@ class SelectorIndex(Generic[T]):
             return []
         known = dict(labels)
         return [
-            speaker
-            for speakers in found
-            for speaker, speaks_of in speakers.items()
-            if speaks_of.includes(namespace, known)
+            item
+            for entries in found
+            for item, selector in entries.items()
+            if selector.includes(namespace, known)
         ]

@@ -1,6 +1,6 @@
-"""Who is meant: label selectors, and the requirements that selectors consist of, as Kubernetes reads them.
+"""Label selectors, and the requirements that selectors consist of, as Kubernetes reads them.
 
-What cannot be read (an unknown operator, a number that is none) matches nothing and harms nobody else.
+What cannot be read (an unknown operator, a number that is none) matches nothing and affects nothing else.
 """
 
 import re

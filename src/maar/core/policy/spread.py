@@ -108,7 +108,7 @@ class Spread:
     # --- reading
 
     def _read(self, shape: Shape, namespace: str, labels: Mapping[str, str]) -> Rules:
-        """Read a shape's constraints as a pod of a namespace with these labels says them."""
+        """Read a shape's constraints for a pod of a namespace with these labels."""
 
         def rules(when: Literal["DoNotSchedule", "ScheduleAnyway"]) -> tuple[SpreadRule, ...]:
             asked = [one for one in shape.spread if one.when_unsatisfiable == when]

@@ -1,6 +1,6 @@
-"""Pods on nodes, and tallies of them: how many of an audience are in every domain of a topology.
+"""Pods on nodes, and tallies of them: how many that a selector includes are in every domain of a topology.
 
-A tally is made when somebody first asks for it, kept up to date pod by pod, and forgotten when there are too
+A tally is made when it is first needed, kept up to date pod by pod, and forgotten when there are too
 many. Axis letters: D domains, that is distinct values of a node label.
 """
 
@@ -29,7 +29,7 @@ class Eligible:
 
 @dataclass(slots=True, eq=False)
 class Tally:
-    """The pods of an audience, by domain."""
+    """The number of selected pods, by domain."""
 
     domains: Coded
     eligible: Eligible | None
@@ -37,7 +37,7 @@ class Tally:
     total: int = 0
 
     def count(self, pod: PodRow, node: int, sign: int) -> None:
-        """Count a pod of the audience, or take it out."""
+        """Count a selected pod, or take it out."""
         if self.eligible is not None and (pod.is_terminating or not self.eligible.nodes[node]):
             return
         domain = self.domains[node]
@@ -47,7 +47,7 @@ class Tally:
 
 
 class Tallies:
-    """All pods on nodes, and what has been asked about them.
+    """All pods on nodes, and the tallies that were needed so far.
 
     A pod that changes gets a new row, so that the row that came is the one that goes.
     """
@@ -88,7 +88,7 @@ class Tallies:
         return came
 
     def of(self, pod_selector: PodSelector, topology: str, eligible: Eligible | None = None) -> Tally:
-        """How many pods of an audience are in every domain of a topology, on eligible nodes or on all."""
+        """How many selected pods are in every domain of a topology, on eligible nodes or on all."""
         tally = self._tallies.get((pod_selector, topology, eligible))
         if tally is None:
             if len(self._tallies) >= _MOST_TALLIES:
@@ -103,7 +103,7 @@ class Tallies:
         return tally
 
     def _candidates(self, pod_selector: PodSelector) -> Iterator[tuple[PodRow, int]]:
-        """Everybody who may belong to an audience."""
+        """All pods that a selector may include."""
         if pod_selector.key is None:
             for node, pods in enumerate(self._pods):
                 for pod in pods.values():

@@ -1,4 +1,4 @@
-"""Readings: what a shape's terms mean when one of its pods says them, read once for all who mean the same."""
+"""A cache of terms: what a shape's terms mean for one of its pods, read once for all equal cases."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar

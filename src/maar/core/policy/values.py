@@ -32,18 +32,18 @@ class Remarks:
 
 @dataclass(frozen=True)
 class Entry:
-    """One place in a document: its path, what stands there, and where remarks on it go."""
+    """One place in a document: its path, its value, and where problems and remarks are collected."""
 
     path: str
     value: object
     remarks: Remarks
 
     def refuse(self, problem: str) -> None:
-        """Note that this cannot stand."""
+        """Note that this value is refused."""
         self.remarks.problems.append(f"{self.path}: {problem}" if self.path else problem)
 
     def warn(self, warning: str) -> None:
-        """Note what whoever wrote this should know."""
+        """Note a remark for the author of the document."""
         self.remarks.warnings.append(f"{self.path}: {warning}")
 
     def refuse_unknown(self, what: str, name: str, supported: Collection[str]) -> None:

@@ -16,7 +16,7 @@ from maar.core.tables.rows import GroupRow
 def group_write(
     group: PodGroup, row: GroupRow, outcome: GroupOutcome | None, now: datetime
 ) -> SetStatus | None:
-    """What to write about a group after a cycle; `outcome` is None where the cycle did not speak of it."""
+    """What to write about a group after a cycle; `outcome` is None where the plan does not have it."""
     status = group_status(group.status, row, outcome, now.replace(microsecond=0))
     patch = difference(group.status, status)
     notes = _last_ready(group, row)

@@ -1,4 +1,4 @@
-"""What claims have been given and the cluster has not told of yet: a node that is chosen, or a volume."""
+"""What was written to claims and volumes and is not reported yet: a selected node, or a volume."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class AssumedVolumes:
     _reported: dict[str, Storage] = field(default_factory=dict)
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Let go what the cluster has told of since; whatever it says is in the tables already."""
+        """Drop assumptions that the cluster has reported since; the tables have its reports already."""
         for event in events:
             match event:
                 case Upserted(object=PersistentVolumeClaim(key=key)):
@@ -42,7 +42,7 @@ class AssumedVolumes:
                     pass
 
     def assume(self, write: Selection) -> None:
-        """Let a claim know its node, or a volume its claim."""
+        """Assume that a claim has its node, or a volume its claim."""
         subject, reported = write.subject, self._known(write)
         if reported is not None:
             self._reported.setdefault(subject, reported)

@@ -1,4 +1,4 @@
-"""The queue tree of the tables: which queues take part, which are leaves, and what ails the others."""
+"""The queue tree of the tables: which queues take part, which are leaves, and why the others do not."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ class NewTree:
 
 
 def share_fields(queue: Queue) -> tuple[object, ...]:
-    """What of a queue bears on the tree."""
+    """The fields of a queue that the tree depends on."""
     return (queue.spec, queue.metadata.creation_timestamp)
 
 
 def build_tree(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:
-    """Build the tree; a queue whose claim is bad is set aside, and so is all that hangs on it."""
+    """Build the tree; a queue whose claim is bad is set aside, and so are all queues below it."""
     claims, bad = [], {}
     for name, row in queues.items():
         try:

@@ -48,14 +48,14 @@ class Tables(PlainObjects):
     capacity: Column = field(default_factory=list)  # [R] what nodes have together that count in the budget
     tolerated: Tolerated = field(default_factory=Tolerated)
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
-    not_enqueued: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait to be let in
+    not_enqueued: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait for admission
     orphans: dict[str, PodRow] = field(default_factory=dict)  # pods of ours whose group is missing
-    with_affinity: dict[str, PodRow] = field(default_factory=dict)  # pods that mind their neighbours
+    with_affinity: dict[str, PodRow] = field(default_factory=dict)  # pods with affinity, spread or host ports
     set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
     rows: list[QueueRow] = field(default_factory=list)  # [Q] the queues of the tree in its order
     paths: list[tuple[int, ...]] = field(default_factory=list)  # [Q] from a queue up to below the root
-    shown: dict[str, tuple[object, QueueStanding]] = field(default_factory=dict)  # queues: on what, and how
-    shown_on: object = None  # what all of them stood on
+    shown: dict[str, tuple[object, QueueStanding]] = field(default_factory=dict)  # inputs and result
+    shown_on: object = None  # the inputs that all standings share
 
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)
@@ -70,20 +70,20 @@ class Tables(PlainObjects):
     # --- events
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened."""
+        """Take events in."""
         for event in events:
             match event:
                 case Upserted(object=one):
-                    self._appear(one)
+                    self._upsert(one)
                 case Deleted(kind=kind, key=key):
-                    self._vanish(kind, key)
+                    self._delete(kind, key)
 
-    def _appear(self, one: Object) -> None:
+    def _upsert(self, one: Object) -> None:
         match one:
             case Pod():
                 row = read_pod(one, self.shapes, self.scheduler_name)
                 known = self.pods.get(row.key)
-                if known is None or not known.says_the_same_as(row):  # most news of pods is none to us
+                if known is None or not known.decides_like(row):  # most updates change nothing
                     self._grow()
                     self.put_pod(row)
             case PodGroup():
@@ -100,7 +100,7 @@ class Tables(PlainObjects):
                 self.put(one)
                 self._has_new_priorities |= isinstance(one, PriorityClass)
 
-    def _vanish(self, kind: str, key: str) -> None:
+    def _delete(self, kind: str, key: str) -> None:
         if kind == "Pod":
             self._remove_pod(key)
         elif kind == "PodGroup":
@@ -147,7 +147,7 @@ class Tables(PlainObjects):
             self.nodes[pod.node_name].pods.pop(key, None)
 
     def _join(self, pod: PodRow, group: GroupRow | None) -> None:
-        """Let a pod belong to its group, or wait for it; only pods that are ours to place do."""
+        """Add a pod to its group, or keep it until the group exists; only pods of our scheduler."""
         pod.group = group if pod.is_ours else None
         if pod.group is not None:
             pod.group.pods[pod.key] = pod
@@ -221,7 +221,7 @@ class Tables(PlainObjects):
             group.leaf.changes += 1
 
     def _attach(self, group: GroupRow) -> None:
-        """Hang a group on its leaf queue, if it names one."""
+        """Count a group in its leaf queue, if it names one."""
         queue = self.queues.get(group.queue_name)
         group.leaf = queue if queue is not None and queue.is_leaf else None
         if group.leaf is not None:
@@ -230,7 +230,7 @@ class Tables(PlainObjects):
             group.leaf.changes += 1
 
     def _withdraw(self, group: GroupRow) -> None:
-        """Take what a group asks for and was let in with out of its leaf."""
+        """Subtract what a group requests and was admitted with from its leaf."""
         if group.counted_in is not None:
             add(group.counted_in.asked, group.asked, -1)
             add(group.counted_in.admitted, group.admitted, -1)
@@ -238,7 +238,7 @@ class Tables(PlainObjects):
             group.counted_in = None
 
     def _refresh(self, group: GroupRow) -> None:
-        """Count a group anew whose pods have changed."""
+        """Count a group again whose pods have changed."""
         if group.counted_in is not None:
             self._withdraw(group)
         sum_up(group, self.axis)
@@ -270,7 +270,7 @@ class Tables(PlainObjects):
     def _remove_queue(self, name: str) -> None:
         row = self.queues.pop(name, None)
         for group in list(row.groups.values()) if row else ():
-            self._put_group(group)  # hangs on nothing now
+            self._put_group(group)  # it has no leaf queue now
         self._has_new_queues |= row is not None
 
     # --- nodes
@@ -312,7 +312,7 @@ class Tables(PlainObjects):
         return self._claimed
 
     def settle(self, *, heeds_taints: bool = True) -> None:
-        """Bring everything up to date that hangs on the tree, on priorities, or on whole groups."""
+        """Update everything that depends on the tree, on priorities, or on whole groups."""
         self.tolerated.heed(taints=heeds_taints)
         if self._has_new_priorities:
             self._settle_priorities()
@@ -356,7 +356,7 @@ class Tables(PlainObjects):
         self._has_new_queues = False
 
     def _recount(self) -> None:
-        """Hang every group on its leaf anew; leaves have come or gone."""
+        """Count every group in its leaf again; leaves were added or removed."""
         placed = [pod for pod in self.pods.values() if pod.node_name or pod.nominated]
         for pod in placed:
             self._uncount(pod)
@@ -393,7 +393,7 @@ class Tables(PlainObjects):
 
 
 def _keep(groups: dict[str, GroupRow], group: GroupRow, *, is_there: bool) -> None:
-    """Have a group among others, or not."""
+    """Add a group to others, or remove it."""
     if is_there:
         groups[group.key] = group
     else:

@@ -29,7 +29,7 @@ class Planned(Sequence[Plan]):
 
     @property
     def evictions(self) -> tuple[Evict, ...]:
-        """What would be evicted and for whom, in any cycle."""
+        """What would be evicted and for which groups, in any cycle."""
         return tuple(one for plan in self.cycles for one in plan.evictions)
 
     @property

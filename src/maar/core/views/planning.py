@@ -64,7 +64,7 @@ def whole(decided: Plan, groups: Iterable[GroupRow]) -> Plan:
 
 @dataclass(eq=False)
 class ImaginaryCluster:
-    """A cluster that does at once what it is told: bound pods run, victims disappear."""
+    """A cluster that carries out writes at once: bound pods run, victims disappear."""
 
     tables: Tables
     now: datetime
@@ -73,7 +73,7 @@ class ImaginaryCluster:
     groups: dict[str, PodGroup] = field(default_factory=dict)
 
     def learn(self, events: Iterable[Event]) -> None:
-        """Let events happen, and let the tables hear of them."""
+        """Apply events to the objects, and feed them to the tables."""
         listed = list(events)
         for event in listed:
             match event:
@@ -86,7 +86,7 @@ class ImaginaryCluster:
         self.tables.feed(listed)
 
     def apply(self, decided: Plan) -> None:
-        """Do what the plan says, and let a second pass."""
+        """Carry out the plan, and advance the time by one second."""
         self.learn([*self._moved_pods(decided), *self._changed_groups(decided), *self._bound_claims(decided)])
         self.learn([*self._ready_groups()])
         self.now += _BETWEEN_CYCLES
@@ -134,7 +134,7 @@ class ImaginaryCluster:
         for key, outcome in decided.pod_groups.items():
             group = self.groups.get(key)
             if group is None:
-                continue  # pods that wait for a group nobody has made
+                continue  # pods that wait for a group that does not exist
             was = [
                 one for one in group.status.conditions if one.type == "Unschedulable" and one.status == "True"
             ]

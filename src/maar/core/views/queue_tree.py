@@ -16,7 +16,7 @@ from maar.core.views.contention import most_wanted
 Json = dict[str, object]
 Namespaces = Mapping[str, Mapping[str, NamespaceStanding]]  # of each leaf queue
 
-_NOBODY: Final[Namespaces] = MappingProxyType({})
+_NO_NAMESPACES: Final[Namespaces] = MappingProxyType({})
 
 
 class Measure(Record, frozen=True):
@@ -47,7 +47,7 @@ class TreeQueue(Record, frozen=True):
 
 
 class TreeView(Record, frozen=True):
-    """The tree below a queue, parents before children, and the queues that hang on nothing, with reasons."""
+    """The tree below a queue, parents before children, and the queues that take no part, with reasons."""
 
     top: str
     queues: dict[str, TreeQueue]
@@ -56,7 +56,9 @@ class TreeView(Record, frozen=True):
     resource: str  # the one that is wanted most
 
 
-def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces = _NOBODY) -> TreeView | None:
+def queue_tree(
+    queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces = _NO_NAMESPACES
+) -> TreeView | None:
     """Arrange queues as a tree by what their specs and statuses say; None where there is no such queue."""
     by_name = {queue.key: queue for queue in queues}
     by_name.setdefault(ROOT, Queue(metadata=QueueMetadata(name=ROOT)))
@@ -115,7 +117,7 @@ def _together(amounts: Iterable[Resources]) -> Resources:
 
 
 def _worth_a_line(queues: Iterable[Queue]) -> list[str]:
-    """The resources that somebody deserves, uses or claims, all but pods; or else the usual ones."""
+    """The resources that a queue deserves, uses or claims, all but pods; or else the usual ones."""
     found = set[str]()
     for queue in queues:
         spec, status = queue.spec, queue.status

@@ -12,8 +12,8 @@ from maar.core.views.queue_explain import Explanation, Sibling, Step
 
 Json = dict[str, object]
 
-_FEW: Final = 3  # names that a sentence bears
-_MUCH: Final = 1_000  # what a fraction adds to so much is not worth a digit
+_FEW: Final = 3  # names in one message
+_MUCH: Final = 1_000  # beyond this, fractions are not shown
 
 
 def summary(one: Explanation) -> str:
@@ -37,7 +37,7 @@ def sentence(step: Step) -> str:
 
 
 def water(step: Step) -> str:
-    """Where the water stands among the siblings."""
+    """The water level among the siblings."""
     if step.level is None:
         left = step.budget - sum(one.deserved for one in step.siblings)
         return f"nothing runs short under {step.parent}: {_amount(step, left)} is left over"

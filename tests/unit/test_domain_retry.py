@@ -1,4 +1,4 @@
-"""Gangs that must be together: the first pod decides for all, so it may have to begin elsewhere."""
+"""Gangs with required affinity: the first pod decides for all, so it may have to start in another domain."""
 
 from typing import Any
 
@@ -129,7 +129,7 @@ def test_parts_of_a_gang_are_counted_apart() -> None:
     assert len(places([*pairs, node("tall", 9, zone="tall")], work)) == 4
 
 
-def test_those_begin_elsewhere_whose_company_finds_no_room() -> None:
+def test_pods_start_elsewhere_when_others_that_must_be_near_find_no_room() -> None:
     red, blue = ({"team": team, "near": [term("zone", team)]} for team in ("red", "blue"))
     twos = [node(f"two-{number}", 2, zone=f"two-{number}") for number in range(5)]
     ones = [node(f"one-{number}", 1, zone=f"one-{number}") for number in range(5)]
@@ -137,6 +137,6 @@ def test_those_begin_elsewhere_whose_company_finds_no_room() -> None:
 
 
 @pytest.mark.parametrize("order", [("red", "blue", "blue"), ("blue", "red", "blue"), ("blue", "blue", "red")])
-def test_whoever_comes_first_may_wait_for_those_it_wants_to_be_near(order: tuple[str, ...]) -> None:
+def test_the_first_pod_may_wait_for_the_pods_it_must_be_near(order: tuple[str, ...]) -> None:
     pods = [{"team": team, "near": [term("host", "red")]} for team in order]
     assert len(places([node("n", 4)], gang("g", *pods))) == 3

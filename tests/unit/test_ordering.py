@@ -1,4 +1,4 @@
-"""Who comes first, and who goes first: age, then numbers and names as a person reads them."""
+"""Which group or pod is placed first and evicted first: age, then numbers and names in natural order."""
 
 from itertools import pairwise
 from typing import Any
