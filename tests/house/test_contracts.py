@@ -62,7 +62,11 @@ def test_a_layer_violation_makes_the_whole_check_fail(house: Path) -> None:
         ("kube/watch.py", '"""A watch."""\nimport maar.embedded', "cli -> apps -> kube | embedded -> core"),
         ("apps/manifests.py", "import maar.cli.plan", "cli -> apps -> kube | embedded -> core"),
         ("core/views/__init__.py", "import maar.core.admission", "engine -> views | controllers | admission"),
-        ("apps/scheduler/news.py", "import maar.apps.snapshots.taking", "webhooks | up | demo | manifests"),
+        (
+            "apps/scheduler/event_filter.py",
+            "import maar.apps.snapshots.taking",
+            "webhooks | up | demo | manifests",
+        ),
         ("apps/metrics/queues.py", "import maar.embedded.rows", "daemons beside a cluster use nothing"),
         ("apps/snapshots/files.py", "import maar.embedded.store", "daemons beside a cluster use nothing"),
         ("serving/http.py", "import maar.core.model.kinds", "cli -> apps -> kube | embedded -> core"),

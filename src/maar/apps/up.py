@@ -81,10 +81,10 @@ class RunningCluster(NamedTuple):
     notes: tuple[str, ...]  # what else is worth knowing, a sentence each
 
 
-Say = Callable[[RunningCluster], None]
+Announce = Callable[[RunningCluster], None]
 
 
-async def up(settings: UpSettings, say: Say) -> None:
+async def up(settings: UpSettings, announce: Announce) -> None:
     """Run a whole cluster until SIGINT or SIGTERM; `say` hears when it is ready."""
     folder = settings.folder
     with closing(Store(folder)) as store:
@@ -107,7 +107,7 @@ async def up(settings: UpSettings, say: Say) -> None:
                     tasks.create_task(one)
                     for one in (
                         *_background(cluster, local, settings, server, url),
-                        _announce(server, partial(say, standing)),
+                        _announce(server, partial(announce, standing)),
                     )
                 ]
                 await stop.wait()
@@ -234,9 +234,9 @@ def _kubeconfig(folder: Path, name: str) -> Path:
     return folder / ("kubeconfig" if name == "admin" else f"{name}.kubeconfig")
 
 
-async def _announce(server: Server, say: Callable[[], None]) -> None:
+async def _announce(server: Server, announce: Callable[[], None]) -> None:
     await server.is_ready.wait()
-    say()
+    announce()
 
 
 def _names(host: str) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ class InProcessAdmission:
         for resource in _KNOWN:
             for namespace, name, body in store.page(resource, None):
                 self._learn(Key(resource, namespace, name), body)
-        store.listen(self._hear)
+        store.listen(self._on_change)
 
     def __call__(self, stage: Stage, admission: Admission) -> None:
         """Fill in what a write leaves out, or judge it."""
@@ -74,7 +74,7 @@ class InProcessAdmission:
             return True
         return text(section(admission.new, "spec"), "schedulerName") in self._options.scheduler_names
 
-    def _hear(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if change.key.resource in _KNOWN:
             self._learn(change.key, None if change.type == "DELETED" else change.body)
 

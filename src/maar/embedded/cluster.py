@@ -38,7 +38,7 @@ from maar.embedded.schema.fill import defaulted, with_canonical_quantities
 from maar.embedded.schema.types import Schema
 from maar.embedded.store import Key, Store
 
-_MOST_TOLD: Final = 100  # unknown fields that a refusal names
+_MOST_UNKNOWN: Final = 100  # unknown fields that a refusal names
 
 
 @dataclass(frozen=True)
@@ -261,15 +261,15 @@ class Cluster:
         reading = read(served.schema, value)
         if reading.problem:
             raise bad_request(reading.problem)
-        told = [f'unknown field "{path}"' for path in reading.unknown]
-        if told and call.strictness == "Strict":
-            told = told[:_MOST_TOLD]
+        unknown = [f'unknown field "{path}"' for path in reading.unknown]
+        if unknown and call.strictness == "Strict":
+            unknown = unknown[:_MOST_UNKNOWN]
             raise bad_request(
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}:'
-                f" strict decoding error: {', '.join(told)}"
+                f" strict decoding error: {', '.join(unknown)}"
             )
         if call.strictness == "Warn":
-            call.warnings.extend(told)
+            call.warnings.extend(unknown)
         return reading.value
 
     def _place(self, served: Served, meta: Json, namespace: str) -> None:

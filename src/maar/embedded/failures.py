@@ -84,8 +84,8 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiErr
     if more > 0:
         causes = [*causes[:_MOST_CAUSES], Cause("", "FieldValueInvalid", f"and {more} more problems")]
     causes = [cause._replace(message=_short(cause.message)) for cause in causes]
-    told = [f"{cause.field}: {cause.message}" for cause in causes]
-    problem = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    messages = [f"{cause.field}: {cause.message}" for cause in causes]
+    problem = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
     shown = f"{kind}.{group}" if group else kind
     details: Json = {
         "name": name,

@@ -20,14 +20,14 @@ async def serve(
     secured = server_tls()
     secured.load_cert_chain(tls.certificate, tls.key)
     running = HttpServer(server, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN, tls=secured)
-    serving, told = asyncio.create_task(running.serve(sockets=[place])), asyncio.create_task(stop.wait())
+    serving, stopping = asyncio.create_task(running.serve(sockets=[place])), asyncio.create_task(stop.wait())
     try:
-        await asyncio.wait((serving, told), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
         history.close()
         await running.finish(serving)
     finally:
-        for task in (serving, told):
+        for task in (serving, stopping):
             task.cancel()
-        await asyncio.wait((serving, told))
+        await asyncio.wait((serving, stopping))
     if not serving.cancelled():
         serving.result()

@@ -18,7 +18,7 @@ _LOG: Final = logging.getLogger(__name__)
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 _CHECK_SIZE_EVERY: Final = 256  # writes
-_ROOM: Final = 64 << 10  # bytes that must be free before writes are expected to succeed again
+_FREE_SPACE: Final = 64 << 10  # bytes that must be free before writes are expected to succeed again
 
 
 class Key(NamedTuple):
@@ -130,7 +130,7 @@ class Store:
             if self.revision != before:
                 self.revision = before
                 self._unsaid.clear()
-        self._tell()
+        self._notify()
         if unmarked is not None:
             raise unmarked
 
@@ -160,7 +160,7 @@ class Store:
         """Why nothing can be written at the moment, or nothing; looked at again when it is asked."""
         if self._problem:
             try:
-                self._generations.log.check_room(_ROOM)
+                self._generations.log.check_space(_FREE_SPACE)
                 self._problem = ""
                 _LOG.warning("%s can be written again", self._folder.path)
             except OSError as error:
@@ -200,7 +200,7 @@ class Store:
         self._problem = found
         return not_stored(self._folder.path, error)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         changes, self._unsaid = self._unsaid, []
         self._writes += len(changes)
         for change in changes:

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from maar.core.model.metadata import Record
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.write import create, get
 from maar.kube.write import replace as put
 from maar.serving.certificates import (
@@ -32,7 +32,7 @@ from maar.serving.certificates import (
 VALID_FOR: Final = timedelta(days=90)
 OVERLAP: Final = timedelta(hours=1)  # how long an authority is trusted after another has taken its place
 
-_SECRETS: Final = Place("v1", "secrets", namespaced=True)
+_SECRETS: Final = ResourcePath("v1", "secrets", namespaced=True)
 _AUTHORITY_OUTLIVES: Final = 10  # certificates
 _ATTEMPTS: Final = 5  # of replicas that renew at the same moment all but one come too late
 _UNREADABLE: Final = (ValueError, TypeError, x509.ExtensionNotFound, InvalidSignature, UnsupportedAlgorithm)
@@ -54,8 +54,8 @@ class Keys:
 
     def trusted(self, now: datetime) -> bytes:
         """The authorities that clients have to trust now."""
-        begun = x509.load_pem_x509_certificate(self.authority).not_valid_before_utc + SKEW
-        return self.authority + (self.previous if now < begun + OVERLAP else b"")
+        valid_from = x509.load_pem_x509_certificate(self.authority).not_valid_before_utc + SKEW
+        return self.authority + (self.previous if now < valid_from + OVERLAP else b"")
 
 
 def renewed(

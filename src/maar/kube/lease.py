@@ -53,7 +53,7 @@ class Term:
         self.successor = ""  # who has the lease now, where it was taken from us and somebody has it
 
     @property
-    def has_begun(self) -> bool:
+    def has_started(self) -> bool:
         """Whether this process leads, or has led."""
         return self._until is not None
 
@@ -143,14 +143,14 @@ class _Claim:
         patience_s = self._patience_s()
         try:
             async with asyncio.timeout(patience_s):
-                return await (self._renew() if self.term.has_begun else self._press())
+                return await (self._renew() if self.term.has_started else self._press())
         except TimeoutError:
-            self._say(f"lease {self._key}: the API server gave no answer in {patience_s:g} s")
+            self._report_once(f"lease {self._key}: the API server gave no answer in {patience_s:g} s")
             return False
 
     def _patience_s(self) -> float:
         """How long an attempt may take; once the lease has lapsed there is no hurry any more."""
-        if not self.term.has_begun:
+        if not self.term.has_started:
             return self._timing.retry_s
         return self._timing.renewal_s if self.term.holding() else self._timing.duration_s
 
@@ -179,7 +179,9 @@ class _Claim:
         if not self.term.holding() and not self._has_lapsed:
             self._has_lapsed = True
             limit_s = self._timing.hold_s
-            self._say(f"lease {self._key}: not renewed within {limit_s:g} s; nothing is written until it is")
+            self._report_once(
+                f"lease {self._key}: not renewed within {limit_s:g} s; nothing is written until it is"
+            )
 
     async def release(self) -> None:
         """Give the lease back, unless somebody else has it by now."""
@@ -204,7 +206,7 @@ class _Claim:
         found = await get(self._server, LEASES, self._key)
         asked_at = time.monotonic()
         if isinstance(found, Gone):
-            if self.term.has_begun and not self.term.holding():
+            if self.term.has_started and not self.term.holding():
                 self.term.end()  # others may have led and gone meanwhile
                 return False
             _, name = LEASES.split(self._key)
@@ -224,13 +226,13 @@ class _Claim:
     def _is_ours_to_take(self, spec: _Spec, now: float) -> bool:
         if spec.holder_identity == self._identity:
             return True
-        if self.term.has_begun:
+        if self.term.has_started:
             self.term.end(spec.holder_identity or "")
             return False
         duration_s = spec.lease_duration_seconds or self._timing.duration_s
         if not spec.holder_identity or now >= self._since + duration_s:
             return True
-        self._say(f"{spec.holder_identity} leads; standing by")
+        self._report_once(f"{spec.holder_identity} leads; standing by")
         return False
 
     def _hold(self, asked_at: float, outcome: Outcome) -> bool:
@@ -246,13 +248,13 @@ class _Claim:
 
     def _fail(self, outcome: Outcome) -> bool:
         if not isinstance(outcome, Conflict):  # then somebody else has it, and the next look tells who
-            self._say(f"lease {self._key}: {getattr(outcome, 'message', outcome)}")
+            self._report_once(f"lease {self._key}: {getattr(outcome, 'message', outcome)}")
         return False
 
-    def _say(self, words: str) -> None:
-        if words != self._reported:  # once: it is tried every few seconds
-            self._reported = words
-            self._report(words)
+    def _report_once(self, message: str) -> None:
+        if message != self._reported:  # once: it is tried every few seconds
+            self._reported = message
+            self._report(message)
 
     def _signed(self, before: _Spec) -> dict[str, object]:
         now = _now()

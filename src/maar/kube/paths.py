@@ -10,7 +10,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
 
 
-class Place(NamedTuple):
+class ResourcePath(NamedTuple):
     """Where the objects of a kind are: group and version, the plural, and whether namespaces have them."""
 
     api_version: str
@@ -39,19 +39,19 @@ class Place(NamedTuple):
         return namespace, name
 
 
-_PLACES: Final[dict[type[Object], Place]] = {
+_PLACES: Final[dict[type[Object], ResourcePath]] = {
     # The status of pod groups is no subresource, as in Volcano.
-    kind: Place(kind.api_version, kind.plural, kind.namespaced, "" if kind is PodGroup else "status")
+    kind: ResourcePath(kind.api_version, kind.plural, kind.namespaced, "" if kind is PodGroup else "status")
     for kind in ALL_KINDS
 }
 
 PODS: Final = _PLACES[Pod]
 CLAIMS: Final = _PLACES[PersistentVolumeClaim]
 VOLUMES: Final = _PLACES[PersistentVolume]
-EVENTS: Final = Place("v1", "events", namespaced=True)
-LEASES: Final = Place("coordination.k8s.io/v1", "leases", namespaced=True)
+EVENTS: Final = ResourcePath("v1", "events", namespaced=True)
+LEASES: Final = ResourcePath("coordination.k8s.io/v1", "leases", namespaced=True)
 
 
-def place_of(kind: type[Object]) -> Place:
+def resource_path_of(kind: type[Object]) -> ResourcePath:
     """Find where the objects of a kind of the model are."""
     return _PLACES[kind]

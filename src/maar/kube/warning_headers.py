@@ -32,12 +32,12 @@ class Once:
 
     def __init__(self, warn: Warn) -> None:
         self._warn = warn
-        self._told: set[str] = set()
+        self._passed_on: set[str] = set()
 
     def __call__(self, text: str) -> None:
         """Pass it on, unless it was before."""
-        if text not in self._told and len(self._told) < MOST_REMEMBERED:
-            self._told.add(text)
+        if text not in self._passed_on and len(self._passed_on) < MOST_REMEMBERED:
+            self._passed_on.add(text)
             self._warn(text)
 
 

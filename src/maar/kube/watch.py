@@ -45,7 +45,7 @@ from maar.core.model.workload import Workload
 from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import read_pages, selection
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from maar.kube.retry import Backoff, jittered
 
 LONGEST_S: Final = 600  # of one stream; then the server ends it and we ask for the next
@@ -112,7 +112,7 @@ class Watch:
         self._name = kind.__name__
         self._is_of_metadata = issubclass(kind, Workload)  # of the rest nothing is sent
         self._read = metadata_from_json if self._is_of_metadata else from_json
-        self._path, self._selection = place_of(kind).all(namespace), selection(labels, fields)
+        self._path, self._selection = resource_path_of(kind).all(namespace), selection(labels, fields)
         self._known: dict[str, str] = {}  # what has been fed: the resource version by key
         self._version = ""  # where to go on; empty where everything has to be listed
         self._synced = asyncio.Event()

@@ -11,7 +11,7 @@ from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode
 from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Protected, Refused, Unanswered
-from maar.kube.paths import CLAIMS, PODS, VOLUMES, Place
+from maar.kube.paths import CLAIMS, PODS, VOLUMES, ResourcePath
 
 Document = Mapping[str, object]
 PatchKind = Literal["merge", "json", "strategic-merge"]
@@ -89,12 +89,12 @@ async def bind_volume(server: ApiServer, write: BindVolume) -> Outcome:
     return await patch(server, VOLUMES, write.volume, document)
 
 
-async def get(server: ApiServer, place: Place, key: str) -> Outcome:
+async def get(server: ApiServer, place: ResourcePath, key: str) -> Outcome:
     """Read an object as it is now."""
     return _outcome(await _ask(server, "GET", place.one(key)))
 
 
-async def create(server: ApiServer, place: Place, key: str, document: Document) -> Outcome:
+async def create(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
     """Make an object; a conflict says that there is one of that name already."""
     namespace, _ = place.split(key)
     outcome = _outcome(await _ask(server, "POST", place.all(namespace), document))
@@ -105,14 +105,14 @@ async def create(server: ApiServer, place: Place, key: str, document: Document) 
     return outcome
 
 
-async def replace(server: ApiServer, place: Place, key: str, document: Document) -> Outcome:
+async def replace(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
     """Put an object in the place of what is there; with a resource version, only of that one."""
     return _outcome(await _ask(server, "PUT", place.one(key), document))
 
 
 async def patch(
     server: ApiServer,
-    place: Place,
+    place: ResourcePath,
     key: str,
     document: object,
     kind: PatchKind = "merge",
@@ -123,14 +123,16 @@ async def patch(
     return _outcome(await _ask(server, "PATCH", place.one(key, subresource), document, content_type))
 
 
-async def patch_status(server: ApiServer, place: Place, key: str, status: Document, uid: str = "") -> Outcome:
+async def patch_status(
+    server: ApiServer, place: ResourcePath, key: str, status: Document, uid: str = ""
+) -> Outcome:
     """Change part of what is said of an object; nulls take away."""
     return await patch(server, place, key, {**_only(uid), "status": status}, subresource=place.status)
 
 
 async def delete(
     server: ApiServer,
-    place: Place,
+    place: ResourcePath,
     key: str,
     *,
     uid: str = "",
@@ -167,7 +169,7 @@ async def _evict(server: ApiServer, pod: str, uid: str) -> Outcome:
 
 
 async def _note(
-    server: ApiServer, place: Place, key: str, uid: str, annotations: Mapping[str, str | None]
+    server: ApiServer, place: ResourcePath, key: str, uid: str, annotations: Mapping[str, str | None]
 ) -> Outcome:
     only = _only(uid)
     return await patch(server, place, key, {"metadata": {**only["metadata"], "annotations": annotations}})

@@ -166,11 +166,11 @@ class Composer:
             hint = "remove one of them"
             if key in _IDENTITY and len(self._frames) == 1:
                 hint = f"if a second object begins here, put a line with --- before line {line}"
-            self._tell(f"{said}; {hint}", mark)
+            self._report_repeated(f"{said}; {hint}", mark)
         frame.lines[key] = line
         return key
 
-    def _tell(self, said: str, mark: Mark | None) -> None:
+    def _report_repeated(self, said: str, mark: Mark | None) -> None:
         error = BadYamlError.at(mark, said)
         if self._repeated is None:
             raise error

@@ -13,14 +13,14 @@ from maar.core.model.metadata import Metadata
 from maar.core.policy.configuration import BadConfigurationError, Configuration
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Gone, Refused
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.record import Reference
 from maar.kube.write import get
 
 LOOK_EVERY_S: Final = 2.0
 KEYS: Final[tuple[str, ...]] = ("maar-scheduler.conf", "volcano-scheduler.conf")
 
-_CONFIG_MAPS: Final = Place("v1", "configmaps", namespaced=True)
+_CONFIG_MAPS: Final = ResourcePath("v1", "configmaps", namespaced=True)
 
 
 class _ConfigMap(msgspec.Struct):

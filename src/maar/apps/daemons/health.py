@@ -150,7 +150,7 @@ def can_write(limit_s: float, failures: WriteFailures) -> Check:
     return lambda: "; ".join(failures.lasting(limit_s))
 
 
-def heard_within(limit_s: float, lags: Callable[[], Mapping[str, float]]) -> Check:
+def changes_within(limit_s: float, lags: Callable[[], Mapping[str, float]]) -> Check:
     """Changes of every kind come, or stopped coming not long ago."""
 
     def check() -> str:

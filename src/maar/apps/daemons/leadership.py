@@ -24,9 +24,9 @@ class Leadership:
         self._credentials, self._lease = credentials, lease
         self._term: Term | None = None
         self.identity = f"{socket.gethostname()}_{os.getpid()}_{secrets.token_hex(4)}"
-        self.begun = asyncio.Event()
+        self.elected = asyncio.Event()
         if not lease:
-            self.begun.set()
+            self.elected.set()
 
     def may_write(self) -> bool:
         """Whether we lead at this moment."""
@@ -38,7 +38,7 @@ class Leadership:
             await asyncio.Event().wait()
         async with lead(self._credentials, self._lease, self.identity, report=_LOG.warning) as self._term:
             _LOG.info("leads, as %s", self.identity)
-            self.begun.set()
+            self.elected.set()
             await self._term.lost()
         successor = self._term.successor
         why = f"{successor} holds it now" if successor else "somebody else has written or deleted it"

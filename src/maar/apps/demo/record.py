@@ -22,7 +22,7 @@ _STARTED: Final = ("Running", "Completed")
 _MOMENT_S: Final = 2.0
 
 
-class Happening(NamedTuple):
+class LogLine(NamedTuple):
     """Something worth a line."""
 
     minute: float
@@ -62,7 +62,7 @@ class Record:
     queues: dict[str, Queue] = field(default_factory=dict)
     groups: dict[str, PodGroup] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
-    happenings: list[Happening] = field(default_factory=list)
+    log: list[LogLine] = field(default_factory=list)
     submitted: dict[str, Submission] = field(default_factory=dict)  # by key of the group
     waits: dict[str, float] = field(default_factory=dict)  # minutes until it first ran, by key of the group
     done: set[str] = field(default_factory=set)
@@ -76,11 +76,11 @@ class Record:
     _moves: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def say(self, text: str) -> None:
+    def add_line(self, text: str) -> None:
         """Note something that has just happened."""
-        self.happenings.append(Happening(self.clock.minute, text))
+        self.log.append(LogLine(self.clock.minute, text))
 
-    def hear(self, events: list[Event]) -> None:
+    def on_events(self, events: list[Event]) -> None:
         """Take in what a watch brings."""
         for event in events:
             match event:
@@ -122,10 +122,10 @@ class Record:
         for winner, queues in moves.items():
             ours = self.queue_of(winner)
             if own := queues.pop(ours, 0):
-                self.say(f"{winner} goes before others in {ours}: {_pods(own)}")
+                self.add_line(f"{winner} goes before others in {ours}: {_pods(own)}")
             if queues:
                 lost = ", ".join(f"{_pods(count)} of {queue}" for queue, count in queues.items())
-                self.say(f"{winner} takes back its share: {lost}" if winner else f"cleaned up: {lost}")
+                self.add_line(f"{winner} takes back its share: {lost}" if winner else f"cleaned up: {lost}")
 
     def queue_of(self, group: str) -> str:
         """The queue that a group is in."""
@@ -163,7 +163,7 @@ class Record:
         if before is not None:
             average.add(before, minute)
             if before.status.state and before.status.state != queue.status.state:
-                self.say(f"queue {queue.key} was {before.status.state} and is {queue.status.state}")
+                self.add_line(f"queue {queue.key} was {before.status.state} and is {queue.status.state}")
         self.queues[queue.key] = queue
 
     def _see_group(self, group: PodGroup) -> None:
@@ -181,7 +181,7 @@ class Record:
         self.pods[pod.key] = pod
         if pod.status.phase == "Failed" and (before is None or before.status.phase != "Failed"):
             self.failed += 1
-            self.say(f"{pod.key} failed on {pod.spec.node_name or 'no node'}")
+            self.add_line(f"{pod.key} failed on {pod.spec.node_name or 'no node'}")
             self.lost(pod.key)
 
     def _lose(self, key: str, pod: Pod) -> None:

@@ -39,7 +39,7 @@ _FINISH_WITHIN_S: Final = 5.0  # what was handed to the writers before the end
 class Worker(Protocol):
     """What the loop is for: the scheduler, or the controllers."""
 
-    def is_news(self, events: list[Event]) -> bool:
+    def needs_round(self, events: list[Event]) -> bool:
         """Whether these call for a round; asked when they come, which may be during a round."""
 
     def learn(self, events: list[Event], delay_s: float) -> None:
@@ -78,8 +78,10 @@ class Loop:
     ) -> None:
         self._worker, self._rhythm, self._writers = worker, rhythm, writers
         self._inbox = Inbox()
-        self._watches = {kind.__name__: Watch(server, kind, self._hear, worker.interrupted) for kind in kinds}
-        self._heard = asyncio.Event()  # the inbox has something, or a round is wanted
+        self._watches = {
+            kind.__name__: Watch(server, kind, self._on_events, worker.interrupted) for kind in kinds
+        }
+        self._arrived = asyncio.Event()  # the inbox has something, or a round is wanted
         self._wanted = asyncio.Event()  # a round is wanted
         self._stop = asyncio.Event()
         self.failures = WriteFailures()
@@ -118,7 +120,7 @@ class Loop:
     def wake(self) -> None:
         """Have a round after the gathering window."""
         self._wanted.set()
-        self._heard.set()
+        self._arrived.set()
 
     def wake_in(self, seconds: float) -> None:
         """Have a round so much later, and the gathering window; whatever rounds there are before."""
@@ -126,7 +128,7 @@ class Loop:
 
     def learn(self) -> None:
         """Have the worker learn what the inbox has."""
-        self._heard.clear()
+        self._arrived.clear()
         events, delay_s = self._inbox.take()
         if events:
             self._worker.learn(events, delay_s)
@@ -157,15 +159,15 @@ class Loop:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._rhythm.longest_wait_s):
                 while True:
-                    await self._heard.wait()
+                    await self._arrived.wait()
                     await asyncio.sleep(self._rhythm.gather_s)  # also for what came during the round
                     if self._wanted.is_set():
                         return
                     self.learn()
                     self._worker.after_other_events()
 
-    def _hear(self, events: list[Event]) -> None:
-        if self._worker.is_news(events):
+    def _on_events(self, events: list[Event]) -> None:
+        if self._worker.needs_round(events):
             self._wanted.set()
         self._inbox.put(events)
-        self._heard.set()
+        self._arrived.set()

@@ -47,7 +47,7 @@ class Reports:
         self._conditions = PodConditions(server, writers, failures, self._missed)
         self._groups: dict[str, PodGroup] = {}
         self._changed: set[str] = set()  # groups
-        self._told: dict[str, GroupOutcome] = {}
+        self._reported: dict[str, GroupOutcome] = {}
         self._gists: dict[str, Gist] = {}  # of what groups were told in events
         self._losing: set[str] = set()  # groups of which the last cycle evicts pods
 
@@ -75,10 +75,10 @@ class Reports:
     def on_plan(self, plan: Plan, now: datetime) -> None:
         """Tell what a cycle has decided about queues and groups."""
         self._conditions.forget(one.pod for one in plan.binds)
-        told, self._told = self._told, plan.pod_groups
+        reported, self._reported = self._reported, plan.pod_groups
         self._changed.update(
-            [key for key, outcome in plan.pod_groups.items() if told.get(key) != outcome],
-            [key for key in told if key not in plan.pod_groups],
+            [key for key, outcome in plan.pod_groups.items() if reported.get(key) != outcome],
+            [key for key in reported if key not in plan.pod_groups],
         )
         # Groups that lose pods say so before they say what they wait for then.
         self._changed.update(self._losing)
@@ -93,10 +93,10 @@ class Reports:
         """Tell of groups of which something has changed, as the last cycle saw them."""
         changed, self._changed = self._changed, set()
         for key in sorted(changed):
-            outcome = self._told.get(key)
+            outcome = self._reported.get(key)
             self._statuses.want("PodGroup", key, self._of_group(key, outcome, now))
             if outcome is not None and (row := self._tables.groups.get(key)) is not None:
-                for pod in self._conditions.say(row, outcome, now):
+                for pod in self._conditions.write_for_group(row, outcome, now):
                     self._fail(pod, outcome)
 
     def _on_missing_groups(self, plan: Plan, now: datetime) -> None:
@@ -106,7 +106,7 @@ class Reports:
             outcome = plan.pod_groups.get(missing_group_key(pod))
             if outcome is None or pod.is_gated or now.timestamp() - pod.created < patience_s:
                 continue
-            if self._conditions.say_of(pod, outcome, now):
+            if self._conditions.write_for_pod(pod, outcome, now):
                 self._fail(pod, outcome)
 
     def _fail(self, pod: PodRow, outcome: GroupOutcome) -> None:
@@ -134,19 +134,23 @@ class Reports:
             group, row = self._groups.get(key), self._tables.groups.get(key)
             if group is None or row is None:
                 return None
-            if outcome is not None and self._is_news(group, outcome):
+            if outcome is not None and self._is_new_reason(group, outcome):
                 self.recorder.record(Reference.to(group), "Unschedulable", outcome.message, "Warning")
             return group_write(group, row, outcome, now)
 
         return difference
 
-    def _is_news(self, group: PodGroup, outcome: GroupOutcome) -> bool:
+    def _is_new_reason(self, group: PodGroup, outcome: GroupOutcome) -> bool:
         """Whether a group waits for something else, or for another cure, than it was told last."""
         if outcome.refusal is None:
             self._gists.pop(group.key, None)
             return False
-        told, self._gists[group.key] = self._gists.get(group.key), outcome.refusal.gist
-        return told != outcome.refusal.gist if told is not None else is_news(group, outcome.refusal.reason)
+        reported, self._gists[group.key] = self._gists.get(group.key), outcome.refusal.gist
+        return (
+            reported != outcome.refusal.gist
+            if reported is not None
+            else is_news(group, outcome.refusal.reason)
+        )
 
     def _of_queue(self, name: str, standing: QueueStanding, now: datetime) -> Difference:
         def difference() -> SetStatus | None:

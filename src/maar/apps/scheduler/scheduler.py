@@ -11,7 +11,7 @@ from typing import Final
 
 from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.scheduler.decision_log import DecisionLog
-from maar.apps.scheduler.news import News
+from maar.apps.scheduler.event_filter import EventFilter
 from maar.apps.scheduler.observer import NullObserver, Observer
 from maar.apps.scheduler.reports import Reports
 from maar.core.engine import Engine
@@ -70,7 +70,7 @@ class Scheduler:
         self._server, self._engine, self._timing, self._observer = server, engine, timing, observer
         self._configuration: Configuration | None = None
         self._failed: list[Write] = []
-        self._news, self._decisions = News(engine.tables), DecisionLog()
+        self._filter, self._decisions = EventFilter(engine.tables), DecisionLog()
         self._at_rest = asyncio.Event()  # nobody is deciding: the tables may be read
         self._at_rest.set()
         self.deciding_since: float | None = None
@@ -108,16 +108,16 @@ class Scheduler:
         self._configuration = configuration
         self._loop.wake()
 
-    def tell(self, about: Reference, reason: str, message: str) -> None:
+    def record_warning(self, about: Reference, reason: str, message: str) -> None:
         """Warn people in an event; only who leads does."""
         if self.first_decision.is_set():
             self._loop.recorder.record(about, reason, message, "Warning")
 
     # What the loop calls
 
-    def is_news(self, events: list[Event]) -> bool:
+    def needs_round(self, events: list[Event]) -> bool:
         """Whether a decision could come of one of these."""
-        return self._news.is_in(events)
+        return self._filter.is_in(events)
 
     def learn(self, events: list[Event], delay_s: float) -> None:
         """Take events into the tables, and note what people have to be told of them."""
@@ -149,7 +149,7 @@ class Scheduler:
         self._at_rest.set()
         took_s = time.monotonic() - began
         self._observer.decided(plan, took_s)
-        self._news.decided(plan)
+        self._filter.decided(plan)
         self._decisions.write(plan, self._engine.tables.groups, took_s)
         self.deciding_since = None
         writes: list[Write] = [*plan.evictions, *self._promises(plan), *plan.selections, *plan.binds]

@@ -40,7 +40,7 @@ class Started(Record, frozen=True, tag=True, tag_field="line"):
     configuration: dict[str, object]
 
 
-class FedEvent(Record, frozen=True):
+class RecordedEvent(Record, frozen=True):
     """What the engine was told: an object, or the key of one that is gone."""
 
     kind: str
@@ -48,10 +48,10 @@ class FedEvent(Record, frozen=True):
     gone: str = ""
 
 
-class EventsFed(Record, frozen=True, tag=True, tag_field="line"):
+class LearnedEvents(Record, frozen=True, tag="EventsFed", tag_field="line"):
     """The engine has learned what happened."""
 
-    events: tuple[FedEvent, ...]
+    events: tuple[RecordedEvent, ...]
 
 
 class Configured(Record, frozen=True, tag=True, tag_field="line"):
@@ -83,7 +83,9 @@ class SizeLimitReached(Record, frozen=True, tag=True, tag_field="line"):
     """The recording ends here; the scheduler went on."""
 
 
-RecordedLine = Started | EventsFed | Configured | Decided | WriteAssumed | WriteForgotten | SizeLimitReached
+RecordedLine = (
+    Started | LearnedEvents | Configured | Decided | WriteAssumed | WriteForgotten | SizeLimitReached
+)
 
 
 class RecordingEngine(Engine):
@@ -107,7 +109,7 @@ class RecordingEngine(Engine):
         """Learn what has happened."""
         listed = list(events)
         if self._recording:
-            self._recording.add(EventsFed(events=tuple(map(_fed_event, listed))))
+            self._recording.add(LearnedEvents(events=tuple(map(_recorded_event, listed))))
         super().feed(listed)
 
     def decide(self, now: float) -> Plan:
@@ -195,11 +197,11 @@ def digests(plan: Plan) -> dict[str, str]:
     return {part: blake2b(to_json(getattr(plan, part)), digest_size=16).hexdigest() for part in PARTS}
 
 
-def _fed_event(event: Event) -> FedEvent:
+def _recorded_event(event: Event) -> RecordedEvent:
     if isinstance(event, Upserted):
         one = event.object
-        return FedEvent(kind=type(one).__name__, object=msgspec.Raw(to_json(reduced(one))))
-    return FedEvent(kind=event.kind, gone=event.key)
+        return RecordedEvent(kind=type(one).__name__, object=msgspec.Raw(to_json(reduced(one))))
+    return RecordedEvent(kind=event.kind, gone=event.key)
 
 
 def _opened(file: Path) -> BufferedRandom:

@@ -11,14 +11,16 @@ from maar.core.admission.request import Json
 from maar.core.model.kinds import plain
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.write import get, patch
 from maar.parsing.yaml_documents import documents
 
 _VERSION: Final = "admissionregistration.k8s.io/v1"
 _PLACES: Final = {
-    "MutatingWebhookConfiguration": Place(_VERSION, "mutatingwebhookconfigurations", namespaced=False),
-    "ValidatingWebhookConfiguration": Place(_VERSION, "validatingwebhookconfigurations", namespaced=False),
+    "MutatingWebhookConfiguration": ResourcePath(_VERSION, "mutatingwebhookconfigurations", namespaced=False),
+    "ValidatingWebhookConfiguration": ResourcePath(
+        _VERSION, "validatingwebhookconfigurations", namespaced=False
+    ),
 }
 _REACHED_BY: Final = ("url", "service", "caBundle")
 _SCHEDULER: Final = "scheduler-name"
@@ -29,7 +31,7 @@ _INSTALL: Final = "maar manifests | kubectl apply -f -"
 class Registration:
     """A webhook configuration as Maar ships it."""
 
-    place: Place
+    place: ResourcePath
     name: str
     webhooks: tuple[Json, ...]
 

@@ -16,7 +16,7 @@ from maar.cli.entry import INTERRUPTED, raise_when_interrupted
 from maar.cli.failure import FAILED, CommandError
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.apps.demo.scene import Scene, Summary
+    from maar.apps.demo.frame import Frame, Summary
 
 NODES: Final = "12x8cpu,32Gi"
 _FASTEST: Final = 120  # then an hour is no longer than starting and evicting pods takes
@@ -75,20 +75,20 @@ def _play(
     console: Console,
 ) -> "Summary":
     from maar.apps.demo.hour import hour  # noqa: PLC0415
-    from maar.apps.demo.performance import perform  # noqa: PLC0415  # see above
-    from maar.apps.demo.player import DemoError  # noqa: PLC0415
+    from maar.apps.demo.run import run_demo  # noqa: PLC0415  # see above
+    from maar.apps.demo.submitter import DemoError  # noqa: PLC0415
     from maar.cli.demo.screen import showing  # noqa: PLC0415
     from maar.cli.demo.summary import print_summary  # noqa: PLC0415
 
     with showing(console) as show:
 
-        def look(scene: "Scene") -> None:
+        def look(frame: "Frame") -> None:
             if cluster.has_ended:
                 raise cluster.ended()
-            show(scene)
+            show(frame)
 
         try:
-            summary = asyncio.run(perform(cluster.kubeconfig, organisation, hour(seed), speed, look))
+            summary = asyncio.run(run_demo(cluster.kubeconfig, organisation, hour(seed), speed, look))
         except* (CommandError, DemoError) as group:
             raise CommandError(str(_first(group))) from None
     print_summary(summary, console)

@@ -84,10 +84,10 @@ class ControllerLoop:
     def _all_work(self) -> Iterator[float | None]:
         """All there ever is to do, piece by piece, and how long to wait after each."""
         for observed in self._everything():
-            yield from self._tell(observed)
+            yield from self._notify(observed)
         while True:
             while self._changes:
-                yield from self._tell(_observed(self._changes.popleft()))
+                yield from self._notify(_observed(self._changes.popleft()))
             self._call_due()
             if self._ready:
                 task = self._ready.popleft()
@@ -105,7 +105,7 @@ class ControllerLoop:
             for namespace, name, body in self._cluster.store.scan(plural):
                 yield _observed(Change(0, Key(plural, namespace, name), "ADDED", body, None))
 
-    def _tell(self, observed: Observed | None) -> Iterator[float]:
+    def _notify(self, observed: Observed | None) -> Iterator[float]:
         if observed is None:
             return
         for controller in self._controllers:

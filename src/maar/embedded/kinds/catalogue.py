@@ -10,7 +10,7 @@ from maar.embedded.failures import Json
 from maar.embedded.kinds import budgets, claims, namespaces, priorities, quotas
 from maar.embedded.kinds.claims import Claims
 from maar.embedded.kinds.namespaces import Namespaces
-from maar.embedded.kinds.pod_life import Pods
+from maar.embedded.kinds.pod_lifecycle import Pods
 from maar.embedded.kinds.priorities import PriorityClasses
 from maar.embedded.kinds.quotas import Counted, Ledger, ResourceQuotas
 from maar.embedded.kinds.usage import CLAIMS

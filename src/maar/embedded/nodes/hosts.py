@@ -7,7 +7,7 @@ from maar.core.model.metadata import Record
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.resources import Resources
 from maar.embedded.nodes.node import NODE_LABEL
-from maar.embedded.nodes.room import Room
+from maar.embedded.nodes.node_capacity import NodeCapacity
 from maar.embedded.store import Key, Store
 
 
@@ -35,7 +35,7 @@ class Host:
     kind: str = ""  # virtual, local, or somebody else's
     ready: bool = False
     address: str = ""
-    room: Room = field(default_factory=lambda: Room(Resources()))
+    capacity: NodeCapacity = field(default_factory=lambda: NodeCapacity(Resources()))
     pods: set[Key] = field(default_factory=set)
 
     @property
@@ -68,5 +68,5 @@ class Hosts:
         host.kind = node.metadata.labels.get(NODE_LABEL, "other")
         host.ready = any(one.type == "Ready" for one in node.status.conditions)
         host.address = next((one.address for one in node.status.addresses if one.type == "InternalIP"), "")
-        host.room.allocatable = node.status.allocatable
+        host.capacity.allocatable = node.status.allocatable
         return host

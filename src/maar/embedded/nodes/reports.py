@@ -54,7 +54,7 @@ def let_go(cluster: Cluster, pod: BoundPod) -> None:
         _LOG.warning("pod %s stopped, but is kept: %s", pod.key, error.message)
 
 
-def tell(cluster: Cluster, pod: BoundPod, kind: str, reason: str, message: str) -> None:
+def record_event(cluster: Cluster, pod: BoundPod, kind: str, reason: str, message: str) -> None:
     """Write an event about a pod: Normal or Warning, for `kubectl describe`."""
     namespace, name = pod.metadata.namespace, pod.metadata.name
     now = cluster.now()

@@ -165,7 +165,7 @@ def refuse_conflicts(owners: Owners, fields: Fields) -> None:
             for path in paths
         ]
         lines = [f"conflicts with {one}:\n- " + "\n- ".join(paths) for one, paths in conflicts.items()]
-        told = f"{len(causes)} conflicts: " + "\n".join(lines)
+        summary = f"{len(causes)} conflicts: " + "\n".join(lines)
         if len(causes) == 1:
-            told = f"1 conflict: {causes[0]['message']}: {causes[0]['field']}"
-        raise ApiError(HTTPStatus.CONFLICT, "Conflict", f"Apply failed with {told}", {"causes": causes})
+            summary = f"1 conflict: {causes[0]['message']}: {causes[0]['field']}"
+        raise ApiError(HTTPStatus.CONFLICT, "Conflict", f"Apply failed with {summary}", {"causes": causes})

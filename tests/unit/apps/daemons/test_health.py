@@ -23,8 +23,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from maar.apps.daemons.health import (
     BadAddressError,
     Checks,
+    changes_within,
     happened,
-    heard_within,
     serve_on,
     serve_status,
     take,
@@ -307,4 +307,4 @@ def test_what_takes_too_long_is_said(since: Callable[[], float | None], sentence
     ],
 )
 def test_changes_that_do_not_come_are_said(lags: dict[str, float], sentence: str) -> None:
-    assert heard_within(30, lambda: lags)() == sentence
+    assert changes_within(30, lambda: lags)() == sentence

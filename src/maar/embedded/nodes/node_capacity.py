@@ -28,7 +28,7 @@ class Shortage(NamedTuple):
         )
 
 
-class Room:
+class NodeCapacity:
     """The allocatable of a node and what its pods, known by their uids, take of it."""
 
     __slots__ = ("_taken", "_taken_by", "allocatable")

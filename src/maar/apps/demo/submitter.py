@@ -14,7 +14,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Outcome
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from maar.kube.write import create, delete, patch
 
 
@@ -23,7 +23,7 @@ class DemoError(Exception):
 
 
 @dataclass(eq=False)
-class Player:
+class Submitter:
     """Everybody who submits work, and the administrator."""
 
     server: ApiServer
@@ -48,7 +48,7 @@ class Player:
                 await self.clock.until(group.minute)
                 if group.queue not in busy:
                     busy.add(group.queue)
-                    self.record.say(f"{group.queue} begins to submit work")
+                    self.record.add_line(f"{group.queue} begins to submit work")
                 tasks.create_task(self.submit(group))
             await asyncio.Event().wait()  # what is evicted later is submitted again, too
 
@@ -64,26 +64,26 @@ class Player:
     async def offer(self, group: Group) -> Outcome:
         """Submit a group without its pods, which the server may refuse."""
         self.record.submit(group.key, group.queue)
-        outcome = await create(self.server, place_of(PodGroup), group.key, pod_group_document(group))
+        outcome = await create(self.server, resource_path_of(PodGroup), group.key, pod_group_document(group))
         if not isinstance(outcome, Done):
             self.record.withdraw(group.key)
         return outcome
 
     async def change_queue(self, name: str, spec: Json) -> None:
         """Change a queue, as its administrator."""
-        _insist(await patch(self.server, place_of(Queue), name, {"spec": spec}), f"Queue {name}")
+        _insist(await patch(self.server, resource_path_of(Queue), name, {"spec": spec}), f"Queue {name}")
 
     async def _again(self, pod: str) -> None:
         """Submit a pod again, as the controller of a job would."""
         if pod not in self._pods:
             return
         if pod in self.record.pods:  # it failed, and has to go first
-            await delete(self.server, place_of(Pod), pod)
+            await delete(self.server, resource_path_of(Pod), pod)
             await self.record.until(lambda: pod not in self.record.pods)
         await self._make(Pod, pod, self._pods[pod])
 
     async def _make(self, kind: type[Object], key: str, document: Json) -> None:
-        _insist(await create(self.server, place_of(kind), key, document), f"{kind.__name__} {key}")
+        _insist(await create(self.server, resource_path_of(kind), key, document), f"{kind.__name__} {key}")
 
 
 def _insist(outcome: Outcome, what: str) -> None:

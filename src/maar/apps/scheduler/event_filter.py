@@ -19,7 +19,7 @@ _Steady = Node | Queue | PodGroup | ResourceQuota  # their status changes often,
 
 
 @dataclass(eq=False)
-class News:
+class EventFilter:
     """Tells news from the rest; whoever is wrong about something waits for the next tick at most."""
 
     tables: Tables
@@ -28,18 +28,18 @@ class News:
 
     def is_in(self, events: list[Event]) -> bool:
         """Whether a decision could come of one of these; they are all looked at, and remembered."""
-        return sum([self._is_news(event) for event in events]) > 0
+        return sum([self._needs_decision(event) for event in events]) > 0
 
-    def _is_news(self, event: Event) -> bool:
+    def _needs_decision(self, event: Event) -> bool:
         if isinstance(event, Deleted):
             self._before.pop((event.kind, event.key), None)
             return True
         one = event.object
         if isinstance(one, Pod):
             row = self.tables.pods.get(one.key)
-            return row is None or _has_moved(row, one) or self._asks_otherwise(row, one)
+            return row is None or _has_moved(row, one) or self._is_changed(row, one)
         if isinstance(one, _Steady):
-            place, asked = (type(one).__name__, one.key), _asked(one)
+            place, asked = (type(one).__name__, one.key), _decision_fields(one)
             known, self._before[place] = self._before.get(place), asked
             return known != asked or (isinstance(one, PodGroup) and self._is_set_back(one))
         return True
@@ -54,7 +54,7 @@ class News:
         phase = group.status.phase or "Pending"
         return row is not None and outcome is not None and phase not in (row.stored_phase, outcome.phase)
 
-    def _asks_otherwise(self, row: PodRow, pod: Pod) -> bool:
+    def _is_changed(self, row: PodRow, pod: Pod) -> bool:
         """Whether a pod belongs elsewhere, counts otherwise or needs something else than the tables have it.
 
         It is not read into a row for that: a decision may be under way, and reading may add resources.
@@ -94,7 +94,7 @@ def _has_moved(row: PodRow, pod: Pod) -> bool:
     )
 
 
-def _asked(one: _Steady) -> object:
+def _decision_fields(one: _Steady) -> object:
     """What decisions read of an object."""
     annotations = one.metadata.annotations
     if READY_ANNOTATION in annotations:  # our own, written with the status
