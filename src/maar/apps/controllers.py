@@ -1,4 +1,4 @@
-"""The controllers: one runner that feeds them, carries out what they want, and tries again."""
+"""The controllers: one runner feeds them, carries out their writes, and retries."""
 
 import asyncio
 import logging
@@ -98,11 +98,11 @@ class ControllerRunner:
         self.metrics = ControllerMetrics(CollectorRegistry(), self.queues)  # shown nowhere
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
-        """Watch and reconcile until told to stop; nothing is written before this process is elected."""
+        """Watch and reconcile until stopped; nothing is written before this process is elected."""
         await self._loop.run(elected)
 
     def stop(self) -> None:
-        """Begin nothing more; what was begun is still written."""
+        """Start no more rounds; what was submitted is still written."""
         self._loop.stop()
 
     def lags(self) -> dict[str, float]:
@@ -116,7 +116,7 @@ class ControllerRunner:
         return True
 
     def after_other_events(self) -> None:
-        """Do nothing: every event is news."""
+        """Do nothing: every event starts a round."""
 
     def interrupted(self, trouble: Trouble) -> None:
         """Log and count a watch that was interrupted."""
@@ -223,7 +223,7 @@ class ControllerRunner:
             self._loop.wake()
 
     def _record_refusal(self, write: StoredWrite, outcome: Refused) -> None:
-        """Let whoever looks at an object, or at the pod that it was to be made for, see what is refused."""
+        """Record a refusal in an event on the object, or on the pod that it was to be created for."""
         place = ("Pod", write.about) if isinstance(write, Create) else (write.kind, write.key)
         if (about := self._known.get(place)) is not None:
             what = f"{write.kind} {write.key}: {outcome.message}"

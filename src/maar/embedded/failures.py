@@ -1,4 +1,4 @@
-"""What an API server says when it refuses: Kubernetes' Status, in Kubernetes' words."""
+"""Refusals of the API server: Status objects with the messages of Kubernetes."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 Json = dict[str, object]
 
-_MOST_CAUSES: Final = 100  # told of one object
+_MOST_CAUSES: Final = 100  # of one object
 _LONGEST_CAUSE: Final = 20_000  # characters; some show the whole object
 
 
@@ -19,7 +19,7 @@ class Cause(NamedTuple):
 
 
 class ApiError(Exception):
-    """A refusal that the client is told about as a Status object."""
+    """A refusal that the client gets as a Status object."""
 
     def __init__(self, code: int, reason: str, message: str, details: Json | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What changed lately, and who is waiting to hear of it."""
+"""The latest changes, and the watchers that wait for more."""
 
 import asyncio
 from collections import deque
@@ -28,7 +28,7 @@ class Subscription:
         self.closed = False
 
     def put(self, change: Change) -> None:
-        """Take a change that the watcher has not seen; one who does not keep up is cut off."""
+        """Queue a change for the watcher; a watcher that is too slow is ended."""
         if change.revision <= self._since or self.closed or not self._wanted(change):
             return
         self._waiting.append(change)
@@ -38,7 +38,7 @@ class Subscription:
         self._arrived.set()
 
     def close(self) -> None:
-        """End the watch after what is waiting."""
+        """End the watch after the queued changes."""
         self.closed = True
         self._arrived.set()
 

@@ -104,7 +104,7 @@ class Store:
 
     @contextmanager
     def transaction(self, *, keep: bool = True) -> Iterator[None]:
-        """Writes inside are durable together or not at all; listeners hear of them afterwards.
+        """Writes inside are durable together or not at all; listeners are called afterwards.
 
         Without `keep` they are only tried: afterwards all is as before.
         """
@@ -148,7 +148,7 @@ class Store:
         return data
 
     def remove(self, key: Key, before: bytes, body: Callable[[int], bytes]) -> bytes:
-        """Delete an object; `body` makes what watchers are told it was."""
+        """Delete an object; `body` makes the last state that watchers get."""
         with self.transaction():
             data = body(self.revision + 1)
             self._db.execute("DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?", key)
@@ -168,7 +168,7 @@ class Store:
         return self._problem
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._generations.close()
         self._folder.close()
 
@@ -215,7 +215,9 @@ class Store:
         try:
             self._generations.roll_when_large(self._note_revision)
         except (OSError, sqlite3.Error) as error:
-            _LOG.warning("no new generation can be begun: %s", disk_problem(self._folder.path, error))
+            _LOG.warning(
+                "cannot start a new generation of the data files: %s", disk_problem(self._folder.path, error)
+            )
 
     def _note_revision(self) -> None:
         self._db.execute("UPDATE latest SET revision = ?", (self.revision,))

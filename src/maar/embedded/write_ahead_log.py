@@ -1,6 +1,6 @@
 """The write-ahead log: every transaction since a snapshot was written, in a file where damage is found.
 
-SQLite's own log ends, for whoever reads it, at the first frame with a wrong checksum. A flipped bit then
+SQLite's own log ends, for its readers, at the first frame with a wrong checksum. A flipped bit then
 hides every transaction behind it, and a log that was deleted or cut is an empty one: acknowledged writes
 vanish in silence. This log tells damage from an ordinary end:
 
@@ -119,7 +119,7 @@ class LogReader:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     @property
@@ -250,7 +250,7 @@ class LogWriter:
             os.ftruncate(self._descriptor, self._end)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._descriptor)
 
     def _write(self, data: bytes) -> None:

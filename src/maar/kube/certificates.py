@@ -1,4 +1,4 @@
-"""Certificates of our own: an authority and what it signs, kept in a Secret so that replicas share them."""
+"""Certificates made by Maar: an authority and what it signs, kept in a Secret that replicas share."""
 
 import base64
 import binascii
@@ -39,7 +39,7 @@ _UNREADABLE: Final = (ValueError, TypeError, x509.ExtensionNotFound, InvalidSign
 
 
 class CertificatesError(Exception):
-    """Certificates can be neither read nor kept."""
+    """The certificates cannot be read or stored."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def renewed(
 
 
 class KeptKeys:
-    """Keys in a Secret: whoever looks first makes them, and renews them when that is due."""
+    """Keys in a Secret: the first replica to read it creates them, and any replica renews them when due."""
 
     def __init__(
         self, server: ApiServer, key: str, hosts: Collection[str], valid_for: timedelta = VALID_FOR
@@ -86,7 +86,7 @@ class KeptKeys:
         self._last: Keys | None = None
 
     async def look(self) -> Keys:
-        """The keys that hold now; where somebody has deleted them, new ones beside the authority before."""
+        """The current keys; where the Secret was deleted, new ones that keep trusting the old authority."""
         for _ in range(_ATTEMPTS):
             found = await get(self._server, _SECRETS, self._key)
             if not isinstance(found, Done | Gone):
@@ -104,7 +104,7 @@ class KeptKeys:
         )
 
     async def _keep(self, keys: Keys, there: "_Secret | None") -> bool:
-        """Write them unless somebody was faster."""
+        """Write them, unless another replica has written first."""
         namespace, name = _SECRETS.split(self._key)
         metadata = {"name": name, "namespace": namespace}
         document: dict[str, object] = {
@@ -185,7 +185,9 @@ def _made(hosts: Iterable[str], now: datetime, valid_for: timedelta, previous: b
 def _signed(keys: Keys, hosts: Iterable[str], now: datetime, valid_for: timedelta) -> Keys:
     signer = load_pem_private_key(keys.authority_key, None)
     if not isinstance(signer, ec.EllipticCurvePrivateKey):
-        raise CertificatesError("ca.key is none of ours; delete the Secret, and it is made anew")
+        raise CertificatesError(
+            "ca.key was not created by Maar; delete the Secret, and Maar creates a new one"
+        )
     authority = Authority(x509.load_pem_x509_certificate(keys.authority).subject, signer)
     key, validity = new_key(), Validity(now, valid_for)
     certificate = server_certificate("maar webhooks", key, sorted(hosts), validity, authority)

@@ -17,7 +17,7 @@ TIMEOUT_S: Final = 60.0  # for a page, or for all where pages are not to be had
 
 
 class PageMetadata(Record, frozen=True):
-    """What a page says of itself."""
+    """The metadata of a page."""
 
     resource_version: str = ""
     following: str = msgspec.field(default="", name="continue")

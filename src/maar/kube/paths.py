@@ -1,4 +1,4 @@
-"""Where objects live on an API server: one table, and paths made from it."""
+"""The REST paths of objects on an API server: one table, and paths built from it."""
 
 from typing import Final, Literal, NamedTuple
 from urllib.parse import quote
@@ -11,7 +11,7 @@ from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
 
 
 class ResourcePath(NamedTuple):
-    """Where the objects of a kind are: group and version, the plural, and whether namespaces have them."""
+    """The REST path of a kind: group and version, plural, and whether it is namespaced."""
 
     api_version: str
     plural: str
@@ -53,5 +53,5 @@ LEASES: Final = ResourcePath("coordination.k8s.io/v1", "leases", namespaced=True
 
 
 def resource_path_of(kind: type[Object]) -> ResourcePath:
-    """Find where the objects of a kind of the model are."""
+    """The REST path of a kind of the model."""
     return _PLACES[kind]

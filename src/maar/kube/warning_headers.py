@@ -1,4 +1,4 @@
-"""Warnings that an API server sends along with its answers: read from their headers, each told once."""
+"""Warning headers of an API server's answers, each text reported once."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,7 @@ def read_warnings(headers: Iterable[str]) -> Iterator[str]:
 
 
 class Once:
-    """Passes every text on once; it remembers as many as fit, and is silent beyond them."""
+    """Passes every text on once; it remembers a bounded number, and passes none on beyond it."""
 
     def __init__(self, warn: Warn) -> None:
         self._warn = warn

@@ -1,4 +1,4 @@
-"""Writing to the cluster: each function does one thing and says what became of it."""
+"""Writes to the cluster: each function does one thing and gives its outcome."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -38,7 +38,7 @@ async def carry_out(server: ApiServer, write: Write, uid: str = "") -> Outcome:
 
 
 async def bind(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome:
-    """Put a pod on a node."""
+    """Bind a pod to a node."""
     namespace, name = PODS.split(pod)
     binding = {
         "apiVersion": "v1",
@@ -57,7 +57,7 @@ async def bind(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome
 
 
 async def evict(server: ApiServer, pod: str, beneficiary: str | None = None, uid: str = "") -> Outcome:
-    """Ask a pod to leave; whom it makes room for is noted on it first, for a Maar that starts anew."""
+    """Evict a pod; an annotation first names the pod group it is evicted for, for a later restart of Maar."""
     if beneficiary:
         noted = await _note(server, PODS, pod, uid, {EVICTED_FOR_ANNOTATION: beneficiary})
         if not isinstance(noted, Done):
@@ -69,17 +69,17 @@ async def evict(server: ApiServer, pod: str, beneficiary: str | None = None, uid
 
 
 async def nominate(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome:
-    """Promise a pod room on a node; an empty name takes the promise back."""
+    """Nominate a node for a pod; an empty name removes the nomination."""
     return await patch_status(server, PODS, pod, {"nominatedNodeName": node or None}, uid)
 
 
 async def select_node(server: ApiServer, claim: str, node: str, uid: str = "") -> Outcome:
-    """Tell the provisioner of a claim where its first consumer will run."""
+    """Annotate a claim with the node where its first consumer will run, for its provisioner."""
     return await _note(server, CLAIMS, claim, uid, {SELECTED_NODE_ANNOTATION: node})
 
 
 async def bind_volume(server: ApiServer, write: BindVolume) -> Outcome:
-    """Give a volume to a claim, unless somebody else has it meanwhile; Kubernetes then binds the claim."""
+    """Bind a volume to a claim, unless it was bound to another; Kubernetes then binds the claim."""
     namespace, name = CLAIMS.split(write.claim)
     reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace, "name": name}
     metadata: dict[str, object] = {"annotations": {_CHOSEN_FOR_IT: "yes"}}
@@ -95,7 +95,7 @@ async def get(server: ApiServer, place: ResourcePath, key: str) -> Outcome:
 
 
 async def create(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
-    """Make an object; a conflict says that there is one of that name already."""
+    """Create an object; a conflict says that there is one of that name already."""
     namespace, _ = place.split(key)
     outcome = _outcome(await _ask(server, "POST", place.all(namespace), document))
     if isinstance(outcome, Conflict) and outcome.may_be_ours:
@@ -126,7 +126,7 @@ async def patch(
 async def patch_status(
     server: ApiServer, place: ResourcePath, key: str, status: Document, uid: str = ""
 ) -> Outcome:
-    """Change part of what is said of an object; nulls take away."""
+    """Change part of the status of an object; nulls remove fields."""
     return await patch(server, place, key, {**_only(uid), "status": status}, subresource=place.status)
 
 

@@ -23,7 +23,7 @@ _NO_AUTHORITY: Final = x509.BasicConstraints(ca=False, path_length=None)
 
 
 class Authority(NamedTuple):
-    """Who signs: the name that its certificate has, and its key."""
+    """A certificate authority: the name in its certificate, and its key."""
 
     name: x509.Name
     key: ec.EllipticCurvePrivateKey

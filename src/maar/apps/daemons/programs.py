@@ -41,7 +41,7 @@ Announce = Callable[[str], None]
 
 @dataclass(frozen=True)
 class DaemonSettings:
-    """Which cluster, for which pods, and beside whom."""
+    """The cluster, the scheduler name and the lease."""
 
     kubeconfig: Path | None = None
     context: str | None = None
@@ -55,11 +55,11 @@ class DaemonSettings:
 
 
 class BadStartError(Exception):
-    """What stands in the way of a start, and what to do about it."""
+    """Why the program cannot start, and what to do about it."""
 
 
 async def schedule(settings: DaemonSettings, announce: Announce) -> None:
-    """Run the scheduler until SIGINT or SIGTERM; `say` hears when it stands by and when it is at work."""
+    """Run the scheduler until SIGINT or SIGTERM; `announce` gets whether it stands by or leads."""
     async with _beside_cluster(settings) as (api, leadership), AsyncExitStack() as ending:
         source = _source(settings, api)
         recording = _recording(settings.record)
@@ -84,7 +84,7 @@ async def schedule(settings: DaemonSettings, announce: Announce) -> None:
 
 
 async def control(settings: DaemonSettings, announce: Announce) -> None:
-    """Run the controllers until SIGINT or SIGTERM; `say` hears when they stand by and are at work."""
+    """Run the controllers until SIGINT or SIGTERM; `announce` gets whether they stand by or lead."""
     async with _beside_cluster(settings) as (api, leadership):
         runner = ControllerRunner(api, controllers(), leadership.identity, ClusterView(settings.name))
         runner.metrics = ControllerMetrics(registry := new_registry(), runner.queues)
@@ -99,7 +99,7 @@ async def control(settings: DaemonSettings, announce: Announce) -> None:
 async def _show(
     listen: str, live: Checks, part: Scheduler | ControllerRunner, registry: CollectorRegistry
 ) -> None:
-    """Show metrics and health, where somebody may look at them."""
+    """Serve metrics and health where an address is given."""
     if listen:
         registry.register(WriteFailureCollector(part.failures))
         ready = {
@@ -113,7 +113,7 @@ async def _show(
 def _configuration_callbacks(
     settings: DaemonSettings, source: Source, scheduler: Scheduler
 ) -> tuple[Callable[[Configuration], None], Callable[[str], None]]:
-    """What to do with a configuration that is good, and with one that is not."""
+    """The callbacks for a valid configuration, and for an invalid one."""
 
     def accept(changed: Configuration) -> None:
         _LOG.info("configuration taken over from %s", source.name)
@@ -139,7 +139,7 @@ async def _beside_cluster(settings: DaemonSettings) -> AsyncIterator[tuple[ApiSe
 async def _announce(
     known: asyncio.Event, elected: asyncio.Event, leadership: Leadership, announce: Announce
 ) -> None:
-    """Say how far we are; until all is known, and of that, no garbage is looked for: there is none."""
+    """Announce the state; garbage collection is off until all objects are listed, and skips those objects."""
     gc.disable()
     try:
         await known.wait()
@@ -197,7 +197,7 @@ async def _first(source: Source | None) -> Configuration:
 
 
 def _about(settings: DaemonSettings, source: Source) -> Reference | None:
-    """Whom an event about the configuration concerns: what it is written in, or our lease."""
+    """The object of events about the configuration: its ConfigMap, or the lease."""
     if (about := source.about()) is not None:
         return about
     namespace, _, name = settings.lease.partition("/")

@@ -1,4 +1,4 @@
-"""What the demo has to show: the scene now, and the summary at the end; values for whoever draws them."""
+"""What the demo shows: a frame of the current state, and the summary at the end, as plain values."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Row:
-    """How a queue fared: CPUs on average, groups, minutes and pods; of an inner queue all below it."""
+    """The figures of a queue: CPUs on average, groups, minutes and pods; of an inner queue all below it."""
 
     queue: str
     depth: int

@@ -1,4 +1,4 @@
-"""What the demo has seen on the API server: the objects as they are, and what came of them."""
+"""What the demo has read from the API server: the current objects, and what happened to them."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ _MOMENT_S: Final = 2.0
 
 
 class LogLine(NamedTuple):
-    """Something worth a line."""
+    """A line of the demo's log."""
 
     minute: float
     text: str
@@ -77,11 +77,11 @@ class Record:
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add_line(self, text: str) -> None:
-        """Note something that has just happened."""
+        """Add a line to the log."""
         self.log.append(LogLine(self.clock.minute, text))
 
     def on_events(self, events: list[Event]) -> None:
-        """Take in what a watch brings."""
+        """Take events of a watch."""
         for event in events:
             match event:
                 case Upserted(object=Queue() as queue):
@@ -98,7 +98,7 @@ class Record:
         news.set()
 
     def is_behind(self) -> bool:
-        """Whether the scheduler has said nothing of a group that was submitted more than a moment ago."""
+        """Whether a group submitted more than two seconds ago has no status from the scheduler yet."""
         now = time.monotonic()
         return any(now - submission.second > _MOMENT_S for submission in self._unnoticed.values())
 
@@ -108,7 +108,7 @@ class Record:
         self.submitted[group] = self._unnoticed[group] = submission
 
     def withdraw(self, group: str) -> None:
-        """Note that a group was not taken."""
+        """Note that a group was refused."""
         del self.submitted[group], self._unnoticed[group]
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -117,7 +117,7 @@ class Record:
             await self._news.wait()
 
     def sum_up_moves(self) -> None:
-        """Say who has made room for whom since the last time, a line for each who got it."""
+        """Log the evictions since the last call, one line for each queue that gained."""
         moves, self._moves = self._moves, defaultdict(Counter)
         for winner, queues in moves.items():
             ours = self.queue_of(winner)
@@ -132,13 +132,13 @@ class Record:
         return self.submitted[group].queue if group in self.submitted else ""
 
     def reason(self, group: str) -> str:
-        """Why a group waits, in the scheduler's words; empty where none is said or pods are on their way."""
+        """Why a group waits, as the scheduler says; empty without a reason, or with pods under way."""
         conditions = self.groups[group].status.conditions if group in self.groups else ()
         said = [one for one in conditions if one.type == "Unschedulable" and one.status == "True"]
         return next((one.message for one in said if one.reason != Reason.NOT_ENOUGH_TASKS), "")
 
     def tree(self) -> TreeView:
-        """The queue tree as it is now, without the default queue, which nobody uses here."""
+        """The queue tree as it is now, without the default queue, which the demo does not use."""
         view = queue_tree(self._of_one_moment())
         if view is None:
             raise LookupError("a tree of queues has a root, always")

@@ -30,7 +30,7 @@ async def run_demo(
     speed: float,
     show: Callable[[Frame], None],
 ) -> Summary:
-    """Play the hour on a cluster; `show` sees it several times a second."""
+    """Run the simulated hour on a cluster; `show` gets a frame several times a second."""
     clock = Clock(speed)
     record = Record(clock)
     async with ApiServer(await load(kubeconfig), warn=record.add_line) as server:
@@ -39,7 +39,7 @@ async def run_demo(
         await submitter.found(organisation)
 
         def report(trouble: Trouble) -> None:
-            record.add_line(f"a watch of {trouble.kind}: {trouble.problem}")
+            record.add_line(f"the watch of {trouble.kind}: {trouble.problem}")
 
         watches = [Watch(server, kind, record.on_events, report) for kind in _WATCHED]
         async with asyncio.TaskGroup() as tasks:

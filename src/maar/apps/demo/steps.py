@@ -1,4 +1,4 @@
-"""What the demo sets out to show, act by act; an act is over when the API server's objects show it."""
+"""The steps of the demo; a step is complete when the API server's objects show its outcome."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ SUBMITTED: Final = (_FILLING, *_SERVERS, _OVERSIZED, _LATE)  # beside what teams
 
 @dataclass
 class Step:
-    """Something to be shown; the outcome says with figures how it went, and is empty until then."""
+    """A step of the demo; the outcome describes it with figures, and is empty until it is complete."""
 
     title: str
     outcome: str = ""
@@ -35,7 +35,7 @@ class Step:
 
 @dataclass(eq=False)
 class DemoSteps:
-    """The acts, each waiting for its minute and then for what must come of it."""
+    """All steps, each waiting for its minute and then for its outcome."""
 
     submitter: Submitter
     settling: Step = field(default_factory=lambda: Step("queues get what they deserve"))
@@ -45,7 +45,7 @@ class DemoSteps:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All acts in their order."""
+        """All steps in their order."""
         return (self.settling, self.reservation, self.oversized, self.closing)
 
     @property
@@ -59,7 +59,7 @@ class DemoSteps:
         return self.submitter.clock
 
     async def run(self) -> None:
-        """Play all acts; it ends when all have been shown."""
+        """Run all steps; it ends when all are complete."""
         async with asyncio.TaskGroup() as tasks:
             for step in (self._settle(), self._reserve(), self._submit_oversized(), self._close()):
                 tasks.create_task(step)
@@ -154,7 +154,7 @@ def _work(queue: Queue) -> int:
 
 
 def _free(record: Record) -> float:
-    """CPUs that nobody uses and that are reserved for nobody."""
+    """CPUs that are neither used nor reserved."""
     queues = record.tree().queues
     cpu = {name: queue.resources[CPU] for name, queue in queues.items()}
     held = [max(one.used, one.guarantee or 0) for name, one in cpu.items() if not queues[name].children]

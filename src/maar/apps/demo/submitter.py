@@ -1,4 +1,4 @@
-"""Plays an hour on a cluster: submits groups in time, and again what had to make room for others."""
+"""Submits the workload of the demo: groups at their time, and evicted pods again."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -19,12 +19,12 @@ from maar.kube.write import create, delete, patch
 
 
 class DemoError(Exception):
-    """Something that the demo cannot go on after, as a sentence."""
+    """An error that ends the demo, as a sentence."""
 
 
 @dataclass(eq=False)
 class Submitter:
-    """Everybody who submits work, and the administrator."""
+    """Submits work for the teams, and changes queues as the administrator."""
 
     server: ApiServer
     clock: Clock
@@ -32,7 +32,7 @@ class Submitter:
     _pods: dict[str, Json] = field(default_factory=dict)  # of all that has been submitted, by key
 
     async def found(self, organisation: Iterable[Json]) -> None:
-        """Make the organisation: its namespaces and queues, in the order in which they are written."""
+        """Create the namespaces and queues of the organisation, in the order of the files."""
         for document in organisation:
             kind = kind_of(str(document.get("apiVersion")), str(document.get("kind")))
             if kind is None:
@@ -40,7 +40,7 @@ class Submitter:
             await self._make(kind, _key(kind, document), document)
 
     async def play(self, groups: Iterable[Group]) -> None:
-        """Submit groups when their minute comes, and pods that were evicted once they are gone."""
+        """Submit groups at their minute, and evicted pods again once they are deleted."""
         async with asyncio.TaskGroup() as tasks:
             self.record.lost = lambda pod: _start(tasks, self._again(pod))
             busy = set[str]()
@@ -62,7 +62,7 @@ class Submitter:
                 tasks.create_task(self._make(Pod, key, document))
 
     async def offer(self, group: Group) -> Outcome:
-        """Submit a group without its pods, which the server may refuse."""
+        """Submit a group without its pods; the server may refuse it."""
         self.record.submit(group.key, group.queue)
         outcome = await create(self.server, resource_path_of(PodGroup), group.key, pod_group_document(group))
         if not isinstance(outcome, Done):
@@ -88,7 +88,7 @@ class Submitter:
 
 def _insist(outcome: Outcome, what: str) -> None:
     if not isinstance(outcome, Done):
-        raise DemoError(f"{what}: the server would not take it: {outcome.message}")
+        raise DemoError(f"{what}: the API server refuses it: {outcome.message}")
 
 
 def _start(tasks: asyncio.TaskGroup, work: Coroutine[None, None, None]) -> None:

@@ -1,4 +1,4 @@
-"""What a new decision could come of, and what is only an echo of the last one or a sign of life."""
+"""Tells events that may change a decision from echoes of own writes and from heartbeats."""
 
 from dataclasses import dataclass, field
 
@@ -20,14 +20,14 @@ _Steady = Node | Queue | PodGroup | ResourceQuota  # their status changes often,
 
 @dataclass(eq=False)
 class EventFilter:
-    """Tells news from the rest; whoever is wrong about something waits for the next tick at most."""
+    """Decides which events need a decision; one it misses is decided on at the next tick."""
 
     tables: Tables
     _before: dict[tuple[str, str], object] = field(default_factory=dict)
     _outcomes: dict[str, GroupOutcome] = field(default_factory=dict)  # of the last decision
 
     def is_in(self, events: list[Event]) -> bool:
-        """Whether a decision could come of one of these; they are all looked at, and remembered."""
+        """Whether one of these may change a decision; all of them are read, and remembered."""
         return sum([self._needs_decision(event) for event in events]) > 0
 
     def _needs_decision(self, event: Event) -> bool:
@@ -45,11 +45,11 @@ class EventFilter:
         return True
 
     def decided(self, plan: Plan) -> None:
-        """Know what a decision has made of the groups: their statuses will say so, which is an echo."""
+        """Remember the phases that a decision gives to groups: status events with them are echoes."""
         self._outcomes = plan.pod_groups
 
     def _is_set_back(self, group: PodGroup) -> bool:
-        """Whether somebody else has given a group another phase than the tables and the last plan have."""
+        """Whether another client has given a group a phase that neither the tables nor the last plan have."""
         row, outcome = self.tables.groups.get(group.key), self._outcomes.get(group.key)
         phase = group.status.phase or "Pending"
         return row is not None and outcome is not None and phase not in (row.stored_phase, outcome.phase)

@@ -1,4 +1,4 @@
-"""What a waiting pod says of itself: its PodScheduled condition, which people and autoscalers read."""
+"""The PodScheduled condition of waiting pods, which users and autoscalers read."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,29 +16,29 @@ from maar.kube.write import patch
 from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
-UNSCHEDULABLE = "Unschedulable"  # what cluster autoscalers buy nodes for
+UNSCHEDULABLE = "Unschedulable"  # what cluster autoscalers add nodes for
 
 
 @dataclass(eq=False)
 class PodConditions:
-    """Writes the condition of a pod when what it waits for, or its cure, changes; numbers are no news."""
+    """Writes the condition of a pod when its reason or remedy changes, not when only figures change."""
 
     server: ApiServer
     writers: Writers
     failures: WriteFailures
-    missed: Callable[[str, str], None]  # hears of the kind and key of what is to be looked at again
+    missed: Callable[[str, str], None]  # called with the kind and key to report again
     _written: dict[str, Gist] = field(default_factory=dict)  # by pod
 
     def write_for_group(self, group: GroupRow, outcome: GroupOutcome, now: datetime) -> list[PodRow]:
-        """Let the waiting pods of a group say what holds them; those that said something else before."""
+        """Write the reason to the waiting pods of a group; give those whose reason is new."""
         return [pod for pod in _waiting(group) if self.write_for_pod(pod, outcome, now)]
 
     def write_for_pod(self, pod: PodRow, outcome: GroupOutcome, now: datetime) -> bool:
-        """Let a waiting pod say what holds it; False where it said so before."""
+        """Write the reason to a waiting pod; False where it has this reason already."""
         refusal = outcome.refusal
         if refusal is None:
             return False
-        # Only what more nodes would help is called unschedulable, so that nobody buys nodes for the rest.
+        # Only what more nodes would help is called unschedulable, so that no nodes are added for the rest.
         reason = UNSCHEDULABLE if refusal.more_nodes_help else str(refusal.reason)
         if self._written.get(pod.key) == refusal.gist:
             return False
@@ -66,7 +66,7 @@ class PodConditions:
     def _done(self, pod: PodRow, outcome: Outcome) -> None:
         self.failures.answered("SetStatus", "Pod", pod.key, outcome)
         if not isinstance(outcome, Done):
-            self._written.pop(pod.key, None)  # said again with the next cycle
+            self._written.pop(pod.key, None)  # written again with the next cycle
             self.missed("PodGroup", pod.group_key)
 
 

@@ -92,7 +92,7 @@ class Scheduler:
         )
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
-        """Watch, decide and write until told to stop; nothing is decided before this process is elected."""
+        """Watch, decide and write until stopped; nothing is decided before this process is elected."""
         await self._loop.run(elected)
 
     def stop(self) -> None:
@@ -109,33 +109,33 @@ class Scheduler:
         self._loop.wake()
 
     def record_warning(self, about: Reference, reason: str, message: str) -> None:
-        """Warn people in an event; only who leads does."""
+        """Record a Warning event; only the leader does."""
         if self.first_decision.is_set():
             self._loop.recorder.record(about, reason, message, "Warning")
 
     # What the loop calls
 
     def needs_round(self, events: list[Event]) -> bool:
-        """Whether a decision could come of one of these."""
+        """Whether one of these may change a decision."""
         return self._filter.is_in(events)
 
     def learn(self, events: list[Event], delay_s: float) -> None:
-        """Take events into the tables, and note what people have to be told of them."""
+        """Take events into the tables, and note what has to be reported."""
         self._reports.note(events)
         self._engine.feed(events)
         self._observer.learned(len(events), delay_s)
 
     def after_other_events(self) -> None:
-        """Write statuses that echoes and signs of life may have changed."""
+        """Write statuses that may have changed by events which need no decision."""
         self._reports.on_groups(datetime.now(UTC))
 
     def interrupted(self, trouble: Trouble) -> None:
-        """Log a watch that was interrupted, and let the observer know."""
+        """Log an interrupted watch, and call the observer."""
         _LOG.warning("%s", trouble)
         self._observer.troubled(trouble)
 
     async def round(self) -> None:
-        """One decision: learn, decide, and hand everything on to those who write."""
+        """One decision: learn, decide, and submit all writes."""
         self._loop.learn()
         while self._failed:
             self._engine.forget(self._failed.pop())
@@ -168,7 +168,7 @@ class Scheduler:
         self._writers.submit(write.subject, partial(carry_out, self._server, write, uid), answered)
 
     def _promises(self, plan: Plan) -> Iterable[Nominate]:
-        """What has to be written so that pods carry just the promises of the plan."""
+        """The writes that make the nominations of pods those of the plan."""
         promised, bound = self._engine.assumptions.promised, {one.pod for one in plan.binds}
         wanted = {one.pod: one for one in plan.nominations}
         for pod in [pod for pod in promised if pod not in wanted and pod not in bound]:

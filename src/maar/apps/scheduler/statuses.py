@@ -1,4 +1,4 @@
-"""Status writes: one at a time for each object, differences only, never in the way of a decision."""
+"""Status writes: one at a time for each object, differences only; no decision waits for them."""
 
 import asyncio
 from collections.abc import Callable

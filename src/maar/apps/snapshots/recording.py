@@ -41,7 +41,7 @@ class Started(Record, frozen=True, tag=True, tag_field="line"):
 
 
 class RecordedEvent(Record, frozen=True):
-    """What the engine was told: an object, or the key of one that is gone."""
+    """An event: an object, or the key of a deleted one."""
 
     kind: str
     object: msgspec.Raw = _NOTHING
@@ -49,32 +49,32 @@ class RecordedEvent(Record, frozen=True):
 
 
 class LearnedEvents(Record, frozen=True, tag="EventsFed", tag_field="line"):
-    """The engine has learned what happened."""
+    """Events that the engine has learned."""
 
     events: tuple[RecordedEvent, ...]
 
 
 class Configured(Record, frozen=True, tag=True, tag_field="line"):
-    """From now on it decides by this."""
+    """The configuration from here on."""
 
     configuration: dict[str, object]
 
 
 class Decided(Record, frozen=True, tag=True, tag_field="line"):
-    """It has decided; the digests of the plan's parts say what."""
+    """A decision: its time, and digests of the parts of its plan."""
 
     now: float
     plan: dict[str, str]
 
 
 class WriteAssumed(Record, frozen=True, tag=True, tag_field="line"):
-    """It takes a write for carried out."""
+    """The engine assumes that a write is carried out."""
 
     write: Write
 
 
 class WriteForgotten(Record, frozen=True, tag=True, tag_field="line"):
-    """It has taken back what it assumed of a write."""
+    """The engine no longer assumes a write."""
 
     write: Write
 
@@ -126,7 +126,7 @@ class RecordingEngine(Engine):
         return plan
 
     def assume(self, write: Write) -> None:
-        """Take a write for carried out until the cluster tells of it."""
+        """Assume that a write is carried out until the cluster shows it."""
         if self._recording:
             self._recording.add(WriteAssumed(write=write))
         super().assume(write)
@@ -205,7 +205,7 @@ def _recorded_event(event: Event) -> RecordedEvent:
 
 
 def _opened(file: Path) -> BufferedRandom:
-    """Open a file for us alone: nobody else is to read it, or to write into the middle of our lines."""
+    """Open a file for us alone: no other user may read it, and no other process may write to it."""
     opened = os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "ab+")
     try:
         flock(opened, LOCK_EX | LOCK_NB)

@@ -162,11 +162,11 @@ def _parsed(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, Rec
         if broken and not isinstance(line, Started):
             raise BadRecordingError(broken)
         if broken:
-            notes.append(f"line {number - 1}: cut short; whoever wrote it was killed")
+            notes.append(f"line {number - 1}: cut short; the process that wrote it was killed")
         broken = ""
         yield number, line
     if broken:
-        notes.append("the last line is cut short; whoever wrote it was killed")
+        notes.append("the last line is cut short; the process that wrote it was killed")
 
 
 def _event(recorded: RecordedEvent, number: int) -> Event:

@@ -1,4 +1,4 @@
-"""The webhook configurations of the cluster: how to reach us and whom to trust, put there and kept there."""
+"""The webhook configurations of the cluster: their address and CA bundle, written and kept up to date."""
 
 import base64
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ class Registration:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What every configuration has to say: where we are, and which schedulers' pods we judge."""
+    """What every configuration needs: the address, the CA, and the scheduler names of reviewed pods."""
 
     scheduler_names: tuple[str, ...]
     url: str = ""  # empty where a Service leads to us
@@ -103,7 +103,9 @@ async def register(server: ApiServer, wanted: Wanted, trusted: bytes) -> list[st
         elif not isinstance(found, Done | Conflict):  # another replica was faster, or the next look does it
             problems.append(f"webhook configuration {one.name}: {found.message}")
     if missing:
-        what = f"nothing is judged by {', '.join(missing)}: the cluster has no such webhook configuration"
+        what = (
+            f"no request is reviewed by {', '.join(missing)}: the cluster has no such webhook configuration"
+        )
         problems.append(f"{what}; {_INSTALL}")
     return problems
 

@@ -53,7 +53,7 @@ class WebhookSettings:
 
 
 async def webhooks(settings: WebhookSettings, announce: Announce) -> None:
-    """Answer reviews until SIGINT or SIGTERM; `say` hears when that begins."""
+    """Answer reviews until SIGINT or SIGTERM; `announce` is called when it is ready."""
     shown_at = take(settings.listen) if settings.listen else nullcontext()
     with shown_at as status, listen(settings.host, settings.port) as place:
         async with ApiServer(await load(settings.kubeconfig, settings.context)) as api:

@@ -35,7 +35,7 @@ PATIENCE_S: Final = 1.5  # somebody sits there and waits
 
 @asynccontextmanager
 async def connected(access: Access) -> AsyncIterator["ClusterClient"]:
-    """Open the way to a cluster."""
+    """Connect to a cluster."""
     try:
         credentials = await load(access.kubeconfig, access.context)
         if access.server:
@@ -111,7 +111,7 @@ class ClusterClient:
         return [str(metadata.get("name", "")) for metadata in named if isinstance(metadata, dict)]
 
     async def everything(self) -> list[Object]:
-        """Read all that the scheduler decides with; an object that cannot be read is told of and left out."""
+        """Read all that the scheduler decides with; one that cannot be read is left out with a warning."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 read = [tasks.create_task(self._objects(kind)) for kind in WATCHED]
@@ -131,13 +131,13 @@ class ClusterClient:
     async def watch(
         self, kind: type[AnyObject], on_events: Callable[[list[Event]], None], labels: str
     ) -> None:
-        """Hear of all objects, then of every change, until somebody interrupts."""
+        """Watch all objects, then every change, until interrupted."""
         report = unless_repeated(lambda trouble: typer.echo(f"warning: {trouble.problem}", err=True))
         await Watch(self.server, kind, on_events, report, labels=labels).run()
 
 
 def _warn(warning: str) -> None:
-    """Tell what the API server warns of, as kubectl does."""
+    """Print a warning of the API server, as kubectl does."""
     typer.echo(f"{typer.style('Warning:', fg='yellow', bold=True)} {warning}", err=True)
 
 

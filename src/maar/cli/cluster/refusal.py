@@ -1,4 +1,4 @@
-"""What a server has against a command, in a sentence that says what to do next."""
+"""The refusal of a server as a sentence that says what to do next."""
 
 import re
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def refusal(outcome: Outcome, operation: Operation, names: Sequence[str] = ()) -
         case Conflict():
             look = f"maar {operation.word} get {operation.key}"
             return CommandError(
-                f"{operation.name} has just been changed by somebody else; see {look}, and try again"
+                f"{operation.name} has just been changed by another client; see {look}, and try again"
             )
         case Refused():
             return CommandError(*_refused(outcome, operation))

@@ -1,4 +1,4 @@
-"""`maar demo`: an hour of an example organisation, played fast on a cluster of its own."""
+"""`maar demo`: an hour of an example organisation, simulated on its own cluster."""
 
 import asyncio
 import shlex
@@ -28,14 +28,14 @@ def demo(
         bool, typer.Option("--stay", help="Keep the cluster when the hour is over, until Ctrl-C.")
     ] = False,
     speed: Annotated[
-        float, typer.Option(min=1, max=_FASTEST, help="How many times faster than a real hour to play.")
+        float, typer.Option(min=1, max=_FASTEST, help="How many times faster than real time to run.")
     ] = 60,
-    seed: Annotated[int, typer.Option(help="Which hour; the same seed submits the same work.")] = 1,
+    seed: Annotated[int, typer.Option(help="The seed of the workload; equal seeds submit equal work.")] = 1,
     organisation: Annotated[
         Path, typer.Option(help="The manifests of the organisation: namespaces and queues.")
     ] = Path("examples/organisation"),
 ) -> None:
-    """Play an hour of an example organisation on a cluster of its own, and show how it is shared."""
+    """Simulate an hour of an example organisation on its own cluster, and show how it is shared."""
     documents = _read(organisation)
     raise_when_interrupted()  # the cluster is stopped first
     for number in (signal.SIGTERM, signal.SIGHUP):  # they end it as Ctrl-C does

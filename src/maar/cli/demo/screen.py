@@ -17,7 +17,7 @@ from maar.core.views.queue_tree import Measure, TreeQueue, TreeView
 
 WIDTH: Final = 80
 _BAR: Final = 24
-_LATEST: Final = 3  # happenings on the screen
+_LATEST: Final = 3  # log lines on the screen
 _TREE_EVERY_S: Final = 5.0  # where there is no screen
 _STATES: Final = {"Open": "", "Closing": "yellow", "Closed": "red"}
 _USED, _BORROWED, _RESERVED, _DESERVED = "█", "▓", "▒", "░"
@@ -32,7 +32,7 @@ _LEGEND: Final = (
 
 @contextmanager
 def showing(console: Console) -> Iterator[Callable[[Frame], None]]:
-    """Give what shows scenes: in place on a terminal, line by line elsewhere."""
+    """Give what shows frames: in place on a terminal, line by line elsewhere."""
     if not console.is_terminal:
         yield PlainLines(console)
         return
@@ -62,7 +62,7 @@ class PlainLines:
 
 
 def drawn(frame: Frame) -> RenderableType:
-    """One scene, a screenful of eighty columns."""
+    """One frame, eighty columns wide."""
     steps = [
         Text(f"✓ {step.outcome}", "green") if step.outcome else Text(f"· {step.title}", "dim")
         for step in frame.steps

@@ -99,7 +99,7 @@ class Rows:
 
 
 def read_queues(documents: Sequence[Document]) -> list[Queue]:
-    """Read queues; one that cannot be read is told of and left out."""
+    """Read queues; one that cannot be read is left out with a warning."""
     queues = []
     for document in documents:
         try:

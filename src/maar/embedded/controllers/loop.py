@@ -34,7 +34,7 @@ class _Task(NamedTuple):
 
 
 class ControllerLoop:
-    """Shows controllers all objects and all changes, and runs their work; an error harms one task only."""
+    """Passes all objects and changes to controllers, and runs their work; an error affects one task only."""
 
     def __init__(self, cluster: Cluster, controllers: Sequence[Controller]) -> None:
         self._cluster, self._controllers = cluster, controllers
@@ -124,7 +124,7 @@ class ControllerLoop:
             failures = self._failures[task] = self._failures.get(task, 0) + 1
             again = min(_FIRST_RETRY_S * 2 ** (failures - 1), _LAST_RETRY_S)
             _LOG.warning(
-                "%s cannot set %s right, and tries again in %.1f s: %s",
+                "%s cannot reconcile %s, and tries again in %.1f s: %s",
                 _name(task.controller),
                 task.key,
                 again,

@@ -1,4 +1,4 @@
-"""Which kind behaves how, and what is in a cluster from the start."""
+"""The behaviour of each kind, and the objects of a new cluster."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -30,7 +30,7 @@ _UNCOUNTED: Final = frozenset({"events"})  # quotas do not count what everybody 
 
 
 class Jobs(Counted):
-    """A job that does not choose its pods itself gets labels and a selector nobody else has."""
+    """A job that does not choose its pods itself gets labels and a selector of its own."""
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger, _JOBS, {})

@@ -1,4 +1,4 @@
-"""What is done to pods through their subresources: binding them to nodes and evicting them."""
+"""The subresources of pods: binding and eviction."""
 
 from http import HTTPStatus
 from typing import Final
@@ -36,7 +36,7 @@ def bind(cluster: Cluster, namespace: str, name: str, binding: Json, call: Call)
 
 
 def evict(cluster: Cluster, namespace: str, name: str, eviction: Json, call: Call) -> Json:
-    """Delete a pod if its disruption budget allows it; finished and pending pods disturb nobody."""
+    """Delete a pod if its disruption budget allows it; finished and pending pods need no budget."""
     if text(metadata(eviction), "name") not in ("", name):
         raise bad_request("name in URL does not match name in Eviction object")
     options = part(eviction, "deleteOptions")

@@ -15,7 +15,7 @@ PLURAL = "resourcequotas"
 
 
 class Ledger:
-    """Counts objects in the quotas of their namespaces; where there are none, that is a look into a set."""
+    """Counts objects in the quotas of their namespaces; without quotas it costs one lookup in a set."""
 
     def __init__(self) -> None:
         self._limited: set[str] | None = None
@@ -74,7 +74,7 @@ class ResourceQuotas(Counted):
         value["status"] = {"hard": dict(hard), "used": _measured(cluster, namespace, spec, hard)}
 
     def before_update(self, cluster: Cluster, old: Json, value: Json, subresource: str, call: Call) -> None:
-        """Measure what was not counted before; totals are nobody else's to write."""
+        """Measure what was not counted before; clients cannot write totals."""
         del call
         value["status"] = old.get("status", {})
         spec = part(value, "spec")

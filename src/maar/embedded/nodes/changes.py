@@ -1,4 +1,4 @@
-"""Which objects have changed since somebody looked, each named once."""
+"""The objects that have changed since the last look, each once."""
 
 import asyncio
 from collections import OrderedDict
@@ -19,7 +19,7 @@ class Changes:
         store.listen(self._on_change)
 
     def ignore(self, revision: int) -> None:
-        """Do not tell of a change that the listener made himself, in the transaction under way."""
+        """Ignore a change that the listener made itself, in the transaction under way."""
         self._own.add(revision)
 
     def add(self, key: Key) -> None:

@@ -1,8 +1,8 @@
 """Runs one container as a process and stays until nothing is left of it: a program of its own.
 
 It uses the standard library alone, so that it starts in a few milliseconds. What to run is JSON in the file
-descriptor that its argument names. Standard input brings orders, TERM or KILL; when it ends, whoever gave
-them is gone, and everything that descends from the container is killed. Standard output tells, line by line,
+descriptor that its argument names. Standard input brings orders, TERM or KILL; when it ends, the server is
+gone, and everything that descends from the container is killed. Standard output reports, line by line,
 that the container has started or why it could not, and at the end how it ended.
 """
 
@@ -75,7 +75,7 @@ class Container:
             self._trouble = file.read()  # ends when the command has taken the place of the child
 
     def run(self) -> None:
-        """Stay until the container has ended, and tell how."""
+        """Wait until the container has ended, and report how."""
         if self._trouble:
             _report(failed=self._trouble)
             return
@@ -107,7 +107,7 @@ class Container:
             os.killpg(self._pid, signal.SIGTERM)
 
     def _copy(self) -> bool:
-        """Take what the container says into its log; False when there is no more."""
+        """Copy the container's output to its log; False when there is no more."""
         try:
             data = os.read(self._output, _CHUNK)
         except BlockingIOError:
@@ -126,7 +126,7 @@ class Container:
             os.kill(self._pid, signal.SIGKILL)
 
     def _reap(self) -> bool:
-        """Bury the dead, orphans among them; False where no process is left."""
+        """Reap ended processes, orphans included; False where no process is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)

@@ -1,4 +1,4 @@
-"""One container on this machine: how far it has come, and what its warden is told."""
+"""One container on this machine: its state, and the order for its supervisor."""
 
 import asyncio
 import shutil
@@ -27,7 +27,7 @@ _NICENESS_UNASKED: Final = 10  # as does whoever asked for processors
 
 @dataclass(frozen=True)
 class NodeRuntime:
-    """What all pods on this machine share."""
+    """What all pods of the local node share: cluster, data folder, allocatable, processors and clock."""
 
     cluster: Cluster
     folder: Path
@@ -44,7 +44,7 @@ class NodeRuntime:
         return self.folder / "pods" / pod.folder_name
 
     def forget(self, folder_name: str) -> None:
-        """Remove what a pod has left behind."""
+        """Remove the files of a pod."""
         for kind in ("logs", "pods"):
             shutil.rmtree(self.folder / kind / folder_name, ignore_errors=True)
 
@@ -89,7 +89,7 @@ class Container:
         self.state = terminated(ending.exit_code, since, now, ending.reason, ending.message)
 
     def order(self, runtime: NodeRuntime, pod: LocalPod, folders: Mapping[str, str]) -> Order:
-        """What its warden is to run, and within which bounds."""
+        """What its supervisor is to run, and within which limits."""
         found = environment(runtime.cluster, pod, self.spec, folders)
         limits, request = self.spec.resources.limits, self.spec.resources.request
         log = runtime.logs(pod) / self.spec.name / f"{self.restarts}.log"

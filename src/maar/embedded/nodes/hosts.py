@@ -28,7 +28,7 @@ class HostNode(Node, frozen=True, tag="Node"):
 
 @dataclass(slots=True)
 class Host:
-    """A node, the room on it and the pods there that are looked after."""
+    """A node, its capacity, and the pods there that the virtual kubelet runs."""
 
     name: str
     exists: bool = False
@@ -40,7 +40,7 @@ class Host:
 
     @property
     def is_ours(self) -> bool:
-        """Whether a virtual kubelet answers for its pods; where there is no node, nobody else would."""
+        """Whether the virtual kubelet runs its pods; it also does where there is no such node."""
         return self.kind == "virtual" or not self.exists
 
 

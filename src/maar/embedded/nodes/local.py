@@ -71,7 +71,7 @@ class LocalNode:
         return change.key.resource == PODS and self._mark in change.body
 
     def _recall(self) -> None:
-        """Look at the pods of before, first those that have their room; forget what others left behind."""
+        """Resume the pods of before, running ones first; remove the files of others."""
         pods = [
             pod
             for _, _, body in self._cluster.store.page(PODS, None)

@@ -1,4 +1,4 @@
-"""The log of a pod: what its processes said, or what a virtual node makes up for it."""
+"""The log of a pod: the output of its processes, or the generated log of a virtual pod."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -117,7 +117,7 @@ def _find(pod: BoundPod, container: str) -> ContainerStatus | None:
 
 
 def _imagined(run: _Run, status: ContainerStatus) -> list[bytes]:
-    """What a container on a virtual node would say of one of its runs."""
+    """The generated log of one run of a container on a virtual node."""
     current = status.restart_count == run.number and status.state.waiting is None
     ended = status.state.terminated if current else status.last_state.terminated
     started_at = ended.started_at if ended else status.state.running and status.state.running.started_at

@@ -215,7 +215,7 @@ class PodRun:
         return "Succeeded" if all(one.exit_code == 0 for one in started) else "Failed"
 
     def _publish(self, phase: str = "", reason: str = "", message: str = "") -> None:
-        """Tell the cluster where the pod stands."""
+        """Write the status of the pod."""
         started_at = self._initialized and any("waiting" not in one.state or one.last for one in self._main)
         standing = Standing(
             phase or ("Running" if started_at else "Pending"),

@@ -1,4 +1,4 @@
-"""Containers as processes of this machine, each with a warden that ends it with the server."""
+"""Containers as processes of this machine, each with a supervisor that ends it with the server."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ class Ending(NamedTuple):
 
 
 class _Report(msgspec.Struct):
-    """A line from the warden."""
+    """A line from the supervisor."""
 
     pid: int | None = None
     failed: str | None = None
@@ -107,11 +107,11 @@ class Process:
             self._ending = Ending(report.exit_code, reason)
 
     def _reap(self) -> None:
-        """Wait for the warden, who has said his last word, without waiting."""
+        """Reap the supervisor, which has reported its end, without blocking."""
         if self._supervisor.poll() is None:
             self._loop.call_later(_REAP_AGAIN, self._reap)
             return
-        if self._ending is None:  # somebody has killed the warden: its container has gone with it
+        if self._ending is None:  # the supervisor was killed: its container has gone with it
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._pid, signal.SIGKILL) if self._pid else None
             self._ending = Ending(KILLED, "Error", "the process that watched over the container was killed")

@@ -1,4 +1,4 @@
-"""How nodes write to the cluster: the status of their pods, their end, and events."""
+"""The writes of nodes: pod statuses, deletions and events."""
 
 import logging
 import uuid

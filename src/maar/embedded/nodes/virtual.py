@@ -48,7 +48,7 @@ class _VirtualPod:
 
 
 class VirtualNodes:
-    """Looks after every pod that is bound to a virtual node, or to a node that does not exist."""
+    """Runs every pod that is bound to a virtual node, or to a node that does not exist."""
 
     def __init__(self, cluster: Cluster, clock: Callable[[], float] = time.time) -> None:
         self._cluster = cluster
@@ -59,7 +59,7 @@ class VirtualNodes:
         self._agenda: list[tuple[float, Key]] = []
 
     async def run(self) -> None:
-        """Look after pods until cancelled; what ran before goes on where it was."""
+        """Run pods until cancelled; those that ran before go on where they were."""
         while True:
             try:
                 await self._run()
@@ -107,7 +107,7 @@ class VirtualNodes:
         return 0.0
 
     def _guarded(self, deal_with: Callable[[Key], None], key: Key) -> None:
-        """What goes wrong with one pod harms no other."""
+        """Run a step for one pod; an error affects only that pod."""
         try:
             deal_with(key)
         except NotStoredError:

@@ -1,4 +1,4 @@
-"""Volumes as folders of this machine: mounting needs privileges, so containers are told where they are."""
+"""Volumes as folders of this machine: mounting needs privileges, so containers get the paths in variables."""
 
 import shutil
 from collections.abc import Iterable, Mapping

@@ -69,7 +69,7 @@ def updater(manager: str, api_version: str, subresource: str) -> Owner:
 
 
 def owners_of(thing: Json | None) -> Owners:
-    """The owners that the object names; IllegibleError where it names them in a way that nobody can read."""
+    """The owners that the object names; IllegibleError where they cannot be read."""
     entries = metadata_of(thing).get("managedFields") or []
     if not isinstance(entries, list):
         raise IllegibleError("metadata.managedFields is not a list")
@@ -155,7 +155,7 @@ def metadata_of(thing: Json | None) -> Json:
 
 
 def refuse_conflicts(owners: Owners, fields: Fields) -> None:
-    """Refuse to give the fields other values where somebody owns them."""
+    """Refuse to change the values of fields that other managers own."""
     shared = {one: in_reading_order(owners[one].fields & fields) for one in sorted(owners)}
     conflicts = {one: [shown(path) for path in paths] for one, paths in shared.items() if paths}
     if conflicts:

@@ -1,4 +1,4 @@
-"""The words for what is wrong with a field, as Kubernetes has them."""
+"""The messages for invalid fields, as Kubernetes has them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -107,7 +107,10 @@ async def test_a_check_that_fails_is_a_check_that_is_not_well(caplog: pytest.Log
 @pytest.mark.anyio
 async def test_other_paths_and_methods_are_refused_in_a_sentence() -> None:
     async with served() as ask:
-        assert await ask("/") == (404, "'/' is none of the paths here: /healthz, /livez, /readyz, /metrics\n")
+        assert await ask("/") == (
+            404,
+            "'/' is not a path of this server; use one of /healthz, /livez, /readyz, /metrics\n",
+        )
         async with ask.session.post(f"{ask.url}/metrics") as found:
             assert (found.status, await found.text()) == (405, "/metrics takes a GET\n")
 

@@ -54,7 +54,7 @@ def overcommits(name: str) -> bool:
 
 
 def extended(name: str) -> bool:
-    """Whether a resource is of somebody else's kind, such as nvidia.com/gpu."""
+    """Whether it is an extended resource, such as nvidia.com/gpu."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("count/")
 
 
