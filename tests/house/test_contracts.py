@@ -91,6 +91,10 @@ def test_every_layer_is_held(house: Path, file: str, line: str, broken: str) -> 
     ("file", "text", "breach"),
     [
         ("src/maar/kube/helpers.py", '"""A drawer."""\n', "the name helpers says nothing"),
+        ("src/maar/kube/warden.py", '"""A guard."""\n', "the name warden is a metaphor"),
+        ("src/maar/kube/watch.py", "class OpenDoor: ...\n", "the name OpenDoor is a metaphor (door)"),
+        ("src/maar/kube/watch.py", "def asks_nobody(): ...\n", "the name asks_nobody is a metaphor (nobody)"),
+        ("src/maar/kube/watch.py", "class A:\n    _told: int = 0\n", "the name _told is a metaphor (told)"),
         ("src/maar/kube/silent.py", "x = 1\n", "begin with one sentence"),
         (
             "src/maar/core/views/contention.py",
