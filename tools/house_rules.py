@@ -11,6 +11,17 @@ from typing import Final, TypeGuard
 from markdown_links import links, problem
 
 VAGUE: Final = frozenset({"util", "utils", "helper", "helpers", "manager", "common", "base", "info", "misc"})
+# fmt: off
+METAPHORS: Final = frozenset(
+    {
+        "audience", "audiences", "begun", "books", "bury", "door", "doors", "errand", "errands", "fate",
+        "fates", "fed", "ground", "hunt", "hunts", "keeper", "luckiest", "minding", "minds", "nobody",
+        "opinions", "pretence", "rooms", "speakers", "stance", "stances", "tenant", "tenants", "told",
+        "voice", "voices", "warden", "wardens", "whoever",
+    }
+)
+# fmt: on
+PARTS_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # words of snake_case and CamelCase
 LONGEST_RECORD: Final = 40  # lines of a decision record
 NUMBER: Final = re.compile(r"[0-9]{4}")
 LONGEST_FILE: Final = 400  # lines of code that still are one thing; most are near a hundred
@@ -41,6 +52,7 @@ def main() -> int:
         breach
         for rule in (
             names,
+            metaphors,
             docstrings,
             classes,
             records,
@@ -64,6 +76,34 @@ def names(files: list[Path]) -> Iterator[str]:
         for part in (*file.parent.parts, file.stem):
             if part in VAGUE:
                 yield f"{file}: the name {part} says nothing; name what it is for"
+
+
+def metaphors(files: list[Path]) -> Iterator[str]:
+    """A name that is a metaphor has to be explained; the words of Kubernetes and of scheduling have not."""
+    for file in files:
+        if file.parts[:2] != ("src", "maar") or file.suffix != ".py":
+            continue
+        found = {(part, 1) for part in file.with_suffix("").parts[2:]}
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if name := _defined(node):
+                found.add((name, getattr(node, "lineno", 1)))
+        for name, line in sorted(found, key=lambda one: (one[1], one[0])):
+            for word in PARTS_OF_NAME.findall(name):
+                if word.lower() in METAPHORS:
+                    yield f"{file}:{line}: the name {name} is a metaphor ({word.lower()}); use a plain word"
+
+
+def _defined(node: ast.AST) -> str:
+    """The name that a node gives to a class, function, parameter, variable or attribute."""
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return name
+        case (
+            ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store())
+        ):
+            return name
+        case _:
+            return ""
 
 
 def docstrings(files: list[Path]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from maar.core.model.queue import Queue
 from maar.core.model.workload import ReplicaSet, StatefulSet
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
-from maar.kube.paths import EVENTS, PODS, place_of
+from maar.kube.paths import EVENTS, PODS, resource_path_of
 from maar.kube.write import delete, get, patch
 from support.faults import Hold, Proxy, Say
 from support.manifests import body, make, pod, there, unique
@@ -26,7 +26,7 @@ from support.until import until, until_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
 
-QUEUES = place_of(Queue)
+QUEUES = resource_path_of(Queue)
 OURS = "followers"  # a scheduler name that nobody else has
 HEADER = {"apiVersion": QUEUES.api_version, "kind": "Queue"}
 
@@ -96,7 +96,7 @@ async def test_a_command_that_comes_while_a_write_is_under_way_is_not_lost(
             "action": "CloseQueue",
             "target": {**HEADER, "name": name, "uid": (await there(api, QUEUES, name))["metadata"]["uid"]},
         }
-        await make(api, place_of(Command), "default", order)
+        await make(api, resource_path_of(Command), "default", order)
         await asyncio.sleep(0.5)  # several rounds
         released.set()
 
@@ -135,7 +135,7 @@ async def test_groups_that_were_made_follow_their_owner(api: ApiServer, namespac
     template = {"metadata": {"labels": {"app": "a"}}, "spec": {**pod("p")["spec"], "schedulerName": OURS}}
     spec = {"replicas": 2, "selector": {"matchLabels": {"app": "a"}}, "template": template}
     header = {"apiVersion": "apps/v1", "kind": "ReplicaSet"}
-    replica_sets = place_of(ReplicaSet)
+    replica_sets = resource_path_of(ReplicaSet)
     owner = await make(
         api,
         replica_sets,
@@ -149,7 +149,7 @@ async def test_groups_that_were_made_follow_their_owner(api: ApiServer, namespac
     group = f"{namespace}/podgroup-{uid}"
 
     async def asks(least: int, cpu: str) -> bool:
-        found = await get(api, place_of(PodGroup), group)
+        found = await get(api, resource_path_of(PodGroup), group)
         spec = body(found)["spec"] if isinstance(found, Done) else {}
         return (spec.get("minMember"), spec.get("minResources")) == (least, {"cpu": cpu})
 
@@ -196,7 +196,7 @@ async def test_a_group_that_may_not_be_made_is_logged_once_counted_and_told_to_i
         assert runner.failures.standing()["Create", "PodGroup"] == 1
 
         async def is_made() -> bool:
-            return isinstance(await get(api, place_of(PodGroup), f"{namespace}/{group}"), Done)
+            return isinstance(await get(api, resource_path_of(PodGroup), f"{namespace}/{group}"), Done)
 
         await until_async("it is made in the end", is_made)
         await until("nothing fails", lambda: runner.failures.standing()["Create", "PodGroup"] == 0)

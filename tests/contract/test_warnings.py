@@ -12,7 +12,7 @@ from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.outcome import Done
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from maar.kube.write import create, delete
 from support.kubeconfigs import changed, with_server
 from support.manifests import unique
@@ -33,8 +33,8 @@ async def test_a_warning_reaches_whoever_listens_once(kubeconfig: Path) -> None:
     told: list[str] = []
     async with ApiServer(await load(kubeconfig), warn=told.append) as api:
         for name in (unique("warned"), unique("warned")):
-            assert isinstance(await create(api, place_of(Queue), name, queue(name)), Done)
-            await delete(api, place_of(Queue), name)
+            assert isinstance(await create(api, resource_path_of(Queue), name, queue(name)), Done)
+            await delete(api, resource_path_of(Queue), name)
     assert told == [UNKNOWN]
 
 

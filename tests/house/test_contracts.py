@@ -62,7 +62,11 @@ def test_a_layer_violation_makes_the_whole_check_fail(house: Path) -> None:
         ("kube/watch.py", '"""A watch."""\nimport maar.embedded', "cli -> apps -> kube | embedded -> core"),
         ("apps/manifests.py", "import maar.cli.plan", "cli -> apps -> kube | embedded -> core"),
         ("core/views/__init__.py", "import maar.core.admission", "engine -> views | controllers | admission"),
-        ("apps/scheduler/news.py", "import maar.apps.snapshots.taking", "webhooks | up | demo | manifests"),
+        (
+            "apps/scheduler/event_filter.py",
+            "import maar.apps.snapshots.taking",
+            "webhooks | up | demo | manifests",
+        ),
         ("apps/metrics/queues.py", "import maar.embedded.rows", "daemons beside a cluster use nothing"),
         ("apps/snapshots/files.py", "import maar.embedded.store", "daemons beside a cluster use nothing"),
         ("serving/http.py", "import maar.core.model.kinds", "cli -> apps -> kube | embedded -> core"),
@@ -87,6 +91,10 @@ def test_every_layer_is_held(house: Path, file: str, line: str, broken: str) -> 
     ("file", "text", "breach"),
     [
         ("src/maar/kube/helpers.py", '"""A drawer."""\n', "the name helpers says nothing"),
+        ("src/maar/kube/warden.py", '"""A guard."""\n', "the name warden is a metaphor"),
+        ("src/maar/kube/watch.py", "class OpenDoor: ...\n", "the name OpenDoor is a metaphor (door)"),
+        ("src/maar/kube/watch.py", "def asks_nobody(): ...\n", "the name asks_nobody is a metaphor (nobody)"),
+        ("src/maar/kube/watch.py", "class A:\n    _told: int = 0\n", "the name _told is a metaphor (told)"),
         ("src/maar/kube/silent.py", "x = 1\n", "begin with one sentence"),
         (
             "src/maar/core/views/contention.py",

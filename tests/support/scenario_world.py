@@ -27,7 +27,7 @@ from maar.core.reporting.group_status import group_write, is_news
 from maar.core.reporting.queue_status import queue_write
 
 Json = dict[str, Any]
-Place = tuple[str, str]  # kind and key
+ResourcePath = tuple[str, str]  # kind and key
 
 MOST_ROUNDS: Final = 20
 _WORKLOADS: Final = {(one.api_version, one.kind): one for one in WORKLOADS}
@@ -39,8 +39,8 @@ class World:
 
     now: datetime
     configuration: Configuration = DEFAULT
-    objects: dict[Place, Json] = field(default_factory=dict)
-    told: dict[Place, list[str]] = field(default_factory=dict)
+    objects: dict[ResourcePath, Json] = field(default_factory=dict)
+    told: dict[ResourcePath, list[str]] = field(default_factory=dict)
     writes: list[ControllerWrite] = field(default_factory=list)
     plan: Plan = field(default_factory=Plan)  # the last decision
     _news: list[Event] = field(default_factory=list)
@@ -62,16 +62,16 @@ class World:
         self.objects[place] = document
         self._news.append(Upserted(object=self.typed(place)))
 
-    def change(self, place: Place, patch: Json) -> None:
+    def change(self, place: ResourcePath, patch: Json) -> None:
         """Change an object by a merge patch."""
         self.put(cast(Json, _merged(deepcopy(self.objects[place]), patch)))
 
-    def remove(self, place: Place) -> None:
+    def remove(self, place: ResourcePath) -> None:
         """Take an object away."""
         del self.objects[place]
         self._news.append(Deleted(kind=place[0], key=place[1]))
 
-    def typed(self, place: Place) -> AnyObject:
+    def typed(self, place: ResourcePath) -> AnyObject:
         """An object as Maar reads it."""
         return cast(AnyObject, _typed(self.objects[place]))
 

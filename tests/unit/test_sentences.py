@@ -95,8 +95,8 @@ def test_a_configuration_that_is_no_text_is_said_to_be_none(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (7, "7 is no cluster; give a path, or objects"),
-        (None, "nothing is no cluster; give a path, or objects"),
+        (7, "7 is not a cluster; give a path, or objects"),
+        (None, "None is not a cluster; give a path, or objects"),
         ("kind: Node\n", "a text is the path of a file here; read YAML first"),
     ],
 )

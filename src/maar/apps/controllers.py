@@ -1,4 +1,4 @@
-"""The controllers: one runner that feeds them, carries out what they want, and tries again."""
+"""The controllers: one runner feeds them, carries out their writes, and retries."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ from maar.core.model.queue import Queue
 from maar.core.model.writes import ControllerWrite, Create, Delete, Patch, RecordEvent, SetStatus
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Refused
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from maar.kube.record import Reference, Severity
 from maar.kube.watch import Trouble
 from maar.kube.write import create, delete, patch
@@ -40,7 +40,7 @@ _LOG: Final = logging.getLogger(__name__)
 WATCHED: Final[tuple[type[AnyObject], ...]] = (
     Queue, PodGroup, Job, Command, Pod, Namespace, ResourceQuota,
 )  # fmt: skip
-Place = tuple[str, str]  # the kind and the key of an object
+ResourcePath = tuple[str, str]  # the kind and the key of an object
 StoredWrite = SetStatus | Create | Patch | Delete  # what an API server answers to
 # After a change of one of these, what was refused may be taken.
 _WRITES_DEPEND_ON: Final = ("Queue", "Namespace", "ResourceQuota")
@@ -74,9 +74,11 @@ class ControllerRunner:
     ) -> None:
         view = ClusterView() if cluster is None else cluster
         self._server, self._work = server, WorkQueue(view, running)
-        self._known: dict[Place, Reference] = {}
-        self._under_way: dict[Place, int] = {}  # the number of writes to an object
-        self._wanting: dict[Place, set[ControllerKey]] = {}  # the keys that are looked at when it is answered
+        self._known: dict[ResourcePath, Reference] = {}
+        self._under_way: dict[ResourcePath, int] = {}  # the number of writes to an object
+        self._wanting: dict[
+            ResourcePath, set[ControllerKey]
+        ] = {}  # the keys that are looked at when it is answered
         self._failed: set[ControllerKey] = set()  # their writes are tried again
         self._failures = self._rounds = 0
         self._failed_at = -1
@@ -96,11 +98,11 @@ class ControllerRunner:
         self.metrics = ControllerMetrics(CollectorRegistry(), self.queues)  # shown nowhere
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
-        """Watch and reconcile until told to stop; nothing is written before this process is elected."""
+        """Watch and reconcile until stopped; nothing is written before this process is elected."""
         await self._loop.run(elected)
 
     def stop(self) -> None:
-        """Begin nothing more; what was begun is still written."""
+        """Start no more rounds; what was submitted is still written."""
         self._loop.stop()
 
     def lags(self) -> dict[str, float]:
@@ -109,12 +111,12 @@ class ControllerRunner:
 
     # What the loop calls
 
-    def is_news(self, events: list[Event]) -> bool:  # noqa: ARG002
+    def needs_round(self, events: list[Event]) -> bool:  # noqa: ARG002
         """Whether something may have to be written: always."""
         return True
 
     def after_other_events(self) -> None:
-        """Do nothing: every event is news."""
+        """Do nothing: every event starts a round."""
 
     def interrupted(self, trouble: Trouble) -> None:
         """Log and count a watch that was interrupted."""
@@ -175,7 +177,7 @@ class ControllerRunner:
             self._loop.recorder.record(about, write.reason, write.message, severity)
 
     async def _write(self, write: StoredWrite) -> Outcome:
-        place = place_of(KINDS_BY_NAME[write.kind])
+        place = resource_path_of(KINDS_BY_NAME[write.kind])
         match write:
             case SetStatus():
                 status = {"status": write.status}
@@ -204,7 +206,7 @@ class ControllerRunner:
             self._loop.wake()
             return
         if is_new and isinstance(outcome, Refused):
-            self._tell_of_refusal(write, outcome)
+            self._record_refusal(write, outcome)
         has_moved_on = isinstance(outcome, Gone | Conflict)  # the cluster
         if not has_moved_on and self._failed_at < self._rounds:  # what fails together counts once
             self._failed_at, self._failures = self._rounds, self._failures + 1
@@ -220,8 +222,8 @@ class ControllerRunner:
             self._work.look_at(failed)
             self._loop.wake()
 
-    def _tell_of_refusal(self, write: StoredWrite, outcome: Refused) -> None:
-        """Let whoever looks at an object, or at the pod that it was to be made for, see what is refused."""
+    def _record_refusal(self, write: StoredWrite, outcome: Refused) -> None:
+        """Record a refusal in an event on the object, or on the pod that it was to be created for."""
         place = ("Pod", write.about) if isinstance(write, Create) else (write.kind, write.key)
         if (about := self._known.get(place)) is not None:
             what = f"{write.kind} {write.key}: {outcome.message}"

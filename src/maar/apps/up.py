@@ -73,7 +73,7 @@ class UpSettings:
 
 
 class RunningCluster(NamedTuple):
-    """What is up, for whoever started it."""
+    """The running cluster, for its caller."""
 
     url: str
     kubeconfig: Path
@@ -81,11 +81,11 @@ class RunningCluster(NamedTuple):
     notes: tuple[str, ...]  # what else is worth knowing, a sentence each
 
 
-Say = Callable[[RunningCluster], None]
+Announce = Callable[[RunningCluster], None]
 
 
-async def up(settings: UpSettings, say: Say) -> None:
-    """Run a whole cluster until SIGINT or SIGTERM; `say` hears when it is ready."""
+async def up(settings: UpSettings, announce: Announce) -> None:
+    """Run a whole cluster until SIGINT or SIGTERM; `announce` is called when it is ready."""
     folder = settings.folder
     with closing(Store(folder)) as store:
         cluster, notes = _cluster(store, settings)
@@ -107,7 +107,7 @@ async def up(settings: UpSettings, say: Say) -> None:
                     tasks.create_task(one)
                     for one in (
                         *_background(cluster, local, settings, server, url),
-                        _announce(server, partial(say, standing)),
+                        _announce(server, partial(announce, standing)),
                     )
                 ]
                 await stop.wait()
@@ -120,7 +120,7 @@ async def up(settings: UpSettings, say: Say) -> None:
 
 
 def _cluster(store: Store, settings: UpSettings) -> tuple[Cluster, tuple[str, ...]]:
-    """The cluster with its nodes, and what to say about them."""
+    """The cluster with its nodes, and the message about removed nodes."""
     is_new = store.count("namespaces", None) == 0
     machine = [this_machine()] if settings.is_local else []
     asked = settings.nodes
@@ -134,7 +134,7 @@ def _cluster(store: Store, settings: UpSettings) -> tuple[Cluster, tuple[str, ..
 
 
 def _admission(store: Store, settings: UpSettings) -> Admit:
-    """What is asked about every write: the rules, who runs it, and what a local node does not read."""
+    """Admission of every write: the rules, and warnings about what is not run or not read here."""
     ours = InProcessAdmission(store, settings.admission)
 
     def admit(stage: Stage, admission: Admission) -> None:
@@ -160,7 +160,7 @@ def _left(cluster: Cluster, gone: Collection[str]) -> str:
 
 
 def _callers(folder: Path, url: str, authority: bytes) -> dict[str, Caller]:
-    """Everybody who may come in, by their tokens; each has a kubeconfig."""
+    """The users by their tokens; each has a kubeconfig."""
     tokens = {name: token(folder, name) for name in _CALLERS}
     if len(set(tokens.values())) < len(tokens):
         files = ", ".join(f"{name}.token" for name in tokens)
@@ -234,9 +234,9 @@ def _kubeconfig(folder: Path, name: str) -> Path:
     return folder / ("kubeconfig" if name == "admin" else f"{name}.kubeconfig")
 
 
-async def _announce(server: Server, say: Callable[[], None]) -> None:
+async def _announce(server: Server, announce: Callable[[], None]) -> None:
     await server.is_ready.wait()
-    say()
+    announce()
 
 
 def _names(host: str) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def _names(host: str) -> tuple[str, ...]:
 
 
 def sentence(error: BaseException, folder: Path) -> str:
-    """What to tell the user of an end by something that he can put right; nothing where it is a bug."""
+    """The message for an error that the user can correct; nothing where it is a bug."""
     match error:
         case BaseExceptionGroup():
             found = [sentence(one, folder) for one in error.exceptions]

@@ -24,22 +24,20 @@ ElectOption = Annotated[
     bool,
     typer.Option(
         "--leader-elect/--no-leader-elect",
-        help="Let one of several such processes work, and the others stand by.",
+        help="Elect a leader among several such processes; only the leader writes.",
     ),
 ]
 LeaseOption = Annotated[
     str,
-    typer.Option(help="The lease that whoever works holds, as NAMESPACE/NAME; the namespace must be there."),
+    typer.Option(help="The lease of the leader, as NAMESPACE/NAME; the namespace must exist."),
 ]
 ListenOption = Annotated[
     str,
     typer.Option(
-        metavar="HOST:PORT", help="Where to show metrics, /healthz and /readyz; without it, nowhere."
+        metavar="HOST:PORT", help="Serve /metrics, /healthz and /readyz here; not served without it."
     ),
 ]
-LogFormatOption = Annotated[
-    Literal["text", "json"], typer.Option(help="Log lines for people, or for machines.")
-]
+LogFormatOption = Annotated[Literal["text", "json"], typer.Option(help="Write log lines as text or as JSON.")]
 
 VerboseOption = Annotated[
     int,
@@ -47,7 +45,7 @@ VerboseOption = Annotated[
         "--verbose",
         "-v",
         count=True,
-        help="Log every decision: how much was bound, evicted and let in, and how many wait. -vv: every pod.",
+        help="Log every decision: the numbers bound, evicted, enqueued and waiting. -vv: each pod.",
     ),
 ]
 
@@ -72,11 +70,11 @@ def scheduler(  # noqa: PLR0913  # each is a flag
     log_format: LogFormatOption = "text",
     verbose: VerboseOption = 0,
     record: Annotated[
-        Path | None, typer.Option(help="A file to record everything in that decisions are made from.")
+        Path | None, typer.Option(help="Record all events and decisions in this file, for maar replay.")
     ] = None,
     snapshot_folder: Annotated[
         Path | None,
-        typer.Option(help="Where SIGUSR1 writes what the scheduler sees; without it, the temporary folder."),
+        typer.Option(help="The folder for snapshots on SIGUSR1; without it, the temporary folder."),
     ] = None,
 ) -> None:
     """Schedule the pods of a cluster."""
@@ -108,7 +106,7 @@ def controllers(
     listen: ListenOption = "",
     log_format: LogFormatOption = "text",
 ) -> None:
-    """Look after the queues, quotas and pod groups of a cluster."""
+    """Run the controllers of queues, quotas and pod groups."""
     from maar.apps.daemons.programs import DaemonSettings, control  # noqa: PLC0415
 
     held = _key("--lease", lease) if leader_elect else ""

@@ -49,12 +49,14 @@ def plan(
     config: Annotated[
         Path | None, typer.Option(help="A scheduler configuration, in Volcano's grammar.")
     ] = None,
-    now: Annotated[str, typer.Option(help="The time of the snapshot, such as 2026-01-31T12:00:00Z.")] = "",
+    now: Annotated[str, typer.Option(help="The time to decide at, such as 2026-01-31T12:00:00Z.")] = "",
     cycles: Annotated[
-        int, typer.Option(min=1, max=10_000, help="How many cycles, each applied before the next.")
+        int,
+        typer.Option(min=1, max=10_000, help="The number of cycles; each plan is applied before the next."),
     ] = 1,
     resubmit_victims: Annotated[
-        bool, typer.Option("--resubmit-victims", help="Victims come back pending.")
+        bool,
+        typer.Option("--resubmit-victims", help="Submit evicted pods again, pending, in the next cycle."),
     ] = False,
     resource: ResourceOption = "",
     output: Annotated[Output, typer.Option("--output", "-o", help="How to print the plan.")] = Output.TABLE,
@@ -181,6 +183,6 @@ def _time(text: str) -> datetime:
 
 
 def _say(sentences: list[str]) -> None:
-    """Speak on standard error, so that standard output stays the plan."""
+    """Print to standard error, so that standard output has only the plan."""
     for sentence in sentences:
         typer.echo(sentence, err=True)

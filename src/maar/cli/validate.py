@@ -37,7 +37,7 @@ def validate(
         typer.Option("--filename", "-f", help="A file or folder of manifests; - is standard input."),
     ],
     against: Annotated[
-        str, typer.Option(help="What is there already: a file or folder of manifests, or the word cluster.")
+        str, typer.Option(help="The existing objects: a file or folder of manifests, or the word cluster.")
     ] = "",
     admission: AdmissionFlags,
     access: Access,
@@ -45,7 +45,7 @@ def validate(
         Literal["text", "json"], typer.Option("--output", "-o", help="How to print the verdicts.")
     ] = "text",
 ) -> None:
-    """Say what admission would refuse, and why.
+    """Check what admission would refuse, and why.
 
     Leaves with 1 when something would be refused, and with 2 when something cannot be read.
     """

@@ -40,9 +40,7 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     admission: AdmissionFlags,
     scheduler_name: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The name that pods ask for Maar by; volcano where none is named; may be repeated."
-        ),
+        typer.Option(help="The schedulerName of the pods to review; volcano unless set; may be repeated."),
     ] = None,
     cluster_user: Annotated[
         list[str] | None,
@@ -58,7 +56,7 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     log_format: LogFormatOption = "text",
     access: Access,
 ) -> None:
-    """Judge what is written to a cluster: queues, pod groups, jobs, commands, and pods of our scheduler."""
+    """Serve admission webhooks: queues, pod groups, jobs, commands, and pods of Maar's scheduler."""
     # Imported here: a server takes longer to import than most commands take to run.
     from maar.apps.daemons.health import BadAddressError  # noqa: PLC0415
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
@@ -123,4 +121,4 @@ def _duration(text: str) -> timedelta:
 
 
 def _say(url: str) -> None:
-    typer.echo(f"maar webhooks judges at {url}")
+    typer.echo(f"maar webhooks serves at {url}")

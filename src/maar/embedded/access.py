@@ -1,4 +1,4 @@
-"""How clients get in: a certificate, tokens, and a kubeconfig that carries both."""
+"""Access for clients: the server's certificate, tokens, and a kubeconfig with both."""
 
 import base64
 import os

@@ -1,4 +1,4 @@
-"""Maar's admission inside the embedded server: the rules that webhooks hold on a cluster."""
+"""Maar's admission inside the embedded server: the rules that webhooks apply on a cluster."""
 
 from http import HTTPStatus
 from typing import Final
@@ -27,7 +27,7 @@ _KNOWN: Final = {_qualified(kind): kind for kind in KNOWN_KINDS}
 
 
 class InProcessAdmission:
-    """Fills in, warns and refuses as `maar webhooks` does; it knows what the store has."""
+    """Fills in, warns and refuses as `maar webhooks` does, with the objects of the store."""
 
     def __init__(self, store: Store, options: Options | None = None) -> None:
         self._options = options or Options()
@@ -35,10 +35,10 @@ class InProcessAdmission:
         for resource in _KNOWN:
             for namespace, name, body in store.page(resource, None):
                 self._learn(Key(resource, namespace, name), body)
-        store.listen(self._hear)
+        store.listen(self._on_change)
 
     def __call__(self, stage: Stage, admission: Admission) -> None:
-        """Fill in what a write leaves out, or judge it."""
+        """Fill in what a write leaves out, or validate it."""
         resource = _JUDGED.get(admission.resource.qualified)
         if resource is None or admission.subresource or not self._is_ours(resource, admission):
             return
@@ -69,12 +69,12 @@ class InProcessAdmission:
             )
 
     def _is_ours(self, resource: str, admission: Admission) -> bool:
-        """Pods of other schedulers never wait for us."""
+        """Whether it is a pod of Maar's scheduler; others are not reviewed."""
         if resource != "pods" or admission.new is None:
             return True
         return text(section(admission.new, "spec"), "schedulerName") in self._options.scheduler_names
 
-    def _hear(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if change.key.resource in _KNOWN:
             self._learn(change.key, None if change.type == "DELETED" else change.body)
 

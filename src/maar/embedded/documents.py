@@ -1,4 +1,4 @@
-"""What is asked of the server about itself: its version, discovery and OpenAPI, all generated beforehand."""
+"""Version, discovery and OpenAPI of the server, generated beforehand."""
 
 from functools import cache
 from hashlib import sha512

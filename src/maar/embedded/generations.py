@@ -4,7 +4,7 @@ A generation is a snapshot, `objects-000001.db`, that never changes once it has 
 log, `objects-000001.wal`, that only grows. The log's header has the snapshot's SHA-256, so that a changed
 byte in either file is found when they are opened. What is served is a working database made of both; it has
 no name in the folder and needs none, because it can always be made again. When the log has outgrown the
-snapshot, the next generation is begun.
+snapshot, the next generation is started.
 
 A plain copy of the folder, made file by file at any moment, opens with all that was acknowledged before the
 copy began: of the newest generation in it the snapshot is whole, and the log has at least what its marks

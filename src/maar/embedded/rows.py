@@ -89,9 +89,9 @@ def _event(value: Json, now: float) -> list[object]:
 
 def _quota(value: Json, now: float) -> list[object]:
     hard, used = part(value, "spec", "hard"), part(value, "status", "used")
-    told = [f"{name}: {used.get(name, 0)}/{hard[name]}" for name in sorted(hard)]
-    limits = [one for one in told if one.startswith("limits.")]
-    return [", ".join(one for one in told if one not in limits), ", ".join(limits), _age(value, now)]
+    amounts = [f"{name}: {used.get(name, 0)}/{hard[name]}" for name in sorted(hard)]
+    limits = [one for one in amounts if one.startswith("limits.")]
+    return [", ".join(one for one in amounts if one not in limits), ", ".join(limits), _age(value, now)]
 
 
 def _volume(value: Json, now: float) -> list[object]:

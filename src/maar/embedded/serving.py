@@ -1,4 +1,4 @@
-"""The server on a socket: TLS, a bound on connections, and an end that leaves nobody hanging."""
+"""The server on a socket: TLS, a bound on connections, and a bounded shutdown."""
 
 import asyncio
 import socket
@@ -16,18 +16,18 @@ _FINISH_WITHIN: Final = 2  # seconds that running requests get at the end
 async def serve(
     server: Server, history: History, place: socket.socket, tls: Certificate, stop: asyncio.Event
 ) -> None:
-    """Serve until told to stop; watches end first, so that their clients come back to the next server."""
+    """Serve until stopped; watches end first, so that their clients reconnect to the next server."""
     secured = server_tls()
     secured.load_cert_chain(tls.certificate, tls.key)
     running = HttpServer(server, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN, tls=secured)
-    serving, told = asyncio.create_task(running.serve(sockets=[place])), asyncio.create_task(stop.wait())
+    serving, stopping = asyncio.create_task(running.serve(sockets=[place])), asyncio.create_task(stop.wait())
     try:
-        await asyncio.wait((serving, told), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
         history.close()
         await running.finish(serving)
     finally:
-        for task in (serving, told):
+        for task in (serving, stopping):
             task.cancel()
-        await asyncio.wait((serving, told))
+        await asyncio.wait((serving, stopping))
     if not serving.cancelled():
         serving.result()

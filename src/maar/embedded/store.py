@@ -52,7 +52,7 @@ _LOG: Final = logging.getLogger(__name__)
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 _CHECK_SIZE_EVERY: Final = 256  # writes
-_ROOM: Final = 64 << 10  # bytes that must be free before writes are expected to succeed again
+_FREE_SPACE: Final = 64 << 10  # bytes that must be free before writes are expected to succeed again
 
 
 class Key(NamedTuple):
@@ -194,7 +194,7 @@ class Store:
         """Why nothing can be written at the moment, or an empty text; checked again at every call."""
         if self._problem:
             try:
-                self._generations.log.check_room(_ROOM)
+                self._generations.log.check_space(_FREE_SPACE)
                 self._problem = ""
                 _LOG.warning("%s can be written again", self._folder.path)
             except OSError as error:
@@ -249,7 +249,9 @@ class Store:
         try:
             self._generations.roll_when_large(self._note_revision)
         except (OSError, sqlite3.Error) as error:
-            _LOG.warning("no new generation can be begun: %s", disk_problem(self._folder.path, error))
+            _LOG.warning(
+                "cannot start a new generation of the data files: %s", disk_problem(self._folder.path, error)
+            )
 
     def _note_revision(self) -> None:
         self._db.execute("UPDATE latest SET revision = ?", (self.revision,))

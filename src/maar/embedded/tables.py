@@ -41,7 +41,7 @@ class Tables:
         *,
         header: bool = True,
     ) -> Json:
-        """A Table object; its header is told once in a watch."""
+        """A Table object; a watch sends its header once."""
         columns = [
             {
                 "name": column.name,

@@ -244,7 +244,7 @@ class LogWriter:
         self._number += 1
         self._is_marked = True
 
-    def check_room(self, size: int) -> None:
+    def check_space(self, size: int) -> None:
         """Raise OSError where the file cannot grow by a size now."""
         try:
             self._write(bytes(size))

@@ -1,4 +1,4 @@
-"""Certificates of our own: an authority and what it signs, kept in a Secret so that replicas share them."""
+"""Certificates made by Maar: an authority and what it signs, kept in a Secret that replicas share."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from maar.core.model.metadata import Record
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.write import create, get
 from maar.kube.write import replace as put
 from maar.serving.certificates import (
@@ -32,14 +32,14 @@ from maar.serving.certificates import (
 VALID_FOR: Final = timedelta(days=90)
 OVERLAP: Final = timedelta(hours=1)  # how long an authority is trusted after another has taken its place
 
-_SECRETS: Final = Place("v1", "secrets", namespaced=True)
+_SECRETS: Final = ResourcePath("v1", "secrets", namespaced=True)
 _AUTHORITY_OUTLIVES: Final = 10  # certificates
 _ATTEMPTS: Final = 5  # of replicas that renew at the same moment all but one come too late
 _UNREADABLE: Final = (ValueError, TypeError, x509.ExtensionNotFound, InvalidSignature, UnsupportedAlgorithm)
 
 
 class CertificatesError(Exception):
-    """Certificates can be neither read nor kept."""
+    """The certificates cannot be read or stored."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Keys:
 
     def trusted(self, now: datetime) -> bytes:
         """The authorities that clients have to trust now."""
-        begun = x509.load_pem_x509_certificate(self.authority).not_valid_before_utc + SKEW
-        return self.authority + (self.previous if now < begun + OVERLAP else b"")
+        valid_from = x509.load_pem_x509_certificate(self.authority).not_valid_before_utc + SKEW
+        return self.authority + (self.previous if now < valid_from + OVERLAP else b"")
 
 
 def renewed(
@@ -77,7 +77,7 @@ def renewed(
 
 
 class KeptKeys:
-    """Keys in a Secret: whoever looks first makes them, and renews them when that is due."""
+    """Keys in a Secret: the first replica to read it creates them, and any replica renews them when due."""
 
     def __init__(
         self, server: ApiServer, key: str, hosts: Collection[str], valid_for: timedelta = VALID_FOR
@@ -86,7 +86,7 @@ class KeptKeys:
         self._last: Keys | None = None
 
     async def look(self) -> Keys:
-        """The keys that hold now; where somebody has deleted them, new ones beside the authority before."""
+        """The current keys; where the Secret was deleted, new ones that keep trusting the old authority."""
         for _ in range(_ATTEMPTS):
             found = await get(self._server, _SECRETS, self._key)
             if not isinstance(found, Done | Gone):
@@ -104,7 +104,7 @@ class KeptKeys:
         )
 
     async def _keep(self, keys: Keys, there: "_Secret | None") -> bool:
-        """Write them unless somebody was faster."""
+        """Write them, unless another replica has written first."""
         namespace, name = _SECRETS.split(self._key)
         metadata = {"name": name, "namespace": namespace}
         document: dict[str, object] = {
@@ -185,7 +185,9 @@ def _made(hosts: Iterable[str], now: datetime, valid_for: timedelta, previous: b
 def _signed(keys: Keys, hosts: Iterable[str], now: datetime, valid_for: timedelta) -> Keys:
     signer = load_pem_private_key(keys.authority_key, None)
     if not isinstance(signer, ec.EllipticCurvePrivateKey):
-        raise CertificatesError("ca.key is none of ours; delete the Secret, and it is made anew")
+        raise CertificatesError(
+            "ca.key was not created by Maar; delete the Secret, and Maar creates a new one"
+        )
     authority = Authority(x509.load_pem_x509_certificate(keys.authority).subject, signer)
     key, validity = new_key(), Validity(now, valid_for)
     certificate = server_certificate("maar webhooks", key, sorted(hosts), validity, authority)

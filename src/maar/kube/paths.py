@@ -1,4 +1,4 @@
-"""Where objects live on an API server: one table, and paths made from it."""
+"""The REST paths of objects on an API server: one table, and paths built from it."""
 
 from typing import Final, Literal, NamedTuple
 from urllib.parse import quote
@@ -10,8 +10,8 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
 
 
-class Place(NamedTuple):
-    """Where the objects of a kind are: group and version, the plural, and whether namespaces have them."""
+class ResourcePath(NamedTuple):
+    """The REST path of a kind: group and version, plural, and whether it is namespaced."""
 
     api_version: str
     plural: str
@@ -39,19 +39,19 @@ class Place(NamedTuple):
         return namespace, name
 
 
-_PLACES: Final[dict[type[Object], Place]] = {
+_PLACES: Final[dict[type[Object], ResourcePath]] = {
     # The status of pod groups is no subresource, as in Volcano.
-    kind: Place(kind.api_version, kind.plural, kind.namespaced, "" if kind is PodGroup else "status")
+    kind: ResourcePath(kind.api_version, kind.plural, kind.namespaced, "" if kind is PodGroup else "status")
     for kind in ALL_KINDS
 }
 
 PODS: Final = _PLACES[Pod]
 CLAIMS: Final = _PLACES[PersistentVolumeClaim]
 VOLUMES: Final = _PLACES[PersistentVolume]
-EVENTS: Final = Place("v1", "events", namespaced=True)
-LEASES: Final = Place("coordination.k8s.io/v1", "leases", namespaced=True)
+EVENTS: Final = ResourcePath("v1", "events", namespaced=True)
+LEASES: Final = ResourcePath("coordination.k8s.io/v1", "leases", namespaced=True)
 
 
-def place_of(kind: type[Object]) -> Place:
-    """Find where the objects of a kind of the model are."""
+def resource_path_of(kind: type[Object]) -> ResourcePath:
+    """The REST path of a kind of the model."""
     return _PLACES[kind]

@@ -1,4 +1,4 @@
-"""Requests through a proxy: the general client knows the way, and the wire does not."""
+"""Requests through a proxy, sent with aiohttp, because `wire` does not support proxies."""
 
 from collections.abc import Callable
 from typing import Final
@@ -34,7 +34,7 @@ class Proxied:
         )
 
     async def ask(self, address: Address, request: OutgoingRequest) -> Reply:
-        """Send a request and give what is answered; a write leaves only while it may, asked last of all."""
+        """Send a request and give the answer; `may_write` is checked immediately before a write is sent."""
         try:
             async with self._session.request(
                 request.method,
@@ -56,7 +56,7 @@ class Proxied:
 
 
 def _fenced(may_write: Callable[[], bool]) -> type[aiohttp.ClientRequest]:
-    """Requests whose body leaves only while `may_write`: this is the last moment there is."""
+    """Requests whose body is sent only while `may_write`, checked at the last moment."""
 
     class Fenced(aiohttp.ClientRequest):
         async def write_bytes(

@@ -1,9 +1,9 @@
-"""Following one kind of object: all there are, then every change, through whatever happens on the way.
+"""A watch of one kind: lists all objects, then feeds every change, and recovers from interruptions.
 
 The problem. Kubernetes has a list, with a resource version, and a stream of changes since a version.
 Streams end, connections break, servers forget versions, objects cannot be read, and the answers to our own
-writes come over other connections, before or after the stream says the same. Whoever is fed must end up
-with what is there, must not be told things twice, and must never be taken back to an older state.
+writes come over other connections, before or after the stream says the same. The receiver must end up
+with what the server has, must not get an event twice, and must never go back to an older state.
 
 How it works. `_version` says how far the stream is; where it is empty everything is listed. `_known` has
 the resource version of every object as it was fed last, so that after a list only the differences are fed:
@@ -45,7 +45,7 @@ from maar.core.model.workload import Workload
 from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import read_pages, selection
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from maar.kube.retry import Backoff, jittered
 
 LONGEST_S: Final = 600  # of one stream; then the server ends it and we ask for the next
@@ -82,7 +82,7 @@ Trouble = BadObject | Interruption
 
 
 def unless_repeated(say: Callable[[Trouble], None]) -> Callable[[Trouble], None]:
-    """Say what a watch reports; an attempt that fails like the one before is no news."""
+    """Pass on what a watch reports, but not an attempt that fails like the one before."""
     said = ""
 
     def report(trouble: Trouble) -> None:
@@ -112,7 +112,7 @@ class Watch:
         self._name = kind.__name__
         self._is_of_metadata = issubclass(kind, Workload)  # of the rest nothing is sent
         self._read = metadata_from_json if self._is_of_metadata else from_json
-        self._path, self._selection = place_of(kind).all(namespace), selection(labels, fields)
+        self._path, self._selection = resource_path_of(kind).all(namespace), selection(labels, fields)
         self._known: dict[str, str] = {}  # what has been fed: the resource version by key
         self._version = ""  # where to go on; empty where everything has to be listed
         self._synced = asyncio.Event()
@@ -128,9 +128,9 @@ class Watch:
         await self._synced.wait()
 
     def see(self, answer: AnyObject) -> None:
-        """Tell of an object as the answer to a write has it, unless the stream has come that far already.
+        """Feed an object from the answer to a write, unless the stream has come that far already.
 
-        What the stream has told by then is at least as new: it may be that somebody has changed the object
+        What the stream has fed by then is at least as new: another client may have changed the object
         again, or deleted it.
         """
         key, version = answer.key, answer.metadata.resource_version
@@ -230,7 +230,7 @@ class Watch:
         self._version = version or self._version
 
     def _appear(self, raw: msgspec.Raw, batch: list[Event], *, is_in_order: bool = False) -> tuple[str, str]:
-        """Tell of it unless it has been told of like this, or newer; give its key and resource version."""
+        """Feed it unless this version, or a newer one, was fed; give its key and resource version."""
         try:
             found = self._read(self._kind, raw)
         except BadObjectError as error:
@@ -245,7 +245,7 @@ class Watch:
         return key, version
 
     def _vanish(self, key: str, batch: list[Event]) -> None:
-        if self._known.pop(key, None) is not None:  # a bad object was never told of
+        if self._known.pop(key, None) is not None:  # a bad object was never fed
             batch.append(Deleted(kind=self._name, key=key))
 
     def _header(self, raw: msgspec.Raw) -> tuple[str, str]:

@@ -5,7 +5,7 @@ processor for it than the decision about it. And a process that has lost its lea
 it may has to be asked when the connection is there and the request is about to leave, not when it is put
 into a line.
 
-How it works. A semaphore bounds the number of requests; whoever has waited longest is next. A request takes
+How it works. A semaphore bounds the number of requests, first in, first out. A request takes
 the connection that was used last, so that the others age and are closed, or opens one. Then, for a write,
 `may_write` is asked; if not, FencedError is raised and nothing has left. Between the question and
 `transport.write` there is no `await`: nothing can happen in between. httptools reads the answer.
@@ -16,7 +16,7 @@ Invariants.
   would be taken for that of the next request.
 - A connection is used again only for the address and with the certificates that it was opened for, and not
   after a minute idle: API servers hang up after 90 s, and a request should not meet that.
-- NotSentError means that the server has heard nothing of the request. Any other OSError means that it may
+- NotSentError means that the server has not received the request. Any other OSError means that it may
   have: nothing is sent a second time here, `api_server.py` decides that.
 - An answer without a length ends with its connection, and only if that ends without an error.
 
@@ -47,7 +47,7 @@ _LEAVE_S: Final = 1.0
 
 
 class Wire:
-    """Connections to an API server, up to a bound; who has waited longest has the next."""
+    """Connections to an API server, up to a bound, used in first-in, first-out order."""
 
     def __init__(self, credentials: Credentials, limit: int, may_write: Callable[[], bool]) -> None:
         self._credentials, self._may_write = credentials, may_write
@@ -58,7 +58,7 @@ class Wire:
         self._is_closed = False
 
     async def ask(self, address: Address, request: OutgoingRequest) -> Reply:
-        """Send a request and give what is answered; a write leaves only while it may, asked last of all."""
+        """Send a request and give the answer; `may_write` is checked immediately before a write is sent."""
         said = "".join([f"{name}: {value}\r\n" for name, value in request.headers.items()])
         head = (
             f"{request.method} {address.prefix}{request.path} HTTP/1.1\r\nHost: {address.authority}\r\n"
@@ -80,7 +80,7 @@ class Wire:
             return reply
 
     async def close(self) -> None:
-        """Close all connections; nothing is asked any more."""
+        """Close all connections; later requests are refused."""
         self._is_closed = True
         lines = list(self._open)
         for line in lines:
@@ -115,13 +115,15 @@ class Wire:
         except TimeoutError as error:
             raise NotSentError("cannot connect in time") from error
         except ssl.SSLEOFError as error:
-            raise NotSentError("cannot connect: it hung up") from error
+            raise NotSentError("cannot connect: the server closed the connection") from error
         except ssl.SSLError as error:
             raise NotTrustedError(str(error)) from error
         except OSError as error:
-            raise NotSentError(f"cannot connect: {error.strerror or str(error) or 'it hung up'}") from error
+            raise NotSentError(
+                f"cannot connect: {error.strerror or str(error) or 'the server closed the connection'}"
+            ) from error
         if not line.is_open:
-            raise NotSentError("cannot connect: it hung up")
+            raise NotSentError("cannot connect: the server closed the connection")
         self._open.add(line)
         if self._is_closed:
             line.drop()
@@ -177,13 +179,13 @@ class _Connection(asyncio.Protocol):
             self._fail(ConnectionError(f"what came is no answer: {error}"))
 
     def on_message_begin(self) -> None:
-        """Begin to read an answer, which somebody must be waiting for."""
+        """Begin to read an answer; there must be a request that waits for it."""
         if self._answer is None:
             self.drop()
         self._is_bounded = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep what somebody wants to know."""
+        """Keep the headers that callers use."""
         match name.lower():
             case b"warning":
                 self._warnings.append(value.decode(errors="surrogateescape"))
@@ -193,7 +195,7 @@ class _Connection(asyncio.Protocol):
                 self._is_bounded = True
 
     def on_headers_complete(self) -> None:
-        """Know where the answer ends."""
+        """Find out where the answer ends."""
         self._ends_with_connection = not self._is_bounded
 
     def on_body(self, body: bytes) -> None:

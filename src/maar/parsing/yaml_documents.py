@@ -24,7 +24,7 @@ def documents(
 ) -> Iterator[object]:
     """Give the documents of a text one by one; an empty one is None.
 
-    A key that a mapping has twice is refused, or told to `repeated`, and then the last one counts.
+    A key that a mapping has twice is refused, or passed to `repeated`, and then the last one counts.
     """
     if isinstance(text, bytes):
         text = _decoded(text)

@@ -23,7 +23,7 @@ _NO_AUTHORITY: Final = x509.BasicConstraints(ca=False, path_length=None)
 
 
 class Authority(NamedTuple):
-    """Who signs: the name that its certificate has, and its key."""
+    """A certificate authority: the name in its certificate, and its key."""
 
     name: x509.Name
     key: ec.EllipticCurvePrivateKey
@@ -49,7 +49,7 @@ def key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 def authority_certificate(subject: str, key: ec.EllipticCurvePrivateKey, validity: Validity) -> bytes:
     """The certificate of an authority, in PEM."""
     name = _name(subject)
-    made = _begun(name, name, key, validity).add_extension(_AUTHORITY, critical=True)
+    made = _builder(name, name, key, validity).add_extension(_AUTHORITY, critical=True)
     return _signed(made.add_extension(_SIGNS, critical=True), key)
 
 
@@ -63,7 +63,7 @@ def server_certificate(
     """A certificate for a server with some names, in PEM; without an authority it signs itself."""
     name = _name(subject)
     made = (
-        _begun(name, authority.name if authority else name, key, validity)
+        _builder(name, authority.name if authority else name, key, validity)
         .add_extension(x509.SubjectAlternativeName(alternatives(hosts)), critical=False)
         .add_extension(_NO_AUTHORITY if authority else _AUTHORITY, critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -79,7 +79,7 @@ def alternatives(hosts: Iterable[str]) -> list[x509.GeneralName]:
     return [_alternative(host) for host in hosts]
 
 
-def _begun(
+def _builder(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, validity: Validity
 ) -> x509.CertificateBuilder:
     public = key.public_key()

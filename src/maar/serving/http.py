@@ -100,11 +100,11 @@ async def stream(send: Send, parts: AsyncIterator[bytes], content_type: bytes = 
 
 def _short(warnings: Iterable[str]) -> list[str]:
     """Warnings as far as clients read them: long ones are cut where there are many, as Kubernetes does it."""
-    told = list(dict.fromkeys(warnings))
-    if sum(map(len, told)) <= _LONGEST_WARNINGS:
-        return told
-    short = [text[:_LONGEST_WARNING] for text in told[: _LONGEST_WARNINGS // _LONGEST_WARNING]]
-    return [*short, f"and {len(told) - len(short)} more"] if len(told) > len(short) else short
+    distinct = list(dict.fromkeys(warnings))
+    if sum(map(len, distinct)) <= _LONGEST_WARNINGS:
+        return distinct
+    short = [text[:_LONGEST_WARNING] for text in distinct[: _LONGEST_WARNINGS // _LONGEST_WARNING]]
+    return [*short, f"and {len(distinct) - len(short)} more"] if len(distinct) > len(short) else short
 
 
 def _quoted(text: str) -> str:

@@ -50,7 +50,7 @@ class HttpServer(uvicorn.Server):
     async def finish(self, serving: "asyncio.Task[None]") -> None:
         """Take no more requests, let those that run finish, and end the task that serves.
 
-        A client that does not answer our goodbye is not waited for.
+        It does not wait for a client that does not close its connection.
         """
         self.should_exit = True
         await asyncio.wait([serving], timeout=self._finish_within_s + 1)

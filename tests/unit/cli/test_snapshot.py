@@ -178,7 +178,7 @@ def test_a_replay_says_what_it_has_seen(run: Run, tmp_path: Path) -> None:
         cut.write(b'{"line":"EventsFed"')
     ended = run("maar", "replay", str(file))
     assert (ended.code, ended.out) == (0, said)
-    assert ended.err == f"note: {file}: the last line is cut short; whoever wrote it was killed\n"
+    assert ended.err == f"note: {file}: the last line is cut short; the process that wrote it was killed\n"
     file.write_bytes(file.read_bytes().replace(b'"weight":', b'"waight":'))
     ended = run("maar", "replay", str(file))
     assert ended.code == 1

@@ -1,4 +1,4 @@
-"""How a process is, over HTTP: whether it lives, whether it is ready, and its metrics."""
+"""Liveness, readiness and metrics of a process, over HTTP."""
 
 import asyncio
 import gzip
@@ -29,7 +29,7 @@ _ADDRESS: Final = re.compile(r"(?P<host>[^\[\]:]*|\[[0-9A-Fa-f:.]+\]):(?P<port>[
 
 
 class BadAddressError(Exception):
-    """There is nothing to listen on at an address."""
+    """An address cannot be listened on."""
 
 
 async def serve_status(listen: str, live: Checks, ready: Checks, registry: CollectorRegistry) -> None:
@@ -79,7 +79,7 @@ class Status:
         checks = self._checks.get(request.path)
         if checks is None and request.path != "/metrics":
             known = ", ".join([*self._checks, "/metrics"])
-            sentence = f"{request.path[:100]!r} is none of the paths here: {known}\n"
+            sentence = f"{request.path[:100]!r} is not a path of this server; use one of {known}\n"
             await answer(send, sentence.encode(), HTTPStatus.NOT_FOUND, headers=[PLAIN_TEXT])
         elif request.method != "GET":
             sentence = f"{request.path} takes a GET\n"
@@ -146,11 +146,11 @@ def within(limit_s: float, since: Callable[[], float | None], what: str) -> Chec
 
 
 def can_write(limit_s: float, failures: WriteFailures) -> Check:
-    """No operation on a kind of object has failed for so long wherever it was tried."""
+    """No operation on a kind has failed for all objects for so long."""
     return lambda: "; ".join(failures.lasting(limit_s))
 
 
-def heard_within(limit_s: float, lags: Callable[[], Mapping[str, float]]) -> Check:
+def changes_within(limit_s: float, lags: Callable[[], Mapping[str, float]]) -> Check:
     """Changes of every kind come, or stopped coming not long ago."""
 
     def check() -> str:

@@ -1,4 +1,4 @@
-"""Logs on stderr: lines for people, or JSON lines for machines; secrets are blotted out of both."""
+"""Logs on stderr: text lines or JSON lines; secrets are removed from both."""
 
 import json
 import logging
@@ -61,7 +61,7 @@ def set_up_logs(log_format: LogFormat, verbosity: int = 0) -> None:
 
 
 def blotted(text: str) -> str:
-    """Blot out what looks like a secret: tokens, passwords and private keys, wherever they stand."""
+    """Replace what looks like a secret: tokens, passwords and private keys, anywhere in a text."""
     for pattern, instead in _SECRETS:
         text = pattern.sub(instead, text)
     return text

@@ -2,21 +2,21 @@
 
 How it works, in the order in which things happen:
 
-1. One watch for each kind puts what it hears into an inbox. Nothing is learned at that moment: the worker may
-   be deciding in a thread, and what it decides from must not change meanwhile. But it is asked at once
-   whether the events are *news*, that is, whether they call for a round.
+1. One watch for each kind puts its events into an inbox. Nothing is learned at that moment: the worker may
+   be deciding in a thread, and what it decides from must not change meanwhile. But the worker is asked
+   at once whether the events call for a round.
 2. Until every watch has listed its kind, and then until this process is elected, the inbox is emptied
    every few milliseconds and learned, so that a standby can begin at once when it is elected.
 3. Then there are rounds. A round is the worker's: it learns what the inbox has, works out what has to be
    written, and hands that to writers, which report each outcome by themselves. A round waits for no write.
 4. After a round the loop waits for events. What comes within the gathering window after the first of them
-   is one round. Events that are no news are learned without a round. `wake` and `wake_in` ask for a round
+   is one round. Events that call for no round are learned without one. `wake` and `wake_in` ask for a round
    without an event: for a write that failed, for a time that has come. `longest_wait_s` bounds the wait.
 5. `stop` lets the round that is under way end, begins no other, ends the watches, and gives the writers a few
    seconds for what they were handed before.
 
 All of this runs in one task of one event loop; only what the worker itself puts into a thread does not. So
-nothing here needs a lock: between two `await`s nobody else is at work.
+nothing here needs a lock: between two `await`s no other code runs.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _FINISH_WITHIN_S: Final = 5.0  # what was handed to the writers before the end
 class Worker(Protocol):
     """What the loop is for: the scheduler, or the controllers."""
 
-    def is_news(self, events: list[Event]) -> bool:
+    def needs_round(self, events: list[Event]) -> bool:
         """Whether these call for a round; asked when they come, which may be during a round."""
 
     def learn(self, events: list[Event], delay_s: float) -> None:
@@ -64,7 +64,7 @@ class Rhythm:
 
 
 class Loop:
-    """Runs a worker's rounds until told to stop."""
+    """Runs a worker's rounds until stopped."""
 
     def __init__(
         self,
@@ -78,8 +78,10 @@ class Loop:
     ) -> None:
         self._worker, self._rhythm, self._writers = worker, rhythm, writers
         self._inbox = Inbox()
-        self._watches = {kind.__name__: Watch(server, kind, self._hear, worker.interrupted) for kind in kinds}
-        self._heard = asyncio.Event()  # the inbox has something, or a round is wanted
+        self._watches = {
+            kind.__name__: Watch(server, kind, self._on_events, worker.interrupted) for kind in kinds
+        }
+        self._arrived = asyncio.Event()  # the inbox has something, or a round is wanted
         self._wanted = asyncio.Event()  # a round is wanted
         self._stop = asyncio.Event()
         self.failures = WriteFailures()
@@ -88,7 +90,7 @@ class Loop:
         self.first_round = asyncio.Event()  # it has ended
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
-        """Watch and work until told to stop; no round before all is known and this process is elected."""
+        """Watch and work until stopped; no round before all is known and this process is elected."""
         async with asyncio.TaskGroup() as tasks, AsyncExitStack() as writing:
             for writers in self._writers:
                 await writing.enter_async_context(writers)
@@ -118,7 +120,7 @@ class Loop:
     def wake(self) -> None:
         """Have a round after the gathering window."""
         self._wanted.set()
-        self._heard.set()
+        self._arrived.set()
 
     def wake_in(self, seconds: float) -> None:
         """Have a round so much later, and the gathering window; whatever rounds there are before."""
@@ -126,7 +128,7 @@ class Loop:
 
     def learn(self) -> None:
         """Have the worker learn what the inbox has."""
-        self._heard.clear()
+        self._arrived.clear()
         events, delay_s = self._inbox.take()
         if events:
             self._worker.learn(events, delay_s)
@@ -157,15 +159,15 @@ class Loop:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._rhythm.longest_wait_s):
                 while True:
-                    await self._heard.wait()
+                    await self._arrived.wait()
                     await asyncio.sleep(self._rhythm.gather_s)  # also for what came during the round
                     if self._wanted.is_set():
                         return
                     self.learn()
                     self._worker.after_other_events()
 
-    def _hear(self, events: list[Event]) -> None:
-        if self._worker.is_news(events):
+    def _on_events(self, events: list[Event]) -> None:
+        if self._worker.needs_round(events):
             self._wanted.set()
         self._inbox.put(events)
-        self._heard.set()
+        self._arrived.set()

@@ -17,7 +17,7 @@ _PHASES: Final = ("pending", "inqueue", "running", "unknown", "completed")
 
 
 class ControllerMetrics:
-    """Counts rounds and writes; the queues are looked at when somebody asks."""
+    """Counts rounds and writes; the queues are read when metrics are scraped."""
 
     def __init__(self, registry: CollectorRegistry, queues: Mapping[str, Queue]) -> None:
         registry.register(_GroupCollector(queues))
@@ -36,7 +36,7 @@ class ControllerMetrics:
         )
 
     def follow(self, lags: Lags) -> None:
-        """Ask here for the lag of each watch when somebody wants to know."""
+        """Read the lag of each watch from here when metrics are scraped."""
         self._watches.follow(lags)
 
     def learned(self, events: int, delay_s: float) -> None:

@@ -16,7 +16,7 @@ _LOG: Final = logging.getLogger(DECISIONS)
 
 @dataclass(eq=False)
 class DecisionLog:
-    """Writes lines; knows what it wrote last of whom."""
+    """Writes the lines; remembers the last reason logged for each pod group."""
 
     _phases: dict[str, PodGroupPhase] = field(default_factory=dict)  # as decided last
     _reasons: dict[str, str] = field(default_factory=dict)  # of the groups that wait

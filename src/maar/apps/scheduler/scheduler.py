@@ -11,7 +11,7 @@ from typing import Final
 
 from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.scheduler.decision_log import DecisionLog
-from maar.apps.scheduler.news import News
+from maar.apps.scheduler.event_filter import EventFilter
 from maar.apps.scheduler.observer import NullObserver, Observer
 from maar.apps.scheduler.reports import Reports
 from maar.core.engine import Engine
@@ -70,7 +70,7 @@ class Scheduler:
         self._server, self._engine, self._timing, self._observer = server, engine, timing, observer
         self._configuration: Configuration | None = None
         self._failed: list[Write] = []
-        self._news, self._decisions = News(engine.tables), DecisionLog()
+        self._filter, self._decisions = EventFilter(engine.tables), DecisionLog()
         self._at_rest = asyncio.Event()  # nobody is deciding: the tables may be read
         self._at_rest.set()
         self.deciding_since: float | None = None
@@ -92,7 +92,7 @@ class Scheduler:
         )
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
-        """Watch, decide and write until told to stop; nothing is decided before this process is elected."""
+        """Watch, decide and write until stopped; nothing is decided before this process is elected."""
         await self._loop.run(elected)
 
     def stop(self) -> None:
@@ -108,34 +108,34 @@ class Scheduler:
         self._configuration = configuration
         self._loop.wake()
 
-    def tell(self, about: Reference, reason: str, message: str) -> None:
-        """Warn people in an event; only who leads does."""
+    def record_warning(self, about: Reference, reason: str, message: str) -> None:
+        """Record a Warning event; only the leader does."""
         if self.first_decision.is_set():
             self._loop.recorder.record(about, reason, message, "Warning")
 
     # What the loop calls
 
-    def is_news(self, events: list[Event]) -> bool:
-        """Whether a decision could come of one of these."""
-        return self._news.is_in(events)
+    def needs_round(self, events: list[Event]) -> bool:
+        """Whether one of these may change a decision."""
+        return self._filter.is_in(events)
 
     def learn(self, events: list[Event], delay_s: float) -> None:
-        """Take events into the tables, and note what people have to be told of them."""
+        """Take events into the tables, and note what has to be reported."""
         self._reports.note(events)
         self._engine.feed(events)
         self._observer.learned(len(events), delay_s)
 
     def after_other_events(self) -> None:
-        """Write statuses that echoes and signs of life may have changed."""
+        """Write statuses that may have changed by events which need no decision."""
         self._reports.on_groups(datetime.now(UTC))
 
     def interrupted(self, trouble: Trouble) -> None:
-        """Log a watch that was interrupted, and let the observer know."""
+        """Log an interrupted watch, and call the observer."""
         _LOG.warning("%s", trouble)
         self._observer.troubled(trouble)
 
     async def round(self) -> None:
-        """One decision: learn, decide, and hand everything on to those who write."""
+        """One decision: learn, decide, and submit all writes."""
         self._loop.learn()
         while self._failed:
             self._engine.forget(self._failed.pop())
@@ -149,7 +149,7 @@ class Scheduler:
         self._at_rest.set()
         took_s = time.monotonic() - began
         self._observer.decided(plan, took_s)
-        self._news.decided(plan)
+        self._filter.decided(plan)
         self._decisions.write(plan, self._engine.tables.groups, took_s)
         self.deciding_since = None
         writes: list[Write] = [*plan.evictions, *self._promises(plan), *plan.selections, *plan.binds]
@@ -168,7 +168,7 @@ class Scheduler:
         self._writers.submit(write.subject, partial(carry_out, self._server, write, uid), answered)
 
     def _promises(self, plan: Plan) -> Iterable[Nominate]:
-        """What has to be written so that pods carry just the promises of the plan."""
+        """The writes that make the nominations of pods those of the plan."""
         promised, bound = self._engine.assumptions.promised, {one.pod for one in plan.binds}
         wanted = {one.pod: one for one in plan.nominations}
         for pod in [pod for pod in promised if pod not in wanted and pod not in bound]:

@@ -37,7 +37,7 @@ class Snapshot(Object, frozen=True, kw_only=True, tag="Snapshot"):
 
 
 class UnreadableSnapshotError(ValueError):
-    """A file that is no snapshot, or no longer one."""
+    """A file that is not a snapshot, or a damaged one."""
 
 
 def write(file: Path, snapshot: Snapshot, objects: Iterable[Object]) -> None:
@@ -119,7 +119,7 @@ def _object(data: msgspec.Raw) -> Object:
     header = _HEADER.decode(data)
     kind = kind_of(header.api_version, header.kind)
     if kind is None:
-        raise BadObjectError("kind", f"{header.api_version} {header.kind} is not among what Maar reads")
+        raise BadObjectError("kind", f"{header.api_version} {header.kind} is not a kind that Maar reads")
     return from_json(kind, data)
 
 

@@ -40,41 +40,41 @@ class Started(Record, frozen=True, tag=True, tag_field="line"):
     configuration: dict[str, object]
 
 
-class FedEvent(Record, frozen=True):
-    """What the engine was told: an object, or the key of one that is gone."""
+class RecordedEvent(Record, frozen=True):
+    """An event: an object, or the key of a deleted one."""
 
     kind: str
     object: msgspec.Raw = _NOTHING
     gone: str = ""
 
 
-class EventsFed(Record, frozen=True, tag=True, tag_field="line"):
-    """The engine has learned what happened."""
+class LearnedEvents(Record, frozen=True, tag="EventsFed", tag_field="line"):
+    """Events that the engine has learned."""
 
-    events: tuple[FedEvent, ...]
+    events: tuple[RecordedEvent, ...]
 
 
 class Configured(Record, frozen=True, tag=True, tag_field="line"):
-    """From now on it decides by this."""
+    """The configuration from here on."""
 
     configuration: dict[str, object]
 
 
 class Decided(Record, frozen=True, tag=True, tag_field="line"):
-    """It has decided; the digests of the plan's parts say what."""
+    """A decision: its time, and digests of the parts of its plan."""
 
     now: float
     plan: dict[str, str]
 
 
 class WriteAssumed(Record, frozen=True, tag=True, tag_field="line"):
-    """It takes a write for carried out."""
+    """The engine assumes that a write is carried out."""
 
     write: Write
 
 
 class WriteForgotten(Record, frozen=True, tag=True, tag_field="line"):
-    """It has taken back what it assumed of a write."""
+    """The engine no longer assumes a write."""
 
     write: Write
 
@@ -83,7 +83,9 @@ class SizeLimitReached(Record, frozen=True, tag=True, tag_field="line"):
     """The recording ends here; the scheduler went on."""
 
 
-RecordedLine = Started | EventsFed | Configured | Decided | WriteAssumed | WriteForgotten | SizeLimitReached
+RecordedLine = (
+    Started | LearnedEvents | Configured | Decided | WriteAssumed | WriteForgotten | SizeLimitReached
+)
 
 
 class RecordingEngine(Engine):
@@ -107,7 +109,7 @@ class RecordingEngine(Engine):
         """Learn what has happened."""
         listed = list(events)
         if self._recording:
-            self._recording.add(EventsFed(events=tuple(map(_fed_event, listed))))
+            self._recording.add(LearnedEvents(events=tuple(map(_recorded_event, listed))))
         super().feed(listed)
 
     def decide(self, now: float) -> Plan:
@@ -124,7 +126,7 @@ class RecordingEngine(Engine):
         return plan
 
     def assume(self, write: Write) -> None:
-        """Take a write for carried out until the cluster tells of it."""
+        """Assume that a write is carried out until the cluster shows it."""
         if self._recording:
             self._recording.add(WriteAssumed(write=write))
         super().assume(write)
@@ -195,15 +197,15 @@ def digests(plan: Plan) -> dict[str, str]:
     return {part: blake2b(to_json(getattr(plan, part)), digest_size=16).hexdigest() for part in PARTS}
 
 
-def _fed_event(event: Event) -> FedEvent:
+def _recorded_event(event: Event) -> RecordedEvent:
     if isinstance(event, Upserted):
         one = event.object
-        return FedEvent(kind=type(one).__name__, object=msgspec.Raw(to_json(reduced(one))))
-    return FedEvent(kind=event.kind, gone=event.key)
+        return RecordedEvent(kind=type(one).__name__, object=msgspec.Raw(to_json(reduced(one))))
+    return RecordedEvent(kind=event.kind, gone=event.key)
 
 
 def _opened(file: Path) -> BufferedRandom:
-    """Open a file for us alone: nobody else is to read it, or to write into the middle of our lines."""
+    """Open a file for us alone: no other user may read it, and no other process may write to it."""
     opened = os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "ab+")
     try:
         flock(opened, LOCK_EX | LOCK_NB)

@@ -13,8 +13,8 @@ from maar.apps.snapshots.recording import (
     PARTS,
     Configured,
     Decided,
-    EventsFed,
-    FedEvent,
+    LearnedEvents,
+    RecordedEvent,
     RecordedLine,
     SizeLimitReached,
     Started,
@@ -79,12 +79,12 @@ def replay(lines: Iterable[bytes]) -> ReplayTotals:
 
 def _repeat(
     engine: Engine,
-    line: EventsFed | Configured | WriteAssumed | WriteForgotten | SizeLimitReached,
+    line: LearnedEvents | Configured | WriteAssumed | WriteForgotten | SizeLimitReached,
     number: int,
 ) -> None:
     """Call the engine as it was called then."""
     match line:
-        case EventsFed(events=events):
+        case LearnedEvents(events=events):
             engine.feed([_event(one, number) for one in events])
         case Configured(configuration=document):
             engine.configuration = from_recorded(document)
@@ -103,7 +103,7 @@ def _count(tally: ReplayTotals, line: RecordedLine, number: int) -> None:
             tally.runs += 1
             if version != __version__:
                 tally.notes.append(f"line {number}: recorded by Maar {version}, replayed by {__version__}")
-        case EventsFed(events=events):
+        case LearnedEvents(events=events):
             tally.events += len(events)
         case Decided():
             tally.cycles += 1
@@ -162,20 +162,20 @@ def _parsed(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, Rec
         if broken and not isinstance(line, Started):
             raise BadRecordingError(broken)
         if broken:
-            notes.append(f"line {number - 1}: cut short; whoever wrote it was killed")
+            notes.append(f"line {number - 1}: cut short; the process that wrote it was killed")
         broken = ""
         yield number, line
     if broken:
-        notes.append("the last line is cut short; whoever wrote it was killed")
+        notes.append("the last line is cut short; the process that wrote it was killed")
 
 
-def _event(told: FedEvent, number: int) -> Event:
-    kind = KINDS_BY_NAME.get(told.kind)
+def _event(recorded: RecordedEvent, number: int) -> Event:
+    kind = KINDS_BY_NAME.get(recorded.kind)
     if kind is None:
-        raise BadRecordingError(f"line {number}: {told.kind} is not a kind that Maar reads")
-    if told.gone:
-        return Deleted(kind=told.kind, key=told.gone)
+        raise BadRecordingError(f"line {number}: {recorded.kind} is not a kind that Maar reads")
+    if recorded.gone:
+        return Deleted(kind=recorded.kind, key=recorded.gone)
     try:
-        return Upserted(object=from_json(kind, told.object))
+        return Upserted(object=from_json(kind, recorded.object))
     except BadObjectError as error:
-        raise BadRecordingError(f"line {number}: a {told.kind} cannot be read: {error}") from None
+        raise BadRecordingError(f"line {number}: a {recorded.kind} cannot be read: {error}") from None

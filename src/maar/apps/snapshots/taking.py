@@ -76,7 +76,7 @@ class Snapshots:
         return await asyncio.to_thread(taken.result().write, self._folder)
 
     def decided(self, engine: Engine, now: float, plan: Plan) -> None:
-        """Hold what was just decided on, where somebody waits for it; called by whoever decides."""
+        """Keep what was just decided on where a snapshot is requested; called by the engine."""
         if not self._waiting:
             return
         complete = whole(plan, engine.tables.groups.values())
@@ -89,7 +89,7 @@ class Snapshots:
         try:
             _LOG.info("snapshot written to %s", await self.take())
         except TimeoutError:
-            why = f"nothing was decided for {self._patience_s:g} s; where another process leads, ask that one"
+            why = f"nothing was decided for {self._patience_s:g} s; if another process leads, signal that one"
             _LOG.warning("no snapshot: %s", why)
         except OSError as error:
             _LOG.warning("no snapshot: it cannot be written into %s: %s", self._folder, error)

@@ -31,11 +31,11 @@ _LOG: Final = logging.getLogger(__name__)
 
 SECRET: Final = "maar-system/maar-webhooks"  # noqa: S105  # the name of one, not a secret
 LOOK_EVERY_S: Final = 3.0  # for changed configurations, and for keys that another replica has renewed
-HEARD_WITHIN_S: Final = 2.0  # an API server knows by then whom to trust anew
+CHANGES_WITHIN_S: Final = 2.0  # an API server knows by then whom to trust anew
 _CONNECTIONS: Final = 1_000
 _FINISH_WITHIN_S: Final = 3  # seconds that running reviews get at the end
 
-Say = Callable[[str], None]  # hears the address once reviews are answered
+Announce = Callable[[str], None]  # hears the address once reviews are answered
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class WebhookSettings:
     options: Options = field(default_factory=Options)
 
 
-async def webhooks(settings: WebhookSettings, say: Say) -> None:
-    """Answer reviews until SIGINT or SIGTERM; `say` hears when that begins."""
+async def webhooks(settings: WebhookSettings, announce: Announce) -> None:
+    """Answer reviews until SIGINT or SIGTERM; `announce` is called when it is ready."""
     shown_at = take(settings.listen) if settings.listen else nullcontext()
     with shown_at as status, listen(settings.host, settings.port) as place:
         async with ApiServer(await load(settings.kubeconfig, settings.context)) as api:
@@ -69,7 +69,7 @@ async def webhooks(settings: WebhookSettings, say: Say) -> None:
                 background = [
                     tasks.create_task(reviewer.run(api)),
                     tasks.create_task(certificates.keep()),
-                    tasks.create_task(_announce(reviewer, lambda: say(address))),
+                    tasks.create_task(_announce(reviewer, lambda: announce(address))),
                 ]
                 if status is not None:
                     ready = {"cluster": happened(reviewer.warm, NOT_READY)}
@@ -107,7 +107,7 @@ class _Certificates:
         keys = await self._kept.look()
         self._report(await register(self._api, self._wanted, keys.trusted(datetime.now(UTC))))
         if self._served is not None and self._served.authority != keys.authority:
-            await asyncio.sleep(HEARD_WITHIN_S)
+            await asyncio.sleep(CHANGES_WITHIN_S)
         if self._served != keys:
             serve_with(self.tls, keys)
             self._served = keys
@@ -133,10 +133,10 @@ def https_server(application: WebhookServer, tls: ssl.SSLContext) -> HttpServer:
     return HttpServer(application, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN_S, tls=tls)
 
 
-async def _announce(reviewer: AdmissionReviewer, say: Callable[[], None]) -> None:
+async def _announce(reviewer: AdmissionReviewer, announce: Callable[[], None]) -> None:
     await reviewer.warm.wait()
     spare_what_is_known()
-    say()
+    announce()
 
 
 def spare_what_is_known() -> None:

@@ -1,4 +1,4 @@
-"""The reviewer behind the webhooks: knows the cluster by watching it, and gives news a moment to arrive."""
+"""The reviewer behind the webhooks: watches the cluster, and waits shortly for changes under way."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ _ABOUT_OTHERS: Final = (Queue, PodGroup, Job, Namespace)
 
 
 class AdmissionReviewer:
-    """Judges requests by what has been heard of the cluster."""
+    """Reviews requests with the watched state of the cluster."""
 
     def __init__(self, options: Options) -> None:
         self.known = KnownCluster(options.scheduler_names)
@@ -37,7 +37,7 @@ class AdmissionReviewer:
         self._news = asyncio.Event()
 
     async def run(self, server: ApiServer) -> None:
-        """Follow the cluster until cancelled; what is not known yet cannot be judged by."""
+        """Watch the cluster until cancelled; reviews need all kinds listed."""
         watches = [
             Watch(server, kind, self.feed, unless_repeated(_report), fields=_HOLDING if kind is Pod else "")
             for kind in WATCHED

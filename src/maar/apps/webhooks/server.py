@@ -1,4 +1,4 @@
-"""The webhooks over HTTP: reviews on Volcano's paths, and whether we are well and ready."""
+"""The webhooks over HTTP: reviews on Volcano's paths, liveness and readiness."""
 
 import time
 from http import HTTPStatus
@@ -42,7 +42,9 @@ class WebhookServer:
     async def _review(self, method: str, path: str, receive: Receive) -> bytes:
         if path not in PATHS:
             known = ", ".join([*PATHS, *_HEALTH])
-            raise _RefusedError(HTTPStatus.NOT_FOUND, f"{path[:100]!r} is none of the paths here: {known}")
+            raise _RefusedError(
+                HTTPStatus.NOT_FOUND, f"{path[:100]!r} is not a path of this server; use one of {known}"
+            )
         if method != "POST":
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes a POST of an AdmissionReview")
         self._check(path)

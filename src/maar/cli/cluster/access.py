@@ -1,4 +1,4 @@
-"""The cluster that a command works on: which one it is, and the one way in."""
+"""The cluster that a command works on: how it is chosen and reached."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,7 +34,7 @@ class Access:
 
 
 def on_cluster(access: Access, work: "Callable[[ClusterClient], Awaitable[T]]") -> T:
-    """Do something on a cluster; whatever fails there is told in a sentence."""
+    """Do something on a cluster; every failure is a sentence with the next step."""
     from maar.cli.cluster.client import connected  # noqa: PLC0415  # see above
 
     async def session() -> T:

@@ -23,7 +23,7 @@ from maar.kube.credentials import load
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import objects, read_pages, selection
 from maar.kube.outcome import Done, Gone, Outcome
-from maar.kube.paths import Place, place_of
+from maar.kube.paths import ResourcePath, resource_path_of
 from maar.kube.sources import CredentialsError, NoClusterError
 from maar.kube.watch import Watch, unless_repeated
 from maar.kube.write import create, delete, get, patch
@@ -35,7 +35,7 @@ PATIENCE_S: Final = 1.5  # somebody sits there and waits
 
 @asynccontextmanager
 async def connected(access: Access) -> AsyncIterator["ClusterClient"]:
-    """Open the way to a cluster."""
+    """Connect to a cluster."""
     try:
         credentials = await load(access.kubeconfig, access.context)
         if access.server:
@@ -90,7 +90,7 @@ class ClusterClient:
             found.extend(cast(Document, plain(item)) for item in items)
 
         try:
-            await read_pages(self.server, place_of(kind).all(), selection(labels), take)
+            await read_pages(self.server, resource_path_of(kind).all(), selection(labels), take)
         except (ApiError, UnansweredError) as error:
             raise refusal_of_list(error, kind) from None
         return found
@@ -111,7 +111,7 @@ class ClusterClient:
         return [str(metadata.get("name", "")) for metadata in named if isinstance(metadata, dict)]
 
     async def everything(self) -> list[Object]:
-        """Read all that the scheduler decides with; an object that cannot be read is told of and left out."""
+        """Read all that the scheduler decides with; one that cannot be read is left out with a warning."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 read = [tasks.create_task(self._objects(kind)) for kind in WATCHED]
@@ -128,19 +128,21 @@ class ClusterClient:
         except (ApiError, UnansweredError) as error:
             raise refusal_of_list(error, kind) from None
 
-    async def watch(self, kind: type[AnyObject], hear: Callable[[list[Event]], None], labels: str) -> None:
-        """Hear of all objects, then of every change, until somebody interrupts."""
+    async def watch(
+        self, kind: type[AnyObject], on_events: Callable[[list[Event]], None], labels: str
+    ) -> None:
+        """Watch all objects, then every change, until interrupted."""
         report = unless_repeated(lambda trouble: typer.echo(f"warning: {trouble.problem}", err=True))
-        await Watch(self.server, kind, hear, report, labels=labels).run()
+        await Watch(self.server, kind, on_events, report, labels=labels).run()
 
 
 def _warn(warning: str) -> None:
-    """Tell what the API server warns of, as kubectl does."""
+    """Print a warning of the API server, as kubectl does."""
     typer.echo(f"{typer.style('Warning:', fg='yellow', bold=True)} {warning}", err=True)
 
 
-def _at(kind: type[Object], key: str) -> tuple[Place, str]:
-    place = place_of(kind)
+def _at(kind: type[Object], key: str) -> tuple[ResourcePath, str]:
+    place = resource_path_of(kind)
     try:
         place.split(key)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What a server has against a command, in a sentence that says what to do next."""
+"""The refusal of a server as a sentence that says what to do next."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from maar.cli.failure import CommandError
 from maar.core.model.metadata import Object
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.outcome import Conflict, Gone, Outcome, Refused
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 
 _MOST_SUGGESTIONS: Final = 3
 _VERY_CLOSE: Final = 0.85  # of what is alike to this degree, the rest was not meant
@@ -48,7 +48,7 @@ def refusal(outcome: Outcome, operation: Operation, names: Sequence[str] = ()) -
         case Conflict():
             look = f"maar {operation.word} get {operation.key}"
             return CommandError(
-                f"{operation.name} has just been changed by somebody else; see {look}, and try again"
+                f"{operation.name} has just been changed by another client; see {look}, and try again"
             )
         case Refused():
             return CommandError(*_refused(outcome, operation))
@@ -85,9 +85,8 @@ def _gone(message: str, operation: Operation, names: Sequence[str] = ()) -> str:
         return unknown(operation, names)
     if "not found" in message and "namespaces" in message:
         return f"{operation.name}: {message}; create the namespace first"
-    served = (
-        f"its API server does not serve {place_of(operation.kind).plural} of {operation.kind.api_version}"
-    )
+    plural = resource_path_of(operation.kind).plural
+    served = f"its API server does not serve {plural} of {operation.kind.api_version}"
     return f"Maar is not installed on this cluster: {served}; run maar manifests | kubectl apply -f -"
 
 

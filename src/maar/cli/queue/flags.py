@@ -30,13 +30,16 @@ def _names(context: typer.Context, incomplete: str) -> list[str]:
 NameArgument = Annotated[str, typer.Argument(help="The queue.", autocompletion=_names)]
 NamesArgument = Annotated[list[str], typer.Argument(help="The queues.", autocompletion=_names)]
 TopArgument = Annotated[
-    str, typer.Argument(help="The queue to begin with.", show_default="root", autocompletion=_names)
+    str,
+    typer.Argument(
+        help="The queue at the top of the tree that is shown.", show_default="root", autocompletion=_names
+    ),
 ]
 NewNameArgument = Annotated[str, typer.Argument(help="The name of the new queue.")]
 
 WeightOption = Annotated[
     int | None,
-    typer.Option(min=1, max=LARGEST_WEIGHT, help="Its claim relative to its siblings'; 1 unless set."),
+    typer.Option(min=1, max=LARGEST_WEIGHT, help="Its weight among its siblings; 1 unless set."),
 ]
 StateOption = Annotated[
     State | None, typer.Option(case_sensitive=False, help="Whether it takes new jobs; Open unless set.")
@@ -47,7 +50,10 @@ ReclaimableOption = Annotated[
     typer.Option(help="Whether others may take back what it uses beyond its deserved; true unless set."),
 ]
 PriorityOption = Annotated[
-    int | None, typer.Option(min=0, max=2**31 - 1, help="Higher ones go first and lose last; 0 unless set.")
+    int | None,
+    typer.Option(
+        min=0, max=2**31 - 1, help="Higher priorities are served first and evicted last; 0 unless set."
+    ),
 ]
 CapabilityOption = Annotated[
     WrittenAmounts | None, typer.Option(parser=amounts, metavar=_LISTED, help="The most it may use.")
@@ -95,7 +101,7 @@ ResourceOption = Annotated[
 LabelsOption = Annotated[
     str, typer.Option("--selector", "-l", help="Only queues with these labels, such as team=a.")
 ]
-WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Go on with every change, until Ctrl-C.")]
+WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes, until Ctrl-C.")]
 
 
 @dataclass(frozen=True)

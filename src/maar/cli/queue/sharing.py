@@ -125,7 +125,7 @@ async def _queues(top: str, cluster: "ClusterClient") -> list[Queue]:
 
 
 def _wonder(queues: list[Queue]) -> None:
-    """Say so where nobody has written shares: the tree would be a tree of nothing."""
+    """Print a note where no queue has a share in its status: the tree would be empty."""
     if not any(queue.status.deserved for queue in queues):
         typer.echo(
             "note: no queue has a share in its status yet; is Maar's scheduler running? "

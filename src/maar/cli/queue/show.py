@@ -56,7 +56,7 @@ async def follow(
     queues = read_queues(shown)
     rows, known = Rows(queues, output), {queue.key: queue for queue in queues}
 
-    def hear(events: list[Event]) -> None:
+    def on_events(events: list[Event]) -> None:
         for event in events:
             match event:
                 case Upserted(object=Queue() as queue) if not names or queue.key in names:
@@ -69,7 +69,7 @@ async def follow(
                     if (gone := known.pop(event.key, None)) is not None:
                         rows.show(gone, state="Deleted")
 
-    await cluster.watch(Queue, hear, labels)
+    await cluster.watch(Queue, on_events, labels)
 
 
 class Rows:
@@ -99,7 +99,7 @@ class Rows:
 
 
 def read_queues(documents: Sequence[Document]) -> list[Queue]:
-    """Read queues; one that cannot be read is told of and left out."""
+    """Read queues; one that cannot be read is left out with a warning."""
     queues = []
     for document in documents:
         try:

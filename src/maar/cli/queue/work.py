@@ -1,4 +1,4 @@
-"""What the commands that change queues do on a cluster, and what they say when it is done."""
+"""What the commands that change queues do on a cluster, and what they print."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, cast
@@ -30,7 +30,7 @@ async def update_queue(cluster: "ClusterClient", name: str, spec: Json, output: 
 
 
 async def for_each(names: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
-    """Do something to several queues; one that refuses keeps no other from it."""
+    """Do something to several queues; a failure of one does not stop the others."""
     refusals: list[str] = []
     for name in names:
         try:

@@ -56,7 +56,7 @@ class CountedPod(NamedTuple):
 
     @property
     def is_healthy(self) -> bool:
-        """Whether it serves, and will go on to."""
+        """Whether it is ready and not terminating."""
         return self.is_ready and not self.is_terminating
 
 
@@ -210,7 +210,7 @@ class BudgetController:
 
 
 def _unconfirmed(evicted: Json, pods: Mapping[str, CountedPod], now: float) -> dict[str, str]:
-    """Evicted pods that have not begun to go yet, and still may."""
+    """Evicted pods that are not terminating yet, and still may."""
     return {
         name: str(at)
         for name, at in evicted.items()

@@ -1,4 +1,4 @@
-"""What a controller is, and what it is told about objects."""
+"""The interface of controllers, and the objects that they observe."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
@@ -29,7 +29,7 @@ class Meta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def is_terminating(self) -> bool:
-        """Whether somebody has asked for its deletion."""
+        """Whether its deletion has been requested."""
         return self.deletion_timestamp is not None
 
     @property
@@ -55,13 +55,13 @@ class WorkItem(NamedTuple):
 
 
 class Controller(Protocol):
-    """Sees every object once at the start and whenever one changes, and sets right what it is there for."""
+    """Observes every object once at the start and at every change, and reconciles some of them."""
 
     def observe(self, observed: Observed) -> Iterable[WorkItem]:
         """Take note of an object; say which ones to reconcile."""
 
     def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
-        """Set one object right in small pieces, after each of which others may have their turn."""
+        """Reconcile one object in small steps; other work may run between them."""
 
 
 class _Header(msgspec.Struct, frozen=True):

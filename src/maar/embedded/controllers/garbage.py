@@ -1,4 +1,4 @@
-"""Garbage collection: what belongs to nobody any more goes, in the way its owner was deleted."""
+"""Garbage collection: deletes objects without owners, by the propagation policy of the owner's deletion."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -49,7 +49,7 @@ class GarbageCollector:
             yield WorkItem(key)
 
     def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
-        """Let an object go whose owners have gone, and an owner whose dependents have."""
+        """Delete an object whose owners are gone, and an owner whose dependents are."""
         body = self._cluster.store.get(key)
         if body is None:
             return

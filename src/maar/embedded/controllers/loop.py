@@ -34,7 +34,7 @@ class _Task(NamedTuple):
 
 
 class ControllerLoop:
-    """Shows controllers all objects and all changes, and runs their work; an error harms one task only."""
+    """Passes all objects and changes to controllers, and runs their work; an error affects one task only."""
 
     def __init__(self, cluster: Cluster, controllers: Sequence[Controller]) -> None:
         self._cluster, self._controllers = cluster, controllers
@@ -84,10 +84,10 @@ class ControllerLoop:
     def _all_work(self) -> Iterator[float | None]:
         """All there ever is to do, piece by piece, and how long to wait after each."""
         for observed in self._everything():
-            yield from self._tell(observed)
+            yield from self._notify(observed)
         while True:
             while self._changes:
-                yield from self._tell(_observed(self._changes.popleft()))
+                yield from self._notify(_observed(self._changes.popleft()))
             self._call_due()
             if self._ready:
                 task = self._ready.popleft()
@@ -105,7 +105,7 @@ class ControllerLoop:
             for namespace, name, body in self._cluster.store.scan(plural):
                 yield _observed(Change(0, Key(plural, namespace, name), "ADDED", body, None))
 
-    def _tell(self, observed: Observed | None) -> Iterator[float]:
+    def _notify(self, observed: Observed | None) -> Iterator[float]:
         if observed is None:
             return
         for controller in self._controllers:
@@ -124,7 +124,7 @@ class ControllerLoop:
             failures = self._failures[task] = self._failures.get(task, 0) + 1
             again = min(_FIRST_RETRY_S * 2 ** (failures - 1), _LAST_RETRY_S)
             _LOG.warning(
-                "%s cannot set %s right, and tries again in %.1f s: %s",
+                "%s cannot reconcile %s, and tries again in %.1f s: %s",
                 _name(task.controller),
                 task.key,
                 again,

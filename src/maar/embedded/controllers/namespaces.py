@@ -94,14 +94,16 @@ class NamespaceController:
 
     def _explain(self, key: Key, remaining: Counter[str], finalizers: Counter[str]) -> None:
         """Say in the status what the namespace is waiting for."""
-        told = ", ".join(f"{plural} has {number} resource instances" for plural, number in remaining.items())
+        listed = ", ".join(
+            f"{plural} has {number} resource instances" for plural, number in remaining.items()
+        )
         held = ", ".join(f"{one} in {number} resource instances" for one, number in finalizers.items())
         statements: tuple[Json, ...] = (
             {
                 "type": "NamespaceContentRemaining",
                 "status": "True",
                 "reason": "SomeResourcesRemain",
-                "message": f"Some resources are remaining: {told}",
+                "message": f"Some resources are remaining: {listed}",
             },
             {
                 "type": "NamespaceFinalizersRemaining",

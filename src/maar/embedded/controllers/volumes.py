@@ -20,7 +20,7 @@ from maar.embedded.store import Key
 
 
 class Offer(NamedTuple):
-    """A volume that is nobody's yet."""
+    """A volume that is not bound yet."""
 
     capacity: int
     access_modes: frozenset[str]
@@ -29,7 +29,7 @@ class Offer(NamedTuple):
     reserved_for: tuple[str, str] | None  # the namespace and name of the claim that may have it
 
     def is_open_to(self, claim: Key) -> bool:
-        """Whether nobody else is to have it."""
+        """Whether no other claim has it reserved."""
         return self.reserved_for in (None, (claim.namespace, claim.name))
 
 

@@ -1,4 +1,4 @@
-"""Which kind behaves how, and what is in a cluster from the start."""
+"""The behaviour of each kind, and the objects of a new cluster."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -10,7 +10,7 @@ from maar.embedded.failures import Json
 from maar.embedded.kinds import budgets, claims, namespaces, priorities, quotas
 from maar.embedded.kinds.claims import Claims
 from maar.embedded.kinds.namespaces import Namespaces
-from maar.embedded.kinds.pod_life import Pods
+from maar.embedded.kinds.pod_lifecycle import Pods
 from maar.embedded.kinds.priorities import PriorityClasses
 from maar.embedded.kinds.quotas import Counted, Ledger, ResourceQuotas
 from maar.embedded.kinds.usage import CLAIMS
@@ -30,7 +30,7 @@ _UNCOUNTED: Final = frozenset({"events"})  # quotas do not count what everybody 
 
 
 class Jobs(Counted):
-    """A job that does not choose its pods itself gets labels and a selector nobody else has."""
+    """A job that does not choose its pods itself gets labels and a selector of its own."""
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger, _JOBS, {})

@@ -1,4 +1,4 @@
-"""What is done to pods through their subresources: binding them to nodes and evicting them."""
+"""The subresources of pods: binding and eviction."""
 
 from http import HTTPStatus
 from typing import Final
@@ -8,7 +8,7 @@ from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, bad_request, conflict, not_found
 from maar.embedded.kinds.budgets import spend
 from maar.embedded.kinds.parts import part, parts, saying
-from maar.embedded.kinds.pod_life import SCHEDULED
+from maar.embedded.kinds.pod_lifecycle import SCHEDULED
 from maar.embedded.lifecycle import check_preconditions, deletion_of
 
 _OUTSIDE_BUDGETS: Final = frozenset({"Pending", "Succeeded", "Failed"})
@@ -36,7 +36,7 @@ def bind(cluster: Cluster, namespace: str, name: str, binding: Json, call: Call)
 
 
 def evict(cluster: Cluster, namespace: str, name: str, eviction: Json, call: Call) -> Json:
-    """Delete a pod if its disruption budget allows it; finished and pending pods disturb nobody."""
+    """Delete a pod if its disruption budget allows it; finished and pending pods need no budget."""
     if text(metadata(eviction), "name") not in ("", name):
         raise bad_request("name in URL does not match name in Eviction object")
     options = part(eviction, "deleteOptions")
@@ -79,7 +79,7 @@ def _unassignable(name: str, meta: Json, spec: Json) -> str:
 
 
 def _check_meant(name: str, meta: Json, only: Json) -> None:
-    for field, word, fate in (
+    for field, label, change in (
         ("uid", "UID", "deleted and then recreated"),
         ("resourceVersion", "ResourceVersion", "modified"),
     ):
@@ -88,8 +88,8 @@ def _check_meant(name: str, meta: Json, only: Json) -> None:
             raise conflict(
                 "Pod",
                 name,
-                f"the {word} in the precondition ({wanted}) does not match the {word} in record ({found})."
-                f" The object might have been {fate}",
+                f"the {label} in the precondition ({wanted}) does not match the {label} in record ({found})."
+                f" The object might have been {change}",
             )
 
 

@@ -7,7 +7,7 @@ from maar.embedded.calls import Caller, metadata, text
 from maar.embedded.failures import ApiError, Cause, Json, bad_request, invalid
 from maar.embedded.kinds.parts import part
 from maar.embedded.resources import Resource
-from maar.embedded.schema.words import shown
+from maar.embedded.schema.messages import shown
 
 _ALL_POWERFUL: Final = "system:masters"
 _ANYTHING: Final[Mapping[str, object]] = {

@@ -1,4 +1,4 @@
-"""What a pod on a virtual node is to do, as its annotations say."""
+"""The simulated run of a pod on a virtual node, from its annotations."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""Where a pod on a virtual node stands, at each act of its life."""
+"""The status of a pod on a virtual node, at each step of its lifecycle."""
 
 from datetime import datetime
 from typing import Final

@@ -82,7 +82,7 @@ def _is_member(node: object) -> bool:
 
 
 def pruned(value: object, last: Fields, owned: Fields, schema: Schema) -> object:
-    """The value without what was applied last time and is now owned by nobody."""
+    """The value without what was applied last time and has no owner now."""
     if not last:
         return value
     there, before = with_parents(fields_of(value, schema), schema), with_parents(last, schema)

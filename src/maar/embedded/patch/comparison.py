@@ -28,7 +28,7 @@ def without_nulls(value: object) -> object:
 
 
 def fields_of(value: object, schema: Schema) -> Fields:
-    """All the fields that the value has: what somebody owns who applies it."""
+    """All the fields that the value has: what a manager owns that applies it."""
     paths: set[Path] = set()
     _collect(value, schema, (), paths)
     return frozenset(paths - {()})

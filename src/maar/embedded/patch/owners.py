@@ -69,7 +69,7 @@ def updater(manager: str, api_version: str, subresource: str) -> Owner:
 
 
 def owners_of(thing: Json | None) -> Owners:
-    """The owners that the object names; IllegibleError where it names them in a way that nobody can read."""
+    """The owners that the object names; IllegibleError where they cannot be read."""
     entries = metadata_of(thing).get("managedFields") or []
     if not isinstance(entries, list):
         raise IllegibleError("metadata.managedFields is not a list")
@@ -155,7 +155,7 @@ def metadata_of(thing: Json | None) -> Json:
 
 
 def refuse_conflicts(owners: Owners, fields: Fields) -> None:
-    """Refuse to give the fields other values where somebody owns them."""
+    """Refuse to change the values of fields that other managers own."""
     shared = {one: in_reading_order(owners[one].fields & fields) for one in sorted(owners)}
     conflicts = {one: [shown(path) for path in paths] for one, paths in shared.items() if paths}
     if conflicts:
@@ -165,7 +165,7 @@ def refuse_conflicts(owners: Owners, fields: Fields) -> None:
             for path in paths
         ]
         lines = [f"conflicts with {one}:\n- " + "\n- ".join(paths) for one, paths in conflicts.items()]
-        told = f"{len(causes)} conflicts: " + "\n".join(lines)
+        summary = f"{len(causes)} conflicts: " + "\n".join(lines)
         if len(causes) == 1:
-            told = f"1 conflict: {causes[0]['message']}: {causes[0]['field']}"
-        raise ApiError(HTTPStatus.CONFLICT, "Conflict", f"Apply failed with {told}", {"causes": causes})
+            summary = f"1 conflict: {causes[0]['message']}: {causes[0]['field']}"
+        raise ApiError(HTTPStatus.CONFLICT, "Conflict", f"Apply failed with {summary}", {"causes": causes})

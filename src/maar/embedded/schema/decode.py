@@ -1,7 +1,8 @@
-"""How an object is read: a type that is wrong, a field that nobody knows, a null that means nothing.
+"""Reads objects: wrong types, unknown fields, and nulls without a meaning.
 
-Built-in kinds, and the metadata of all kinds, are read as Go types; a value that does not fit is told of in
-the words of Go's decoder. The rest of a custom kind is checked against its schema, later and in other words.
+Built-in kinds, and the metadata of all kinds, are read as Go types; a value that does not fit is reported
+with the message of Go's decoder. The rest of a custom kind is checked against its schema, later and with
+other messages.
 """
 
 from collections.abc import Iterator

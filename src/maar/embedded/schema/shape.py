@@ -1,8 +1,8 @@
 """The fast look at an object: msgspec goes through all of it in C, for types and unknown fields at once.
 
-What has the shape of its schema is right, and nobody need look again. What has not may still be right: there
-is a null in it, or a number written oddly. Then the slow walks of `decode` and `check` find out, and find the
-words. In doubt a shape is too narrow, never too wide.
+What has the shape of its schema is valid. What has not may still be valid: there is a null in it, or a
+number in an unusual notation. Then the slow walks of `decode` and `check` find out, and make the messages.
+ In doubt a shape is too narrow, never too wide.
 """
 
 from functools import cache

@@ -13,7 +13,7 @@ from maar.parsing.limits import DocumentLimits
 
 HEAD = '{"apiVersion":"v1","kind":"List","items":[\n{"apiVersion":"maar.sh/v1","kind":"Snapshot"'
 SNAPSHOT = f'{HEAD},"time":"2026-11-16T04:00:00Z"'
-BEGUN = b'{"line":"Begun","version":"","schedulerName":"","scheduler_name":"","configuration":{}}'
+STARTED = b'{"line":"Started","version":"","schedulerName":"","scheduler_name":"","configuration":{}}'
 DEEP = 100_000
 
 
@@ -67,11 +67,11 @@ def test_a_snapshot_that_is_too_deep_is_refused(tmp_path: Path, text: str) -> No
     "line",
     [
         '{"kind":"x","a":' + "[" * DEEP,
-        f'{{"line":"Fed","events":[{{"kind":"Pod","object":{closed(DEEP)}}}]}}',
-        f'{{"line":"Fed","events":[{{"kind":"Pod","object":{{"spec":{closed(900)}}}}}]}}',
+        f'{{"line":"EventsFed","events":[{{"kind":"Pod","object":{closed(DEEP)}}}]}}',
+        f'{{"line":"EventsFed","events":[{{"kind":"Pod","object":{{"spec":{closed(900)}}}}}]}}',
     ],
     ids=["open", "closed", "object"],
 )
 def test_a_line_of_a_recording_that_is_too_deep_is_refused(line: str) -> None:
     with pytest.raises(BadRecordingError, match=r"line 2: .*nested too deeply"):
-        replay([BEGUN, line.encode()])
+        replay([STARTED, line.encode()])

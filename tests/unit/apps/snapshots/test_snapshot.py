@@ -243,7 +243,7 @@ def test_files_that_are_no_snapshots_are_left_to_others_or_explained(tmp_path: P
         (whole[:40] + b"\x00\x00" + whole[42:], "cannot be read"),
         (gzip.compress(b"kind: Pod"), "unpack it first"),
         (gzip.compress(text[:-10]), "take it again"),
-        (gzip.compress(text.replace(b'"Pod"', b'"Pot"')), "Pot is not among what Maar reads"),
+        (gzip.compress(text.replace(b'"Pod"', b'"Pot"')), "Pot is not a kind that Maar reads"),
         (gzip.compress(text.replace(b'"time":"2', b'"time":"x')), "take it again"),
     ):
         file.write_bytes(content)

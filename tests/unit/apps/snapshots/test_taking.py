@@ -125,6 +125,6 @@ async def test_a_snapshot_that_cannot_be_had_is_explained_and_deciding_goes_on(
     assert "cannot be written into" in caplog.messages[0]
     impatient.ask()
     await until("the log says more", lambda: len(caplog.messages) > 1)
-    assert "where another process leads, ask that one" in caplog.messages[1]
+    assert "if another process leads, signal that one" in caplog.messages[1]
     assert await cycle(scheduler(impatient))  # nobody is waiting any more
     assert files(tmp_path) == []

@@ -159,7 +159,12 @@ async def test_the_user_of_the_review_is_who_asks(judge: AdmissionReviewer) -> N
             400,
             "the review is about pods, and this path is for queues",
         ),
-        ("/queues/judge", b"{}", 404, "is none of the paths here: /queues/mutate, /queues/validate"),
+        (
+            "/queues/judge",
+            b"{}",
+            404,
+            "is not a path of this server; use one of /queues/mutate, /queues/validate",
+        ),
     ],
 )
 async def test_what_is_no_review_is_refused_in_a_sentence(

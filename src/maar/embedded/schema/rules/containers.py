@@ -5,9 +5,9 @@ from typing import Final
 
 from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import duplicate, invalid, not_found, required, unsupported, violations
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.resource_lists import requirements
-from maar.embedded.schema.words import duplicate, invalid, judged, not_found, required, unsupported
 
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
@@ -59,7 +59,7 @@ def _named(one: Fields, field: str, taken: set[str]) -> Iterator[Cause]:
     if not name:
         yield required(f"{field}.name")
     elif problems := names.label(name):
-        yield from judged(f"{field}.name", name, problems)
+        yield from violations(f"{field}.name", name, problems)
     elif name in taken:
         yield duplicate(f"{field}.name", name)
     taken.add(name)
@@ -77,7 +77,7 @@ def _container(container: Fields, field: str, volumes: set[str]) -> Iterator[Cau
         if not (name := one.get("name")):
             yield required(f"{field}.env[{place}].name")
         elif problems := names.variable(name):
-            yield from judged(f"{field}.env[{place}].name", name, problems)
+            yield from violations(f"{field}.env[{place}].name", name, problems)
     if mounts := container.get("volumeMounts"):
         yield from _mounts(mounts, f"{field}.volumeMounts", volumes)
     if resources := container.get("resources"):
@@ -91,11 +91,11 @@ def _ports(ports: Sequence[Fields], field: str, taken: set[str]) -> Iterator[Cau
         if not (number := port.get("containerPort", 0)):
             yield required(f"{path}.containerPort")
         else:
-            yield from judged(f"{path}.containerPort", number, names.port_number(number))
+            yield from violations(f"{path}.containerPort", number, names.port_number(number))
         if port.get("protocol", "TCP") not in _PROTOCOLS:
             yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
         if host:
-            yield from judged(f"{path}.hostPort", host, names.port_number(host))
+            yield from violations(f"{path}.hostPort", host, names.port_number(host))
             key = f"{port.get('protocol', 'TCP')}/{port.get('hostIP', '')}/{host}"
             if key in taken:
                 yield duplicate(f"{path}.hostPort", key)

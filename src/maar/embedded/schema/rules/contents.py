@@ -5,8 +5,8 @@ from typing import Final
 
 from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import forbidden, invalid, too_long, violations
 from maar.embedded.schema.rules.fields import Fields
-from maar.embedded.schema.words import forbidden, invalid, judged, too_long
 
 _LARGEST: Final = 1 << 20
 
@@ -51,4 +51,4 @@ def updated(old: Fields, found: Fields) -> Iterator[Cause]:
 
 def _keys(data: Fields, field: str) -> Iterator[Cause]:
     for key in data:
-        yield from judged(f"{field}[{key}]", key, names.config_key(key))
+        yield from violations(f"{field}[{key}]", key, names.config_key(key))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import forbidden, invalid
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.pods import pod_spec
-from maar.embedded.schema.words import forbidden, invalid
 
 _CHANGEABLE: Final = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"

@@ -5,12 +5,12 @@ from typing import Final
 
 from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import duplicate, forbidden, invalid, unsupported, violations
 from maar.embedded.schema.rules.containers import containers, volumes
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.metadata import annotations, labels
 from maar.embedded.schema.rules.placement import affinity, spread, tolerations
 from maar.embedded.schema.rules.resource_lists import requirements
-from maar.embedded.schema.words import duplicate, forbidden, invalid, judged, unsupported
 
 _LONGEST_DEADLINE: Final = 2**31 - 1
 _NAMES: Final = (
@@ -49,7 +49,7 @@ def pod_spec(spec: Fields, field: str) -> Iterator[Cause]:
             yield unsupported(f"{field}.{key}", chosen, choices)
     for key, rule in _NAMES:
         if (name := spec.get(key)) and (problems := rule(name)):
-            yield from judged(f"{field}.{key}", name, problems)
+            yield from violations(f"{field}.{key}", name, problems)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= _LONGEST_DEADLINE:
         why = f"must be between 1 and {_LONGEST_DEADLINE}, inclusive"
@@ -70,7 +70,7 @@ def _gates(spec: Fields, field: str) -> Iterator[Cause]:
     taken: set[str] = set()
     for place, gate in enumerate(spec.get("schedulingGates") or ()):
         name = gate.get("name", "")
-        yield from judged(f"{field}[{place}]", name, names.qualified(name))
+        yield from violations(f"{field}[{place}]", name, names.qualified(name))
         if name in taken:
             yield duplicate(f"{field}[{place}]", name)
         taken.add(name)

@@ -6,11 +6,11 @@ from typing import Final
 from maar.core.model import name_rules as names
 from maar.core.model.whole_numbers import whole_number
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import duplicate, forbidden, invalid, required, unsupported, violations
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.placement import EFFECTS
 from maar.embedded.schema.rules.resource_lists import NOT_NEGATIVE, amount_of, of_quota
 from maar.embedded.schema.rules.selectors import label_selector
-from maar.embedded.schema.words import duplicate, forbidden, invalid, judged, required, unsupported
 
 _HIGHEST_PRIORITY: Final = 10**9
 _SYSTEM_CLASSES: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
@@ -66,7 +66,7 @@ def quota(found: Fields) -> Iterator[Cause]:
     """A quota, new or changed."""
     spec = found.get("spec") or {}
     for name, value in (spec.get("hard") or {}).items():
-        yield from judged(f"spec.hard[{name}]", name, of_quota(name))
+        yield from violations(f"spec.hard[{name}]", name, of_quota(name))
         yield from amount_of(name, value, f"spec.hard[{name}]")
     scopes = spec.get("scopes") or ()
     if not _SCOPES.issuperset(scopes):
@@ -107,8 +107,8 @@ def node(found: Fields) -> Iterator[Cause]:
 
 def _taint(taint: Fields, field: str, taken: set[tuple[str, str]]) -> Iterator[Cause]:
     key, effect = taint.get("key", ""), taint.get("effect", "")
-    yield from judged(f"{field}.key", key, names.qualified(key))
-    yield from judged(f"{field}.value", taint.get("value", ""), names.value(taint.get("value", "")))
+    yield from violations(f"{field}.key", key, names.qualified(key))
+    yield from violations(f"{field}.value", taint.get("value", ""), names.value(taint.get("value", "")))
     if not effect:
         yield required(f"{field}.effect")
     elif effect not in EFFECTS:
@@ -123,6 +123,6 @@ def _count_or_share(found: int | str, field: str) -> Iterator[Cause]:
         if found < 0:
             yield invalid(field, found, NOT_NEGATIVE)
     elif problems := names.percent(found):
-        yield from judged(field, found, problems)
+        yield from violations(field, found, problems)
     elif (share := whole_number(found[:-1])) is None or share > _WHOLE:
         yield invalid(field, found, "must not be greater than 100%")

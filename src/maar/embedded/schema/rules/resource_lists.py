@@ -7,8 +7,8 @@ from typing import Final
 from maar.core.model import name_rules as names
 from maar.core.model.quantity import NANOS
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import invalid, required, violations
 from maar.embedded.schema.rules.fields import Fields, amount, canonical
-from maar.embedded.schema.words import invalid, judged, required
 
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 WHOLE: Final = "must be an integer"
@@ -54,7 +54,7 @@ def overcommits(name: str) -> bool:
 
 
 def extended(name: str) -> bool:
-    """Whether a resource is of somebody else's kind, such as nvidia.com/gpu."""
+    """Whether it is an extended resource, such as nvidia.com/gpu."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("count/")
 
 
@@ -98,7 +98,7 @@ def _unqualified(name: str, known: frozenset[str], place: str) -> Iterator[str]:
 
 def _one(name: str, value: object, field: str) -> Iterator[Cause]:
     if problems := _of_container(name):
-        yield from judged(f"{field}[{name}]", name, problems)
+        yield from violations(f"{field}[{name}]", name, problems)
     nanos = amount(value).nanos
     if nanos < 0 or nanos % NANOS:
         yield from amount_of(name, value, f"{field}[{name}]")

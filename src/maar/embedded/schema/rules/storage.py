@@ -5,10 +5,10 @@ from typing import Final
 
 from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import forbidden, invalid, required, unsupported, violations
 from maar.embedded.schema.rules.fields import Fields, amount, canonical
 from maar.embedded.schema.rules.pod_changes import difference
 from maar.embedded.schema.rules.selectors import label_selector, node_selector
-from maar.embedded.schema.words import forbidden, invalid, judged, required, unsupported
 
 _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _NO_SOURCES: Final = ("capacity", "claimRef", "nodeAffinity")
@@ -78,7 +78,7 @@ def storage_class(found: Fields) -> Iterator[Cause]:
     if not (provisioner := found.get("provisioner", "").lower()):
         yield required("provisioner")
     else:
-        yield from judged("provisioner", provisioner, names.qualified(provisioner))
+        yield from violations("provisioner", provisioner, names.qualified(provisioner))
     yield from _choices(found, _OF_CLASSES, "")
 
 
@@ -114,4 +114,4 @@ def _choices(found: Fields, choices: Sequence[tuple[str, Sequence[str]]], path: 
 
 def _class_name(spec: Fields) -> Iterator[Cause]:
     if name := spec.get("storageClassName"):
-        yield from judged("spec.storageClassName", name, names.subdomain(name))
+        yield from violations("spec.storageClassName", name, names.subdomain(name))

@@ -8,11 +8,11 @@ import msgspec
 from maar.core.model.metadata import LabelSelector
 from maar.core.policy.selectors import match_selector
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import forbidden, invalid, required, unsupported
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.pods import template
 from maar.embedded.schema.rules.resource_lists import NOT_NEGATIVE
 from maar.embedded.schema.rules.selectors import label_selector
-from maar.embedded.schema.words import forbidden, invalid, required, unsupported
 
 _COUNTS: Final = ("parallelism", "completions", "backoffLimit")
 _SET_CHANGES: Final = (

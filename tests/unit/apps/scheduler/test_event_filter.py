@@ -2,7 +2,7 @@
 
 import pytest
 
-from maar.apps.scheduler.news import News
+from maar.apps.scheduler.event_filter import EventFilter
 from maar.core.engine import Engine
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.kinds import from_document
@@ -62,8 +62,8 @@ def engine() -> Engine:
     return Engine()
 
 
-def is_news(engine: Engine, *before: Json, then: Json) -> bool:
-    reader = News(engine.tables)
+def needs_decision(engine: Engine, *before: Json, then: Json) -> bool:
+    reader = EventFilter(engine.tables)
     events = [told(one) for one in before]
     assert reader.is_in(events)
     engine.feed(events)
@@ -82,7 +82,7 @@ def is_news(engine: Engine, *before: Json, then: Json) -> bool:
     ],
 )
 def test_a_pod_that_is_otherwise_placed_is_news(engine: Engine, changed: Json) -> None:
-    assert is_news(engine, pod(), then=pod(**changed))
+    assert needs_decision(engine, pod(), then=pod(**changed))
 
 
 @pytest.mark.parametrize(
@@ -104,25 +104,25 @@ def test_a_pod_that_asks_for_something_else_or_counts_otherwise_is_news(
     engine: Engine, changed: Json
 ) -> None:
     rows = len(engine.tables.axis.names)
-    assert is_news(engine, pod(), then=pod(**changed))
-    assert is_news(Engine(), pod(**changed), then=pod())
-    assert not is_news(Engine(), pod(**changed), then=pod(**changed))
+    assert needs_decision(engine, pod(), then=pod(**changed))
+    assert needs_decision(Engine(), pod(**changed), then=pod())
+    assert not needs_decision(Engine(), pod(**changed), then=pod(**changed))
     assert len(engine.tables.axis.names) == rows, "a decision may be under way"
 
 
 def test_annotations_that_nobody_decides_by_are_none(engine: Engine) -> None:
-    assert not is_news(engine, pod(), then=pod(metadata={"annotations": {"team": "blue"}}))
+    assert not needs_decision(engine, pod(), then=pod(metadata={"annotations": {"team": "blue"}}))
 
 
 def test_what_a_pod_says_of_itself_while_it_waits_or_runs_is_none(engine: Engine) -> None:
     said = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
-    assert not is_news(engine, pod(), then=pod(status=said))
+    assert not needs_decision(engine, pod(), then=pod(status=said))
     on_node = {"nodeName": "n"}
-    assert not is_news(engine, pod(spec=on_node), then=pod(spec=on_node, status={"phase": "Running"}))
+    assert not needs_decision(engine, pod(spec=on_node), then=pod(spec=on_node, status={"phase": "Running"}))
 
 
 def test_the_echo_of_our_own_bind_is_none(engine: Engine) -> None:
-    reader = News(engine.tables)
+    reader = EventFilter(engine.tables)
     engine.feed([told(node()), told(pod())])
     engine.assume(Bind(pod="a/p", node="n"))
     assert not reader.is_in([told(pod(spec={"nodeName": "n"}))])
@@ -139,7 +139,7 @@ def test_the_echo_of_our_own_bind_is_none(engine: Engine) -> None:
     ],
 )
 def test_a_node_that_offers_something_else_is_news(engine: Engine, changed: Json) -> None:
-    assert is_news(engine, node(), then=node(**changed))
+    assert needs_decision(engine, node(), then=node(**changed))
 
 
 def test_a_nodes_heartbeat_is_none(engine: Engine) -> None:
@@ -147,16 +147,16 @@ def test_a_nodes_heartbeat_is_none(engine: Engine) -> None:
         {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"},
         {"type": "DiskPressure", "status": "False"},
     ]
-    assert not is_news(engine, node(), then=node(status={"conditions": beat}))
+    assert not needs_decision(engine, node(), then=node(status={"conditions": beat}))
 
 
 def test_a_group_is_news_for_what_it_asks_and_not_for_its_status(engine: Engine) -> None:
-    assert not is_news(engine, group(), then=group(status={"phase": "Inqueue"}))
-    assert is_news(engine, group(), then=group(spec={"minMember": 2}))
+    assert not needs_decision(engine, group(), then=group(status={"phase": "Inqueue"}))
+    assert needs_decision(engine, group(), then=group(spec={"minMember": 2}))
 
 
 def test_a_group_whose_phase_somebody_else_has_changed_is_news(engine: Engine) -> None:
-    reader = News(engine.tables)
+    reader = EventFilter(engine.tables)
     engine.feed([told(group(status={"phase": "Inqueue"}))])
     reader.is_in([told(group(status={"phase": "Inqueue"}))])
     reader.decided(Plan(pod_groups={"a/g": GroupOutcome(phase="Running")}))
@@ -166,7 +166,7 @@ def test_a_group_whose_phase_somebody_else_has_changed_is_news(engine: Engine) -
 
 
 def test_whatever_vanishes_is_news_and_so_is_what_comes_back(engine: Engine) -> None:
-    reader = News(engine.tables)
+    reader = EventFilter(engine.tables)
     assert reader.is_in([told(group())])
     assert reader.is_in([Deleted(kind="PodGroup", key="a/g")])
     assert reader.is_in([told(group())])

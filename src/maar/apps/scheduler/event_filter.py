@@ -1,4 +1,4 @@
-"""What a new decision could come of, and what is only an echo of the last one or a sign of life."""
+"""Tells events that may change a decision from echoes of own writes and from heartbeats."""
 
 from dataclasses import dataclass, field
 
@@ -19,42 +19,42 @@ _Steady = Node | Queue | PodGroup | ResourceQuota  # their status changes often,
 
 
 @dataclass(eq=False)
-class News:
-    """Tells news from the rest; whoever is wrong about something waits for the next tick at most."""
+class EventFilter:
+    """Decides which events need a decision; one it misses is decided on at the next tick."""
 
     tables: Tables
     _before: dict[tuple[str, str], object] = field(default_factory=dict)
     _outcomes: dict[str, GroupOutcome] = field(default_factory=dict)  # of the last decision
 
     def is_in(self, events: list[Event]) -> bool:
-        """Whether a decision could come of one of these; they are all looked at, and remembered."""
-        return sum([self._is_news(event) for event in events]) > 0
+        """Whether one of these may change a decision; all of them are read, and remembered."""
+        return sum([self._needs_decision(event) for event in events]) > 0
 
-    def _is_news(self, event: Event) -> bool:
+    def _needs_decision(self, event: Event) -> bool:
         if isinstance(event, Deleted):
             self._before.pop((event.kind, event.key), None)
             return True
         one = event.object
         if isinstance(one, Pod):
             row = self.tables.pods.get(one.key)
-            return row is None or _has_moved(row, one) or self._asks_otherwise(row, one)
+            return row is None or _has_moved(row, one) or self._is_changed(row, one)
         if isinstance(one, _Steady):
-            place, asked = (type(one).__name__, one.key), _asked(one)
+            place, asked = (type(one).__name__, one.key), _decision_fields(one)
             known, self._before[place] = self._before.get(place), asked
             return known != asked or (isinstance(one, PodGroup) and self._is_set_back(one))
         return True
 
     def decided(self, plan: Plan) -> None:
-        """Know what a decision has made of the groups: their statuses will say so, which is an echo."""
+        """Remember the phases that a decision gives to groups: status events with them are echoes."""
         self._outcomes = plan.pod_groups
 
     def _is_set_back(self, group: PodGroup) -> bool:
-        """Whether somebody else has given a group another phase than the tables and the last plan have."""
+        """Whether another client has given a group a phase that neither the tables nor the last plan have."""
         row, outcome = self.tables.groups.get(group.key), self._outcomes.get(group.key)
         phase = group.status.phase or "Pending"
         return row is not None and outcome is not None and phase not in (row.stored_phase, outcome.phase)
 
-    def _asks_otherwise(self, row: PodRow, pod: Pod) -> bool:
+    def _is_changed(self, row: PodRow, pod: Pod) -> bool:
         """Whether a pod belongs elsewhere, counts otherwise or needs something else than the tables have it.
 
         It is not read into a row for that: a decision may be under way, and reading may add resources.
@@ -94,7 +94,7 @@ def _has_moved(row: PodRow, pod: Pod) -> bool:
     )
 
 
-def _asked(one: _Steady) -> object:
+def _decision_fields(one: _Steady) -> object:
     """What decisions read of an object."""
     annotations = one.metadata.annotations
     if READY_ANNOTATION in annotations:  # our own, written with the status

@@ -1,4 +1,4 @@
-"""What the demo sets out to show, act by act; an act is over when the API server's objects show it."""
+"""The steps of the demo; a step is complete when the API server's objects show its outcome."""
 
 import asyncio
 import time
@@ -8,8 +8,8 @@ from typing import Final
 
 from maar.apps.demo.clock import Clock, clock_time
 from maar.apps.demo.hour import Group
-from maar.apps.demo.player import Player
 from maar.apps.demo.record import Record, cpus
+from maar.apps.demo.submitter import Submitter
 from maar.core.model.queue import ROOT, Queue
 from maar.core.model.resources import CPU, units_in_one
 from maar.kube.outcome import Refused
@@ -26,43 +26,43 @@ SUBMITTED: Final = (_FILLING, *_SERVERS, _OVERSIZED, _LATE)  # beside what teams
 
 
 @dataclass
-class Act:
-    """Something to be shown; the outcome says with figures how it went, and is empty until then."""
+class Step:
+    """A step of the demo; the outcome describes it with figures, and is empty until it is complete."""
 
     title: str
     outcome: str = ""
 
 
 @dataclass(eq=False)
-class Story:
-    """The acts, each waiting for its minute and then for what must come of it."""
+class DemoSteps:
+    """All steps, each waiting for its minute and then for its outcome."""
 
-    player: Player
-    settling: Act = field(default_factory=lambda: Act("queues get what they deserve"))
-    reservation: Act = field(default_factory=lambda: Act("a reservation takes back what is its own"))
-    oversized: Act = field(default_factory=lambda: Act("a gang that is too large says why it waits"))
-    closing: Act = field(default_factory=lambda: Act("a queue closes and drains"))
+    submitter: Submitter
+    settling: Step = field(default_factory=lambda: Step("queues get what they deserve"))
+    reservation: Step = field(default_factory=lambda: Step("a reservation takes back what is its own"))
+    oversized: Step = field(default_factory=lambda: Step("a gang that is too large says why it waits"))
+    closing: Step = field(default_factory=lambda: Step("a queue closes and drains"))
 
     @property
-    def acts(self) -> tuple[Act, ...]:
-        """All acts in their order."""
+    def steps(self) -> tuple[Step, ...]:
+        """All steps in their order."""
         return (self.settling, self.reservation, self.oversized, self.closing)
 
     @property
     def record(self) -> Record:
         """What has been seen."""
-        return self.player.record
+        return self.submitter.record
 
     @property
     def clock(self) -> Clock:
         """The time of the hour."""
-        return self.player.clock
+        return self.submitter.clock
 
     async def run(self) -> None:
-        """Play all acts; it ends when all have been shown."""
+        """Run all steps; it ends when all are complete."""
         async with asyncio.TaskGroup() as tasks:
-            for act in (self._settle(), self._reserve(), self._submit_oversized(), self._close()):
-                tasks.create_task(act)
+            for step in (self._settle(), self._reserve(), self._submit_oversized(), self._close()):
+                tasks.create_task(step)
 
     async def _settle(self) -> None:
         await self.record.until(lambda: _is_settled(self.record))
@@ -77,19 +77,19 @@ class Story:
     async def _reserve(self) -> None:
         record, name, keys = self.record, _SERVERS[0].queue, [group.key for group in _SERVERS]
         await self.clock.until(_FILLING.minute)
-        await self.player.submit(_FILLING)
-        record.say(f"{_FILLING.key} takes whatever nobody uses, one pod at a time")
+        await self.submitter.submit(_FILLING)
+        record.add_line(f"{_FILLING.key} takes whatever nobody uses, one pod at a time")
         await self.clock.until(_SERVERS[0].minute)
         await record.until(lambda: _free(record) < _FULL)
         borrowed = min(_RESERVED, max(0.0, _RESERVED - _free(record)))
         began, before = time.monotonic(), record.reclaimed
-        await self.player.change_queue(name, {"guarantee": {"resource": {"cpu": str(_RESERVED)}}})
-        record.say(
+        await self.submitter.change_queue(name, {"guarantee": {"resource": {"cpu": str(_RESERVED)}}})
+        record.add_line(
             f"{_RESERVED} CPUs are reserved for {name}, which asks for them; others use {borrowed:.3g}"
         )
         async with asyncio.TaskGroup() as tasks:
             for group in _SERVERS:
-                tasks.create_task(self.player.submit(group))
+                tasks.create_task(self.submitter.submit(group))
         await record.until(lambda: all(key in record.waits for key in keys))
         took, gone = time.monotonic() - began, record.reclaimed - before
         if gone:
@@ -99,28 +99,28 @@ class Story:
                 f"{gone} pods made room",
             )
         await record.until(lambda: all(key in record.done for key in keys))
-        await self.player.change_queue(name, {"guarantee": {"resource": {"cpu": None}}})
-        record.say(f"{name} is done and its reservation ends: others may use the {_RESERVED} CPUs again")
+        await self.submitter.change_queue(name, {"guarantee": {"resource": {"cpu": None}}})
+        record.add_line(f"{name} is done and its reservation ends: others may use the {_RESERVED} CPUs again")
 
     async def _submit_oversized(self) -> None:
         record, group = self.record, _OVERSIZED
         await self.clock.until(group.minute)
-        await self.player.submit(group)
-        record.say(f"{group.key} asks for {group.pods} pods of {group.cpu} CPUs, all or nothing")
+        await self.submitter.submit(group)
+        record.add_line(f"{group.key} asks for {group.pods} pods of {group.cpu} CPUs, all or nothing")
         await record.until(lambda: bool(record.reason(group.key)))
         self._show(self.oversized, f"{group.name} waits: {record.reason(group.key)}")
 
     async def _close(self) -> None:
         record, name = self.record, _LATE.queue
         await self.clock.until(_LATE.minute)
-        await self.player.change_queue(name, {"state": "Closed"})
+        await self.submitter.change_queue(name, {"state": "Closed"})
         began = self.clock.minute
         await record.until(lambda: record.queues[name].status.state in ("Closing", "Closed"))
         state, left = record.queues[name].status.state, _work(record.queues[name])
-        refusal = await self.player.offer(_LATE)
+        refusal = await self.submitter.offer(_LATE)
         if not isinstance(refusal, Refused) or state != "Closing":
             return  # it had nothing to drain, or took what it should not
-        record.say(f"{_LATE.key} is refused: {refusal.message}")
+        record.add_line(f"{_LATE.key} is refused: {refusal.message}")
         await record.until(lambda: record.queues[name].status.state == "Closed")
         self._show(
             self.closing,
@@ -128,9 +128,9 @@ class Story:
             f"{clock_time(self.clock.minute)}; late work was refused",
         )
 
-    def _show(self, act: Act, outcome: str) -> None:
-        act.outcome = outcome
-        self.record.say(outcome)
+    def _show(self, step: Step, outcome: str) -> None:
+        step.outcome = outcome
+        self.record.add_line(outcome)
 
 
 def _is_settled(record: Record) -> bool:
@@ -154,7 +154,7 @@ def _work(queue: Queue) -> int:
 
 
 def _free(record: Record) -> float:
-    """CPUs that nobody uses and that are reserved for nobody."""
+    """CPUs that are neither used nor reserved."""
     queues = record.tree().queues
     cpu = {name: queue.resources[CPU] for name, queue in queues.items()}
     held = [max(one.used, one.guarantee or 0) for name, one in cpu.items() if not queues[name].children]

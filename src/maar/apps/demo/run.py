@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from maar.apps.demo.clock import MINUTE_S, Clock
+from maar.apps.demo.frame import Frame, Summary, frame_of, summary_of
 from maar.apps.demo.hour import HOUR, Group, Json
-from maar.apps.demo.player import Player
 from maar.apps.demo.record import Record
-from maar.apps.demo.scene import Scene, Summary, scene_of, summary_of
-from maar.apps.demo.story import Story
+from maar.apps.demo.steps import DemoSteps
+from maar.apps.demo.submitter import Submitter
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
@@ -23,40 +23,40 @@ _FRAME_S: Final = 0.25
 _PATIENCE_S: Final = 75.0  # beyond the time that the hour takes, for a busy machine
 
 
-async def perform(
+async def run_demo(
     kubeconfig: Path,
     organisation: Iterable[Json],
     groups: Iterable[Group],
     speed: float,
-    show: Callable[[Scene], None],
+    show: Callable[[Frame], None],
 ) -> Summary:
-    """Play the hour on a cluster; `show` sees it several times a second."""
+    """Run the simulated hour on a cluster; `show` gets a frame several times a second."""
     clock = Clock(speed)
     record = Record(clock)
-    async with ApiServer(await load(kubeconfig), warn=record.say) as server:
-        player = Player(server, clock, record)
-        story = Story(player)
-        await player.found(organisation)
+    async with ApiServer(await load(kubeconfig), warn=record.add_line) as server:
+        submitter = Submitter(server, clock, record)
+        steps = DemoSteps(submitter)
+        await submitter.found(organisation)
 
         def report(trouble: Trouble) -> None:
-            record.say(f"a watch of {trouble.kind}: {trouble.problem}")
+            record.add_line(f"the watch of {trouble.kind}: {trouble.problem}")
 
-        watches = [Watch(server, kind, record.hear, report) for kind in _WATCHED]
+        watches = [Watch(server, kind, record.on_events, report) for kind in _WATCHED]
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(watch.run()) for watch in watches]
             for watch in watches:
                 await watch.synced()
-            parts = (clock.run(record.is_behind), player.play(groups), _frames(record, story, show))
+            parts = (clock.run(record.is_behind), submitter.play(groups), _frames(record, steps, show))
             running += [tasks.create_task(part) for part in parts]
-            ends = [tasks.create_task(end) for end in (clock.until(HOUR), story.run())]
+            ends = [tasks.create_task(end) for end in (clock.until(HOUR), steps.run())]
             await asyncio.wait(ends, timeout=HOUR * MINUTE_S / speed + _PATIENCE_S)
             for task in (*ends, *running):
                 task.cancel()
-        return summary_of(record, story)
+        return summary_of(record, steps)
 
 
-async def _frames(record: Record, story: Story, show: Callable[[Scene], None]) -> None:
+async def _frames(record: Record, steps: DemoSteps, show: Callable[[Frame], None]) -> None:
     while True:
         record.sum_up_moves()
-        show(scene_of(record, story))
+        show(frame_of(record, steps))
         await asyncio.sleep(_FRAME_S)

@@ -1,4 +1,4 @@
-"""Plays an hour on a cluster: submits groups in time, and again what had to make room for others."""
+"""Submits the workload of the demo: groups at their time, and evicted pods again."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -14,17 +14,17 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Outcome
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from maar.kube.write import create, delete, patch
 
 
 class DemoError(Exception):
-    """Something that the demo cannot go on after, as a sentence."""
+    """An error that ends the demo, as a sentence."""
 
 
 @dataclass(eq=False)
-class Player:
-    """Everybody who submits work, and the administrator."""
+class Submitter:
+    """Submits work for the teams, and changes queues as the administrator."""
 
     server: ApiServer
     clock: Clock
@@ -32,7 +32,7 @@ class Player:
     _pods: dict[str, Json] = field(default_factory=dict)  # of all that has been submitted, by key
 
     async def found(self, organisation: Iterable[Json]) -> None:
-        """Make the organisation: its namespaces and queues, in the order in which they are written."""
+        """Create the namespaces and queues of the organisation, in the order of the files."""
         for document in organisation:
             kind = kind_of(str(document.get("apiVersion")), str(document.get("kind")))
             if kind is None:
@@ -40,7 +40,7 @@ class Player:
             await self._make(kind, _key(kind, document), document)
 
     async def play(self, groups: Iterable[Group]) -> None:
-        """Submit groups when their minute comes, and pods that were evicted once they are gone."""
+        """Submit groups at their minute, and evicted pods again once they are deleted."""
         async with asyncio.TaskGroup() as tasks:
             self.record.lost = lambda pod: _start(tasks, self._again(pod))
             busy = set[str]()
@@ -48,7 +48,7 @@ class Player:
                 await self.clock.until(group.minute)
                 if group.queue not in busy:
                     busy.add(group.queue)
-                    self.record.say(f"{group.queue} begins to submit work")
+                    self.record.add_line(f"{group.queue} begins to submit work")
                 tasks.create_task(self.submit(group))
             await asyncio.Event().wait()  # what is evicted later is submitted again, too
 
@@ -62,33 +62,33 @@ class Player:
                 tasks.create_task(self._make(Pod, key, document))
 
     async def offer(self, group: Group) -> Outcome:
-        """Submit a group without its pods, which the server may refuse."""
+        """Submit a group without its pods; the server may refuse it."""
         self.record.submit(group.key, group.queue)
-        outcome = await create(self.server, place_of(PodGroup), group.key, pod_group_document(group))
+        outcome = await create(self.server, resource_path_of(PodGroup), group.key, pod_group_document(group))
         if not isinstance(outcome, Done):
             self.record.withdraw(group.key)
         return outcome
 
     async def change_queue(self, name: str, spec: Json) -> None:
         """Change a queue, as its administrator."""
-        _insist(await patch(self.server, place_of(Queue), name, {"spec": spec}), f"Queue {name}")
+        _insist(await patch(self.server, resource_path_of(Queue), name, {"spec": spec}), f"Queue {name}")
 
     async def _again(self, pod: str) -> None:
         """Submit a pod again, as the controller of a job would."""
         if pod not in self._pods:
             return
         if pod in self.record.pods:  # it failed, and has to go first
-            await delete(self.server, place_of(Pod), pod)
+            await delete(self.server, resource_path_of(Pod), pod)
             await self.record.until(lambda: pod not in self.record.pods)
         await self._make(Pod, pod, self._pods[pod])
 
     async def _make(self, kind: type[Object], key: str, document: Json) -> None:
-        _insist(await create(self.server, place_of(kind), key, document), f"{kind.__name__} {key}")
+        _insist(await create(self.server, resource_path_of(kind), key, document), f"{kind.__name__} {key}")
 
 
 def _insist(outcome: Outcome, what: str) -> None:
     if not isinstance(outcome, Done):
-        raise DemoError(f"{what}: the server would not take it: {outcome.message}")
+        raise DemoError(f"{what}: the API server refuses it: {outcome.message}")
 
 
 def _start(tasks: asyncio.TaskGroup, work: Coroutine[None, None, None]) -> None:

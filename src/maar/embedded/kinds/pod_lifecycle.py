@@ -1,4 +1,4 @@
-"""Pods: what the server decides about them when they come, change and go."""
+"""Pods: what the server sets when they are created, changed and deleted."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -22,7 +22,7 @@ _FOR_QUALITY: Final = ("cpu", "memory")
 
 
 class Pods(Counted):
-    """A pod gets a priority, an account and a quality of service; it goes when its node lets it go."""
+    """A pod gets a priority, an account and a quality of service; its node ends it before it is deleted."""
 
     def __init__(self, ledger: Ledger, classes: PriorityClasses) -> None:
         super().__init__(ledger, "pods")

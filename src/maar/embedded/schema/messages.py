@@ -1,4 +1,4 @@
-"""The words for what is wrong with a field, as Kubernetes has them."""
+"""The messages for invalid fields, as Kubernetes has them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -17,7 +17,7 @@ def invalid(field: str, value: object, why: str) -> Cause:
     return Cause(field, "FieldValueInvalid", f"Invalid value: {shown(value)}: {why}")
 
 
-def judged(field: str, value: object, problems: Sequence[str]) -> Iterator[Cause]:
+def violations(field: str, value: object, problems: Sequence[str]) -> Iterator[Cause]:
     """The value breaks these rules."""
     for problem in problems:
         yield invalid(field, value, problem)
@@ -68,6 +68,6 @@ def mistyped(field: str, found: str, wanted: str) -> Cause:
     return Cause(field, "FieldValueTypeInvalid", message)
 
 
-def nowhere(value: object, why: str) -> Cause:
+def without_field(value: object, why: str) -> Cause:
     """A remark about an object that names no field."""
     return Cause("<nil>", "FieldValueInvalid", f"Invalid value: {shown(value)}: {why}")

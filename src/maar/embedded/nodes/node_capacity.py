@@ -1,4 +1,4 @@
-"""What the pods of a node take of it: a running total, and the refusal of what does not fit."""
+"""The capacity of a node: a running total of requests, and the refusal of what does not fit."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from maar.core.model.resources import CPU, MEMORY, PODS, Resources
 
 
 class Shortage(NamedTuple):
-    """What a pod lacks on its node, in the words of a kubelet."""
+    """What a pod lacks on its node, with the message of a kubelet."""
 
     resource: str
     requested: int
@@ -28,7 +28,7 @@ class Shortage(NamedTuple):
         )
 
 
-class Room:
+class NodeCapacity:
     """The allocatable of a node and what its pods, known by their uids, take of it."""
 
     __slots__ = ("_taken", "_taken_by", "allocatable")

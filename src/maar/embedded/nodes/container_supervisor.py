@@ -1,8 +1,8 @@
 """Runs one container as a process and stays until nothing is left of it: a program of its own.
 
 It uses the standard library alone, so that it starts in a few milliseconds. What to run is JSON in the file
-descriptor that its argument names. Standard input brings orders, TERM or KILL; when it ends, whoever gave
-them is gone, and everything that descends from the container is killed. Standard output tells, line by line,
+descriptor that its argument names. Standard input brings orders, TERM or KILL; when it ends, the server is
+gone, and everything that descends from the container is killed. Standard output reports, line by line,
 that the container has started or why it could not, and at the end how it ended.
 """
 
@@ -64,22 +64,22 @@ class Container:
         self._ran_out = False
         self._looked = 0.0
         self._output, output = os.pipe()
-        trouble, told = os.pipe()
+        trouble, problem_pipe = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            _become(order, output, told)
+            _become(order, output, problem_pipe)
         os.close(output)
-        os.close(told)
+        os.close(problem_pipe)
         os.set_blocking(self._output, False)
         with os.fdopen(trouble, encoding="utf-8") as file:
             self._trouble = file.read()  # ends when the command has taken the place of the child
 
     def run(self) -> None:
-        """Stay until the container has ended, and tell how."""
+        """Wait until the container has ended, and report how."""
         if self._trouble:
-            _tell(failed=self._trouble)
+            _report(failed=self._trouble)
             return
-        _tell(pid=self._pid)
+        _report(pid=self._pid)
         sources = [0, self._output, self._woken]
         while self._exit_code is None:
             for source in select.select(sources, [], [], CHECK_EVERY)[0]:
@@ -95,7 +95,7 @@ class Container:
         while self._copy():
             pass
         self._log.close()
-        _tell(exit_code=self._exit_code, out_of_memory=self._ran_out)
+        _report(exit_code=self._exit_code, out_of_memory=self._ran_out)
 
     def _obey(self, orders: bytes) -> None:
         if not orders:
@@ -107,7 +107,7 @@ class Container:
             os.killpg(self._pid, signal.SIGTERM)
 
     def _copy(self) -> bool:
-        """Take what the container says into its log; False when there is no more."""
+        """Copy the container's output to its log; False when there is no more."""
         try:
             data = os.read(self._output, _CHUNK)
         except BlockingIOError:
@@ -126,7 +126,7 @@ class Container:
             os.kill(self._pid, signal.SIGKILL)
 
     def _reap(self) -> bool:
-        """Bury the dead, orphans among them; False where no process is left."""
+        """Reap ended processes, orphans included; False where no process is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -192,7 +192,7 @@ class Log:
         self._size = os.fstat(self._file).st_size
 
 
-def _become(order: Order, output: int, told: int) -> NoReturn:
+def _become(order: Order, output: int, problem_pipe: int) -> NoReturn:
     """Turn this fresh child into the container's command, or tell why that cannot be."""
     try:
         os.setsid()
@@ -205,15 +205,15 @@ def _become(order: Order, output: int, told: int) -> NoReturn:
         _limit(order)
         os.chdir(order["folder"])
     except (OSError, ValueError) as error:
-        os.write(told, str(error).encode())
+        os.write(problem_pipe, str(error).encode())
         os._exit(1)
     command = order["command"]
     try:
         os.execvpe(command[0], command, order["environment"])  # noqa: S606  what a container is for
     except FileNotFoundError:
-        os.write(told, f'exec: "{command[0]}": executable file not found in $PATH'.encode())
+        os.write(problem_pipe, f'exec: "{command[0]}": executable file not found in $PATH'.encode())
     except (OSError, ValueError) as error:
-        os.write(told, f'exec: "{command[0]}": {error}'.encode())
+        os.write(problem_pipe, f'exec: "{command[0]}": {error}'.encode())
     os._exit(1)
 
 
@@ -297,7 +297,7 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _tell(**facts: object) -> None:
+def _report(**facts: object) -> None:
     with contextlib.suppress(BrokenPipeError):
         os.write(1, json.dumps(facts).encode() + b"\n")
 

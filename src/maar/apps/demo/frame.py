@@ -1,31 +1,31 @@
-"""What the demo has to show: the scene now, and the summary at the end; values for whoever draws them."""
+"""What the demo shows: a frame of the current state, and the summary at the end, as plain values."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from maar.apps.demo.record import Happening, Record
-from maar.apps.demo.story import Act, Story
+from maar.apps.demo.record import LogLine, Record
+from maar.apps.demo.steps import DemoSteps, Step
 from maar.core.model.queue import ROOT
 from maar.core.views.queue_tree import TreeView
 
 
 @dataclass(frozen=True)
-class Scene:
+class Frame:
     """One moment of the hour."""
 
     minute: float
     speed: float
     is_held: bool  # the hour waits for the cluster
     tree: TreeView
-    acts: tuple[Act, ...]
-    happenings: tuple[Happening, ...]  # all until now
+    steps: tuple[Step, ...]
+    log: tuple[LogLine, ...]  # all until now
 
 
 @dataclass(frozen=True)
 class Row:
-    """How a queue fared: CPUs on average, groups, minutes and pods; of an inner queue all below it."""
+    """The figures of a queue: CPUs on average, groups, minutes and pods; of an inner queue all below it."""
 
     queue: str
     depth: int
@@ -42,26 +42,24 @@ class Summary:
     """How the hour went, and what was shown."""
 
     rows: tuple[Row, ...]
-    acts: tuple[Act, ...]
+    steps: tuple[Step, ...]
     failed: int = 0  # pods
 
     @property
     def is_complete(self) -> bool:
         """Whether everything was shown."""
-        return all(act.outcome for act in self.acts)
+        return all(step.outcome for step in self.steps)
 
 
-def scene_of(record: Record, story: Story) -> Scene:
+def frame_of(record: Record, steps: DemoSteps) -> Frame:
     """Look at the cluster as it is now."""
     clock = record.clock
-    return Scene(
-        clock.minute, clock.speed, clock.is_held, record.tree(), story.acts, tuple(record.happenings)
-    )
+    return Frame(clock.minute, clock.speed, clock.is_held, record.tree(), steps.steps, tuple(record.log))
 
 
-def summary_of(record: Record, story: Story) -> Summary:
+def summary_of(record: Record, steps: DemoSteps) -> Summary:
     """Add up what has been seen."""
-    return Summary(tuple(_rows(record, record.tree())), story.acts, record.failed)
+    return Summary(tuple(_rows(record, record.tree())), steps.steps, record.failed)
 
 
 def _rows(record: Record, view: TreeView) -> Iterator[Row]:
