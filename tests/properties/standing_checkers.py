@@ -310,7 +310,7 @@ def behind_another(outcome: Outcome, group: str, message: str) -> Iterator[str]:
 
 def no_room(outcome: Outcome, _group: str, message: str) -> Iterator[str]:
     """What is said to be left is what some node had left at some time of the cycle."""
-    if "never on this cluster" in message:
+    if "never on this cluster" in message or "even with nothing else" in message:
         return  # law R1
     moments = (outcome.reading.at_first, outcome.bound, outcome.after, outcome.physically)
     nodes = [node.metadata.name for node in outcome.reading.usable_nodes]

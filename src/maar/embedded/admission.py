@@ -7,7 +7,7 @@ from maar.core.admission.cluster import KNOWN_KINDS, KnownCluster
 from maar.core.admission.patch import patched
 from maar.core.admission.request import Options, Request
 from maar.core.admission.review import mutate, validate
-from maar.core.admission.rules import BOOKS
+from maar.core.admission.rules import RULES_BY_RESOURCE
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.kinds import KINDS, BadObjectError, from_json
 from maar.core.model.metadata import Object
@@ -22,7 +22,7 @@ def _qualified(kind: type[Object]) -> str:
     return f"{kind.plural}.{group}" if slash else kind.plural
 
 
-_JUDGED: Final = {_qualified(kind): kind.plural for kind in KINDS if kind.plural in BOOKS}
+_JUDGED: Final = {_qualified(kind): kind.plural for kind in KINDS if kind.plural in RULES_BY_RESOURCE}
 _KNOWN: Final = {_qualified(kind): kind for kind in KNOWN_KINDS}
 
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from maar.core.admission.request import Json, Request, Verdict
-from maar.core.admission.rules import BOOKS
+from maar.core.admission.rules import RULES_BY_RESOURCE
 from maar.core.model.kinds import to_json
 from maar.core.model.metadata import Record
 
@@ -16,7 +16,9 @@ Verb = Literal["mutate", "validate"]
 API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
 PATHS: Final[dict[str, tuple[str, Verb]]] = {
-    f"/{resource}/{verb}": (resource, verb) for resource in BOOKS for verb in ("mutate", "validate")
+    f"/{resource}/{verb}": (resource, verb)
+    for resource in RULES_BY_RESOURCE
+    for verb in ("mutate", "validate")
 }
 
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

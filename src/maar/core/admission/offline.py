@@ -11,7 +11,7 @@ from maar.core.admission.plain import at, cut, text_at
 from maar.core.admission.reading import read
 from maar.core.admission.request import CREATE, UPDATE, Finding, Json, Options, Request
 from maar.core.admission.review import mutated, review
-from maar.core.admission.rules import BOOKS
+from maar.core.admission.rules import RULES_BY_RESOURCE
 from maar.core.admission.server_rules import server_findings
 from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.kinds import KINDS, BadObjectError
@@ -20,7 +20,7 @@ from maar.core.model.queue import ROOT, Queue, QueueMetadata, QueueSpec, QueueSt
 from maar.core.model.unread import unknown_fields
 
 UNKNOWN_FIELD: Final = "unknown-field"
-_JUDGED: Final = tuple(kind for kind in KINDS if kind.plural in BOOKS)  # queues first
+_JUDGED: Final = tuple(kind for kind in KINDS if kind.plural in RULES_BY_RESOURCE)  # queues first
 
 Key = tuple[str, str, str]
 

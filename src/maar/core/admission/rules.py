@@ -43,7 +43,7 @@ _QUEUE_RULES: Final[Mapping[str, Rule[QueueCase]]] = {
     **sum_rules.RULES,
     **capability_rules.RULES,
 }
-BOOKS: Final[Mapping[str, ResourceRules]] = {
+RULES_BY_RESOURCE: Final[Mapping[str, ResourceRules]] = {
     "queues": Rulebook(
         noun="queue",
         read=read_queue,
@@ -61,12 +61,14 @@ BOOKS: Final[Mapping[str, ResourceRules]] = {
     "resourcequotas": quota_rules.BOOK,
 }
 
-RULES_ABOUT_OTHERS: Final = frozenset(name for book in BOOKS.values() for name in book.ids_about_others())
+RULES_ABOUT_OTHERS: Final = frozenset(
+    name for book in RULES_BY_RESOURCE.values() for name in book.ids_about_others()
+)
 
 
 def all_rules() -> dict[str, str]:
     """Every rule by its id, defaults first, with its sentence."""
     found = {name: rule.__doc__ or "" for rules in DEFAULTS.values() for name, rule in rules.items()}
-    for book in BOOKS.values():
+    for book in RULES_BY_RESOURCE.values():
         found.update(book.sentences())
     return found

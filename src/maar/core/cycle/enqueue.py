@@ -29,6 +29,8 @@ def enqueue(state: State) -> None:
         return
     gate = EnqueueGate(state)
     turns = TurnOrder(state, "fair", gate.not_enqueued())
+    refused_early = list[GroupState]()  # others were admitted after them
+    refused = list[GroupState]()
     while group := turns.next():
         refusal = gate.refuses(group)
         if refusal is None:
@@ -36,12 +38,17 @@ def enqueue(state: State) -> None:
             group.refusal = None
             gate.let_in(group)
             turns.done(group)
+            refused_early += refused
+            refused.clear()
             continue
         group.refusal = refusal
+        refused.append(group)
         turns.done(group)
         if state.ledger.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
             for behind in turns.stop(group.leaf):
                 behind.refusal = behind_first(behind, group)
+    for group in refused_early:  # so that the numbers of the reason are those at the end
+        group.refusal = gate.refuses(group) or group.refusal
 
 
 class _Size(NamedTuple):

@@ -31,7 +31,7 @@ __all__ = ["DEFAULT", "BadConfigurationError", "Configuration", "Plugin", "parse
 
 _NO_EFFECT: Final = "known, but it has no effect in Maar"
 _ALWAYS_PACKED: Final = frozenset({CPU, MEMORY})
-_NOBODY: Final[Mapping[str, PluginFactory]] = MappingProxyType({})
+_NO_PROVIDERS: Final[Mapping[str, PluginFactory]] = MappingProxyType({})
 _USUAL_ARGUMENTS: Final = {"nodeorder": {"leastrequested.weight": 0}}  # or it would cancel what binpack says
 _USUAL_TIERS: Final = [
     {"plugins": [{"name": name, "arguments": _USUAL_ARGUMENTS.get(name, {})} for name in tier]}
@@ -47,7 +47,7 @@ class BadConfigurationError(ValueError):
         self.problems = tuple(problems)
 
 
-def parse(document: object, plugins: Mapping[str, PluginFactory] = _NOBODY) -> Configuration:
+def parse(document: object, plugins: Mapping[str, PluginFactory] = _NO_PROVIDERS) -> Configuration:
     """Read a configuration from plain data; `plugins` are third parties', made where they are configured.
 
     Null is unset, and an empty document is the default.
@@ -130,7 +130,7 @@ def _plugin(
         _warn_of_values(arguments, values)
         return Plugin(name, tier, switches, values)
     own = {key: one.value for key, one in arguments.fields().items()}
-    made = _opinions(entry, name, third_party[name], own) if isinstance(arguments.value, Mapping) else None
+    made = _hooks_of(entry, name, third_party[name], own) if isinstance(arguments.value, Mapping) else None
     return Plugin(name, tier, switches, own, made)
 
 
@@ -231,7 +231,7 @@ def _warn_of_values(entry: Entry, values: Mapping[str, object]) -> None:
             entry.at(key).warn(f"no effect: {BINPACK_RESOURCES} does not add this resource")
 
 
-def _opinions(
+def _hooks_of(
     entry: Entry, name: str, factory: PluginFactory, arguments: Mapping[str, object]
 ) -> PluginHooks | None:
     """Let a third party make its plugin; whatever goes wrong there is a problem of that plugin."""
