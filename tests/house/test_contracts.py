@@ -59,7 +59,11 @@ def test_a_layer_violation_makes_the_whole_check_fail(house: Path) -> None:
     ("file", "line", "broken"),
     [
         ("core/engine.py", "import maar.kube", "cli -> apps -> kube | embedded | plugins -> core"),
-        ("kube/watch.py", '"""A watch."""\nimport maar.embedded', "cli -> apps -> kube | embedded | plugins -> core"),
+        (
+            "kube/watch.py",
+            '"""A watch."""\nimport maar.embedded',
+            "cli -> apps -> kube | embedded | plugins -> core",
+        ),
         ("apps/manifests.py", "import maar.cli.plan", "cli -> apps -> kube | embedded | plugins -> core"),
         ("core/views/__init__.py", "import maar.core.admission", "engine -> views | controllers | admission"),
         (
@@ -69,9 +73,17 @@ def test_a_layer_violation_makes_the_whole_check_fail(house: Path) -> None:
         ),
         ("apps/metrics/queues.py", "import maar.embedded.rows", "daemons beside a cluster use nothing"),
         ("apps/snapshots/files.py", "import maar.embedded.store", "daemons beside a cluster use nothing"),
-        ("serving/http.py", "import maar.core.model.kinds", "cli -> apps -> kube | embedded | plugins -> core"),
+        (
+            "serving/http.py",
+            "import maar.core.model.kinds",
+            "cli -> apps -> kube | embedded | plugins -> core",
+        ),
         ("core/cycle/__init__.py", "import time", "the core does no I/O"),
-        ("core/model/kinds.py", "import maar.parsing.limits", "cli -> apps -> kube | embedded | plugins -> core"),
+        (
+            "core/model/kinds.py",
+            "import maar.parsing.limits",
+            "cli -> apps -> kube | embedded | plugins -> core",
+        ),
         ("core/fairshare/queue_demand.py", "import logging", "the core does no I/O"),
         (
             "newcomer/__init__.py",
