@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final, cast
 
-from maar.embedded import discovery
+from maar.embedded import documents
 from maar.embedded.calls import Caller
 from maar.embedded.cluster import Cluster
-from maar.embedded.documents import Documents
 from maar.embedded.failures import ApiError, Json
 from maar.embedded.http import Message, Receive, Request, Send, answer, stream
 from maar.embedded.logs import LogReader
@@ -37,7 +36,6 @@ class Server:
         self._routes = Routes(cluster.served.values())
         self._reader = Reader(cluster)
         self._writer = Writer(cluster, self._reader)
-        self._documents = Documents(list(cluster.served.values()))
         self._logs, self._store = logs, cluster.store
         self.is_ready = asyncio.Event()
 
@@ -76,7 +74,7 @@ class Server:
         if request.method != "GET" or not request.path.startswith(_OPEN_TO_ALL):
             return False
         if request.path == "/version":
-            await answer(send, discovery.VERSION)
+            await answer(send, documents.VERSION)
         else:
             problem = self._not_ready() if request.path.startswith("/readyz") else ""
             plain = [(b"content-type", b"text/plain; charset=utf-8")]
@@ -93,7 +91,7 @@ class Server:
     async def _serve(self, request: Request, send: Send) -> None:
         target = self._routes.find(request.path)
         if target is None:
-            found = self._documents.find(request)
+            found = documents.find(request)
             if found is None or request.method != "GET":
                 raise ApiError(
                     HTTPStatus.NOT_FOUND, "NotFound", "the server could not find the requested resource"

@@ -39,6 +39,12 @@ def schema_of(api_version: str, kind: str) -> Schema:
     for one in (*packaged(), custom(CASES["definition"])):
         if (one.resource.api_version, one.resource.kind) == (api_version, kind):
             return one.schema
+    if kind == "PodTemplate":  # which the embedded server does not serve
+        spec = builtin("apps/v1", "ReplicaSet").properties["spec"]
+        pod = builtin("v1", "Pod").properties
+        properties = {name: pod[name] for name in ("apiVersion", "kind", "metadata")}
+        properties["template"] = spec.properties["template"]
+        return Schema("object", properties=properties, name="io.k8s.api.core.v1.PodTemplate")
     return builtin(api_version, kind)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from maar.core.model.quantity import BadQuantityError, parse
-from maar.embedded.schema import facts
+from maar.embedded.schema import types
 from maar.embedded.schema.times import MICRO_TIME, TIME, bad_time
 from maar.embedded.schema.types import Schema
 
@@ -62,7 +62,7 @@ def _leaf(schema: Schema, value: object, struct: str, path: tuple[str, ...]) -> 
     elif isinstance(value, str) and schema.format == "byte":
         yield from _bad_base64(value)
     elif isinstance(value, str) and schema.format == "date-time":
-        layout = MICRO_TIME if schema.name == facts.MICRO_TIME else TIME
+        layout = MICRO_TIME if schema.name == types.MICRO_TIME else TIME
         if problem := bad_time(value, layout):
             yield problem
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from maar.embedded.schema import facts
-from maar.embedded.schema.types import Schema
+from maar.embedded.schema.types import MICRO_TIME, Schema
+from maar.embedded.schema.types import TIME as TIME_TYPE
 
 _DAY: Final = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
 _HOUR: Final = r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
@@ -30,8 +30,8 @@ _FORMATS: Final[dict[str, object]] = {
     "date-time": TIME,
 }
 _GO_TIMES: Final[dict[str, object]] = {  # Go clients send a null for no time, and nobody minds
-    facts.TIME: TIME | None,
-    facts.MICRO_TIME: Annotated[str, msgspec.Meta(pattern=rf"{_DAY}{_HOUR}\.[0-9]{{6}}Z\Z")] | None,
+    TIME_TYPE: TIME | None,
+    MICRO_TIME: Annotated[str, msgspec.Meta(pattern=rf"{_DAY}{_HOUR}\.[0-9]{{6}}Z\Z")] | None,
 }
 _TYPES: Final[dict[str, object]] = {"string": str, "integer": _INT64, "number": float, "boolean": bool}
 

@@ -6,21 +6,6 @@ from typing import Final
 from maar.embedded.failures import Json
 from maar.embedded.resources import Resource
 
-KUBERNETES_MINOR: Final = 36  # whose API is spoken, as far as it goes
-AGGREGATED: Final = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-
-VERSION: Final[Json] = {
-    "major": "1",
-    "minor": str(KUBERNETES_MINOR),
-    "gitVersion": f"v1.{KUBERNETES_MINOR}.0+maar",
-    "gitCommit": "",
-    "gitTreeState": "clean",
-    "buildDate": "1970-01-01T00:00:00Z",
-    "goVersion": "",
-    "compiler": "",
-    "platform": "",
-}
-
 # Subresources that are kinds of their own.
 _SUBRESOURCE_KINDS: Final = {
     ("pods", "binding"): ("", "v1", "Binding", ("create",)),
@@ -30,19 +15,25 @@ _SUBRESOURCE_KINDS: Final = {
 }
 
 
-def legacy_versions() -> Json:
-    """What /api answers."""
-    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+def documents(resources: Sequence[Resource]) -> dict[str, Json]:
+    """What each path answers that tells of groups, versions and resources."""
+    legacy: Json = {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+    pages = {"/api": legacy, "/apis": _group_list(resources)}
+    for name in _groups(resources):
+        root = f"/apis/{name}" if name else "/api"
+        if name:
+            pages[root] = _group(resources, name)
+        for version in _versions(resources, name):
+            pages[f"{root}/{version}"] = _resource_list(resources, name, version)
+    return pages
 
 
-def group_list(resources: Sequence[Resource]) -> Json:
-    """What /apis answers."""
-    groups = [group(resources, name) for name in _groups(resources) if name]
+def _group_list(resources: Sequence[Resource]) -> Json:
+    groups = [_group(resources, name) for name in _groups(resources) if name]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
-def group(resources: Iterable[Resource], name: str) -> Json:
-    """What /apis/GROUP answers."""
+def _group(resources: Iterable[Resource], name: str) -> Json:
     versions = [
         {"groupVersion": f"{name}/{version}", "version": version} for version in _versions(resources, name)
     ]
@@ -55,8 +46,7 @@ def group(resources: Iterable[Resource], name: str) -> Json:
     }
 
 
-def resource_list(resources: Iterable[Resource], name: str, version: str) -> Json:
-    """What /api/v1 and /apis/GROUP/VERSION answer."""
+def _resource_list(resources: Iterable[Resource], name: str, version: str) -> Json:
     listed: list[Json] = []
     for resource in resources:
         if (resource.group, resource.version) != (name, version):

@@ -186,11 +186,5 @@ PACKAGES: Final = {
     ),
 }
 
-# Quantities, times and the like are types of their own in Kubernetes' documents.
 # Of fields that are part of a list's key: what is meant where they are left out.
 KEY_DEFAULTS: Final = {"ContainerPort.protocol": "TCP", "ServicePort.protocol": "TCP"}
-
-QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
-INT_OR_STRING_TYPE: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
-TIME: Final = f"{META}.Time"
-MICRO_TIME: Final = f"{META}.MicroTime"

@@ -6,26 +6,23 @@ from typing import Final
 
 from maar.embedded.resources import Resource
 
-QUERIES: Final = {
-    "allowWatchBookmarks": ("boolean", "Whether a watch also tells of versions at which nothing happened."),
-    "continue": ("string", "Where a list goes on, as told with its beginning."),
-    "dryRun": ("string", "All, where nothing shall be stored."),
-    "fieldManager": ("string", "Who makes the change."),
-    "fieldSelector": ("string", "Conditions on fields of the objects."),
-    "fieldValidation": ("string", "What to do about unknown fields: Ignore, Warn or Strict."),
-    "follow": ("boolean", "Whether to go on and tell what is written from now on."),
-    "force": ("boolean", "Whether to take fields from other managers."),
-    "gracePeriodSeconds": ("integer", "How long the object may take to go."),
-    "labelSelector": ("string", "Conditions on labels of the objects."),
-    "limit": ("integer", "How many objects to list at most."),
-    "propagationPolicy": (
-        "string",
-        "What becomes of what the object owns: Orphan, Background or Foreground.",
-    ),
-    "resourceVersion": ("string", "The version to list or to watch from."),
-    "resourceVersionMatch": ("string", "How the version is meant: Exact or NotOlderThan."),
-    "timeoutSeconds": ("integer", "How long to watch."),
-    "watch": ("boolean", "Whether to go on and tell of changes."),
+QUERIES: Final = {  # and their types
+    "allowWatchBookmarks": "boolean",
+    "continue": "string",
+    "dryRun": "string",
+    "fieldManager": "string",
+    "fieldSelector": "string",
+    "fieldValidation": "string",
+    "follow": "boolean",
+    "force": "boolean",
+    "gracePeriodSeconds": "integer",
+    "labelSelector": "string",
+    "limit": "integer",
+    "propagationPolicy": "string",
+    "resourceVersion": "string",
+    "resourceVersionMatch": "string",
+    "timeoutSeconds": "integer",
+    "watch": "boolean",
 }
 _LIST: Final = (
     "allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit", "resourceVersion",

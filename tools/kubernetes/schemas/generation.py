@@ -1,0 +1,78 @@
+"""The file that the embedded server reads: all types once, and per group what refers to them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from maar.embedded.resources import BUILT_IN, Resource
+from maar.embedded.schema.custom import definitions, resource_of, schema_node, type_name
+from tools.kubernetes.schemas import discovery
+from tools.kubernetes.schemas.documents import paths, write_custom, write_kind
+from tools.kubernetes.schemas.models import REFERENCE, Node, Types
+
+OUTPUT: Final = Path(__file__).parents[3] / "src/maar/embedded/schema/api.json"
+
+
+def generated() -> str:
+    """The whole file, with a line for each type and each document."""
+    types, kinds = Types(), dict[str, str]()
+    served: list[tuple[Resource, str]] = []
+    for resource in BUILT_IN:
+        name = types.builtin(resource.api_version, resource.kind)
+        write_kind(types, resource, name)
+        served.append((resource, name))
+    for definition in definitions():
+        resource = resource_of(definition)
+        write_custom(types, resource, type_name(resource), schema_node(definition))
+        served.append((resource, type_name(resource)))
+    groups: dict[str, dict[str, Any]] = {}
+    for resource, name in served:
+        place = f"apis/{resource.api_version}" if resource.group else f"api/{resource.api_version}"
+        group = groups.setdefault(place, {"paths": {}, "types": {f"{name}List"}})
+        group["types"].add(f"{name}List")
+        group["paths"] |= paths(types, resource, name)
+        kinds[f"{resource.api_version}/{resource.kind}"] = name
+    for api_version, kind_name in (("policy/v1", "Eviction"), ("v1", "DeleteOptions"), ("v1", "Status")):
+        kinds[f"{api_version}/{kind_name}"] = types.builtin(api_version, kind_name)
+    for group in groups.values():
+        group["types"] = sorted(_reached(types, {*group["types"], *_references(group["paths"])}))
+    resources = [resource for resource, _ in served]
+    parts: dict[str, dict[str, Any]] = {
+        "kinds": kinds,
+        "types": types.written,
+        "openapi": groups,
+        "discovery": discovery.documents(resources),
+        "aggregated": {
+            place: discovery.aggregated(resources, legacy=place == "/api") for place in ("/api", "/apis")
+        },
+    }
+    written = (
+        f"{json.dumps(name)}:{{\n{_lines(part)}\n}}" for name, part in parts.items()
+    )  # so that a change is seen where it is
+    return "{" + ",\n".join(written) + "}\n"
+
+
+def _lines(part: dict[str, Any]) -> str:
+    return ",\n".join(
+        f"{json.dumps(name)}:{json.dumps(part[name], separators=(',', ':'), ensure_ascii=False)}"
+        for name in sorted(part)
+    )
+
+
+def _reached(types: Types, names: set[str]) -> set[str]:
+    """The types that documents need which refer to some of them."""
+    found, waiting = set[str](), list(names)
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            waiting += _references(types.written[name])
+    return found
+
+
+def _references(node: Node | list[Any]) -> Iterator[str]:
+    for key, below in node.items() if isinstance(node, dict) else enumerate(node):
+        if key == "$ref" and isinstance(below, str):
+            yield below.removeprefix(REFERENCE)
+        elif isinstance(below, dict | list):
+            yield from _references(below)
