@@ -35,7 +35,7 @@ _LARGE_LOG: Final = 64 << 20
 _NAME: Final = re.compile(r"objects-(\d{6})\.(db|wal)")
 _CHUNK: Final = 1 << 20
 _BATCH: Final = 5_000  # transactions whose pages are in memory while a log is read
-FORMAT: Final = 2  # 1 had no number, and SQLite's own log
+FORMAT: Final = 2
 _TABLES: Final = f"""
 CREATE TABLE objects (
     resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,

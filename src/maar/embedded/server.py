@@ -4,7 +4,7 @@ import asyncio
 import hmac
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Final, cast
 
@@ -13,11 +13,13 @@ from maar.embedded.calls import Caller
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json
 from maar.embedded.http import Message, Receive, Request, Send, answer, stream
-from maar.embedded.logs import LogReader
 from maar.embedded.reading import Reader
 from maar.embedded.routes import Routes, Target
 from maar.embedded.storage_problems import unreadable
 from maar.embedded.writing import Writer, not_allowed
+
+LogReader = Callable[[str, str, Mapping[str, str]], Awaitable[AsyncIterator[bytes]]]
+
 
 _LOG: Final = logging.getLogger(__name__)
 _OPEN_TO_ALL: Final = ("/readyz", "/livez", "/healthz", "/version")

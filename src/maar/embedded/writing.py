@@ -10,8 +10,7 @@ from maar.embedded.failures import ApiError, Json, bad_request
 from maar.embedded.http import Request, as_object, from_json
 from maar.embedded.kinds.pods import bind, evict
 from maar.embedded.kinds.reviews import review
-from maar.embedded.patch.json_patch import json_patch
-from maar.embedded.patch.merge_patch import merge_patch
+from maar.embedded.patch.json_patch import json_patch, merge_patch
 from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.reading import Reader
 from maar.embedded.routes import Target

@@ -13,8 +13,7 @@ import yaml
 
 from maar.embedded.failures import ApiError
 from maar.embedded.patch.apply import applied, tracked
-from maar.embedded.patch.json_patch import json_patch
-from maar.embedded.patch.merge_patch import merge_patch
+from maar.embedded.patch.json_patch import json_patch, merge_patch
 from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.schema.builtin import builtin
 from maar.embedded.schema.custom import custom, packaged

@@ -10,7 +10,6 @@ KINDS: Final = {
     "Eviction": "An Eviction asks for a pod to leave its node, if the disruption budgets allow it.",
     "Job": "A Job runs pods until enough of them have succeeded.",
     "Lease": "A Lease says who holds something, and for how long.",
-    "LocalSubjectAccessReview": "A LocalSubjectAccessReview asks what somebody may do in one namespace.",
     "Namespace": "A Namespace is a room for names.",
     "Node": "A Node is a machine that pods run on.",
     "PersistentVolume": "A PersistentVolume is a piece of storage of the cluster.",
@@ -28,7 +27,6 @@ KINDS: Final = {
     "ServiceAccount": "A ServiceAccount is the identity of the processes in a pod.",
     "StatefulSet": "A StatefulSet keeps pods running that each have a lasting name and storage.",
     "StorageClass": "A StorageClass is a way of making persistent volumes.",
-    "SubjectAccessReview": "A SubjectAccessReview asks whether somebody may do something.",
 }
 
 FIELDS: Final = {

@@ -172,7 +172,7 @@ PACKAGES: Final = {
     "io.k8s.api.apps.v1": "ReplicaSet RollingUpdateStatefulSet StatefulSet",
     "io.k8s.api.authentication.v1": "SelfSubjectReview UserInfo",
     "io.k8s.api.authorization.v1": (
-        "FieldSelectorAttributes LabelSelectorAttributes LocalSubject NonResource ResourceAttributes"
+        "FieldSelectorAttributes LabelSelectorAttributes NonResource ResourceAttributes"
         " ResourceRule SelfSubjectAccess SelfSubjectRules SubjectAccess SubjectRules"
     ),
     "io.k8s.api.batch.v1": "Job PodFailurePolicy SuccessPolicy UncountedTerminatedPods",

@@ -8,9 +8,8 @@ from maar.embedded.calls import Deletion, metadata, section
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json
 from maar.embedded.keepers.keeper import Seen, Visit, meta_of
-from maar.embedded.kinds.conditions import saying
 from maar.embedded.kinds.namespaces import FINALIZER
-from maar.embedded.kinds.parts import part, words
+from maar.embedded.kinds.parts import part, saying, words
 from maar.embedded.store import Key
 
 _NAMESPACES: Final = "namespaces"

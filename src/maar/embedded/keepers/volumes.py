@@ -1,20 +1,63 @@
 """Claims get volumes: one that they name, one that fits, or one made for them."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
+from maar.core.model.metadata import LabelSelector
 from maar.core.model.volume import SELECTED_NODE_ANNOTATION
+from maar.core.policy.selectors import match_selector
 from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.keepers.keeper import Seen, Visit
-from maar.embedded.keepers.offers import Offer, fits, offer_of
+from maar.embedded.kinds.amounts import quantity
 from maar.embedded.kinds.claims import CLASSES, VOLUMES
-from maar.embedded.kinds.parts import labels, part
+from maar.embedded.kinds.parts import labels, part, words
 from maar.embedded.kinds.usage import CLAIMS
 from maar.embedded.store import Key
+
+
+class Offer(NamedTuple):
+    """A volume that is nobody's yet."""
+
+    capacity: int
+    access_modes: frozenset[str]
+    mode: str
+    labels: dict[str, str]
+    reserved_for: tuple[str, str] | None  # the namespace and name of the claim that may have it
+
+    def is_open_to(self, claim: Key) -> bool:
+        """Whether nobody else is to have it."""
+        return self.reserved_for in (None, (claim.namespace, claim.name))
+
+
+def offer_of(volume: Json) -> Offer:
+    """What a volume offers."""
+    spec = part(volume, "spec")
+    reference = part(spec, "claimRef")
+    return Offer(
+        quantity(part(spec, "capacity").get("storage")).nanos,
+        frozenset(words(spec, "accessModes")),
+        text(spec, "volumeMode") or "Filesystem",
+        dict(labels(volume)),
+        (text(reference, "namespace"), text(reference, "name")) if reference else None,
+    )
+
+
+def fits(offer: Offer, claim: Json) -> bool:
+    """Whether a volume is large enough and of the kind that a claim asks for."""
+    spec = part(claim, "spec")
+    asked = quantity(part(spec, "resources", "requests").get("storage")).nanos
+    selector = spec.get("selector")
+    return (
+        offer.capacity >= asked
+        and offer.access_modes.issuperset(words(spec, "accessModes"))
+        and offer.mode == (text(spec, "volumeMode") or "Filesystem")
+        and (selector is None or match_selector(msgspec.convert(selector, LabelSelector), offer.labels))
+    )
+
 
 PROVISIONER: Final = "maar.sh/virtual"
 

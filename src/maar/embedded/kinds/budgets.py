@@ -10,8 +10,7 @@ from maar.core.policy.selectors import match_selector
 from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, forbidden
-from maar.embedded.kinds.conditions import condition, is_true, saying
-from maar.embedded.kinds.parts import labels, number, part
+from maar.embedded.kinds.parts import condition, is_true, labels, number, part, saying
 
 PLURAL: Final = "poddisruptionbudgets.policy"
 

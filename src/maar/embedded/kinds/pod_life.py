@@ -7,8 +7,7 @@ from maar.embedded.calls import Call, Deletion, metadata, section, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json, forbidden
 from maar.embedded.kinds.amounts import Amounts, add, amounts
-from maar.embedded.kinds.conditions import saying
-from maar.embedded.kinds.parts import number, part, parts
+from maar.embedded.kinds.parts import number, part, parts, saying
 from maar.embedded.kinds.priorities import PriorityClasses
 from maar.embedded.kinds.quotas import Counted, Ledger
 from maar.embedded.kinds.usage import FINISHED

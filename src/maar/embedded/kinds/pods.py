@@ -7,8 +7,7 @@ from maar.embedded.calls import Call, Deletion, metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, bad_request, conflict, not_found
 from maar.embedded.kinds.budgets import spend
-from maar.embedded.kinds.conditions import saying
-from maar.embedded.kinds.parts import part, parts
+from maar.embedded.kinds.parts import part, parts, saying
 from maar.embedded.kinds.pod_life import SCHEDULED
 from maar.embedded.lifecycle import check_preconditions
 

@@ -2,15 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from maar.embedded.failures import Cause
-from maar.embedded.schema.bounds import keeps, pattern
 from maar.embedded.schema.cel import broken, has_rules
-from maar.embedded.schema.decode import mistyped, pruned, unknown
-from maar.embedded.schema.fill import defaulted
-from maar.embedded.schema.go_types import is_go
-from maar.embedded.schema.times import bad_time
+from maar.embedded.schema.go_types import bad_time, is_go
 from maar.embedded.schema.types import Merge, Schema
 from maar.embedded.schema.words import (
     duplicate,
@@ -23,8 +20,6 @@ from maar.embedded.schema.words import (
     unsupported,
 )
 from maar.embedded.schema.words import mistyped as wrong_type
-
-__all__ = ["defaulted", "mistyped", "pruned", "refusals", "unknown", "wrong"]
 
 _BLOCKING: Final = frozenset(
     f"FieldValue{why}" for why in ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid")
@@ -52,7 +47,7 @@ def refusals(schema: Schema, value: object, old: object = None) -> list[Cause]:
 
 def wrong(schema: Schema, value: object, path: str = "") -> list[Cause]:
     """What of a value breaks its schema, but for the rules; metadata has words of its own elsewhere."""
-    return [] if keeps(schema, value) else list(_wrong(schema, value, path))
+    return list(_wrong(schema, value, path))
 
 
 def _wrong(schema: Schema, value: object, path: str) -> Iterator[Cause]:
@@ -111,12 +106,18 @@ def _text(schema: Schema, value: str, path: str) -> Iterator[Cause]:
         yield too_long(path, schema.max_length)
     if schema.min_length is not None and len(value) < schema.min_length:
         yield invalid(path, value, f"{path} in body should be at least {schema.min_length} chars long")
-    if schema.pattern and not re.search(pattern(schema.pattern), value):
+    if schema.pattern and not re.search(_pattern(schema.pattern), value):
         yield invalid(path, value, f"{path} in body should match '{schema.pattern}'")
     if schema.format == "date-time" and bad_time(value):
         shown_value = shown(value)
         message = f"Invalid value: {shown_value}: {path} in body must be of type date-time: {shown_value}"
         yield Cause(path, "FieldValueTypeInvalid", message)
+
+
+@cache
+def _pattern(text: str) -> str:
+    """A Go pattern for Python, where $ would also match before a last line break."""
+    return re.sub(r"(?<!\\)\$$", r"\\Z", text)
 
 
 def _number(schema: Schema, value: float, path: str) -> Iterator[Cause]:

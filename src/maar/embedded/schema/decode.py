@@ -33,21 +33,6 @@ def read(schema: Schema, value: Json) -> Reading:
     return Reading(kept if isinstance(kept, dict) else {}, None, tuple(_all_unknown(schema, value)))
 
 
-def mistyped(schema: Schema, value: object) -> str | None:
-    """Why an object cannot be understood, in a sentence that names its kind; None where all is well."""
-    return None if fits(schema, value) else _mistyped(schema, value)
-
-
-def unknown(schema: Schema, value: object) -> list[str]:
-    """The paths of fields that nobody knows."""
-    return [] if fits(schema, value) else _all_unknown(schema, value)
-
-
-def pruned(schema: Schema, value: object) -> object:
-    """The value without the fields that nobody knows, and without nulls where they mean nothing."""
-    return value if fits(schema, value) else _kept(schema, value, go=False)
-
-
 def _mistyped(schema: Schema, value: object) -> str | None:
     problem = next(problems(schema, value), None)
     if problem is None:

@@ -1,16 +1,12 @@
-"""Services, claims and jobs: what the server fills in."""
+"""Claims, jobs, sets and nodes: what the server fills in."""
 
 from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 import pytest
 
-from maar.embedded.calls import Call
-from maar.embedded.failures import ApiError
 from support.embedded import Document, Town, opened
 
-PORTS = [{"port": 80}]
 CLASSES = "storageclasses.storage.k8s.io"
 
 
@@ -18,70 +14,6 @@ CLASSES = "storageclasses.storage.k8s.io"
 def town(tmp_path: Path) -> Iterator[Town]:
     with opened(tmp_path) as made:
         yield made
-
-
-def service(town: Town, name: str = "s", **spec: object) -> Document:
-    return dict(town.make("services", name, spec={"ports": PORTS, **spec})["spec"])
-
-
-def test_a_service_gets_an_address_of_its_own(town: Town) -> None:
-    found = {service(town, f"s{number}")["clusterIP"] for number in range(20)}
-    assert len(found) == 20
-    assert all(IPv4Address(one) in IPv4Network("10.96.0.0/12") for one in found)
-    one = town.get("services", "s0")
-    assert one["spec"]["clusterIPs"] == [one["spec"]["clusterIP"]]
-    assert (one["spec"]["ipFamilies"], one["spec"]["ipFamilyPolicy"]) == (["IPv4"], "SingleStack")
-    assert one["status"] == {"loadBalancer": {}}
-
-
-def test_a_headless_service_and_a_mere_name_have_none(town: Town) -> None:
-    assert service(town, clusterIP="None")["clusterIPs"] == ["None"]
-    named = town.make("services", "t", spec={"type": "ExternalName", "externalName": "example.com"})
-    assert "clusterIP" not in named["spec"]
-
-
-@pytest.mark.parametrize(
-    ("address", "why"),
-    [
-        ("10.96.0.7", "provided IP is already allocated"),
-        ("10.9.0.1", "the provided network does not match the current range"),
-    ],
-)
-def test_an_address_that_is_asked_for_must_be_free(town: Town, address: str, why: str) -> None:
-    assert service(town, "first", clusterIP="10.96.0.7")["clusterIP"] == "10.96.0.7"
-    with pytest.raises(ApiError) as raised:
-        service(town, "second", clusterIP=address)
-    assert (raised.value.code, raised.value.message) == (
-        422,
-        (
-            f'Service "second" is invalid: spec.clusterIPs: Invalid value: ["{address}"]:'
-            f" failed to allocate IP {address}: {why}"
-        ),
-    )
-
-
-def test_an_address_is_free_again_when_its_service_has_gone_or_was_only_tried(town: Town) -> None:
-    wanted: Document = {"metadata": {"name": "s"}, "spec": {"ports": PORTS, "clusterIP": "10.96.0.7"}}
-    town.cluster.create("services", "default", dict(wanted), Call(dry_run=True))
-    service(town, clusterIP="10.96.0.7")
-    town.cluster.delete("services", "default", "s")
-    service(town, "t", clusterIP="10.96.0.7")
-
-
-def test_a_service_keeps_its_address(town: Town) -> None:
-    given = service(town)["clusterIP"]
-    changed: Document = town.cluster.replace(
-        "services", "default", "s", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 81}]}}
-    )
-    assert changed["spec"]["clusterIP"] == given
-    with pytest.raises(ApiError, match="may not change once set"):
-        town.edit("services", "s", spec={"clusterIP": "10.96.9.9", "clusterIPs": ["10.96.9.9"]})
-
-
-def test_a_name_that_becomes_a_service_gets_an_address(town: Town) -> None:
-    town.make("services", "s", spec={"type": "ExternalName", "externalName": "example.com"})
-    changed = town.edit("services", "s", spec={"type": "ClusterIP", "externalName": "", "ports": PORTS})
-    assert changed["spec"]["clusterIP"].startswith("10.")
 
 
 def test_a_claim_waits_and_takes_the_newest_default_class(town: Town) -> None:
