@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final, cast
 
 import msgspec
@@ -28,6 +27,7 @@ from maar.embedded.lifecycle import (
     check_preconditions,
     count_generation,
     stamp_new,
+    time_text,
 )
 from maar.embedded.patch.apply import applied, tracked
 from maar.embedded.resources import Resource
@@ -102,7 +102,7 @@ class Cluster:
 
     def now(self) -> str:
         """The time as objects write it."""
-        return _written(int(self.clock()))
+        return time_text(int(self.clock()))
 
     # Writing
 
@@ -391,8 +391,3 @@ class Cluster:
         self.store.remove(key, body, encoded)
         served.behaviour.stored(self, cast(Json, msgspec.json.decode(body)), None)
         return value
-
-
-@lru_cache(maxsize=8)
-def _written(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final, cast
 
 from maar.embedded.calls import Deletion, metadata, text
@@ -18,6 +19,12 @@ _LONGEST_PREFIX: Final = 58
 _DECIDED_HERE: Final = (
     "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
 )  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def time_text(seconds: float) -> str:
+    """A time as objects write it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def stamp_new(meta: Json, plural: str, now: str) -> str:
@@ -111,7 +118,7 @@ def begin_deletion(meta: Json, how: Deletion, grace: int, now: float) -> None:
         meta.pop("finalizers", None)
     remaining = meta.get("deletionGracePeriodSeconds")
     if "deletionTimestamp" not in meta or (isinstance(remaining, int) and grace < remaining):
-        meta["deletionTimestamp"] = datetime.fromtimestamp(now + grace, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        meta["deletionTimestamp"] = time_text(int(now + grace))
         meta["deletionGracePeriodSeconds"] = grace
 
 

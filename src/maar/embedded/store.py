@@ -84,6 +84,15 @@ class Store:
             (resource, namespace, after[1], limit),
         ).fetchall()
 
+    def scan(
+        self, resource: str, namespace: str | None = None, at_once: int = 200
+    ) -> Iterator[tuple[str, str, bytes]]:
+        """All objects by namespace and name, read a few at a time: others may write in between."""
+        after = ("", "")
+        while page := self.page(resource, namespace, after, at_once):
+            after = page[-1][:2]
+            yield from page
+
     def count(self, resource: str, namespace: str | None, after: tuple[str, str] = ("", "")) -> int:
         """How many objects `page` would give without a limit."""
         if namespace is None:

@@ -102,7 +102,6 @@ def _counted(pod: Pod) -> Counted:
     )
 
 
-_PAGE: Final = 200  # pods read at once
 _SETTLE_S: Final = 0.02  # pods change together: one count for all of them
 _UNCONFIRMED_S: Final = 120.0  # how long an evicted pod may take to begin to go
 _SCALES: Final = {  # owners that say how many pods they want, and where
@@ -146,7 +145,7 @@ class BudgetKeeper:
         if tally is None or tally.selector != selector_of(budget):
             tally = Tally(selector_of(budget))
             self._tallies.setdefault(key.namespace, {})[key.name] = tally
-            for name, body in self._pods(key.namespace):
+            for _, name, body in self._cluster.store.scan("pods", key.namespace):
                 tally.take(name, pod_of(body))
                 yield None
         if (again := self._count(key, tally)) is not None:
@@ -202,13 +201,6 @@ class BudgetKeeper:
         if found is None or text(metadata(found), "uid") != owner.uid:
             return None
         return number(part(found, "spec"), field, otherwise=1)
-
-    def _pods(self, namespace: str) -> Iterator[tuple[str, bytes]]:
-        after = ("", "")
-        while page := self._cluster.store.page("pods", namespace, after, _PAGE):
-            after = page[-1][:2]
-            for _, name, body in page:
-                yield name, body
 
     def _forget(self, key: Key) -> None:
         tallies = self._tallies.get(key.namespace, {})

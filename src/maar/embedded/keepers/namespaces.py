@@ -13,7 +13,6 @@ from maar.embedded.kinds.parts import part, saying, words
 from maar.embedded.store import Key
 
 _NAMESPACES: Final = "namespaces"
-_PAGE: Final = 100  # objects read at once
 _SETTLE_S: Final = 0.05  # many objects go at the same time: one look for all of them
 
 
@@ -74,7 +73,7 @@ class NamespaceKeeper:
         remaining, finalizers = Counter[str](), Counter[str]()
         refusal: ApiError | None = None
         for plural in self._plurals:
-            for name, body in self._objects(plural, key.name):
+            for _, name, body in self._cluster.store.scan(plural, key.name):
                 yield None
                 meta = meta_of(body)
                 how = Deletion(propagation="Background", uid=meta.uid)
@@ -93,13 +92,6 @@ class NamespaceKeeper:
             self._cluster.change(*key, _finalized, "finalize")
         if refusal is not None:
             raise refusal
-
-    def _objects(self, plural: str, namespace: str) -> Iterator[tuple[str, bytes]]:
-        after = ("", "")
-        while page := self._cluster.store.page(plural, namespace, after, _PAGE):
-            after = page[-1][:2]
-            for _, name, body in page:
-                yield name, body
 
     def _explain(self, key: Key, remaining: Counter[str], finalizers: Counter[str]) -> None:
         """Say in the status what the namespace is waiting for."""

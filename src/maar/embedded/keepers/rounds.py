@@ -19,7 +19,6 @@ from maar.embedded.store import Change, Key
 
 _LOG: Final = logging.getLogger(__name__)
 _TURN_S: Final = 0.002  # how long requests may have to wait for the keepers
-_PAGE: Final = 200  # objects read at once
 _FIRST_RETRY_S: Final = 0.1
 _LAST_RETRY_S: Final = 60.0
 
@@ -98,11 +97,8 @@ class Rounds:
 
     def _everything(self) -> Iterator[Seen | None]:
         for plural in self._cluster.served:
-            after = ("", "")
-            while page := self._cluster.store.page(plural, None, after, _PAGE):
-                after = page[-1][:2]
-                for namespace, name, body in page:
-                    yield _seen(Change(0, Key(plural, namespace, name), "ADDED", body, None))
+            for namespace, name, body in self._cluster.store.scan(plural):
+                yield _seen(Change(0, Key(plural, namespace, name), "ADDED", body, None))
 
     def _tell(self, seen: Seen | None) -> Iterator[float]:
         if seen is None:

@@ -14,6 +14,7 @@ from maar.core.model.node import Node
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
+from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes import volumes
 from maar.embedded.nodes.changes import Changes
 from maar.embedded.nodes.containers import Ground
@@ -22,7 +23,7 @@ from maar.embedded.nodes.machine import Processors, usable_cpus
 from maar.embedded.nodes.pod_run import PodRun
 from maar.embedded.nodes.reports import PODS, let_go, pod_key, report, tell
 from maar.embedded.nodes.room import Room
-from maar.embedded.nodes.status import Standing, time_text
+from maar.embedded.nodes.status import Standing
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 from maar.embedded.store import Change, Key
 

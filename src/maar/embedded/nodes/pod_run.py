@@ -9,13 +9,14 @@ from typing import Final, cast
 from maar.core.model.resources import CPU
 from maar.embedded.calls import text
 from maar.embedded.failures import Json
+from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes import volumes
 from maar.embedded.nodes.containers import Container, Ground
 from maar.embedded.nodes.environment import LOOPBACK, MissingError
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
 from maar.embedded.nodes.processes import Process
 from maar.embedded.nodes.reports import pod_key, report, tell
-from maar.embedded.nodes.status import Standing, running, time_text, waiting
+from maar.embedded.nodes.status import Standing, running, waiting
 from maar.embedded.nodes.timeline import wait_before
 from maar.embedded.nodes.warden import Order
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError

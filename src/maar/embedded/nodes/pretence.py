@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from maar.embedded.failures import Json
+from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes.node import pod_address
 from maar.embedded.nodes.pod import BoundPod
 from maar.embedded.nodes.status import (
@@ -11,7 +12,6 @@ from maar.embedded.nodes.status import (
     container_status,
     running,
     terminated,
-    time_text,
     waiting,
 )
 from maar.embedded.nodes.timeline import first_container

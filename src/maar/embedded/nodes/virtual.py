@@ -15,6 +15,7 @@ from typing import Final
 from maar.core.model.kinds import BadObjectError
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
+from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes import pretence
 from maar.embedded.nodes.changes import Changes
 from maar.embedded.nodes.hosts import Host, Hosts
@@ -22,7 +23,7 @@ from maar.embedded.nodes.node import completed, stamped
 from maar.embedded.nodes.pod import BoundPod, read_pod
 from maar.embedded.nodes.reports import PODS, let_go, pod_key, report, tell
 from maar.embedded.nodes.script import BadAnnotationError, Script, script_of
-from maar.embedded.nodes.status import Standing, time_text
+from maar.embedded.nodes.status import Standing
 from maar.embedded.nodes.timeline import Act, Step, Times, first_container, next_step, times_of, wait_before
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 from maar.embedded.store import Change, Key

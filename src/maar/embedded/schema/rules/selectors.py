@@ -54,24 +54,6 @@ def node_selector_term(term: Fields, field: str) -> Iterator[Cause]:
             yield invalid(f"{path}.key", one.get("key", ""), "not a valid field selector key")
 
 
-def matches(selector: Fields | None, found: Fields | None) -> bool:
-    """Whether labels are such as a selector wants."""
-    have = found or {}
-    wanted = selector or {}
-    if any(have.get(key) != value for key, value in (wanted.get("matchLabels") or {}).items()):
-        return False
-    return all(_holds(one, have.get(one.get("key", ""))) for one in wanted.get("matchExpressions") or ())
-
-
-def _holds(one: Fields, value: str | None) -> bool:
-    operator, values = one.get("operator"), one.get("values") or ()
-    if operator == "In":
-        return value is not None and value in values
-    if operator == "NotIn":
-        return value is None or value not in values
-    return (value is not None) == (operator == "Exists")
-
-
 def _operator(one: Fields, field: str, *, numbers: bool) -> Iterator[Cause]:
     operator, values = one.get("operator", ""), one.get("values") or ()
     if operator in _WITH_VALUES:

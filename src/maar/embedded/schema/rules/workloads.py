@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import msgspec
+
+from maar.core.model.metadata import LabelSelector
+from maar.core.policy.selectors import match_selector
 from maar.embedded.failures import Cause
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.pods import template
 from maar.embedded.schema.rules.resource_lists import NOT_NEGATIVE
-from maar.embedded.schema.rules.selectors import label_selector, matches
+from maar.embedded.schema.rules.selectors import label_selector
 from maar.embedded.schema.words import forbidden, invalid, required, unsupported
 
 _COUNTS: Final = ("parallelism", "completions", "backoffLimit")
@@ -92,6 +96,10 @@ def _replicated(spec: Fields, called: str) -> Iterator[Cause]:
 
 def _selected(selector: Fields | None, made: Fields) -> Iterator[Cause]:
     labels = (made.get("metadata") or {}).get("labels")
-    if selector is None or not matches(selector, labels):
+    try:
+        is_selected = match_selector(msgspec.convert(selector, LabelSelector | None), labels or {})
+    except msgspec.ValidationError:
+        is_selected = False
+    if not is_selected:
         why = "`selector` does not match template `labels`"
         yield invalid("spec.template.metadata.labels", labels, why)
