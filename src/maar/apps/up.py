@@ -40,8 +40,8 @@ from maar.embedded.serving import PortTakenError, listen, serve
 from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Store
 from maar.kube.api_server import ApiServer
-from maar.kube.credentials import load
-from maar.kube.sources import CredentialsError
+from maar.kube.credentials import Credentials
+from maar.kube.sources import CredentialsError, Proofs
 
 DEFAULT_NODES: Final = "4x8cpu,32Gi"
 _NAMED: Final = 5  # nodes in one sentence
@@ -103,7 +103,7 @@ async def up(settings: Settings, say: Say) -> None:
                 background = [
                     tasks.create_task(one)
                     for one in (
-                        *_background(cluster, local, settings, server),
+                        *_background(cluster, local, settings, server, url),
                         _announce(server, partial(say, standing)),
                     )
                 ]
@@ -168,21 +168,49 @@ def _callers(folder: Path, url: str, authority: bytes) -> dict[str, Caller]:
 
 
 def _background(
-    cluster: Cluster, local: LocalNode | None, settings: Settings, server: Server
+    cluster: Cluster, local: LocalNode | None, settings: Settings, server: Server, url: str
 ) -> list[Coroutine[None, None, None]]:
     """Everything that works on the cluster while it is served."""
     work = [
         keep(cluster, (settings.folder / "server.crt").read_text()),
         VirtualNodes(cluster).run(),
-        _schedule(settings, server),
-        _control(settings),
+        _schedule(settings, server, url),
+        _control(settings, url),
         keep_backups(settings.folder, cluster.store),
     ]
     return work if local is None else [*work, local.run()]
 
 
-async def _schedule(settings: Settings, server: Server) -> None:
-    credentials = await load(_kubeconfig(settings.folder, "scheduler"))
+class _OwnServer:
+    """The credentials of a part of this process; no kubeconfig is read, which takes a quarter of a second."""
+
+    def __init__(self, folder: Path, url: str, name: str) -> None:
+        self.name = f"{name}.token in {folder}"
+        self._folder, self._url, self._token = folder, url, token(folder, name)
+
+    async def read(self, *, anew: bool) -> Proofs:
+        """Give the same ones as long as the process runs."""
+        del anew
+        return Proofs(
+            server=self._url,
+            namespace="default",
+            authorization=f"Bearer {self._token}",
+            certificate_authority=str(self._folder / "server.crt"),
+            certificate=None,
+            key=None,
+            is_server_checked=True,
+            server_name=None,
+            proxy=None,
+        )
+
+
+async def _credentials(settings: Settings, url: str, name: str) -> Credentials:
+    source = _OwnServer(settings.folder, url, name)
+    return Credentials(source, await source.read(anew=False))
+
+
+async def _schedule(settings: Settings, server: Server, url: str) -> None:
+    credentials = await _credentials(settings, url, "scheduler")
     async with ApiServer(credentials) as api, asyncio.TaskGroup() as tasks:
         scheduler = Scheduler(api, Engine(settings.configuration))
         tasks.create_task(scheduler.run())
@@ -190,8 +218,8 @@ async def _schedule(settings: Settings, server: Server) -> None:
         server.is_ready.set()
 
 
-async def _control(settings: Settings) -> None:
-    async with ApiServer(await load(_kubeconfig(settings.folder, "controllers"))) as api:
+async def _control(settings: Settings, url: str) -> None:
+    async with ApiServer(await _credentials(settings, url, "controllers")) as api:
         running = (*controllers(workloads=_WORKLOADS), UnservedPods())
         await ControllerRunner(api, running, workloads=_WORKLOADS).run()
 
