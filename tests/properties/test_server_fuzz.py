@@ -52,7 +52,7 @@ class World(InProcessServer):
                 assert answer.code == 201, answer.body
 
     def settle(self) -> None:
-        """Let the keepers do all that there is to do now."""
+        """Let the controllers do all that there is to do now."""
         while self.rounds.turn() == 0.0:
             pass
 

@@ -23,8 +23,8 @@ from maar.embedded.assembly import assemble
 from maar.embedded.backup_schedule import keep_backups
 from maar.embedded.calls import Admission, Admit, Caller, Stage
 from maar.embedded.cluster import Cluster
+from maar.embedded.controllers.loop import run_controllers
 from maar.embedded.data_folder import DataFolderError, unusable
-from maar.embedded.keepers.keep import keep
 from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.ignored import warn_of_ignored
 from maar.embedded.nodes.local import LocalNode
@@ -172,7 +172,7 @@ def _background(
 ) -> list[Coroutine[None, None, None]]:
     """Everything that works on the cluster while it is served."""
     work = [
-        keep(cluster, (settings.folder / "server.crt").read_text()),
+        run_controllers(cluster, (settings.folder / "server.crt").read_text()),
         VirtualNodes(cluster).run(),
         _schedule(settings, server, url),
         _control(settings, url),

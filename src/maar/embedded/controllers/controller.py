@@ -1,4 +1,4 @@
-"""What a keeper is, and what it is told about objects."""
+"""What a controller is, and what it is told about objects."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
@@ -9,7 +9,7 @@ from maar.embedded.store import Key
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """One whom an object belongs to."""
+    """An owner of an object."""
 
     uid: str = ""
     api_version: str = ""
@@ -20,7 +20,7 @@ class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Meta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """The metadata that keepers read."""
+    """The metadata that controllers read."""
 
     uid: str = ""
     deletion_timestamp: str | None = None
@@ -28,17 +28,17 @@ class Meta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     owner_references: tuple[Owner, ...] | None = None
 
     @property
-    def is_going(self) -> bool:
+    def is_terminating(self) -> bool:
         """Whether somebody has asked for its deletion."""
         return self.deletion_timestamp is not None
 
     @property
     def owners(self) -> tuple[Owner, ...]:
-        """Those whom the object belongs to."""
+        """The owners of the object."""
         return self.owner_references or ()
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """An object as it is, or as it was when it went."""
 
     key: Key
@@ -47,20 +47,20 @@ class Seen(NamedTuple):
     is_gone: bool = False
 
 
-class Visit(NamedTuple):
-    """An object to be looked at, now or some seconds from now."""
+class WorkItem(NamedTuple):
+    """An object to be reconciled, now or some seconds from now."""
 
     key: Key
     after: float = 0.0
 
 
-class Keeper(Protocol):
+class Controller(Protocol):
     """Sees every object once at the start and whenever one changes, and sets right what it is there for."""
 
-    def hear(self, seen: Seen) -> Iterable[Visit]:
-        """Take note of an object; say which ones are worth a look."""
+    def observe(self, observed: Observed) -> Iterable[WorkItem]:
+        """Take note of an object; say which ones to reconcile."""
 
-    def look(self, key: Key) -> Iterator[Visit | None]:
+    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
         """Set one object right in small pieces, after each of which others may have their turn."""
 
 

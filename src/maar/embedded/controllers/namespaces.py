@@ -1,4 +1,4 @@
-"""Namespaces are furnished when they come and emptied before they go."""
+"""A new namespace gets its default objects, and one that is deleted is emptied first."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -6,23 +6,23 @@ from typing import Final
 
 from maar.embedded.calls import Deletion, metadata, section
 from maar.embedded.cluster import Cluster
+from maar.embedded.controllers.controller import Observed, WorkItem, meta_of
 from maar.embedded.failures import ApiError, Json
-from maar.embedded.keepers.keeper import Seen, Visit, meta_of
 from maar.embedded.kinds.namespaces import FINALIZER
 from maar.embedded.kinds.parts import part, saying, words
 from maar.embedded.store import Key
 
 _NAMESPACES: Final = "namespaces"
-_SETTLE_S: Final = 0.05  # many objects go at the same time: one look for all of them
+_SETTLE_S: Final = 0.05  # many objects go at the same time: one reconcile for all of them
 
 
-class NamespaceKeeper:
-    """Gives each namespace what its pods expect there, and takes everything out of one that is to go."""
+class NamespaceController:
+    """Creates what pods expect in a namespace, and deletes everything in one that is deleted."""
 
     def __init__(self, cluster: Cluster, authority: str) -> None:
         self._cluster = cluster
-        self._going: set[str] = set()
-        self._furniture: tuple[tuple[str, Json], ...] = (
+        self._terminating: set[str] = set()
+        self._defaults: tuple[tuple[str, Json], ...] = (
             ("serviceaccounts", {"metadata": {"name": "default"}}),
             ("configmaps", {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": authority}}),
         )
@@ -34,37 +34,36 @@ class NamespaceKeeper:
         # Pods first, and what they use once they have ended.
         self._plurals = ["pods", *sorted(deletable - {"pods"})]
 
-    def hear(self, seen: Seen) -> Iterable[Visit]:
+    def observe(self, observed: Observed) -> Iterable[WorkItem]:
         """Come back for namespaces, and for one that has lost what it should have, or what it must lose."""
-        key = seen.key
+        key = observed.key
         if key.resource == _NAMESPACES:
-            if seen.meta.is_going and not seen.is_gone:
-                self._going.add(key.name)
+            if observed.meta.is_terminating and not observed.is_gone:
+                self._terminating.add(key.name)
             else:
-                self._going.discard(key.name)
-            return (Visit(key),)
-        if seen.is_gone and (key.namespace in self._going or self._is_furniture(key)):
-            return (Visit(Key(_NAMESPACES, "", key.namespace), _SETTLE_S),)
+                self._terminating.discard(key.name)
+            return (WorkItem(key),)
+        if observed.is_gone and (key.namespace in self._terminating or self._is_default(key)):
+            return (WorkItem(Key(_NAMESPACES, "", key.namespace), _SETTLE_S),)
         return ()
 
-    def look(self, key: Key) -> Iterator[Visit | None]:
-        """Furnish a namespace, or empty it."""
+    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
+        """Create the default objects of a namespace, or empty it."""
         body = self._cluster.store.get(key)
         if body is None:
             return
-        if not meta_of(body).is_going:
-            self._furnish(key.name)
+        if not meta_of(body).is_terminating:
+            self._create_defaults(key.name)
         elif FINALIZER in words(part(self._cluster.read(*key) or {}, "spec"), "finalizers"):
             yield from self._empty(key)
 
-    def _is_furniture(self, key: Key) -> bool:
+    def _is_default(self, key: Key) -> bool:
         return any(
-            key.resource == plural and key.name == metadata(value)["name"]
-            for plural, value in self._furniture
+            key.resource == plural and key.name == metadata(value)["name"] for plural, value in self._defaults
         )
 
-    def _furnish(self, namespace: str) -> None:
-        for plural, value in self._furniture:
+    def _create_defaults(self, namespace: str) -> None:
+        for plural, value in self._defaults:
             name = str(metadata(value)["name"])
             if self._cluster.read(plural, namespace, name) is None:
                 self._cluster.create(plural, namespace, {**value, "metadata": {"name": name}})
@@ -78,7 +77,7 @@ class NamespaceKeeper:
                 meta = meta_of(body)
                 how = Deletion(propagation="Background", uid=meta.uid)
                 try:
-                    gone = not meta.is_going and self._cluster.delete(plural, key.name, name, how)[1]
+                    gone = not meta.is_terminating and self._cluster.delete(plural, key.name, name, how)[1]
                 except ApiError as error:
                     gone, refusal = False, error
                 if not gone:

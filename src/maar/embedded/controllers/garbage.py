@@ -6,8 +6,8 @@ from typing import Final
 
 from maar.embedded.calls import Deletion, Propagation, metadata
 from maar.embedded.cluster import Cluster
+from maar.embedded.controllers.controller import Meta, Observed, Owner, WorkItem, meta_of
 from maar.embedded.failures import Json
-from maar.embedded.keepers.keeper import Meta, Owner, Seen, Visit, meta_of
 from maar.embedded.kinds.parts import parts, words
 from maar.embedded.lifecycle import FOREGROUND, ORPHAN
 from maar.embedded.store import Key
@@ -16,8 +16,8 @@ _AT_ONCE: Final = 100  # dependents that are let go before others have their tur
 _NONE: Final = frozenset[Key]()
 
 
-class GarbageKeeper:
-    """Knows from the changes who belongs to whom; whether an owner is there is always looked up."""
+class GarbageCollector:
+    """Knows from the changes which owner each object has; whether that exists is always looked up."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -29,38 +29,38 @@ class GarbageKeeper:
             (one.resource.group, one.resource.kind): plural for plural, one in cluster.served.items()
         }
 
-    def hear(self, seen: Seen) -> Iterable[Visit]:
-        """Learn who belongs to whom."""
-        key, meta = seen.key, seen.meta
-        before, owners = self._owners.get(key, ()), () if seen.is_gone else meta.owners
+    def observe(self, observed: Observed) -> Iterable[WorkItem]:
+        """Learn which owners the object has."""
+        key, meta = observed.key, observed.meta
+        before, owners = self._owners.get(key, ()), () if observed.is_gone else meta.owners
         if before != owners:
             self._relate(key, before, owners)
             for owner in before:  # it may have been the last that the owner waits for
                 place = self._place(owner, key.namespace)
                 if place in self._in_foreground and not self._blocking.get(owner.uid):
-                    yield Visit(place)
-        if seen.is_gone:
+                    yield WorkItem(place)
+        if observed.is_gone:
             self._in_foreground.discard(key)
-            yield from map(Visit, self._dependents.get(meta.uid, _NONE))
+            yield from map(WorkItem, self._dependents.get(meta.uid, _NONE))
             return
         if _waits(meta):
             self._in_foreground.add(key)
-        if before != owners or (meta.is_going and meta.finalizers):
-            yield Visit(key)
+        if before != owners or (meta.is_terminating and meta.finalizers):
+            yield WorkItem(key)
 
-    def look(self, key: Key) -> Iterator[Visit | None]:
+    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
         """Let an object go whose owners have gone, and an owner whose dependents have."""
         body = self._cluster.store.get(key)
         if body is None:
             return
         meta = meta_of(body)
-        if not meta.is_going:
+        if not meta.is_terminating:
             self._judge(key, meta)
         elif ORPHAN in (meta.finalizers or ()):
             yield from self._orphan(key, meta)
         elif FOREGROUND in (meta.finalizers or ()):
             if blocking := self._blocking.get(meta.uid):
-                yield from map(Visit, blocking - self._in_foreground)
+                yield from map(WorkItem, blocking - self._in_foreground)
             else:
                 self._finish(key, FOREGROUND)
 
@@ -85,7 +85,7 @@ class GarbageKeeper:
             how = "Foreground"
         self._cluster.delete(*key, Deletion(propagation=how, uid=meta.uid))
 
-    def _orphan(self, key: Key, meta: Meta) -> Iterator[Visit | None]:
+    def _orphan(self, key: Key, meta: Meta) -> Iterator[WorkItem | None]:
         dependents = self._dependents.get(meta.uid)
         if not dependents:
             self._finish(key, ORPHAN)
@@ -94,7 +94,7 @@ class GarbageKeeper:
             if self._cluster.store.get(dependent) is not None:
                 self._disown(dependent, {meta.uid})
             yield None
-        yield Visit(key)
+        yield WorkItem(key)
 
     def _find(self, owner: Owner, dependent: Key) -> Meta | None:
         """The owner, None where it is absent; one of a kind that is not served here counts as there."""
@@ -154,7 +154,7 @@ class GarbageKeeper:
 
 
 def _waits(meta: Meta) -> bool:
-    return meta.is_going and FOREGROUND in (meta.finalizers or ())
+    return meta.is_terminating and FOREGROUND in (meta.finalizers or ())
 
 
 def _leave(index: dict[str, set[Key]], uid: str, key: Key) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from maar.embedded.calls import Deletion
-from maar.embedded.keepers.keep import keepers
-from maar.embedded.keepers.rounds import Rounds
+from maar.embedded.controllers.loop import ControllerLoop, all_controllers
 from support.embedded import Town, opened
 
 
@@ -27,7 +26,7 @@ def conditions(town: Town) -> dict[str, tuple[str, str]]:
 
 def test_every_namespace_has_an_account_and_knows_whom_to_trust(tmp_path: Path) -> None:
     with opened(tmp_path) as town:
-        town.rounds = Rounds(town.cluster, keepers(town.cluster, "a certificate"))
+        town.rounds = ControllerLoop(town.cluster, all_controllers(town.cluster, "a certificate"))
         town.settle()
         for namespace in town.names("namespaces"):
             assert town.get("serviceaccounts", "default", namespace)

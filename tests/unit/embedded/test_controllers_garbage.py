@@ -20,7 +20,7 @@ def town(tmp_path: Path) -> Iterator[Town]:
 
 @pytest.fixture(params=["running on", "started anew"])
 def settle(request: pytest.FixtureRequest) -> Settle:
-    """Let the keepers work: those that saw everything happen, or new ones that only see what is there."""
+    """Let the controllers work: those that saw everything happen, or new ones that only see what is there."""
     return lambda town: town.settle(restart=request.param == "started anew")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maar.core.model.metadata import LabelSelector
 from maar.embedded.calls import Call, Deletion
-from maar.embedded.keepers.budgets import Pod, Tally, pod_of
+from maar.embedded.controllers.budgets import BudgetPods, Pod, pod_of
 from maar.embedded.kinds.budgets import PLURAL
 from maar.embedded.kinds.pods import evict
 from support.embedded import Document, Town, opened
@@ -230,7 +230,7 @@ def states(draw: st.DrawFn) -> Pod | None:
 
 @given(changes=st.lists(st.tuples(st.sampled_from("abcd"), states()), max_size=30))
 def test_a_tally_kept_change_by_change_is_that_of_a_recount(changes: list[tuple[str, Pod | None]]) -> None:
-    kept, anew = (Tally(LabelSelector(match_labels=WEB)) for _ in range(2))
+    kept, anew = (BudgetPods(LabelSelector(match_labels=WEB)) for _ in range(2))
     for name, pod in changes:
         kept.take(name, pod)
     for name, pod in dict(changes).items():
@@ -240,4 +240,4 @@ def test_a_tally_kept_change_by_change_is_that_of_a_recount(changes: list[tuple[
         dict(anew.of_controller),
         dict(anew.unfinished),
     )
-    assert kept.healthy == sum(pod.is_ready and not pod.is_going for pod in kept.pods.values())
+    assert kept.healthy == sum(pod.is_ready and not pod.is_terminating for pod in kept.pods.values())

@@ -12,8 +12,8 @@ from maar.core.model.whole_numbers import whole_number
 from maar.core.policy.selectors import match_selector
 from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
+from maar.embedded.controllers.controller import Observed, Owner, WorkItem
 from maar.embedded.failures import Json
-from maar.embedded.keepers.keeper import Owner, Seen, Visit
 from maar.embedded.kinds.budgets import PLURAL, selector_of, with_answer
 from maar.embedded.kinds.parts import number, part
 from maar.embedded.kinds.usage import FINISHED
@@ -46,26 +46,26 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
 _POD: Final = msgspec.json.Decoder(Pod)
 
 
-class Counted(NamedTuple):
+class CountedPod(NamedTuple):
     """A pod as budgets count it."""
 
     is_ready: bool
-    is_going: bool
+    is_terminating: bool
     is_finished: bool
     controller: Owner | None
 
     @property
     def is_healthy(self) -> bool:
         """Whether it serves, and will go on to."""
-        return self.is_ready and not self.is_going
+        return self.is_ready and not self.is_terminating
 
 
-class Tally:
+class BudgetPods:
     """Sums that a change of one pod changes by one; nothing is added up anew."""
 
     def __init__(self, selector: LabelSelector | None) -> None:
         self.selector = selector
-        self.pods: dict[str, Counted] = {}
+        self.pods: dict[str, CountedPod] = {}
         self.healthy = 0
         self.of_controller: Counter[Owner | None] = Counter()
         self.unfinished: Counter[Owner | None] = Counter()
@@ -78,7 +78,7 @@ class Tally:
             now = self.pods[name] = _counted(pod)
             self._count(now, 1)
 
-    def _count(self, pod: Counted, step: int) -> None:
+    def _count(self, pod: CountedPod, step: int) -> None:
         self.healthy += step * pod.is_healthy
         self.unfinished[pod.controller] += step * (not pod.is_finished)
         self.of_controller[pod.controller] += step
@@ -92,9 +92,9 @@ def pod_of(body: bytes) -> Pod:
     return _POD.decode(body)
 
 
-def _counted(pod: Pod) -> Counted:
+def _counted(pod: Pod) -> CountedPod:
     owners = pod.metadata.owner_references or ()
-    return Counted(
+    return CountedPod(
         any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions or ()),
         pod.metadata.deletion_timestamp is not None,
         pod.status.phase in FINISHED,
@@ -112,54 +112,54 @@ _SCALES: Final = {  # owners that say how many pods they want, and where
 _OWNERS: Final = frozenset(plural for plural, _ in _SCALES.values())
 
 
-class BudgetKeeper:
+class BudgetController:
     """Counts the pods of every budget."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._tallies: dict[str, dict[str, Tally]] = {}  # by namespace and name of the budget
+        self._counts: dict[str, dict[str, BudgetPods]] = {}  # by namespace and name of the budget
 
-    def hear(self, seen: Seen) -> Iterable[Visit]:
-        """Keep the tallies; come back for budgets whose pods or whose pods' owners have changed."""
-        key = seen.key
+    def observe(self, observed: Observed) -> Iterable[WorkItem]:
+        """Keep the all_counts; come back for budgets whose pods or whose pods' owners have changed."""
+        key = observed.key
         if key.resource == PLURAL:
-            if seen.is_gone:
+            if observed.is_gone:
                 self._forget(key)
                 return ()
-            return (Visit(key),)
-        tallies = self._tallies.get(key.namespace)
-        if tallies is None or (key.resource != "pods" and key.resource not in _OWNERS):
+            return (WorkItem(key),)
+        all_counts = self._counts.get(key.namespace)
+        if all_counts is None or (key.resource != "pods" and key.resource not in _OWNERS):
             return ()
         if key.resource == "pods":
-            pod = None if seen.is_gone else pod_of(seen.body)
-            for tally in tallies.values():
-                tally.take(key.name, pod)
-        return [Visit(Key(PLURAL, key.namespace, name), _SETTLE_S) for name in tallies]
+            pod = None if observed.is_gone else pod_of(observed.body)
+            for counts in all_counts.values():
+                counts.take(key.name, pod)
+        return [WorkItem(Key(PLURAL, key.namespace, name), _SETTLE_S) for name in all_counts]
 
-    def look(self, key: Key) -> Iterator[Visit | None]:
+    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
         """Count, and write down what has changed."""
         budget = self._cluster.read(*key)
         if budget is None:
             return
-        tally = self._tallies.get(key.namespace, {}).get(key.name)
-        if tally is None or tally.selector != selector_of(budget):
-            tally = Tally(selector_of(budget))
-            self._tallies.setdefault(key.namespace, {})[key.name] = tally
+        counts = self._counts.get(key.namespace, {}).get(key.name)
+        if counts is None or counts.selector != selector_of(budget):
+            counts = BudgetPods(selector_of(budget))
+            self._counts.setdefault(key.namespace, {})[key.name] = counts
             for _, name, body in self._cluster.store.scan("pods", key.namespace):
-                tally.take(name, pod_of(body))
+                counts.take(name, pod_of(body))
                 yield None
-        if (again := self._count(key, tally)) is not None:
-            yield Visit(key, again)
+        if (again := self._count(key, counts)) is not None:
+            yield WorkItem(key, again)
 
-    def _count(self, key: Key, tally: Tally) -> float | None:
+    def _count(self, key: Key, counts: BudgetPods) -> float | None:
         """Write the status; give the seconds after which an eviction that is under way counts as failed."""
         budget = self._cluster.read(*key)
         if budget is None:
             return None
         now, generation = self._cluster.clock(), number(metadata(budget), "generation")
-        evicted = _unconfirmed(part(budget, "status", "disruptedPods"), tally.pods, now)
-        expected, desired = self._wanted(key.namespace, part(budget, "spec"), tally)
-        healthy = tally.healthy - sum(tally.pods[name].is_healthy for name in evicted)
+        evicted = _unconfirmed(part(budget, "status", "disruptedPods"), counts.pods, now)
+        expected, desired = self._wanted(key.namespace, part(budget, "spec"), counts)
+        healthy = counts.healthy - sum(counts.pods[name].is_healthy for name in evicted)
 
         def counted(value: Json) -> Json:
             status: Json = {
@@ -178,20 +178,20 @@ class BudgetKeeper:
         self._cluster.rewrite(*key, counted)
         return min(map(_moment, evicted.values())) + _UNCONFIRMED_S - now + 1.0 if evicted else None
 
-    def _wanted(self, namespace: str, spec: Json, tally: Tally) -> tuple[int, int]:
+    def _wanted(self, namespace: str, spec: Json, counts: BudgetPods) -> tuple[int, int]:
         """How many pods there should be, and how many of them healthy."""
         most, least = spec.get("maxUnavailable"), spec.get("minAvailable")
         if most is None and isinstance(least, int):
-            return len(tally.pods), least
-        expected = self._scale(namespace, tally)
+            return len(counts.pods), least
+        expected = self._scale(namespace, counts)
         if most is not None:
             return expected, max(expected - _share(most, expected), 0)
         return expected, _share(least, expected)
 
-    def _scale(self, namespace: str, tally: Tally) -> int:
+    def _scale(self, namespace: str, counts: BudgetPods) -> int:
         """What the owners of the pods want; a pod without an owner that says so stands for itself."""
-        wanted = {owner: self._scale_of(namespace, owner) for owner in tally.of_controller}
-        return sum(tally.unfinished[owner] if scale is None else scale for owner, scale in wanted.items())
+        wanted = {owner: self._scale_of(namespace, owner) for owner in counts.of_controller}
+        return sum(counts.unfinished[owner] if scale is None else scale for owner, scale in wanted.items())
 
     def _scale_of(self, namespace: str, owner: Owner | None) -> int | None:
         if owner is None or (owner.api_version, owner.kind) not in _SCALES:
@@ -203,18 +203,18 @@ class BudgetKeeper:
         return number(part(found, "spec"), field, otherwise=1)
 
     def _forget(self, key: Key) -> None:
-        tallies = self._tallies.get(key.namespace, {})
-        tallies.pop(key.name, None)
-        if not tallies:
-            self._tallies.pop(key.namespace, None)
+        all_counts = self._counts.get(key.namespace, {})
+        all_counts.pop(key.name, None)
+        if not all_counts:
+            self._counts.pop(key.namespace, None)
 
 
-def _unconfirmed(evicted: Json, pods: Mapping[str, Counted], now: float) -> dict[str, str]:
+def _unconfirmed(evicted: Json, pods: Mapping[str, CountedPod], now: float) -> dict[str, str]:
     """Evicted pods that have not begun to go yet, and still may."""
     return {
         name: str(at)
         for name, at in evicted.items()
-        if name in pods and not pods[name].is_going and _moment(str(at)) + _UNCONFIRMED_S >= now
+        if name in pods and not pods[name].is_terminating and _moment(str(at)) + _UNCONFIRMED_S >= now
     }
 
 

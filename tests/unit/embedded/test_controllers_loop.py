@@ -1,4 +1,4 @@
-"""The rounds of the keepers, and events that are forgotten."""
+"""The rounds of the controllers, and events that are forgotten."""
 
 import asyncio
 import logging
@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from maar.embedded.keepers.keep import keep
-from maar.embedded.keepers.keeper import Seen, Visit
-from maar.embedded.keepers.rounds import Rounds
+from maar.embedded.controllers.controller import Observed, WorkItem
+from maar.embedded.controllers.loop import ControllerLoop, run_controllers
 from maar.embedded.store import Key
 from support.embedded import Document, Town, opened
 from support.until import until
@@ -23,22 +22,22 @@ def town(tmp_path: Path) -> Iterator[Town]:
 
 
 class Clumsy:
-    """A keeper that cannot cope with some objects."""
+    """A controller that cannot cope with some objects."""
 
     def __init__(self) -> None:
-        self.seen: list[str] = []
+        self.observed: list[str] = []
         self.looked: list[str] = []
 
-    def hear(self, seen: Seen) -> Iterable[Visit]:
+    def observe(self, observed: Observed) -> Iterable[WorkItem]:
         """Fail at one name."""
-        if seen.key.resource != "configmaps":
+        if observed.key.resource != "configmaps":
             return ()
-        if seen.key.name == "unheard":
+        if observed.key.name == "unheard":
             raise ValueError("too loud")
-        self.seen.append(seen.key.name)
-        return (Visit(seen.key),)
+        self.observed.append(observed.key.name)
+        return (WorkItem(observed.key),)
 
-    def look(self, key: Key) -> Iterator[Visit | None]:
+    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
         """Fail twice at one name."""
         self.looked.append(key.name)
         yield None
@@ -46,7 +45,7 @@ class Clumsy:
             raise ValueError("too dark")
 
 
-def turns(rounds: Rounds) -> None:
+def turns(rounds: ControllerLoop) -> None:
     while (wait := rounds.turn()) is not None:
         time.sleep(wait)
 
@@ -54,14 +53,14 @@ def turns(rounds: Rounds) -> None:
 def test_an_error_harms_only_its_own_object_and_is_tried_again(
     town: Town, caplog: pytest.LogCaptureFixture
 ) -> None:
-    keeper = Clumsy()
-    rounds = Rounds(town.cluster, [keeper])
+    controller = Clumsy()
+    rounds = ControllerLoop(town.cluster, [controller])
     for name in ("unheard", "unseen", "fine"):
         town.make("configmaps", name)
     with caplog.at_level(logging.WARNING):
         turns(rounds)
-    assert keeper.looked.count("unseen") == 3
-    assert "fine" in keeper.looked
+    assert controller.looked.count("unseen") == 3
+    assert "fine" in controller.looked
     assert (
         "Clumsy cannot take in Key(resource='configmaps', namespace='default', name='unheard')" in caplog.text
     )
@@ -71,16 +70,16 @@ def test_an_error_harms_only_its_own_object_and_is_tried_again(
 
 
 class Slow:
-    """A keeper that takes its time over every object."""
+    """A controller that takes its time over every object."""
 
     def __init__(self, pieces: int) -> None:
         self.done, self._pieces = 0, pieces
 
-    def hear(self, seen: Seen) -> Iterable[Visit]:
+    def observe(self, observed: Observed) -> Iterable[WorkItem]:
         """Look at all config maps."""
-        return (Visit(seen.key),) if seen.key.resource == "configmaps" else ()
+        return (WorkItem(observed.key),) if observed.key.resource == "configmaps" else ()
 
-    def look(self, key: Key) -> Iterator[Visit | None]:
+    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
         """Work for longer than a turn may last, whole or in pieces."""
         del key
         time.sleep(0.005)
@@ -95,33 +94,33 @@ class Slow:
 def test_a_turn_ends_soon_however_much_there_is_to_do(town: Town, pieces: int) -> None:
     for number in range(20):
         town.make("configmaps", f"c{number}")
-    keeper = Slow(pieces)
-    rounds = Rounds(town.cluster, [keeper])
-    while not keeper.done:
+    controller = Slow(pieces)
+    rounds = ControllerLoop(town.cluster, [controller])
+    while not controller.done:
         rounds.turn()
     for _ in range(5):
-        before = keeper.done
+        before = controller.done
         assert rounds.turn() == 0.0
-        assert keeper.done - before <= 2
+        assert controller.done - before <= 2
     turns(rounds)
-    assert keeper.done == 20 * (1 + pieces)
+    assert controller.done == 20 * (1 + pieces)
 
 
 def test_everything_is_seen_once_at_the_start_and_then_every_change(town: Town) -> None:
     for number in range(450):  # more than are read at once
         town.make("configmaps", f"c{number}")
-    keeper = Clumsy()
-    rounds = Rounds(town.cluster, [keeper])
+    controller = Clumsy()
+    rounds = ControllerLoop(town.cluster, [controller])
     turns(rounds)
-    assert sorted(keeper.seen) == sorted(f"c{number}" for number in range(450))
+    assert sorted(controller.observed) == sorted(f"c{number}" for number in range(450))
     town.cluster.delete("configmaps", "default", "c7")
     turns(rounds)
-    assert keeper.seen[-1] == "c7"
+    assert controller.observed[-1] == "c7"
 
 
-def test_keepers_work_until_they_are_cancelled_and_let_others_have_their_turn(town: Town) -> None:
+def test_controllers_work_until_they_are_cancelled_and_let_others_have_their_turn(town: Town) -> None:
     async def scenario() -> int:
-        task = asyncio.create_task(keep(town.cluster))
+        task = asyncio.create_task(run_controllers(town.cluster))
         parent = town.make("configmaps", "parent")
         reference = {
             "apiVersion": "v1",

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from maar.embedded.cluster import Cluster
-from maar.embedded.keepers.keeper import Seen, Visit
+from maar.embedded.controllers.controller import Observed, WorkItem
 from maar.embedded.store import Key
 
 _KEPT_S: Final = 3600.0
@@ -31,24 +31,24 @@ class _Event(msgspec.Struct, frozen=True, rename="camel"):
 _EVENT: Final = msgspec.json.Decoder(_Event)
 
 
-class EventKeeper:
+class EventController:
     """Deletes old events."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
-    def hear(self, seen: Seen) -> Iterable[Visit]:
+    def observe(self, observed: Observed) -> Iterable[WorkItem]:
         """Come back for every event."""
-        return () if seen.key.resource != "events" or seen.is_gone else (Visit(seen.key),)
+        return () if observed.key.resource != "events" or observed.is_gone else (WorkItem(observed.key),)
 
-    def look(self, key: Key) -> Iterator[Visit | None]:
+    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
         """Forget it if it is old, else come back when it is."""
         body = self._cluster.store.get(key)
         if body is None:
             return
         left = _last(_EVENT.decode(body)) + _KEPT_S - self._cluster.clock()
         if left > 0:
-            yield Visit(key, left)
+            yield WorkItem(key, left)
         else:
             self._cluster.delete(*key)
 

@@ -10,8 +10,8 @@ from maar.core.model.volume import SELECTED_NODE_ANNOTATION
 from maar.core.policy.selectors import match_selector
 from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
+from maar.embedded.controllers.controller import Observed, WorkItem
 from maar.embedded.failures import Json
-from maar.embedded.keepers.keeper import Seen, Visit
 from maar.embedded.kinds.amounts import quantity
 from maar.embedded.kinds.claims import CLASSES, VOLUMES
 from maar.embedded.kinds.parts import labels, part, words
@@ -64,10 +64,10 @@ PROVISIONER: Final = "maar.sh/virtual"
 _MADE_BY: Final = "pv.kubernetes.io/provisioned-by"
 _HOST_LABEL: Final = "kubernetes.io/hostname"
 _DRIVER: Final = "maar.sh"  # of volumes that nothing is behind
-_SETTLE_S: Final = 0.02  # volumes come together: one look for all of them
+_SETTLE_S: Final = 0.02  # volumes come together: one reconcile for all of them
 
 
-class VolumeKeeper:
+class VolumeController:
     """Binds claims and volumes to each other, and frees volumes whose claims have gone."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -75,22 +75,22 @@ class VolumeKeeper:
         self._offers: dict[str, dict[str, Offer]] = {}  # free volumes by class and name
         self._waiting: dict[Key, str] = {}  # claims without a volume, and their classes
 
-    def hear(self, seen: Seen) -> Iterable[Visit]:
+    def observe(self, observed: Observed) -> Iterable[WorkItem]:
         """Know what is free and who waits."""
-        key = seen.key
+        key = observed.key
         if key.resource == CLAIMS:
-            if not seen.is_gone:
-                return (Visit(key),)
+            if not observed.is_gone:
+                return (WorkItem(key),)
             self._waiting.pop(key, None)
-            volume = text(part(msgspec.json.decode(seen.body), "spec"), "volumeName")
-            return (Visit(Key(VOLUMES, "", volume)),) if volume else ()
+            volume = text(part(msgspec.json.decode(observed.body), "spec"), "volumeName")
+            return (WorkItem(Key(VOLUMES, "", volume)),) if volume else ()
         if key.resource == CLASSES:
-            return self._visits(key.name)
+            return self._items(key.name)
         if key.resource != VOLUMES:
             return ()
-        return self._hear_volume(seen)
+        return self._observe_volume(observed)
 
-    def look(self, key: Key) -> Iterator[Visit | None]:
+    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
         """Find a claim its volume, or see to it that a volume says how things stand."""
         value = self._cluster.read(*key)
         if value is None:
@@ -106,24 +106,24 @@ class VolumeKeeper:
                 if (found := self._find(key, value)) is not None:
                     self._attach(value, found)
 
-    def _hear_volume(self, seen: Seen) -> list[Visit]:
-        volume: Json = msgspec.json.decode(seen.body)
-        spec, name = part(volume, "spec"), seen.key.name
+    def _observe_volume(self, observed: Observed) -> list[WorkItem]:
+        volume: Json = msgspec.json.decode(observed.body)
+        spec, name = part(volume, "spec"), observed.key.name
         kind, reference = text(spec, "storageClassName"), part(spec, "claimRef")
-        if seen.is_gone or text(reference, "uid"):
+        if observed.is_gone or text(reference, "uid"):
             self._offers.get(kind, {}).pop(name, None)
-            visits = [] if not seen.is_gone else self._visits_to(reference)
+            items = [] if not observed.is_gone else self._items_for(reference)
         else:
             self._offers.setdefault(kind, {})[name] = offer_of(volume)
-            visits = [*self._visits(kind), *self._visits_to(reference)]
-        return visits if seen.is_gone else [Visit(seen.key), *visits]
+            items = [*self._items(kind), *self._items_for(reference)]
+        return items if observed.is_gone else [WorkItem(observed.key), *items]
 
-    def _visits(self, kind: str) -> list[Visit]:
-        return [Visit(claim, _SETTLE_S) for claim, wanted in self._waiting.items() if wanted == kind]
+    def _items(self, kind: str) -> list[WorkItem]:
+        return [WorkItem(claim, _SETTLE_S) for claim, wanted in self._waiting.items() if wanted == kind]
 
-    def _visits_to(self, reference: Json) -> list[Visit]:
+    def _items_for(self, reference: Json) -> list[WorkItem]:
         name = text(reference, "name")
-        return [Visit(Key(CLAIMS, text(reference, "namespace"), name))] if name else []
+        return [WorkItem(Key(CLAIMS, text(reference, "namespace"), name))] if name else []
 
     def _is_bound(self, claim: Json) -> bool:
         return part(claim, "status").get("phase") in ("Bound", "Lost")
