@@ -87,6 +87,24 @@ def count_generation(old: Json, value: Json) -> None:
         meta["generation"] = (generation if isinstance(generation, int) else 0) + 1
 
 
+def deletion_of(options: Json) -> Deletion:
+    """Read DeleteOptions."""
+    grace, propagation = options.get("gracePeriodSeconds"), options.get("propagationPolicy")
+    if propagation is None and options.get("orphanDependents") is True:
+        propagation = "Orphan"
+    if propagation not in (None, "Background", "Foreground", "Orphan"):
+        raise bad_request(
+            f'invalid propagationPolicy "{propagation}": must be Background, Foreground or Orphan'
+        )
+    if grace is not None and (type(grace) is not int or grace < 0):
+        raise bad_request(
+            f"invalid gracePeriodSeconds {grace!r}: must be a whole number of seconds, 0 or more"
+        )
+    wanted = options.get("preconditions")
+    only = cast(Json, wanted) if isinstance(wanted, dict) else {}
+    return Deletion(grace, propagation, text(only, "uid"), text(only, "resourceVersion"))
+
+
 def check_preconditions(plural: str, name: str, meta: Json, how: Deletion) -> None:
     """Refuse to delete an object that is not the one meant."""
     for word, wanted, found in (

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Final, cast
+from typing import Final
 
 from maar.embedded.calls import Deletion, metadata, text
 from maar.embedded.cluster import Cluster
@@ -10,6 +10,7 @@ from maar.embedded.failures import ApiError, Json, bad_request
 from maar.embedded.http import Request, as_object, from_json
 from maar.embedded.kinds.pods import bind, evict
 from maar.embedded.kinds.reviews import review
+from maar.embedded.lifecycle import deletion_of
 from maar.embedded.patch.json_patch import json_patch, merge_patch
 from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.reading import Reader
@@ -144,23 +145,8 @@ async def _deletion(request: Request) -> Deletion:
     options = as_object(request.read(data)) if data else {}
     if options.get("dryRun"):
         request.query["dryRun"] = "All"
-    grace = options.get("gracePeriodSeconds", request.number("gracePeriodSeconds"))
-    propagation = options.get("propagationPolicy", request.query.get("propagationPolicy"))
-    if propagation is None and options.get("orphanDependents") is True:
-        propagation = "Orphan"
-    if propagation not in (None, "Background", "Foreground", "Orphan"):
-        raise bad_request(
-            f'invalid propagationPolicy "{propagation}": must be Background, Foreground or Orphan'
-        )
-    if grace is not None and (type(grace) is not int or grace < 0):
-        raise bad_request(
-            f"invalid gracePeriodSeconds {grace!r}: must be a whole number of seconds, 0 or more"
-        )
-    wanted = options.get("preconditions")
-    only = cast(dict[str, str], wanted) if isinstance(wanted, dict) else {}
-    return Deletion(
-        grace,
-        propagation,
-        only.get("uid", ""),
-        only.get("resourceVersion", ""),
-    )
+    asked: Json = {
+        "gracePeriodSeconds": request.number("gracePeriodSeconds"),
+        "propagationPolicy": request.query.get("propagationPolicy"),
+    }
+    return deletion_of({**asked, **options})

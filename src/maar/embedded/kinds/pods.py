@@ -9,7 +9,7 @@ from maar.embedded.failures import ApiError, Json, bad_request, conflict, not_fo
 from maar.embedded.kinds.budgets import spend
 from maar.embedded.kinds.parts import part, parts, saying
 from maar.embedded.kinds.pod_life import SCHEDULED
-from maar.embedded.lifecycle import check_preconditions
+from maar.embedded.lifecycle import check_preconditions, deletion_of
 
 _OUTSIDE_BUDGETS: Final = frozenset({"Pending", "Succeeded", "Failed"})
 
@@ -40,6 +40,7 @@ def evict(cluster: Cluster, namespace: str, name: str, eviction: Json, call: Cal
     if text(metadata(eviction), "name") not in ("", name):
         raise bad_request("name in URL does not match name in Eviction object")
     options = part(eviction, "deleteOptions")
+    how = deletion_of({name: one for name, one in options.items() if name != "preconditions"})
     with cluster.store.transaction(keep=not (call.dry_run or options.get("dryRun"))):
         pod = cluster.read("pods", namespace, name)
         if pod is None:
@@ -49,7 +50,7 @@ def evict(cluster: Cluster, namespace: str, name: str, eviction: Json, call: Cal
         if not going and part(pod, "status").get("phase") not in _OUTSIDE_BUDGETS:
             spend(cluster, pod)
         cluster.rewrite("pods", namespace, name, lambda found: _marked(found, cluster.now()))
-        cluster.delete("pods", namespace, name, _how(options), call)
+        cluster.delete("pods", namespace, name, how, call)
     return _success()
 
 
@@ -100,17 +101,6 @@ def _marked(pod: Json, now: str) -> Json:
         "message": "Eviction API: evicting",
     }
     return {**pod, "status": saying(part(pod, "status"), evicted, now)}
-
-
-def _how(options: Json) -> Deletion:
-    grace, propagation = options.get("gracePeriodSeconds"), options.get("propagationPolicy")
-    if grace is not None and type(grace) is not int:
-        raise bad_request(f"invalid gracePeriodSeconds {grace!r}: must be a whole number of seconds")
-    if propagation not in (None, "Background", "Foreground", "Orphan"):
-        raise bad_request(
-            f'invalid propagationPolicy "{propagation}": must be Background, Foreground or Orphan'
-        )
-    return Deletion(grace, propagation)
 
 
 def _success() -> Json:

@@ -16,7 +16,7 @@ from maar.core.model.kinds import BadObjectError
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.lifecycle import time_text
-from maar.embedded.nodes import pretence
+from maar.embedded.nodes import virtual_status as statuses
 from maar.embedded.nodes.changes import Changes
 from maar.embedded.nodes.hosts import Host, Hosts
 from maar.embedded.nodes.node import completed, stamped
@@ -186,7 +186,7 @@ class VirtualNodes:
             return None
         host.room.take(pod.metadata.uid, request)
         now = self._clock()
-        self._report(pod, pretence.started(pod, host.address, time_text(now)))
+        self._report(pod, statuses.started(pod, host.address, time_text(now)))
         return Times(now, now)
 
     # Acting
@@ -215,19 +215,19 @@ class VirtualNodes:
         match step.act:
             case Act.STOP:
                 if pod.metadata.finalizers:
-                    self._report(pod, pretence.ended(pod, pretence.KILLED, text))
+                    self._report(pod, statuses.ended(pod, statuses.KILLED, text))
                 let_go(self._cluster, pod)
             case Act.EXPIRE:
                 message = "Pod was active on the node longer than the specified deadline"
-                self._report(pod, pretence.ended(pod, pretence.KILLED, text, "DeadlineExceeded", message))
+                self._report(pod, statuses.ended(pod, statuses.KILLED, text, "DeadlineExceeded", message))
             case Act.END if script.exit_code and pod.spec.restart_policy == "OnFailure":
                 self._retry(tenant, pod, script, now)
                 return
             case Act.END:
-                self._report(pod, pretence.ended(pod, script.exit_code, text))
+                self._report(pod, statuses.ended(pod, script.exit_code, text))
             case Act.RESTART:
-                last = pretence.last_failure(pod) or pretence.failure(pod, script.exit_code, text)
-                self._report(pod, pretence.restarted(pod, last, text))
+                last = statuses.last_failure(pod) or statuses.failure(pod, script.exit_code, text)
+                self._report(pod, statuses.restarted(pod, last, text))
                 tenant.times = Times(tenant.times.taken, now)
                 self._plan(tenant, pod, script)
                 return
@@ -235,14 +235,14 @@ class VirtualNodes:
 
     def _retry(self, tenant: _Tenant, pod: BoundPod, script: Script, now: float) -> None:
         """Start containers that failed again: at once the first time, then after longer and longer waits."""
-        last = pretence.failure(pod, script.exit_code, time_text(now))
+        last = statuses.failure(pod, script.exit_code, time_text(now))
         taken, started, _ = tenant.times
         wait = wait_before(first_container(pod).restart_count + 1, now - started)
         if wait:
-            self._report(pod, pretence.backing_off(pod, last, wait))
+            self._report(pod, statuses.backing_off(pod, last, wait))
             tenant.times = Times(taken, started, now + wait)
         else:
-            self._report(pod, pretence.restarted(pod, last, time_text(now)))
+            self._report(pod, statuses.restarted(pod, last, time_text(now)))
             tenant.times = Times(taken, now)
         self._plan(tenant, pod, script)
 
@@ -250,7 +250,7 @@ class VirtualNodes:
         """Give a pod up, with whatever of it ran."""
         standing = Standing("Failed", reason=reason, message=message)
         if pod.status.container_statuses:
-            standing = pretence.ended(pod, pretence.KILLED, time_text(self._clock()), reason, message)
+            standing = statuses.ended(pod, statuses.KILLED, time_text(self._clock()), reason, message)
         self._report(pod, standing)
         tell(self._cluster, pod, "Warning", reason, message)
         if pod.is_terminating:
