@@ -53,6 +53,7 @@ _VARIABLE_WORDS: Final = (
 )
 LONGEST_LABEL: Final = 63
 LONGEST_SUBDOMAIN: Final = 253
+_LARGEST_PORT: Final = 65535
 
 Check = Callable[[str], Sequence[str]]
 
@@ -146,6 +147,11 @@ def variable(text: str) -> Sequence[str]:
 def percent(text: str) -> Sequence[str]:
     """A share, such as 25%."""
     return () if _is_percent(text) else (_PERCENT_WORDS,)
+
+
+def port_number(number: int) -> Sequence[str]:
+    """The number of a port."""
+    return () if 1 <= number <= _LARGEST_PORT else (f"must be between 1 and {_LARGEST_PORT}, inclusive",)
 
 
 _OF_KINDS: Final[dict[str, Check]] = {

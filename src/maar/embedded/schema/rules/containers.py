@@ -10,6 +10,7 @@ from maar.embedded.schema.rules.resource_lists import requirements
 from maar.embedded.schema.words import duplicate, invalid, judged, not_found, required, unsupported
 
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _REQUIRED: Final = (  # what a volume of a kind that Maar or its nodes read cannot be without
     ("configMap", "name"),
     ("hostPath", "path"),
@@ -21,7 +22,7 @@ _REQUIRED: Final = (  # what a volume of a kind that Maar or its nodes read cann
 def containers(spec: Fields, field: str) -> Iterator[Cause]:
     """All containers of a pod."""
     volumes = {volume.get("name", "") for volume in spec.get("volumes") or ()}
-    taken: set[str] = set()
+    taken, host_ports = set[str](), set[str]()
     if not spec.get("containers"):
         yield required(f"{field}.containers")
     for kind in ("containers", "initContainers", "ephemeralContainers"):
@@ -29,6 +30,7 @@ def containers(spec: Fields, field: str) -> Iterator[Cause]:
             path = f"{field}.{kind}[{place}]"
             yield from _named(one, path, taken)
             yield from _container(one, path, volumes)
+            yield from _ports(one.get("ports") or (), f"{path}.ports", host_ports)
 
 
 def volumes(found: Sequence[Fields], field: str) -> Iterator[Cause]:
@@ -80,6 +82,24 @@ def _container(container: Fields, field: str, volumes: set[str]) -> Iterator[Cau
         yield from _mounts(mounts, f"{field}.volumeMounts", volumes)
     if resources := container.get("resources"):
         yield from requirements(resources, f"{field}.resources")
+
+
+def _ports(ports: Sequence[Fields], field: str, taken: set[str]) -> Iterator[Cause]:
+    """The ports of a container; those of the host are the scheduler's to give."""
+    for place, port in enumerate(ports):
+        path, host = f"{field}[{place}]", port.get("hostPort")
+        if not (number := port.get("containerPort", 0)):
+            yield required(f"{path}.containerPort")
+        else:
+            yield from judged(f"{path}.containerPort", number, names.port_number(number))
+        if port.get("protocol", "TCP") not in _PROTOCOLS:
+            yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
+        if host:
+            yield from judged(f"{path}.hostPort", host, names.port_number(host))
+            key = f"{port.get('protocol', 'TCP')}/{port.get('hostIP', '')}/{host}"
+            if key in taken:
+                yield duplicate(f"{path}.hostPort", key)
+            taken.add(key)
 
 
 def _mounts(mounts: Sequence[Fields], field: str, volumes: set[str]) -> Iterator[Cause]:
