@@ -3,16 +3,15 @@
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final, Protocol, assert_never, cast
 
 from prometheus_client import CollectorRegistry
 
+from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.metrics.controllers import ControllerMetrics
-from maar.apps.scheduler.inbox import Inbox
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_state import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
@@ -29,10 +28,9 @@ from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tel
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Refused
 from maar.kube.paths import place_of
-from maar.kube.record import Recorder, Reference
-from maar.kube.watch import Trouble, Watch
+from maar.kube.record import Reference
+from maar.kube.watch import Trouble
 from maar.kube.write import create, delete, patch
-from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
 _LOG: Final = logging.getLogger(__name__)
@@ -44,7 +42,6 @@ Workloads = Sequence[type[Workload]]
 _GATHER_S: Final = 0.1
 _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
-_FINISH_WITHIN_S: Final = 5.0  # what was begun before the end
 _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers have them
     Create: "FailedCreate", Change: "FailedUpdate", SetStatus: "FailedUpdate", Remove: "FailedDelete",
 }  # fmt: skip
@@ -76,82 +73,53 @@ class ControllerRunner:
         identity: str = "maar-controllers",
         workloads: Workloads = WORKLOADS,
     ) -> None:
-        self._server, self._running, self._identity = server, running, identity
-        self._workloads = cast(tuple[type[AnyObject], ...], tuple(workloads))
-        self._inbox = Inbox()
+        self._server, self._running = server, running
         self._known: dict[tuple[str, str], Reference] = {}
         self._busy: set[tuple[str, str]] = set()
         self._failures = self._rounds = 0
         self._failed_at = -1
-        self._watches: dict[str, Watch] = {}
-        self._news, self._stop = asyncio.Event(), asyncio.Event()
+        self._writers = Writers(32)
+        self._loop = loop = Loop(
+            server,
+            self,
+            (*WATCHED, *cast(tuple[type[AnyObject], ...], tuple(workloads))),
+            Rhythm(_GATHER_S),
+            (self._writers, Writers(8)),
+            "maar-controllers",
+            identity,
+        )
+        self.known, self.first_round, self.failures = loop.known, loop.first_round, loop.failures
         self.queues: dict[str, Queue] = {}
         self.metrics = ControllerMetrics(CollectorRegistry(), self.queues)  # shown nowhere
-        self.failures = WriteFailures()
-        self.known, self.first_round = asyncio.Event(), asyncio.Event()
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
-        """Watch and reconcile until told to stop; nothing before all is known and this process elected."""
-        self._watches = {
-            kind.__name__: Watch(self._server, kind, self._hear, self._report)
-            for kind in (*WATCHED, *self._workloads)
-        }
-        watches = self._watches.values()
-        async with (
-            asyncio.TaskGroup() as tasks,
-            Writers(32) as self._writers,
-            Writers(8) as event_writers,
-        ):
-            self._recorder = Recorder(
-                self._server, event_writers, "maar-controllers", self._identity, self.failures
-            )
-            watching = [tasks.create_task(watch.run()) for watch in watches]
-            for watch in watches:
-                await self._unless_stopped(watch.synced())
-            self.known.set()
-            if elected is not None:
-                await self._unless_stopped(elected.wait())
-            while not self._stop.is_set():
-                self._round()
-                self.first_round.set()
-                await self._news.wait()
-                await asyncio.sleep(_GATHER_S)
-            for task in watching:
-                task.cancel()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_FINISH_WITHIN_S):
-                    await self._writers.idle()
-                    await event_writers.idle()
+        """Watch and reconcile until told to stop; nothing is written before this process is elected."""
+        await self._loop.run(elected)
 
     def stop(self) -> None:
         """Begin nothing more; what was begun is still written."""
-        self._stop.set()
-        self._news.set()
+        self._loop.stop()
 
     def lags(self) -> dict[str, float]:
         """For how many seconds changes may have gone unseen, by kind."""
-        return {kind: watch.lag_s for kind, watch in self._watches.items()}
+        return self._loop.lags()
 
-    async def _unless_stopped(self, what: Coroutine[None, None, object]) -> None:
-        """Wait for something; learn meanwhile, so that little is left to be learned then."""
-        tasks = asyncio.create_task(what), asyncio.create_task(self._stop.wait())
-        try:
-            while not any(task.done() for task in tasks):
-                self._learn()
-                await asyncio.wait(tasks, timeout=_GATHER_S, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
+    # What the loop calls
 
-    def _hear(self, events: list[Event]) -> None:
-        self._inbox.put(events)
-        self._news.set()
+    def is_news(self, events: list[Event]) -> bool:  # noqa: ARG002
+        """Whether something may have to be written: always."""
+        return True
 
-    def _learn(self) -> None:
-        self._news.clear()
-        events, delay_s = self._inbox.take()
-        if not events:
-            return
+    def after_other_events(self) -> None:
+        """Do nothing: every event is news."""
+
+    def interrupted(self, trouble: Trouble) -> None:
+        """Log and count a watch that was interrupted."""
+        _LOG.warning("%s", trouble)
+        self.metrics.troubled(trouble)
+
+    def learn(self, events: list[Event], delay_s: float) -> None:
+        """Let every controller learn what has happened."""
         self.metrics.learned(len(events), delay_s)
         for event in events:
             if isinstance(event, Appeared):
@@ -166,10 +134,11 @@ class ControllerRunner:
         for controller in self._running:
             controller.feed(events)
 
-    def _round(self) -> None:
+    async def round(self) -> None:
+        """Learn, and write what the controllers want."""
         began = time.monotonic()
         self._rounds += 1
-        self._learn()
+        self._loop.learn()
         under_way = frozenset(self._busy)
         for controller in self._running:
             for one in controller.reconcile():
@@ -186,14 +155,14 @@ class ControllerRunner:
         delay_s = (write.at - datetime.now(UTC)).total_seconds()
         if delay_s <= 0:
             return write.write
-        asyncio.get_running_loop().call_later(delay_s, self._news.set)
+        self._loop.wake_in(delay_s)
         return None
 
     def _carry_out(self, write: Upkeep) -> None:
         place = (write.kind, write.key)
         if isinstance(write, Tell):
             if (about := self._known.get(place)) is not None:
-                self._recorder.record(
+                self._loop.recorder.record(
                     about, write.reason, write.message, "Warning" if write.is_warning else "Normal"
                 )
         else:
@@ -221,8 +190,8 @@ class ControllerRunner:
         if isinstance(outcome, Done):
             self._failures = 0
             if not isinstance(write, Remove):
-                self._watches[write.kind].see(_seen(_TYPES[write.kind], outcome.body))
-            self._news.set()  # whatever happened to it meanwhile has not been looked at
+                self._loop.see(_seen(_TYPES[write.kind], outcome.body))
+            self._loop.wake()  # whatever happened to it meanwhile has not been looked at
             return
         if is_new and isinstance(outcome, Refused):
             self._tell_of_refusal(write, outcome)
@@ -230,18 +199,14 @@ class ControllerRunner:
         if not has_moved_on and self._failed_at < self._rounds:  # what fails together counts once
             self._failed_at, self._failures = self._rounds, self._failures + 1
         delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
-        asyncio.get_running_loop().call_later(delay, self._news.set)
+        self._loop.wake_in(delay)
 
     def _tell_of_refusal(self, write: SetStatus | Create | Change | Remove, outcome: Refused) -> None:
         """Let whoever looks at an object, or at the pod that it was to be made for, see what is refused."""
         place = ("Pod", write.about) if isinstance(write, Create) else (write.kind, write.key)
         if (about := self._known.get(place)) is not None:
             what = f"{write.kind} {write.key}: {outcome.message}"
-            self._recorder.record(about, _REFUSALS[type(write)], what, "Warning")
-
-    def _report(self, trouble: Trouble) -> None:
-        _LOG.warning("%s", trouble)
-        self.metrics.troubled(trouble)
+            self._loop.recorder.record(about, _REFUSALS[type(write)], what, "Warning")
 
 
 def _seen(kind: type[Object], body: bytes) -> AnyObject:

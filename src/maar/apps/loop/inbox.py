@@ -1,4 +1,4 @@
-"""What has been heard and not been learned yet."""
+"""Events that have come and have not been learned yet."""
 
 import time
 
