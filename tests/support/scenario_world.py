@@ -8,10 +8,8 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from maar.core.controllers.group_status import group_write, is_news
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_state import QueueStates
-from maar.core.controllers.queue_status import queue_write
 from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
@@ -23,6 +21,8 @@ from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS
 from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
 from maar.core.policy.configuration import DEFAULT, Configuration
+from maar.core.reporting.group_status import group_write, is_news
+from maar.core.reporting.queue_status import queue_write
 
 Json = dict[str, Any]
 Place = tuple[str, str]  # kind and key

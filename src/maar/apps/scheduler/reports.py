@@ -7,8 +7,6 @@ from typing import Final
 
 from maar.apps.scheduler.pod_conditions import PodConditions
 from maar.apps.scheduler.statuses import Difference, Statuses
-from maar.core.controllers.group_status import group_write, is_news
-from maar.core.controllers.queue_status import queue_write
 from maar.core.cycle.outcome import missing_group_key
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
@@ -16,6 +14,8 @@ from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.writes import Bind, Evict, SetStatus, Write
+from maar.core.reporting.group_status import group_write, is_news
+from maar.core.reporting.queue_status import queue_write
 from maar.core.tables.assumptions import Assumptions
 from maar.core.tables.rows import PodRow
 from maar.kube.api_server import ApiServer

@@ -11,6 +11,7 @@ from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 from maar.core.admission.sum_rules import over_total
 from maar.core.model.queue import DEFAULT, ROOT
+from maar.core.model.queue_state import asked_to_close_by
 from maar.core.model.resources import precisely
 
 _PARENT: Final = "spec.parent"
@@ -18,10 +19,11 @@ _PARENT: Final = "spec.parent"
 
 def closed_parent(queue: QueueCase) -> Iterator[Problem]:
     """A queue below a closed one receives no jobs."""
-    closed = [one.metadata.name for one in queue.known.above(queue.new) if one.is_asked_to_close]
+    closed = asked_to_close_by(queue.known.above(queue.new))
     opens = queue.old is not None and queue.old.is_asked_to_close and not queue.new.is_asked_to_close
-    if closed and (queue.is_moved or opens):
-        sentence = f"leads to {closed[0]}, which is closed: this queue receives no jobs until that is opened"
+    if closed is not None and (queue.is_moved or opens):
+        name = closed.metadata.name
+        sentence = f"leads to {name}, which is closed: this queue receives no jobs until that is opened"
         yield Problem(_PARENT, shown(queue.new.parent), sentence)
 
 

@@ -8,6 +8,7 @@ from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.plain import cut, listed, shown
 from maar.core.admission.request import Problem
 from maar.core.model.queue import ALWAYS_OPEN, ROOT, Queue
+from maar.core.model.queue_state import NOT_OPEN, asked_to_close_by
 from maar.core.policy.selectors import match_selector
 
 
@@ -65,10 +66,10 @@ def queue_open(work: Work) -> Iterator[Problem]:
     place, queue = _found(work)
     if place is None or queue is None:
         return
-    asked = next((one for one in (queue, *work.known.above(queue)) if one.is_asked_to_close), None)
-    if asked is None and (queue.status.state not in ("Closing", "Closed") or place.queue in ALWAYS_OPEN):
+    asked = asked_to_close_by((queue, *work.known.above(queue)))
+    if asked is None and (queue.status.state not in NOT_OPEN or place.queue in ALWAYS_OPEN):
         return
-    state = queue.status.state if queue.status.state in ("Closing", "Closed") else "Closed"
+    state = queue.status.state if queue.status.state in NOT_OPEN else "Closed"
     if asked is None:
         todo = "it is being opened: try again in a moment"
     elif asked is queue:

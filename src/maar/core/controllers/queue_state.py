@@ -15,13 +15,14 @@ from typing import Final
 
 import msgspec
 
-from maar.core.controllers.differences import difference
 from maar.core.fairshare import Claim, QueueTree
+from maar.core.model.differences import difference
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.job import Command, Job
 from maar.core.model.metadata import FIELD_MANAGER
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import ALWAYS_OPEN, DEFAULT, ROOT, Queue, QueueState, QueueStatus
+from maar.core.model.queue_state import queue_state
 from maar.core.model.whole_numbers import whole_number
 from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
 
@@ -129,16 +130,14 @@ class QueueStates:
         for index, name in enumerate(tree.names):
             if (queue := self.queues.get(name)) is not None:
                 closes = any(asked[above] for above in ancestors[index])
-                state: QueueState = "Open" if not closes else "Closing" if work[index] else "Closed"
+                state = queue_state(is_asked_to_close=closes, has_work=work[index] > 0)
                 yield from _status(queue, state, totals[index])
         for name in tree.set_aside:
             if name in self.queues:
                 mine = counts.get(name, Counter())
-                closes, has_work = (
-                    self._is_asked_to_close(name),
-                    mine.total() - mine["completed"] + busy[name],
-                )
-                state = "Open" if not closes else "Closing" if has_work else "Closed"
+                unfinished = mine.total() - mine["completed"] + busy[name]
+                closes = self._is_asked_to_close(name)
+                state = queue_state(is_asked_to_close=closes, has_work=unfinished > 0)
                 yield from _status(self.queues[name], state, mine)
 
     def _is_asked_to_close(self, name: str) -> bool:

@@ -13,6 +13,7 @@ from maar.core.fairshare.dominant import roll_up_used
 from maar.core.model.metadata import Condition
 from maar.core.model.plan import NamespaceStanding, QueueStanding, Share
 from maar.core.model.queue import Queue, QueueState
+from maar.core.model.queue_state import is_unfinished, queue_state
 from maar.core.model.resources import Resources
 from maar.core.tables.rows import Column, QueueRow
 
@@ -157,19 +158,18 @@ def _being_freed(state: State) -> Mapping[int, Column]:
 
 
 def _states(state: State) -> list[QueueState]:
-    """Open, or on the way to Closed: a queue below one that closes closes with it."""
+    """The state of every queue; with nothing asked to close, no pod group is looked at."""
     books = state.books
-    closing = {index for index, row in enumerate(books.rows) if row.queue.is_asked_to_close}
+    asked = {index for index, row in enumerate(books.rows) if row.queue.is_asked_to_close}
     states: list[QueueState] = ["Open"] * len(books.rows)
-    if not closing:
+    if not asked:
         return states
     busy: set[int] = set()
     for row in books.rows:
-        if row.is_leaf and any(group.phase != "Completed" for group in row.groups.values()):
+        if row.is_leaf and any(is_unfinished(group.phase) for group in row.groups.values()):
             busy.update(books.paths[row.index])
     for index, path in enumerate(books.paths):
-        if not closing.isdisjoint(path):
-            states[index] = "Closing" if index in busy else "Closed"
+        states[index] = queue_state(is_asked_to_close=not asked.isdisjoint(path), has_work=index in busy)
     return states
 
 

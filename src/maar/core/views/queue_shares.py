@@ -13,9 +13,10 @@ from maar.core.cycle.decide import decide
 from maar.core.fairshare import FairShares
 from maar.core.model.events import AnyObject, Appeared
 from maar.core.model.metadata import Object
-from maar.core.model.plan import NamespaceStanding, QueueStanding, Share
+from maar.core.model.plan import NamespaceStanding, QueueStanding
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import DEFAULT
+from maar.core.reporting.queue_status import with_shares
 from maar.core.tables.groups import phase_at_rest
 from maar.core.tables.tables import Tables
 
@@ -61,14 +62,8 @@ def _counts(tables: Tables) -> dict[str, Counter[str]]:
 
 def _with_status(queue: Queue, standing: QueueStanding, counts: Counter[str]) -> Queue:
     status = msgspec.structs.replace(
-        queue.status,
+        with_shares(queue.status, standing),
         state=standing.state,
-        deserved=standing.deserved,
-        real_capability=standing.real_capability,
-        allocated=standing.allocated,
-        used=standing.used,
-        preempting=standing.preempting,
-        share=written(standing.share),
         conditions=standing.conditions,
         pending=counts["Pending"],
         inqueue=counts["Inqueue"],
@@ -77,8 +72,3 @@ def _with_status(queue: Queue, standing: QueueStanding, counts: Counter[str]) ->
         completed=counts["Completed"],
     )
     return msgspec.structs.replace(queue, status=status)
-
-
-def written(share: Share) -> str:
-    """A share as statuses have it: two decimals, or inf."""
-    return share if isinstance(share, str) else f"{share:.2f}"

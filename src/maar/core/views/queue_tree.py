@@ -9,6 +9,7 @@ from maar.core.fairshare.claim import HUNDRED_PERCENT
 from maar.core.model.metadata import Record
 from maar.core.model.plan import NamespaceStanding
 from maar.core.model.queue import ROOT, Queue, QueueMetadata
+from maar.core.model.queue_state import queue_state
 from maar.core.model.resources import CPU, MEMORY, PODS, Resources, shown
 from maar.core.views.contention import most_wanted
 
@@ -147,7 +148,7 @@ def _tree_queue(
         name=queue.key,
         parent="" if queue.key == ROOT else queue.parent,
         weight=queue.spec.weight,
-        state=status.state or ("Closed" if queue.is_asked_to_close else "Open"),
+        state=status.state or queue_state(is_asked_to_close=queue.is_asked_to_close, has_work=False),
         share=status.share or "0.00",
         running=status.running,
         inqueue=status.inqueue,

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from maar.core.controllers.differences import difference
+from maar.core.model.differences import difference
 from maar.core.model.plan import GroupOutcome
 from maar.core.model.pod_group import READY_ANNOTATION, PodGroup, PodGroupCondition, PodGroupStatus
 from maar.core.model.reasons import Reason

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from maar.core.controllers.differences import difference
+from maar.core.model.differences import difference
 from maar.core.model.metadata import Condition
-from maar.core.model.plan import QueueStanding
+from maar.core.model.plan import QueueStanding, Share
 from maar.core.model.queue import Queue, QueueStatus, QueueSummary
 from maar.core.model.writes import SetStatus
 
@@ -18,12 +18,12 @@ def queue_write(queue: Queue, standing: QueueStanding, now: datetime) -> SetStat
     """What to write about a queue whose shares have changed."""
     if not queue.metadata.uid:
         return None  # implied by the tree, not an object of the cluster
-    patch = difference(queue.status, _with_shares(queue.status, standing, now.replace(microsecond=0)))
+    patch = difference(queue.status, _status(queue.status, standing, now.replace(microsecond=0)))
     return SetStatus(kind="Queue", key=queue.key, status=patch) if patch else None
 
 
-def _with_shares(old: QueueStatus, standing: QueueStanding, now: datetime) -> QueueStatus:
-    share = standing.share if isinstance(standing.share, str) else f"{standing.share:.2f}"
+def with_shares(old: QueueStatus, standing: QueueStanding) -> QueueStatus:
+    """A status with the amounts of a standing."""
     return msgspec.structs.replace(
         old,
         deserved=standing.deserved,
@@ -31,7 +31,18 @@ def _with_shares(old: QueueStatus, standing: QueueStanding, now: datetime) -> Qu
         allocated=standing.allocated,
         used=standing.used,
         preempting=standing.preempting,
-        share=share,
+        share=written_share(standing.share),
+    )
+
+
+def written_share(share: Share) -> str:
+    """A share as statuses have it: two decimals, or inf."""
+    return share if isinstance(share, str) else f"{share:.2f}"
+
+
+def _status(old: QueueStatus, standing: QueueStanding, now: datetime) -> QueueStatus:
+    return msgspec.structs.replace(
+        with_shares(old, standing),
         summary=QueueSummary(deserved=standing.deserved.summary(), used=standing.used.summary()),
         conditions=_combined(old.conditions, standing.conditions, now),
     )
