@@ -9,8 +9,10 @@ from functools import partial
 import pytest
 
 from maar.apps.controllers import ControllerRunner
+from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.pod_groups import MissingGroups
-from maar.core.controllers.queue_state import QueueStates
+from maar.core.controllers.queue_states import QueueStates
+from maar.core.model.job import Command
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.workload import ReplicaSet, StatefulSet
@@ -44,7 +46,7 @@ async def test_what_changes_while_a_write_is_under_way_is_looked_at_when_it_is_a
     api: ApiServer, faults: tuple[Proxy, ApiServer]
 ) -> None:
     (passing, through), name, released = faults, unique("queue"), asyncio.Event()
-    runner = ControllerRunner(through, [QueueStates()], workloads=())
+    runner = ControllerRunner(through, [QueueStates()], cluster=ClusterView(workloads=()))
     status = f"/queues/{name}/status"
     async with running(runner):
         passing.plan(Hold(released), method="PATCH", part=status)
@@ -54,6 +56,48 @@ async def test_what_changes_while_a_write_is_under_way_is_looked_at_when_it_is_a
         await until("it is heard of", lambda: runner.queues[name].spec.state == "Closed")
         await asyncio.sleep(0.5)  # several rounds
         assert passing.count("PATCH", status) == 1, "one write to an object at a time"
+        released.set()
+
+        async def is_closed() -> bool:
+            return bool((await there(api, QUEUES, name))["status"]["state"] == "Closed")
+
+        await until_async("it is closed", is_closed)
+
+
+async def test_what_was_refused_is_tried_again_as_soon_as_a_queue_changes(
+    api: ApiServer, namespace: str, faults: tuple[Proxy, ApiServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passing, through = faults
+    monkeypatch.setattr("maar.apps.controllers._LONGEST_S", 3600.0)
+    monkeypatch.setattr("maar.apps.controllers._AGAIN_S", 3600.0)
+    runner = ControllerRunner(through, [MissingGroups()], cluster=ClusterView(OURS, ()))
+    async with running(runner):
+        passing.plan(forbidden("group"), method="POST", part="/podgroups")
+        await make(api, PODS, namespace, pod("refused", schedulerName=OURS, nodeSelector={"no": "node"}))
+        await until("it is refused", lambda: runner.failures.totals["Create", "PodGroup", "Forbidden"] == 1)
+        await make(api, QUEUES, "", {**HEADER, "metadata": {"name": unique("q")}, "spec": {"weight": 1}})
+        await until("nothing fails", lambda: runner.failures.standing()["Create", "PodGroup"] == 0)
+
+
+async def test_a_command_that_comes_while_a_write_is_under_way_is_not_lost(
+    api: ApiServer, faults: tuple[Proxy, ApiServer]
+) -> None:
+    (passing, through), name, released = faults, unique("queue"), asyncio.Event()
+    runner = ControllerRunner(through, [QueueStates()], cluster=ClusterView(workloads=()))
+    status = f"/queues/{name}/status"
+    async with running(runner):
+        passing.plan(Hold(released), method="PATCH", part=status)
+        await make(api, QUEUES, "", {**HEADER, "metadata": {"name": name}, "spec": {"weight": 1}})
+        await until("its state is being written", lambda: passing.count("PATCH", status) == 1)
+        order = {
+            "apiVersion": Command.api_version,
+            "kind": "Command",
+            "metadata": {"name": name},
+            "action": "CloseQueue",
+            "target": {**HEADER, "name": name, "uid": (await there(api, QUEUES, name))["metadata"]["uid"]},
+        }
+        await make(api, place_of(Command), "default", order)
+        await asyncio.sleep(0.5)  # several rounds
         released.set()
 
         async def is_closed() -> bool:
@@ -74,7 +118,7 @@ async def test_a_state_that_a_client_of_volcano_wrote_stands_until_it_can_delete
     async def is_open() -> bool:
         return await state() == "Open"
 
-    async with running(ControllerRunner(api, [QueueStates()], workloads=())):
+    async with running(ControllerRunner(api, [QueueStates()], cluster=ClusterView(workloads=()))):
         await make(api, QUEUES, "", {**HEADER, "metadata": {"name": name}, "spec": {"weight": 1}})
         await until_async("it is open", is_open)
         writer = {"fieldManager": "volcano-client"}
@@ -110,7 +154,7 @@ async def test_groups_that_were_made_follow_their_owner(api: ApiServer, namespac
         return (spec.get("minMember"), spec.get("minResources")) == (least, {"cpu": cpu})
 
     kinds = (ReplicaSet, StatefulSet)
-    async with running(ControllerRunner(api, [MissingGroups(OURS, kinds)], workloads=kinds)):
+    async with running(ControllerRunner(api, [MissingGroups()], cluster=ClusterView(OURS, kinds))):
         await make(api, PODS, namespace, of_owner)
         await until_async("the group is as the owner says", partial(asks, 2, "2"))
         changed = {"metadata": {"annotations": {"scheduling.volcano.sh/group-min-member": "3"}}}
@@ -130,7 +174,7 @@ async def test_a_group_that_may_not_be_made_is_logged_once_counted_and_told_to_i
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     passing, through = faults
-    runner = ControllerRunner(through, [MissingGroups(OURS, ())], workloads=())
+    runner = ControllerRunner(through, [MissingGroups()], cluster=ClusterView(OURS, ()))
     async with running(runner):
         bare = await make(
             api, PODS, namespace, pod("refused", schedulerName=OURS, nodeSelector={"no": "node"})

@@ -8,9 +8,11 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.pod_groups import MissingGroups
-from maar.core.controllers.queue_state import QueueStates
+from maar.core.controllers.queue_states import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
+from maar.core.controllers.work_queue import WorkQueue
 from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Appeared, Event, Vanished
 from maar.core.model.kinds import from_document, kind_of, metadata_from_json, to_json
@@ -19,7 +21,7 @@ from maar.core.model.plan import Plan
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS
-from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
+from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Upkeep
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.reporting.group_status import group_write, is_news
 from maar.core.reporting.queue_status import queue_write
@@ -49,7 +51,7 @@ class World:
     def restart(self) -> None:
         """Start Maar anew: it knows nothing but what it is told now."""
         self._engine = Engine(self.configuration)
-        self._controllers = (QueueStates(), MissingGroups(), NamespaceQuotas())
+        self._work = WorkQueue(ClusterView(), (QueueStates(), MissingGroups(), NamespaceQuotas()))
         self._news = [Appeared(object=self.typed(place)) for place in self.objects]
 
     def put(self, document: Json) -> None:
@@ -81,9 +83,8 @@ class World:
             self._engine.feed(events)
             plan = self.plan = self._engine.decide(self.now.timestamp())
             wanted = [*self._statuses(plan)]
-            for controller in self._controllers:
-                controller.feed(events)
-                wanted += self._due(controller.reconcile())
+            self._work.feed(events)
+            wanted += [write for _, write in self._work.reconcile(self.now)]
             self._carry_out(plan)
             for write in wanted:
                 self._write(write)
@@ -91,14 +92,6 @@ class World:
             if not wanted and not self._news:
                 return
         raise AssertionError(f"it does not come to rest; it still wants {wanted}")
-
-    def _due(self, wanted: Iterable[Upkeep | Later]) -> Iterable[Upkeep]:
-        """What is to be done by now."""
-        for one in wanted:
-            if not isinstance(one, Later):
-                yield one
-            elif one.at <= self.now:
-                yield one.write
 
     def _statuses(self, plan: Plan) -> Iterable[Upkeep]:
         """What the scheduler writes about queues and pod groups, and tells of the latter."""

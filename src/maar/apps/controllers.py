@@ -3,18 +3,21 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final, Protocol, assert_never, cast
+from typing import Final, assert_never, cast
 
 from prometheus_client import CollectorRegistry
 
 from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.metrics.controllers import ControllerMetrics
+from maar.core.controllers.cluster_view import ClusterView
+from maar.core.controllers.controller import Controller
 from maar.core.controllers.pod_groups import MissingGroups
-from maar.core.controllers.queue_state import QueueStates
+from maar.core.controllers.queue_states import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
+from maar.core.controllers.work_queue import ControllerKey, WorkQueue
 from maar.core.model.events import AnyObject, Appeared, Event
 from maar.core.model.job import Command, Job
 from maar.core.model.kinds import KINDS, from_json
@@ -23,12 +26,11 @@ from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.core.model.workload import WORKLOADS, Workload
-from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
+from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell, Upkeep
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Refused
 from maar.kube.paths import place_of
-from maar.kube.record import Reference
+from maar.kube.record import Reference, Severity
 from maar.kube.watch import Trouble
 from maar.kube.write import create, delete, patch
 from maar.kube.writers import Writers
@@ -38,7 +40,10 @@ _LOG: Final = logging.getLogger(__name__)
 WATCHED: Final[tuple[type[AnyObject], ...]] = (
     Queue, PodGroup, Job, Command, Pod, Namespace, ResourceQuota,
 )  # fmt: skip
-Workloads = Sequence[type[Workload]]
+Place = tuple[str, str]  # the kind and the key of an object
+StoredWrite = SetStatus | Create | Change | Remove  # what an API server answers to
+# After a change of one of these, what was refused may be taken.
+_WRITES_DEPEND_ON: Final = ("Queue", "Namespace", "ResourceQuota")
 _GATHER_S: Final = 0.1
 _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
@@ -48,48 +53,47 @@ _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers ha
 _TYPES: Final = {kind.__name__: kind for kind in KINDS}
 
 
-class Controller(Protocol):
-    """Something that converges: it learns what is, and says what has to be written."""
-
-    def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened."""
-
-    def reconcile(self) -> Sequence[Upkeep | Later]:
-        """Say what has to be written now; nothing where all is as it should be."""
-
-
-def controllers(scheduler_name: str = "volcano", workloads: Workloads = WORKLOADS) -> tuple[Controller, ...]:
-    """All of Maar's controllers; pod groups follow workloads of the kinds that the API server has."""
-    return (QueueStates(), MissingGroups(scheduler_name, workloads), NamespaceQuotas())
+def controllers() -> tuple[Controller, ...]:
+    """All of Maar's controllers."""
+    return (QueueStates(), MissingGroups(), NamespaceQuotas())
 
 
 class ControllerRunner:
-    """Feeds controllers and writes what they want; what fails comes again, since they look at what is."""
+    """Runs controllers on one view of the cluster, and writes what they want.
+
+    A key is looked at again when a write for it was answered, after a failure some time later. While a write
+    to an object is under way, no other round writes to it: a key that wants to keeps that write and those
+    after it back, for they come in an order, and is looked at again when the first is answered.
+    """
 
     def __init__(
         self,
         server: ApiServer,
         running: Sequence[Controller],
         identity: str = "maar-controllers",
-        workloads: Workloads = WORKLOADS,
+        cluster: ClusterView | None = None,
     ) -> None:
-        self._server, self._running = server, running
-        self._known: dict[tuple[str, str], Reference] = {}
-        self._busy: set[tuple[str, str]] = set()
+        view = ClusterView() if cluster is None else cluster
+        self._server, self._work = server, WorkQueue(view, running)
+        self._known: dict[Place, Reference] = {}
+        self._under_way: dict[Place, int] = {}  # the number of writes to an object
+        self._wanting: dict[Place, set[ControllerKey]] = {}  # the keys that are looked at when it is answered
+        self._failed: set[ControllerKey] = set()  # their writes are tried again
         self._failures = self._rounds = 0
         self._failed_at = -1
+        self._wake_at: datetime | None = None
         self._writers = Writers(32)
         self._loop = loop = Loop(
             server,
             self,
-            (*WATCHED, *cast(tuple[type[AnyObject], ...], tuple(workloads))),
+            (*WATCHED, *cast(tuple[type[AnyObject], ...], view.workloads)),
             Rhythm(_GATHER_S),
             (self._writers, Writers(8)),
             "maar-controllers",
             identity,
         )
         self.known, self.first_round, self.failures = loop.known, loop.first_round, loop.failures
-        self.queues: dict[str, Queue] = {}
+        self.queues = view.queues
         self.metrics = ControllerMetrics(CollectorRegistry(), self.queues)  # shown nowhere
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
@@ -121,55 +125,57 @@ class ControllerRunner:
     def learn(self, events: list[Event], delay_s: float) -> None:
         """Let every controller learn what has happened."""
         self.metrics.learned(len(events), delay_s)
+        kinds = set[str]()
         for event in events:
             if isinstance(event, Appeared):
                 reference = Reference.to(event.object)
                 self._known[reference.kind, event.object.key] = reference
-                if isinstance(event.object, Queue):
-                    self.queues[event.object.key] = event.object
+                kinds.add(reference.kind)
             else:
                 self._known.pop((event.kind, event.key), None)
-                if event.kind == "Queue":
-                    self.queues.pop(event.key, None)
-        for controller in self._running:
-            controller.feed(events)
+                kinds.add(event.kind)
+        self._work.feed(events)
+        if not kinds.isdisjoint(_WRITES_DEPEND_ON):
+            self._try_again(self._failed)
 
     async def round(self) -> None:
-        """Learn, and write what the controllers want."""
-        began = time.monotonic()
+        """Learn, and write what the keys need that have to be looked at."""
+        began, now = time.monotonic(), datetime.now(UTC)
         self._rounds += 1
         self._loop.learn()
-        under_way = frozenset(self._busy)
-        for controller in self._running:
-            for one in controller.reconcile():
-                write = self._due(one)
-                # What is under way is looked at again when it is answered.
-                if write is not None and (write.kind, write.key) not in under_way:
-                    self._carry_out(write)
+        busy, waiting = frozenset(self._under_way), set[ControllerKey]()
+        for key, write in self._work.reconcile(now):
+            place = (write.kind, write.key)
+            if place in busy:
+                waiting.add(key)
+            if place in busy or not isinstance(write, Tell):
+                self._wanting.setdefault(place, set()).add(key)
+            if key not in waiting:
+                self._carry_out(write)
+        self._wake_later(now)
         self.metrics.reconciled(time.monotonic() - began)
 
-    def _due(self, write: Upkeep | Later) -> Upkeep | None:
-        """What is to be done now; for what is not due yet there is another round when it is."""
-        if not isinstance(write, Later):
-            return write
-        delay_s = (write.at - datetime.now(UTC)).total_seconds()
-        if delay_s <= 0:
-            return write.write
-        self._loop.wake_in(delay_s)
-        return None
+    def _wake_later(self, now: datetime) -> None:
+        """Have a round when the next key is due that depends on time."""
+        wake_at = self._work.wake_at
+        if wake_at is not None and wake_at != self._wake_at:
+            self._wake_at = wake_at
+            asyncio.get_running_loop().call_later((wake_at - now).total_seconds(), self._wake)
+
+    def _wake(self) -> None:
+        self._wake_at = None
+        self._loop.wake()
 
     def _carry_out(self, write: Upkeep) -> None:
         place = (write.kind, write.key)
-        if isinstance(write, Tell):
-            if (about := self._known.get(place)) is not None:
-                self._loop.recorder.record(
-                    about, write.reason, write.message, "Warning" if write.is_warning else "Normal"
-                )
-        else:
-            self._busy.add(place)
+        if not isinstance(write, Tell):
+            self._under_way[place] = self._under_way.get(place, 0) + 1
             self._writers.submit(place, partial(self._write, write), partial(self._answered, write))
+        elif (about := self._known.get(place)) is not None:
+            severity: Severity = "Warning" if write.is_warning else "Normal"
+            self._loop.recorder.record(about, write.reason, write.message, severity)
 
-    async def _write(self, write: SetStatus | Create | Change | Remove) -> Outcome:
+    async def _write(self, write: StoredWrite) -> Outcome:
         place = place_of(_TYPES[write.kind])
         match write:
             case SetStatus():
@@ -183,15 +189,20 @@ class ControllerRunner:
                 return await delete(self._server, place, write.key, uid=write.uid)
         assert_never(write)
 
-    def _answered(self, write: SetStatus | Create | Change | Remove, outcome: Outcome) -> None:
-        self._busy.discard((write.kind, write.key))
+    def _answered(self, write: StoredWrite, outcome: Outcome) -> None:
+        place = (write.kind, write.key)
+        self._under_way[place] -= 1
+        if not self._under_way[place]:
+            del self._under_way[place]
+        keys = self._wanting.pop(place, set())
         self.metrics.answered(write, outcome)
         is_new = self.failures.answered(type(write).__name__, write.kind, write.key, outcome)
         if isinstance(outcome, Done):
             self._failures = 0
             if not isinstance(write, Remove):
                 self._loop.see(_seen(_TYPES[write.kind], outcome.body))
-            self._loop.wake()  # whatever happened to it meanwhile has not been looked at
+            self._work.look_at(keys)  # whatever happened to it meanwhile has not been looked at
+            self._loop.wake()
             return
         if is_new and isinstance(outcome, Refused):
             self._tell_of_refusal(write, outcome)
@@ -199,9 +210,18 @@ class ControllerRunner:
         if not has_moved_on and self._failed_at < self._rounds:  # what fails together counts once
             self._failed_at, self._failures = self._rounds, self._failures + 1
         delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
-        self._loop.wake_in(delay)
+        self._failed |= keys
+        asyncio.get_running_loop().call_later(delay, self._try_again, keys)
 
-    def _tell_of_refusal(self, write: SetStatus | Create | Change | Remove, outcome: Refused) -> None:
+    def _try_again(self, keys: set[ControllerKey]) -> None:
+        """Look at keys again for which a write has failed, unless that was done meanwhile."""
+        failed = self._failed & keys
+        self._failed -= failed
+        if failed:
+            self._work.look_at(failed)
+            self._loop.wake()
+
+    def _tell_of_refusal(self, write: StoredWrite, outcome: Refused) -> None:
         """Let whoever looks at an object, or at the pod that it was to be made for, see what is refused."""
         place = ("Pod", write.about) if isinstance(write, Create) else (write.kind, write.key)
         if (about := self._known.get(place)) is not None:

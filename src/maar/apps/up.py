@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.core.admission.request import Options
+from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.unserved_pods import UnservedPods
 from maar.core.engine import Engine
 from maar.core.model.workload import BatchJob, ReplicaSet, StatefulSet
@@ -192,8 +193,8 @@ async def _schedule(settings: Settings, server: Server) -> None:
 
 async def _control(settings: Settings) -> None:
     async with ApiServer(await load(_kubeconfig(settings.folder, "controllers"))) as api:
-        running = (*controllers(workloads=_WORKLOADS), UnservedPods())
-        await ControllerRunner(api, running, workloads=_WORKLOADS).run()
+        running = (*controllers(), UnservedPods())
+        await ControllerRunner(api, running, cluster=ClusterView(workloads=_WORKLOADS)).run()
 
 
 def _kubeconfig(folder: Path, name: str) -> Path:

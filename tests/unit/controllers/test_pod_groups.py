@@ -15,6 +15,7 @@ from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.resources import Resources
 from maar.core.model.workload import ReplicaSet
 from maar.core.model.writes import Change, Create, Remove
+from support.controlled import Controlled
 
 LEAST: Final = "scheduling.volcano.sh/group-min-member"
 QUEUE: Final = "scheduling.volcano.sh/queue-name"
@@ -39,7 +40,7 @@ def pod(
 
 
 def writes(*events: Event) -> list[object]:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     controller.feed(events)
     return list(controller.reconcile())
 
@@ -102,7 +103,7 @@ def made_group(uid: str = "uid-rs", *, by_us: bool = True) -> Event:
 
 
 def test_a_group_that_was_made_goes_when_its_last_pod_has_gone() -> None:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     named = {"scheduling.k8s.io/group-name": "podgroup-uid-rs"}
     pods = [Appeared(object=pod(name, OWNER, annotations=named)) for name in "ab"]
     controller.feed([made_group(), *pods])
@@ -133,7 +134,7 @@ def test_what_the_owner_says_counts_where_the_pods_say_nothing() -> None:
 
 
 def test_pods_wait_until_their_owner_is_known() -> None:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     controller.feed([Appeared(object=pod("p", OWNER))])
     assert controller.reconcile() == []
     controller.feed([owner(**{LEAST: "2"})])
@@ -178,7 +179,7 @@ def stored(**spec: object) -> Event:
 
 
 def test_a_made_group_follows_its_owner_and_comes_to_rest() -> None:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     preemptable = {"volcano.sh/preemptable": "true"}
     member = Appeared(object=pod("p", OWNER, annotations=NAMED))
     controller.feed([owner(**preemptable), stored(), member])
@@ -204,7 +205,7 @@ def test_a_made_group_follows_its_owner_and_comes_to_rest() -> None:
 
 
 def test_a_group_that_somebody_deletes_comes_back_while_one_of_its_pods_lives() -> None:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     controller.feed([owner(), stored(), Appeared(object=pod("p", OWNER, annotations=NAMED))])
     controller.feed([Vanished(kind="PodGroup", key="ns/podgroup-uid-rs")])
     (create,) = controller.reconcile()
@@ -215,7 +216,7 @@ def test_a_group_that_somebody_deletes_comes_back_while_one_of_its_pods_lives() 
 
 
 def test_a_group_whose_owner_is_gone_does_not_come_back() -> None:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     controller.feed([owner(), stored(), Appeared(object=pod("p", OWNER, annotations=NAMED))])
     controller.feed(
         [Vanished(kind="ReplicaSet", key="ns/rs"), Vanished(kind="PodGroup", key="ns/podgroup-uid-rs")]
@@ -224,13 +225,13 @@ def test_a_group_whose_owner_is_gone_does_not_come_back() -> None:
 
 
 def test_pods_that_were_orphaned_do_not_change_the_group_that_they_name() -> None:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     controller.feed([stored(min_member=3), Appeared(object=pod("p", annotations=NAMED))])
     assert controller.reconcile() == []
 
 
 def test_default_means_the_queue_of_the_namespace_and_nothing_is_written_again_and_again() -> None:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     said = {QUEUE: "team"}
     namespace = Appeared(object=Namespace(metadata=Metadata(name="ns", annotations=said)))
     preemptable = {"volcano.sh/preemptable": "true"}

@@ -1,17 +1,18 @@
 """States and counters of queues follow from what is there, whatever order it came in."""
 
 import random
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from maar.core.controllers.queue_state import QueueStates
+from maar.core.controllers.queue_states import QueueStates
 from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.job import Command, Job, JobSpec, JobState, JobStatus
-from maar.core.model.metadata import Metadata, OwnerReference
+from maar.core.model.metadata import ManagedFields, Metadata, OwnerReference
 from maar.core.model.pod_group import PodGroup, PodGroupPhase, PodGroupSpec, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueState, QueueStatus
 from maar.core.model.writes import Change, Create, Remove, SetStatus, Tell
+from support.controlled import NOW, Controlled
 
 
 def queue(name: str, parent: str = "", state: str = "", was: QueueState = "Open") -> Event:
@@ -63,7 +64,7 @@ ALWAYS = (queue("root"), queue("default"))
 
 def states(*events: Event) -> dict[str, object]:
     """The states that would be written, by queue."""
-    controller = QueueStates()
+    controller = Controlled(QueueStates())
     controller.feed((*ALWAYS, *events))
     return {
         write.key: write.status["state"]
@@ -73,7 +74,7 @@ def states(*events: Event) -> dict[str, object]:
 
 
 def test_root_and_default_are_made_when_they_are_missing() -> None:
-    made = [write.key for write in QueueStates().reconcile() if isinstance(write, Create)]
+    made = [write.key for write in Controlled(QueueStates()).reconcile() if isinstance(write, Create)]
     assert made == ["root", "default"]
 
 
@@ -107,7 +108,7 @@ def test_default_and_root_stay_open_whatever_is_asked() -> None:
 
 
 def test_a_queue_closes_when_its_last_group_goes() -> None:
-    controller = QueueStates()
+    controller = Controlled(QueueStates())
     controller.feed((*ALWAYS, queue("q", state="Closed", was="Closing"), group("g", "q")))
     assert all(not isinstance(write, Tell) for write in controller.reconcile())
     controller.feed([Vanished(kind="PodGroup", key="ns/g")])
@@ -117,7 +118,7 @@ def test_a_queue_closes_when_its_last_group_goes() -> None:
 
 
 def test_counters_are_of_the_whole_subtree() -> None:
-    controller = QueueStates()
+    controller = Controlled(QueueStates())
     controller.feed(
         (*ALWAYS, queue("up"), queue("q", "up"), queue("p", "up"),
          group("a", "q"), group("b", "q", "Pending"), group("c", "p", "Completed"))
@@ -132,13 +133,13 @@ def test_counters_are_of_the_whole_subtree() -> None:
 
 
 def test_nothing_is_written_where_all_is_as_it_should_be() -> None:
-    controller = QueueStates()
+    controller = Controlled(QueueStates())
     controller.feed((*ALWAYS, queue("q")))
     assert controller.reconcile() == []
 
 
 def test_commands_of_one_second_are_carried_out_in_the_order_in_which_they_were_given() -> None:
-    controller = QueueStates()
+    controller = Controlled(QueueStates())
     first, second = order("CloseQueue", "q", "z", "9"), order("OpenQueue", "q", "a", "10")
     controller.feed((*ALWAYS, queue("q"), second, first))
     changes = [write.patch for write in controller.reconcile() if isinstance(write, Change)]
@@ -146,7 +147,7 @@ def test_commands_of_one_second_are_carried_out_in_the_order_in_which_they_were_
 
 
 def test_a_command_sets_what_is_wanted_and_goes() -> None:
-    controller = QueueStates()
+    controller = Controlled(QueueStates())
     controller.feed((*ALWAYS, queue("q"), order("CloseQueue", "q")))
     writes = controller.reconcile()
     assert Change(kind="Queue", key="q", patch={"spec": {"state": "Closed"}}) in writes
@@ -155,7 +156,7 @@ def test_a_command_sets_what_is_wanted_and_goes() -> None:
 
 @pytest.mark.parametrize("target", ["default", "root"])
 def test_a_command_cannot_close_what_is_always_open(target: str) -> None:
-    controller = QueueStates()
+    controller = Controlled(QueueStates())
     controller.feed((*ALWAYS, order("CloseQueue", target)))
     writes = controller.reconcile()
     assert not any(isinstance(write, Change) for write in writes)
@@ -164,7 +165,7 @@ def test_a_command_cannot_close_what_is_always_open(target: str) -> None:
 
 
 def test_commands_to_jobs_are_left_alone() -> None:
-    controller = QueueStates()
+    controller = Controlled(QueueStates())
     controller.feed((*ALWAYS, order("AbortJob", "q")))
     assert controller.reconcile() == []
 
@@ -174,3 +175,46 @@ def test_a_queue_in_a_circle_still_has_a_state() -> None:
         "a": "Open",
         "b": "Closed",
     }
+
+
+def counted(name: str, parent: str = "", running: int = 0) -> Event:
+    """A queue whose status counts so many running groups."""
+    return Appeared(
+        object=Queue(
+            metadata=QueueMetadata(name=name),
+            spec=QueueSpec(parent=parent),
+            status=QueueStatus(state="Open", running=running),
+        )
+    )
+
+
+def test_a_queue_that_moves_takes_its_counters_along() -> None:
+    controller = Controlled(QueueStates())
+    controller.feed(
+        (counted("root", running=1), counted("default"), counted("a", running=1), counted("b"),
+         counted("q", "a", running=1), counted("leaf", "q", running=1), group("g", "leaf"))
+    )  # fmt: skip
+    assert controller.reconcile() == []
+    controller.feed([counted("q", "b", running=1)])
+    assert controller.reconcile() == [
+        SetStatus(kind="Queue", key="a", status={"running": None}),
+        SetStatus(kind="Queue", key="b", status={"running": 1}),
+    ]
+
+
+def test_a_closed_that_another_client_wrote_stands_until_its_time_is_up() -> None:
+    written = ManagedFields(manager="client", time=NOW, fields_v1={"f:status": {"f:state": {}}})
+    closed = Queue(
+        metadata=QueueMetadata(name="q", managed_fields=(written,)), status=QueueStatus(state="Closed")
+    )
+    controller = Controlled(QueueStates())
+    controller.feed((*ALWAYS, Appeared(object=closed)))
+    until = NOW + timedelta(seconds=5)
+    assert controller.reconcile(NOW) == []
+    assert controller.work.wake_at == until
+    assert controller.reconcile(until - timedelta(milliseconds=1)) == []
+    assert controller.reconcile(until) == [
+        SetStatus(kind="Queue", key="q", status={"state": "Open"}),
+        Tell(kind="Queue", key="q", reason="QueueOpen", message="the queue is Open (was Closed)"),
+    ]
+    assert controller.work.wake_at is None

@@ -10,6 +10,7 @@ from maar.core.model.namespace import QUOTA_LABEL, Namespace, QuotaSpec, Resourc
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
 from maar.core.model.writes import Change, Create, Remove
+from support.controlled import Controlled
 
 QUEUE = "scheduling.volcano.sh/queue-name"
 
@@ -40,7 +41,7 @@ def ours(name: str, hard: dict[str, str | int | float], of: str = "q") -> Event:
 
 
 def made(*events: Event) -> dict[str, object]:
-    manager = NamespaceQuotas()
+    manager = Controlled(NamespaceQuotas())
     manager.feed(events)
     writes = manager.reconcile()
     return {write.key: write.document["spec"] for write in writes if isinstance(write, Create)}
@@ -65,7 +66,7 @@ def test_a_queue_that_does_not_declare_its_request_gets_no_quotas() -> None:
 
 
 def test_quotas_go_with_the_declared_request_and_with_the_annotation() -> None:
-    manager = NamespaceQuotas()
+    manager = Controlled(NamespaceQuotas())
     manager.feed([queue("q", {"cpu": "8"}, {"cpu": "8"}), namespace("a"), ours("a", {"requests.cpu": "8"})])
     assert manager.reconcile() == []
     gone = [Remove(kind="ResourceQuota", key="a/maar-queue", uid="uid-a")]
@@ -76,7 +77,7 @@ def test_quotas_go_with_the_declared_request_and_with_the_annotation() -> None:
 
 
 def test_a_deleted_quota_comes_back_and_a_changed_one_is_set_right() -> None:
-    manager = NamespaceQuotas()
+    manager = Controlled(NamespaceQuotas())
     manager.feed(
         [
             queue("q", {"cpu": "8"}, {"cpu": "8"}),
@@ -91,7 +92,7 @@ def test_a_deleted_quota_comes_back_and_a_changed_one_is_set_right() -> None:
     assert isinstance(manager.reconcile()[0], Create)
 
 
-def settle(manager: NamespaceQuotas, hard: dict[str, dict[str, str]]) -> list[dict[str, dict[str, str]]]:
+def settle(manager: Controlled, hard: dict[str, dict[str, str]]) -> list[dict[str, dict[str, str]]]:
     """Carry out what is wanted, one write at a time, until nothing is; give the limits after each."""
     seen: list[dict[str, dict[str, str]]] = []
     for _ in range(10):
@@ -110,7 +111,7 @@ def settle(manager: NamespaceQuotas, hard: dict[str, dict[str, str]]) -> list[di
 
 
 def test_limits_that_shrink_are_written_before_those_that_grow() -> None:
-    manager = NamespaceQuotas()
+    manager = Controlled(NamespaceQuotas())
     hard = {
         "a": {"requests.cpu": "2", "requests.memory": "6"},
         "b": {"requests.cpu": "6", "requests.memory": "2"},

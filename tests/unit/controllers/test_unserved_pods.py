@@ -5,6 +5,7 @@ from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.metadata import Metadata
 from maar.core.model.pod import Named, Pod, PodSpec, PodStatus
 from maar.core.model.writes import Tell, Upkeep
+from support.controlled import Controlled
 
 
 def pod(scheduler: str, node: str = "", gates: tuple[Named, ...] = (), **status: object) -> Event:
@@ -15,7 +16,7 @@ def pod(scheduler: str, node: str = "", gates: tuple[Named, ...] = (), **status:
 
 
 def told(*batches: list[Event]) -> list[list[Upkeep]]:
-    controller, found = UnservedPods(), []
+    controller, found = Controlled(UnservedPods()), []
     for events in batches:
         controller.feed(events)
         found.append([*controller.reconcile()])

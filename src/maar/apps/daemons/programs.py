@@ -23,6 +23,7 @@ from maar.apps.metrics.write_failures import WriteFailureCollector
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.apps.snapshots.recording import Recording, RecordingEngine
 from maar.apps.snapshots.taking import Snapshots
+from maar.core.controllers.cluster_view import ClusterView
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
@@ -85,7 +86,7 @@ async def schedule(settings: Settings, say: Say) -> None:
 async def control(settings: Settings, say: Say) -> None:
     """Run the controllers until SIGINT or SIGTERM; `say` hears when they stand by and are at work."""
     async with _beside_cluster(settings) as (api, leadership):
-        runner = ControllerRunner(api, controllers(settings.name), leadership.identity)
+        runner = ControllerRunner(api, controllers(), leadership.identity, ClusterView(settings.name))
         runner.metrics = ControllerMetrics(registry := new_registry(), runner.queues)
         runner.metrics.follow(runner.lags)
         beside = [

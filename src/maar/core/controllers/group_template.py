@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from maar.core.model.metadata import Metadata, OwnerReference
-from maar.core.model.pod import PREEMPTABLE_MARK, QUEUE_ANNOTATION, Pod
+from maar.core.model.pod import GROUP_ANNOTATION, PREEMPTABLE_MARK, QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import OWNER_SINCE_ANNOTATION, PodGroup
 from maar.core.model.resources import PODS, BadAmountError, Resources
 
@@ -46,7 +46,9 @@ class Member(NamedTuple):
     name: str
     uid: str
     group: str  # the name of the group that would be made for it
+    group_key: str  # of the group that it names, or that would be made for it
     is_live: bool
+    names_group: bool
     request: Resources
     priority_class: str
     statements: Statements
@@ -66,6 +68,7 @@ class Wanted(NamedTuple):
 def member(pod: Pod) -> Member:
     """Read what a pod says about its group."""
     metadata, created = pod.metadata, pod.metadata.creation_timestamp
+    named, own = metadata.annotations.get(GROUP_ANNOTATION, ""), group_name(pod)
     statements = _chosen(metadata.annotations, _INHERITED_FROM_PODS)
     if QUEUE_ANNOTATION in metadata.labels:
         statements = {QUEUE_ANNOTATION: metadata.labels[QUEUE_ANNOTATION], **statements}
@@ -73,8 +76,10 @@ def member(pod: Pod) -> Member:
         created=created.timestamp() if created else 0.0,
         name=metadata.name,
         uid=metadata.uid,
-        group=group_name(pod),
+        group=own,
+        group_key=f"{metadata.namespace or 'default'}/{named or own}",
         is_live=not pod.is_finished and not pod.is_terminating,
+        names_group=bool(named),
         request=pod.request,
         priority_class=pod.spec.priority_class_name,
         statements=statements,

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from maar.core.model.metadata import Record, Time
+from maar.core.model.metadata import Record
 
 EvictingAction = Literal["reclaim", "preempt", "cleanup"]
 
@@ -114,13 +114,6 @@ class Tell(Record, frozen=True, tag=True, tag_field="write"):
     reason: str
     message: str
     is_warning: bool = False
-
-
-class Later(Record, frozen=True):
-    """Do something not before a time, unless what is there by then asks for something else."""
-
-    at: Time
-    write: SetStatus | Tell
 
 
 Selection = SelectNode | BindVolume  # how a claim gets its volume where its first consumer will run
