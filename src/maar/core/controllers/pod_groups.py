@@ -60,15 +60,17 @@ class MissingGroups:
         now: datetime,  # noqa: ARG002
     ) -> Reconciled:
         """Make what groups are missing, let the pods name them, and change or remove those that need it."""
-        writes: list[tuple[str, Upkeep]] = []
+        found: list[tuple[tuple[float, str], str, list[Upkeep]]] = []
         naming: list[tuple[str, Upkeep]] = []
-        members = {key: [cluster.pods[pod] for pod in cluster.pods_of_group.keys(key)] for key in keys}
-        for key in sorted(keys, key=lambda one: _age(members[one])):
-            wanted = _group_writes(cluster, key, members[key])
-            writes += [(key, write) for write in wanted]
+        for key in keys:
+            members = [cluster.pods[pod] for pod in cluster.pods_of_group.keys(key)]
+            wanted = _group_writes(cluster, key, members)
+            if wanted:
+                found.append((_age(members), key, wanted))
             if wanted or key in cluster.groups:
-                naming += [(key, _name_group(key, pod)) for pod in members[key] if _is_without(pod)]
-        return Reconciled([*writes, *naming])
+                naming += [(key, _name_group(key, pod)) for pod in members if _is_without(pod)]
+        found.sort(key=lambda one: one[0])
+        return Reconciled([*((key, write) for _, key, writes in found for write in writes), *naming])
 
 
 def _age(members: list[Member]) -> tuple[float, str]:

@@ -9,7 +9,7 @@ A queue whose parents do not lead to the root, because one is missing or they fo
 path. What is in queues that do not exist is remembered, and counts when they come.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 from maar.core.controllers.index import Index
 from maar.core.model.queue import ROOT
@@ -26,8 +26,8 @@ class QueueCounts:
     def __init__(self) -> None:
         self._parents: dict[str, str] = {}  # of every queue that exists, but the root
         self._children = Index()
-        self._own: dict[str, Counter[str]] = {}
-        self._sums: dict[str, Counter[str]] = {}
+        self._own = defaultdict[str, Counter[str]](Counter)
+        self._sums = defaultdict[str, Counter[str]](Counter)
 
     def path(self, name: str) -> Path:
         """A queue and those above it; itself where they do not lead to the root; empty for a missing one."""
@@ -75,7 +75,7 @@ class QueueCounts:
 
     def add(self, queue: str, what: str, amount: int) -> None:
         """Count pod groups in a phase, or jobs, that a queue has more or, below 0, less."""
-        own = self._own.setdefault(queue, Counter())
+        own = self._own[queue]
         own[what] += amount
         if not own[what]:
             del own[what]
@@ -85,6 +85,6 @@ class QueueCounts:
 
     def _sum(self, queue: str, amounts: dict[str, int], sign: int) -> None:
         for name in self.path(queue):
-            sums = self._sums.setdefault(name, Counter())
+            sums = self._sums[name]
             for what, amount in amounts.items():
                 sums[what] += sign * amount
