@@ -190,7 +190,7 @@ def test_what_is_gone_leaves_nothing_behind(events: list[list[Event]]) -> None:
         if isinstance(one, Appeared)
     ]
     for event in [one for batch in [*events, gone] for one in batch]:
-        list(cluster.feed(event))
+        cluster.feed(event)
     for name, value in vars(new).items():
         if isinstance(value, dict):
             assert getattr(cluster, name) == {}

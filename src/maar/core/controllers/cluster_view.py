@@ -6,7 +6,6 @@ kept: of a pod what its group is made from, of a job its queue, of a workload wh
 The indexes let a controller find what belongs to a key without walking all objects of a kind.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -108,35 +107,38 @@ class ClusterView:
     _owners: dict[tuple[str, str], Owner] = field(default_factory=dict)  # by kind and key
     _statements: dict[str, Statements] = field(default_factory=dict)  # of owners, by their uid
 
-    def feed(self, event: Event) -> Iterator[AnyChange]:
+    def feed(self, event: Event) -> list[AnyChange]:
         """Learn what has happened; gives what has changed by it."""
         if isinstance(event, Appeared):
-            yield from self._put(type(event.object).__name__, event.object.key, event.object)
-        else:
-            yield from self._put(event.kind, event.key, None)
+            return self._put(type(event.object).__name__, event.object.key, event.object)
+        return self._put(event.kind, event.key, None)
 
     def statements(self, owner_uid: str) -> Statements | None:
         """What an owner says about the group of its pods; None where it is not known."""
         return self._statements.get(owner_uid)
 
-    def _put(self, kind: str, key: str, new: AnyObject | None) -> Iterator[AnyChange]:
+    def _put(self, kind: str, key: str, new: AnyObject | None) -> list[AnyChange]:
+        changes: list[AnyChange] = []
         match kind:
             case "Queue":
-                yield self._put_queue(key, _as(Queue, new))
+                changes = [self._put_queue(key, _as(Queue, new))]
             case "PodGroup":
-                yield self._put_group(key, _as(PodGroup, new))
+                changes = [self._put_group(key, _as(PodGroup, new))]
             case "Pod":
-                yield from self._put_pod(key, _as(Pod, new))
+                changes = self._put_pod(key, _as(Pod, new))
             case "Job":
-                yield self._put_job(key, _as(Job, new))
+                changes = [self._put_job(key, _as(Job, new))]
             case "Command":
-                yield self._put_command(key, _as(Command, new))
+                changes = [self._put_command(key, _as(Command, new))]
             case "Namespace":
-                yield self._put_namespace(key, _as(Namespace, new))
+                changes = [self._put_namespace(key, _as(Namespace, new))]
             case "ResourceQuota":
-                yield self._put_quota(key, _as(ResourceQuota, new))
+                changes = [self._put_quota(key, _as(ResourceQuota, new))]
             case _ if isinstance(new, Workload) or (kind, key) in self._owners:
-                yield self._put_owner(kind, key, _as(Workload, new))
+                changes = [self._put_owner(kind, key, _as(Workload, new))]
+            case _:
+                pass  # no controller reads it
+        return changes
 
     def _put_queue(self, key: str, new: Queue | None) -> QueueChanged:
         old = _set(self.queues, key, new)
@@ -197,17 +199,19 @@ class ClusterView:
             self._statements[after.uid] = after.statements
         return OwnerChanged(key, before, after)
 
-    def _put_pod(self, key: str, pod: Pod | None) -> Iterator[AnyChange]:
+    def _put_pod(self, key: str, pod: Pod | None) -> list[AnyChange]:
         is_ours = pod is not None and pod.spec.scheduler_name == self.scheduler_name
         new = member(pod) if pod is not None and is_ours else None
         other = _waits_for(pod) if pod is not None and not is_ours else None
         old = _set(self.pods, key, new)
+        waited = _set(self.waiting_elsewhere, key, other)
+        changes: list[AnyChange] = []
         if old is not None or new is not None:
             self.pods_of_group.move(key, old and old.group_key, new and new.group_key)
-            yield PodChanged(key, old, new)
-        waited = _set(self.waiting_elsewhere, key, other)
+            changes.append(PodChanged(key, old, new))
         if waited is not None or other is not None:
-            yield OtherPodChanged(key, waited, other)
+            changes.append(OtherPodChanged(key, waited, other))
+        return changes
 
 
 def place_of_group(group: PodGroup | None) -> tuple[str, str] | None:
