@@ -17,18 +17,18 @@ from typing import IO, Final, cast
 import aiohttp
 import uvloop
 
-from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.program import https_server, serve_with, spare_what_is_known
+from maar.apps.webhooks.reviewer import AdmissionReviewer
 from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Options
-from maar.core.model.events import Appeared
+from maar.core.model.events import Upserted
 from maar.core.model.kinds import from_document
 from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.embedded.serving import listen
 from maar.kube.certificates import renewed
+from maar.serving.listening import listen
 
 PER_SECOND: Final = 50
 SECONDS: Final = 9
@@ -55,21 +55,21 @@ def queue(name: str, parent: str) -> dict[str, object]:
     }
 
 
-def known() -> Judge:
+def known() -> AdmissionReviewer:
     """A judge of a cluster with a thousand queues and some work."""
-    judge = Judge(Options())
+    judge = AdmissionReviewer(Options())
     parents = [f"team-{number}" for number in range(PARENTS)]
     leaves = [(f"{parent}-{number}", parent) for parent in parents for number in range(CHILDREN)]
     size = {"cpu": "10000", "memory": "40000Gi", "pods": "100000"}
     ready = {"allocatable": size, "conditions": [{"type": "Ready", "status": "True"}]}
     judge.feed(
         [
-            Appeared(object=from_document(Node, {"metadata": {"name": "n"}, "status": ready})),
-            Appeared(object=from_document(Namespace, {"metadata": {"name": "default"}})),
-            *(Appeared(object=from_document(Queue, queue(name, "root"))) for name in parents),
-            *(Appeared(object=from_document(Queue, queue(*names))) for names in leaves),
+            Upserted(object=from_document(Node, {"metadata": {"name": "n"}, "status": ready})),
+            Upserted(object=from_document(Namespace, {"metadata": {"name": "default"}})),
+            *(Upserted(object=from_document(Queue, queue(name, "root"))) for name in parents),
+            *(Upserted(object=from_document(Queue, queue(*names))) for names in leaves),
             *(
-                Appeared(
+                Upserted(
                     object=from_document(PodGroup, group(f"g-{number}", leaves[number % len(leaves)][0]))
                 )
                 for number in range(GROUPS)

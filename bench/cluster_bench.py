@@ -27,7 +27,7 @@ from bind_bench import bare, say
 from maar.core.model.pod_group import PodGroup
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
-from maar.kube.paths import EVENTS, PODS, place_of
+from maar.kube.paths import EVENTS, PODS, resource_path_of
 from maar.kube.writers import AT_ONCE
 from support.control_plane import ControlPlane, find_binaries
 from support.load import NAMESPACE, Gang, make, make_nodes, prepare, queue
@@ -36,7 +36,7 @@ from support.load_daemons import Daemons
 
 GANG: Final = 10
 QUEUES: Final = 10
-GROUPS: Final = place_of(PodGroup)
+GROUPS: Final = resource_path_of(PodGroup)
 BOUND: Final = {"fieldSelector": "spec.nodeName!="}
 TOLD: Final = {"fieldSelector": "reason=Scheduled"}
 MAAR: Final = "maar scheduler"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from maar.core.cycle.places import Places
+from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.state import State
 from maar.core.engine import Engine
 from maar.core.model.affinity import (
@@ -18,7 +18,7 @@ from maar.core.model.affinity import (
     Toleration,
     TopologySpreadConstraint,
 )
-from maar.core.model.events import Appeared, Event
+from maar.core.model.events import Event, Upserted
 from maar.core.model.metadata import Condition, LabelSelector, Metadata
 from maar.core.model.node import Node, NodeSpec, NodeStatus, Taint
 from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, PodStatus, ResourceRequirements
@@ -34,7 +34,7 @@ TAINTED = 7  # the kind of node that keeps others away
 
 
 def main() -> None:
-    """Print the figures of issue 5, beside a scheduler that scores every node for every pod."""
+    """Print how fast a cycle places pods, beside a scheduler that scores every node for every pod."""
     for gang, target in ((10, 60_000), (1, 25_000)):
         per_pod = {}
         for nodes, pods in ((1_000, 10_000), (10_000, 100_000)):
@@ -83,7 +83,7 @@ def naive(nodes: int) -> float:
 
     def place() -> None:
         for pod in pods:
-            Places(engine.tables, state.room, engine.configuration).best(pod, "now")
+            NodeChooser(engine.tables, state.room, engine.configuration).best(pod, "now")
 
     return seconds(place) / len(pods)
 
@@ -117,8 +117,8 @@ def hopeless() -> None:
 def reclaiming() -> None:
     """4,000 one-GPU jobs run in one queue, 4,000 wait in another."""
     size = Resources({"cpu": 64_000, "memory": 512 * GIB, "pods": 110, "nvidia.com/gpu": 8})
-    events: list[Event] = [Appeared(object=ready_node(f"gpu-{index:03}", size, {})) for index in range(500)]
-    events += [Appeared(object=Queue(metadata=QueueMetadata(name=name))) for name in ("busy", "late")]
+    events: list[Event] = [Upserted(object=ready_node(f"gpu-{index:03}", size, {})) for index in range(500)]
+    events += [Upserted(object=Queue(metadata=QueueMetadata(name=name))) for name in ("busy", "late")]
     one = Container(
         name="main", resources=ResourceRequirements(requests=Resources({"cpu": 1000, "nvidia.com/gpu": 1}))
     )
@@ -170,7 +170,7 @@ def one_queue(nodes: int) -> Iterator[Event]:
 
 def few_victims(nodes: int) -> Iterator[Event]:
     """Every gang may push out those few of lower priority that run, and none of them fits even then."""
-    yield Appeared(object=PriorityClass(metadata=Metadata(name="high"), value=10))
+    yield Upserted(object=PriorityClass(metadata=Metadata(name="high"), value=10))
     yield from full_of_gangs(nodes, queues=1, namespaces=5, victims=10)
     for number in range(nodes):
         specs = [work_of(20 + number % 60)] * 10
@@ -181,9 +181,9 @@ def full_of_gangs(nodes: int, queues: int, namespaces: int, victims: int | None 
     """Nodes of 32 CPUs, each with eight pods of four from eight gangs; all but the victims are important."""
     size = Resources({"cpu": 32_000, "memory": 128 * GIB, "pods": 110})
     for index in range(nodes):
-        yield Appeared(object=ready_node(f"node-{index:05}", size, {}))
+        yield Upserted(object=ready_node(f"node-{index:05}", size, {}))
     for index in range(queues):
-        yield Appeared(object=Queue(metadata=QueueMetadata(name=f"queue-{index}")))
+        yield Upserted(object=Queue(metadata=QueueMetadata(name=f"queue-{index}")))
     for number in range(nodes * 8 // 10):
         specs = [
             PodSpec(node_name=f"node-{(number * 10 + k) % nodes:05}", containers=work_of(40).containers)
@@ -272,7 +272,7 @@ def job(
         spec=PodGroupSpec(min_member=len(specs), queue=queue, priority_class_name=priority),
         status=PodGroupStatus(phase=phase),
     )
-    events: list[Event] = [Appeared(object=group)]
+    events: list[Event] = [Upserted(object=group)]
     for index, spec in enumerate(specs):
         metadata = Metadata(
             name=f"{name}-{index}",
@@ -281,17 +281,17 @@ def job(
             labels=labels or {},
         )
         status = PodStatus(phase="Running" if spec.node_name else "Pending")
-        events.append(Appeared(object=Pod(metadata=metadata, spec=spec, status=status)))
+        events.append(Upserted(object=Pod(metadata=metadata, spec=spec, status=status)))
     return events
 
 
 def many_queues(count: int) -> Iterator[Event]:
     """Queues in two levels, ten to a parent."""
     for index in range(count // 10):
-        yield Appeared(object=Queue(metadata=QueueMetadata(name=f"parent-{index}")))
+        yield Upserted(object=Queue(metadata=QueueMetadata(name=f"parent-{index}")))
     for index in range(count):
         spec = QueueSpec(parent=f"parent-{index % (count // 10)}", weight=1 + index % 5)
-        yield Appeared(object=Queue(metadata=QueueMetadata(name=f"leaf-{index}"), spec=spec))
+        yield Upserted(object=Queue(metadata=QueueMetadata(name=f"leaf-{index}"), spec=spec))
 
 
 def running(pods: int, leaves: int) -> Iterator[Event]:
@@ -320,18 +320,18 @@ def cluster(count: int) -> Iterator[Event]:
         size = Resources({"cpu": (16 + 8 * kind) * 1000, "memory": (64 + 16 * kind) * GIB, "pods": 110})
         taints = (Taint(key="dedicated", value="batch", effect="NoSchedule"),) if kind == TAINTED else ()
         labels = {"zone": f"z{dice.randint(0, 2)}", "kind": f"k{kind}"}
-        yield Appeared(object=ready_node(f"node-{index:05}", size, labels, taints))
+        yield Upserted(object=ready_node(f"node-{index:05}", size, labels, taints))
 
 
 def queues() -> Iterator[Event]:
     """Ten leaves under three departments."""
     for index in range(3):
-        yield Appeared(
+        yield Upserted(
             object=Queue(metadata=QueueMetadata(name=f"dept-{index}"), spec=QueueSpec(weight=index + 1))
         )
     for index in range(10):
         spec = QueueSpec(parent=f"dept-{index % 3}", weight=1 + index % 4)
-        yield Appeared(object=Queue(metadata=QueueMetadata(name=f"queue-{index}"), spec=spec))
+        yield Upserted(object=Queue(metadata=QueueMetadata(name=f"queue-{index}"), spec=spec))
 
 
 def work(pods: int, gang: int) -> Iterator[Event]:

@@ -7,17 +7,17 @@ from math import log2
 
 from measure import line, median_ms
 
-from maar.core.fairshare import Claim, QueueTree
-from maar.core.fairshare.share_out import ClaimColumns, share_columns
+from maar.core.fairshare import QueueDemand, QueueTree
+from maar.core.fairshare.share_out import DemandColumns, share_columns
 
 LARGE = 10**9
 
 
 def main() -> None:
-    """Print the figures of issue 4."""
+    """Print how fast shares are worked out."""
     for queues, target_ms in ((1_000, 10.0), (10_000, 120.0)):
         tree, total = random_tree(queues, levels=5, resources=20)
-        claims = ClaimColumns.of(tree, total)
+        claims = DemandColumns.of(tree, total)
         reference = median_ms(partial(loop, tree, total), times=3)
         figure = median_ms(partial(share_columns, tree, claims))
         line(
@@ -26,7 +26,7 @@ def main() -> None:
     per_step = {}
     for siblings in (1_000, 10_000, 100_000):
         tree, total = random_tree(siblings, levels=1, resources=1)
-        claims = ClaimColumns.of(tree, total)
+        claims = DemandColumns.of(tree, total)
         reference = median_ms(partial(loop, tree, total), times=3)
         figure = median_ms(partial(share_columns, tree, claims))
         per_step[siblings] = figure / (siblings * log2(siblings))
@@ -43,12 +43,12 @@ def random_tree(queues: int, levels: int, resources: int) -> tuple[QueueTree, di
     sizes = [width ** (level + 1) for level in range(levels - 1)]
     sizes.append(queues - sum(sizes))
 
-    def claims() -> Iterator[Claim]:
+    def claims() -> Iterator[QueueDemand]:
         above = ["root"]
         for level, size in enumerate(sizes):
             here = [f"queue-{level}-{index}" for index in range(size)]
             for index, name in enumerate(here):
-                yield Claim(
+                yield QueueDemand(
                     name=name,
                     parent=above[index % len(above)],
                     weight=dice.randint(1, 100),

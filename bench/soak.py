@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
-from maar.kube.paths import PODS, place_of
+from maar.kube.paths import PODS, resource_path_of
 from maar.kube.write import delete, patch
 from support.control_plane import ControlPlane, find_binaries
 from support.load import make, make_nodes, prepare, queue
@@ -31,7 +31,7 @@ SIZE: Final = {"cpu": str(NODE_CPU), "memory": "128Gi", "pods": "110"}
 PARTS: Final = ("scheduler", "controllers")
 SAMPLE_S: Final = 2.0
 GROWTH: Final = 1.05  # of the last third over the middle third: more than that is a leak
-QUEUES: Final = place_of(Queue)
+QUEUES: Final = resource_path_of(Queue)
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.listing import read_pages
 from maar.kube.outcome import Conflict, Done, Outcome
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from maar.kube.write import create, patch
 from maar.kube.writers import Writers
 from support.control_plane import ControlPlane, find_binaries
@@ -79,11 +79,11 @@ def objects(server: ApiServer) -> Iterator[tuple[str, Made]]:
     status = {"capacity": size, "allocatable": size, "conditions": [{"type": "Ready", "status": "True"}]}
     for number in range(NODES):
         name = f"node-{number}"
-        yield name, partial(create, server, place_of(Node), name, named(Node, name, status=status))
+        yield name, partial(create, server, resource_path_of(Node), name, named(Node, name, status=status))
         # Admission taints a new node, and nobody here takes the taint away.
-        yield name, partial(patch, server, place_of(Node), name, {"spec": {"taints": None}})
+        yield name, partial(patch, server, resource_path_of(Node), name, {"spec": {"taints": None}})
     for number in range(PODS // GANG):
-        name, place = f"train-{number}", place_of(PodGroup)
+        name, place = f"train-{number}", resource_path_of(PodGroup)
         group = named(PodGroup, name, spec={"minMember": GANG})
         yield f"group {name}", partial(create, server, place, f"default/{name}", group)
     for number in range(PODS):
@@ -97,7 +97,7 @@ def objects(server: ApiServer) -> Iterator[tuple[str, Made]]:
         if number // GANG % 4:
             spec["nodeName"] = f"node-{number % NODES}"
         document = named(Pod, name, annotations={GROUP_ANNOTATION: group_name}, spec=spec)
-        yield key, partial(create, server, place_of(Pod), key, document)
+        yield key, partial(create, server, resource_path_of(Pod), key, document)
 
 
 def named(
@@ -116,7 +116,7 @@ async def bare(kubeconfig: Path) -> float:
     async with ApiServer(await load(kubeconfig)) as server:
         started = perf_counter()
         for kind in (Node, PodGroup, Pod):
-            await read_pages(server, place_of(kind).all(), {}, ignore)
+            await read_pages(server, resource_path_of(kind).all(), {}, ignore)
         return perf_counter() - started
 
 

@@ -1,4 +1,4 @@
-"""House rules that no linter knows: names, docstrings, decision records, and nothing of this machine."""
+"""House rules that no linter knows: names, docstrings, records, citations, and nothing of this machine."""
 
 import ast
 import re
@@ -8,7 +8,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TypeGuard
 
+from markdown_links import links, problem
+
 VAGUE: Final = frozenset({"util", "utils", "helper", "helpers", "manager", "common", "base", "info", "misc"})
+# fmt: off
+METAPHORS: Final = frozenset(
+    {
+        "audience", "audiences", "begun", "books", "bury", "door", "doors", "errand", "errands", "fate",
+        "fates", "fed", "ground", "hunt", "hunts", "keeper", "luckiest", "minding", "minds", "nobody",
+        "opinions", "pretence", "rooms", "speakers", "stance", "stances", "tenant", "tenants", "told",
+        "voice", "voices", "warden", "wardens", "whoever",
+    }
+)
+# fmt: on
+PARTS_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # words of snake_case and CamelCase
 LONGEST_RECORD: Final = 40  # lines of a decision record
 NUMBER: Final = re.compile(r"[0-9]{4}")
 LONGEST_FILE: Final = 400  # lines of code that still are one thing; most are near a hundred
@@ -17,13 +30,39 @@ ADDRESS: Final = re.compile(r"https?://")
 WITHOUT_ADDRESSES: Final = re.compile(r"constraints|requirements|lock|Makefile|\.sh$|\.toml$|^\.ci/")
 YAML_READER: Final = re.compile(r"load|compose|decode|parse|scan|Loader")
 THIS_FILE: Final = "tools/house_rules.py"
+DECISIONS: Final = Path("docs/decisions")
+RECORD_LINK: Final = re.compile(r"\]\((([0-9]{4})-[^)#]+\.md)")
+SUPERSEDED: Final = re.compile(r"(?:Partly superseded|Superseded) by \[")
+REPLACES: Final = re.compile(r"\b(?:replaces|takes the place of)\b[^.]*?\brecord ([0-9]+)", re.IGNORECASE)
+PAGE: Final = re.compile(r"(?<![\w./*{}-])(?:[\w.-]+/)*\w[\w.-]*\.md\b")
+PAGES_LIE_IN: Final = (Path(), Path("docs"), Path("docs/specification"))
+ELSEWHERE: Final = {  # what only whoever wrote it could read
+    "an issue": re.compile(r"\bissues? #?[0-9]+\b", re.IGNORECASE),
+    "a section by its number": re.compile("§"),
+    "a document that was never here": re.compile(
+        r"\b(?:first|reservation|namespace|state) seed\b|\bthe seeds\b|\bseed's\b|\bseeds' |\.\./shared\b"
+    ),
+}
+BROKEN_ON_PURPOSE: Final = Path("tests/house")
 
 
 def main() -> int:
     """Print every breach; leave with 1 if there is one."""
     breaches = [
         breach
-        for rule in (names, docstrings, records, lengths, machine, yaml_limits)
+        for rule in (
+            names,
+            metaphors,
+            docstrings,
+            classes,
+            records,
+            superseded,
+            citations,
+            broken_links,
+            lengths,
+            machine,
+            yaml_limits,
+        )
         for breach in rule(_tracked())
     ]
     for breach in breaches:
@@ -39,6 +78,34 @@ def names(files: list[Path]) -> Iterator[str]:
                 yield f"{file}: the name {part} says nothing; name what it is for"
 
 
+def metaphors(files: list[Path]) -> Iterator[str]:
+    """A name that is a metaphor has to be explained; the words of Kubernetes and of scheduling have not."""
+    for file in files:
+        if file.parts[:2] != ("src", "maar") or file.suffix != ".py":
+            continue
+        found = {(part, 1) for part in file.with_suffix("").parts[2:]}
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if name := _defined(node):
+                found.add((name, getattr(node, "lineno", 1)))
+        for name, line in sorted(found, key=lambda one: (one[1], one[0])):
+            for word in PARTS_OF_NAME.findall(name):
+                if word.lower() in METAPHORS:
+                    yield f"{file}:{line}: the name {name} is a metaphor ({word.lower()}); use a plain word"
+
+
+def _defined(node: ast.AST) -> str:
+    """The name that a node gives to a class, function, parameter, variable or attribute."""
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return name
+        case (
+            ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store())
+        ):
+            return name
+        case _:
+            return ""
+
+
 def docstrings(files: list[Path]) -> Iterator[str]:
     """Every package and module of Maar says in one sentence what it is."""
     for file in files:
@@ -47,6 +114,19 @@ def docstrings(files: list[Path]) -> Iterator[str]:
             first = (text or "").split("\n\n")[0]
             if not first.endswith(".") or (file.name == "__init__.py" and text != first):
                 yield f"{file}: begin with one sentence that says what this is"
+
+
+def classes(files: list[Path]) -> Iterator[str]:
+    """A name stands for one class in the whole core, so that a search finds what it means."""
+    taken: dict[str, Path] = {}
+    for file in files:
+        if file.parts[:3] != ("src", "maar", "core") or file.suffix != ".py":
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                if node.name in taken:
+                    yield f"{file}:{node.lineno}: {taken[node.name]} has a class {node.name} too; rename one"
+                taken.setdefault(node.name, file)
 
 
 def records(files: list[Path]) -> Iterator[str]:
@@ -62,6 +142,52 @@ def records(files: list[Path]) -> Iterator[str]:
             yield f"{file}: more than {LONGEST_RECORD} lines; say what was decided, why, and why not X"
 
 
+def superseded(files: list[Path]) -> Iterator[str]:
+    """A record that a later one replaces, wholly or in part, says so under its title and links to it."""
+    texts = {
+        file.name[:4]: file.read_text(encoding="utf-8")
+        for file in sorted(files)
+        if file.parent == DECISIONS and file.suffix == ".md"
+    }
+    replaced_by: dict[str, set[str]] = {}
+    for number, text in texts.items():
+        line = "".join(text.splitlines()[2:3])
+        later: dict[str, str] = dict(RECORD_LINK.findall(line)) if SUPERSEDED.match(line) else {}
+        replaced_by[number] = set(later.values())
+        if "uperseded by" in text.replace(line if later else "", ""):
+            yield f"{DECISIONS}/{number}: say `Superseded by [NN](…)` in the third line, and only there"
+        for name, by in later.items():
+            if by <= number or not (DECISIONS / name).is_file():
+                yield f"{DECISIONS}/{number}: superseded by {name}, which is no later record"
+    for number, text in texts.items():
+        for old in REPLACES.findall(text):
+            if number not in replaced_by.get(old.zfill(4), ()):
+                yield f"{DECISIONS}/{old.zfill(4)}: record {number} replaces it; say so under its title"
+
+
+def citations(files: list[Path]) -> Iterator[str]:
+    """Whatever a file cites can be read here: no page, issue or document that is not in the repository."""
+    for file in files:
+        if str(file) == THIS_FILE or file.is_relative_to(BROKEN_ON_PURPOSE) or file.is_symlink():
+            continue
+        for number, line in enumerate(_lines(file), start=1):
+            for page in PAGE.findall(line):
+                if not any((folder / page).exists() for folder in (file.parent, *PAGES_LIE_IN)):
+                    yield f"{file}:{number}: cites {page}, which does not exist; cite docs/specification"
+            for what, pattern in ELSEWHERE.items():
+                if pattern.search(line):
+                    yield f"{file}:{number}: cites {what}; cite docs/specification"
+
+
+def broken_links(files: list[Path]) -> Iterator[str]:
+    """A link of a page leads to a file, and to a heading where it names one."""
+    for file in files:
+        if file.suffix == ".md":
+            for number, target in links(file):
+                if wrong := problem(file, target):
+                    yield f"{file}:{number}: links to {target}: {wrong}"
+
+
 def lengths(files: list[Path]) -> Iterator[str]:
     """A long file has more than one reason to change."""
     for file in files:
@@ -74,9 +200,7 @@ def machine(files: list[Path]) -> Iterator[str]:
     for file in files:
         if str(file) == THIS_FILE or file.is_symlink():
             continue
-        for number, line in enumerate(
-            file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1
-        ):
+        for number, line in enumerate(_lines(file), start=1):
             if MACHINE_PATH.search(line):
                 yield f"{file}:{number}: a path of one machine"
             if ADDRESS.search(line) and WITHOUT_ADDRESSES.search(str(file)):
@@ -101,6 +225,10 @@ def _reads_yaml(node: ast.AST) -> TypeGuard[ast.expr | ast.stmt]:
         and ast.unparse(node.value) in ("yaml", "msgspec.yaml")
         and YAML_READER.search(node.attr) is not None
     )
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def _tracked() -> list[Path]:

@@ -5,24 +5,32 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # at run time each is imported when it is used: commands should be able to say at once
     from maar.cli.library import PlanError, plan
-    from maar.core.fairshare import BadClaimError, Claim, FairShares, QueueTree, Share, fair_shares, share_out
+    from maar.core.fairshare import (
+        BadQueueDemandError,
+        FairShares,
+        QueueDemand,
+        QueueTree,
+        Share,
+        fair_shares,
+        share_out,
+    )
     from maar.core.policy.configuration import BadConfigurationError
-    from maar.core.policy.opinions import GroupView, NodeView, Opinions, PodView
+    from maar.core.policy.plugin_hooks import GroupView, NodeView, PluginHooks, PodView
     from maar.core.views.planned import Planned
 
     __version__: str
 
 __all__ = [
-    "BadClaimError",
     "BadConfigurationError",
-    "Claim",
+    "BadQueueDemandError",
     "FairShares",
     "GroupView",
     "NodeView",
-    "Opinions",
     "PlanError",
     "Planned",
+    "PluginHooks",
     "PodView",
+    "QueueDemand",
     "QueueTree",
     "Share",
     "fair_shares",
@@ -33,10 +41,10 @@ __all__ = [
 _MODULES: Final = {
     "maar.cli.library": ("PlanError", "plan"),
     "maar.core.fairshare": (
-        "BadClaimError", "Claim", "FairShares", "QueueTree", "Share", "fair_shares", "share_out",
+        "BadQueueDemandError", "QueueDemand", "FairShares", "QueueTree", "Share", "fair_shares", "share_out",
     ),
     "maar.core.policy.configuration": ("BadConfigurationError",),
-    "maar.core.policy.opinions": ("GroupView", "NodeView", "Opinions", "PodView"),
+    "maar.core.policy.plugin_hooks": ("GroupView", "NodeView", "PluginHooks", "PodView"),
     "maar.core.views.planned": ("Planned",),
 }  # fmt: skip
 _WHERE: Final = {name: module for module, names in _MODULES.items() for name in names}

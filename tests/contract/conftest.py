@@ -16,7 +16,7 @@ from maar.core.model.kinds import plain
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.outcome import Conflict, Done
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.write import create, get
 from support.control_plane import ControlPlane
 from support.faults import Proxy, proxy
@@ -25,8 +25,8 @@ from support.needs_kubernetes import needs_kubernetes
 from support.until import until_async
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
-DEFINITIONS = Place("apiextensions.k8s.io/v1", "customresourcedefinitions", namespaced=False)
-NAMESPACES = Place("v1", "namespaces", namespaced=False)
+DEFINITIONS = ResourcePath("apiextensions.k8s.io/v1", "customresourcedefinitions", namespaced=False)
+NAMESPACES = ResourcePath("v1", "namespaces", namespaced=False)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ async def namespace(api: ApiServer) -> str:
     name = f"contract-{secrets.token_hex(4)}"
     document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     assert isinstance(await create(api, NAMESPACES, name, document), Done)
-    account = Place("v1", "serviceaccounts", namespaced=True)
+    account = ResourcePath("v1", "serviceaccounts", namespaced=True)
     await until_async(
         "the namespace has its service account", lambda: _is_there(api, account, f"{name}/default")
     )
@@ -124,7 +124,7 @@ async def crds(api: ApiServer) -> None:
         await until_async(f"{name} is served", partial(_is_established, api, name))
 
 
-async def _is_there(api: ApiServer, place: Place, key: str) -> bool:
+async def _is_there(api: ApiServer, place: ResourcePath, key: str) -> bool:
     return isinstance(await get(api, place, key), Done)
 
 

@@ -14,7 +14,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.kube.api_server import ApiServer
 from maar.kube.errors import ApiError
 from maar.kube.outcome import Done, Outcome
-from maar.kube.paths import PODS, place_of
+from maar.kube.paths import PODS, resource_path_of
 from maar.kube.watch import BadObject, Interruption
 from maar.kube.write import create, delete
 from maar.kube.writers import Writers
@@ -156,7 +156,7 @@ async def test_where_pages_are_forgotten_between_them_all_come_in_one(
 ) -> None:
     assert crds is None
     proxy, through = faults
-    place, count = place_of(PodGroup), 501
+    place, count = resource_path_of(PodGroup), 501
     outcomes: list[Outcome] = []
     async with Writers(16) as writers:
         for number in range(count):

@@ -205,7 +205,7 @@ async def test_a_leader_that_gets_no_processor_goes_on_with_its_own_lease(
     # On a busy machine single attempts fail besides.
     assert [words.partition(": ")[2] for words in told if "gave no answer" not in words][:2] == [
         "not renewed within 1.2 s; nothing is written until it is",
-        "renewed; nobody else has held it, and this process goes on",
+        "renewed; no other process has held it, and this process goes on",
     ]
 
 

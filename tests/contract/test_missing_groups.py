@@ -12,14 +12,14 @@ from maar.apps.scheduler.scheduler import Scheduler, Timing
 from maar.core.engine import Engine
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
-from maar.kube.paths import EVENTS, PODS, Place
+from maar.kube.paths import EVENTS, PODS, ResourcePath
 from maar.kube.write import delete
 from support.manifests import Json, body, make, make_node, there, unique
 from support.until import until_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
 
-GROUPS: Final = Place("scheduling.volcano.sh/v1beta1", "podgroups", namespaced=True)
+GROUPS: Final = ResourcePath("scheduling.volcano.sh/v1beta1", "podgroups", namespaced=True)
 OURS: Final = "missing-groups"  # a scheduler name that nobody else has
 TOO_MUCH: Final = "4000"  # CPUs: more than all nodes of the suite
 

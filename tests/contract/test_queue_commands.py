@@ -20,7 +20,7 @@ from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.outcome import Done
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from maar.kube.write import patch
 from support.commands import Ended, Run, run
 from support.manifests import unique
@@ -248,7 +248,9 @@ def write_status(queue: str, status: dict[str, object]) -> None:
 
     async def work() -> None:
         async with ApiServer(await load(None, None)) as server:
-            outcome = await patch(server, place_of(Queue), queue, {"status": status}, subresource="status")
+            outcome = await patch(
+                server, resource_path_of(Queue), queue, {"status": status}, subresource="status"
+            )
             assert isinstance(outcome, Done)
 
     asyncio.run(work())
@@ -294,7 +296,7 @@ def test_vcctl_leaves_an_order_for_the_queue_as_volcanos_clients_do(
 ) -> None:
     commands.maar("create", name)
     assert commands.vcctl(*verb, "-n", name) == (0, "", "")
-    found = asked(kubeconfig, "GET", place_of(Command).all("default"))["items"]
+    found = asked(kubeconfig, "GET", resource_path_of(Command).all("default"))["items"]
     mine = [one for one in found if one["target"]["name"] == name]
     assert [one["action"] for one in mine] == [order]
     assert mine[0]["metadata"]["name"].startswith(f"{name}-{order.lower()}-")

@@ -10,7 +10,7 @@ from maar.core.model.pod import Pod
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
-from maar.kube.paths import EVENTS, PODS, place_of
+from maar.kube.paths import EVENTS, PODS, resource_path_of
 from maar.kube.record import MOST_WAITING, Recorder, Reference
 from maar.kube.write import create, delete
 from maar.kube.write_failures import WriteFailures
@@ -64,7 +64,7 @@ async def test_what_is_said_again_is_counted(api: ApiServer, namespace: str) -> 
 
 @pytest.mark.usefixtures("crds")
 async def test_events_about_what_is_in_no_namespace_are_in_the_default_one(api: ApiServer) -> None:
-    name, place = unique("queue"), place_of(Queue)
+    name, place = unique("queue"), resource_path_of(Queue)
     document: Json = {"apiVersion": place.api_version, "kind": "Queue", "metadata": {"name": name}}
     made = await create(api, place, name, document)
     assert isinstance(made, Done)

@@ -12,17 +12,17 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Refused
-from maar.kube.paths import PODS, Place, place_of
+from maar.kube.paths import PODS, ResourcePath, resource_path_of
 from maar.kube.write import create, delete, get, patch, patch_status
 from support.manifests import CONFIG_MAPS, Json, body, config_map, make, pod, there, unique
 from support.until import until_async
 
 pytestmark = pytest.mark.anyio
 
-QUOTAS = Place("v1", "resourcequotas", namespaced=True)
-PRIORITY_CLASSES = Place("scheduling.k8s.io/v1", "priorityclasses", namespaced=False)
-NAMESPACES = Place("v1", "namespaces", namespaced=False)
-QUEUES, GROUPS, JOBS = (place_of(kind) for kind in (Queue, PodGroup, Job))
+QUOTAS = ResourcePath("v1", "resourcequotas", namespaced=True)
+PRIORITY_CLASSES = ResourcePath("scheduling.k8s.io/v1", "priorityclasses", namespaced=False)
+NAMESPACES = ResourcePath("v1", "namespaces", namespaced=False)
+QUEUES, GROUPS, JOBS = (resource_path_of(kind) for kind in (Queue, PodGroup, Job))
 
 
 async def test_a_quota_is_enforced_and_counted(api: ApiServer, namespace: str) -> None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from maar.apps.scheduler.observer import Nobody
+from maar.apps.scheduler.observer import NullObserver
 from maar.apps.scheduler.scheduler import Scheduler, Timing
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
@@ -14,18 +14,18 @@ from maar.core.model.pod_group import READY_ANNOTATION
 from maar.core.model.volume import SELECTED_NODE_ANNOTATION
 from maar.core.policy.configuration import DEFAULT
 from maar.kube.api_server import ApiServer
-from maar.kube.paths import CLAIMS, PODS, Place
+from maar.kube.paths import CLAIMS, PODS, ResourcePath
 from support.manifests import Json, make, make_node, there, unique
 from support.until import until_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
 
-CLASSES = Place("storage.k8s.io/v1", "storageclasses", namespaced=False)
-GROUPS = Place("scheduling.volcano.sh/v1beta1", "podgroups", namespaced=True)
+CLASSES = ResourcePath("storage.k8s.io/v1", "storageclasses", namespaced=False)
+GROUPS = ResourcePath("scheduling.volcano.sh/v1beta1", "podgroups", namespaced=True)
 OURS = "rhythm"  # a scheduler name that nobody else has
 
 
-class Restless(Nobody):
+class Restless(NullObserver):
     """Makes news whenever something was decided, as a busy cluster does."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from maar.core.model.volume import SELECTED_NODE_ANNOTATION
 from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Protected
-from maar.kube.paths import CLAIMS, PODS, VOLUMES, Place
+from maar.kube.paths import CLAIMS, PODS, VOLUMES, ResourcePath
 from maar.kube.write import bind, carry_out, delete, evict, nominate, patch_status
 from support.faults import Proxy, Say
 from support.manifests import Json, make, make_node, pod, there
@@ -17,7 +17,7 @@ from support.until import until_async
 
 pytestmark = pytest.mark.anyio
 
-BUDGETS = Place("policy/v1", "poddisruptionbudgets", namespaced=True)
+BUDGETS = ResourcePath("policy/v1", "poddisruptionbudgets", namespaced=True)
 ANOTHER = "11111111-2222-3333-4444-555555555555"
 READY = {
     "phase": "Running",

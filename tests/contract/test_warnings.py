@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from maar.cli.cluster.access import Access, on_cluster
-from maar.cli.cluster.client import Cluster
+from maar.cli.cluster.client import ClusterClient
 from maar.cli.failure import CommandError
 from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.outcome import Done
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from maar.kube.write import create, delete
 from support.kubeconfigs import changed, with_server
 from support.manifests import unique
@@ -33,15 +33,15 @@ async def test_a_warning_reaches_whoever_listens_once(kubeconfig: Path) -> None:
     told: list[str] = []
     async with ApiServer(await load(kubeconfig), warn=told.append) as api:
         for name in (unique("warned"), unique("warned")):
-            assert isinstance(await create(api, place_of(Queue), name, queue(name)), Done)
-            await delete(api, place_of(Queue), name)
+            assert isinstance(await create(api, resource_path_of(Queue), name, queue(name)), Done)
+            await delete(api, resource_path_of(Queue), name)
     assert told == [UNKNOWN]
 
 
 def test_commands_print_warnings_on_standard_error(
     kubeconfig: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def work(cluster: Cluster) -> None:
+    async def work(cluster: ClusterClient) -> None:
         for name in (unique("warned"), unique("warned")):
             await cluster.create(Queue, name, queue(name))
             await cluster.delete(Queue, name)

@@ -12,7 +12,7 @@ from maar.core.model.pod import Pod
 from maar.core.model.workload import ReplicaSet
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
-from maar.kube.paths import PODS, place_of
+from maar.kube.paths import PODS, resource_path_of
 from maar.kube.watch import BadObject
 from maar.kube.write import delete, patch, patch_status
 from support.following import following
@@ -183,7 +183,7 @@ async def test_of_workloads_only_the_metadata_is_read(api: ApiServer, namespace:
     spec = {"replicas": 0, "selector": {"matchLabels": {"app": "a"}}, "template": template}
     document: Json = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": spec}
     notes = {"metadata": {"annotations": {"says": "this"}}}
-    key, place = f"{namespace}/r", place_of(ReplicaSet)
+    key, place = f"{namespace}/r", resource_path_of(ReplicaSet)
     made = await make(api, place, namespace, {**document, "metadata": {"name": "early"}})
     async with following(api, ReplicaSet, namespace=namespace) as follower:
         await follower.synced()

@@ -10,11 +10,11 @@ from pathlib import Path
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.outcome import Done
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.write import create
 from support.maar_up import MaarUp
 
-CONFIG_MAPS = Place("v1", "configmaps", namespaced=True)
+CONFIG_MAPS = ResourcePath("v1", "configmaps", namespaced=True)
 WRITES = 1_000
 CONNECTIONS = 32
 

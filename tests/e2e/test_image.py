@@ -180,7 +180,7 @@ def test_the_programs_start_as_in_a_pod(
         def is_at_work() -> bool:
             processes.check()
             said = processes.log(program).read_text()
-            return "at work" in said or "judges at" in said
+            return "at work" in said or "serves at" in said
 
         plane.until(f"{program} at work", is_at_work)
         processes.stop(program, signal.SIGTERM)

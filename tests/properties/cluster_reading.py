@@ -1,4 +1,4 @@
-"""A snapshot as the definitions read it (design.md §2, §3, §4), slowly and knowing nothing of the engine.
+"""A snapshot as the definitions of docs/specification read it, slowly and knowing nothing of the engine.
 
 `Reading` is what does not change while a cycle decides: objects, the tree, the budget, what queues deserve.
 `Moment` is where the pods are: a value, from which what everybody uses, holds and lacks is counted anew.
@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Final, TypeVar
 
-from maar.core.fairshare.claim import HUNDRED_PERCENT, Claim
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, QueueDemand
 from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.metadata import Object, mark
 from maar.core.model.namespace import ResourceQuota
@@ -34,7 +34,7 @@ from properties.definitions import (
 )
 from properties.fairshare_twin import Share, share_out
 
-Places = Mapping[str, str]  # pod -> node
+NodeChooser = Mapping[str, str]  # pod -> node
 SYSTEM_CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
 ADMITTED_PHASES: Final = {"Inqueue", "Running", "Unknown"}
 
@@ -60,7 +60,7 @@ class Reading:
         self.claims = {name: self._claim(name) for name in self.path}
         self.shares: dict[str, Share] = share_out(self.claims.values(), self.budget)
 
-    # --- the tree (§3.2, §4 "set aside")
+    # --- the tree
 
     def _read_tree(self) -> None:
         paths = {name: self._path(name) for name in self.queues}
@@ -96,14 +96,14 @@ class Reading:
             pods.sort(key=lambda pod: (-self.pod_priority(pod), number(pod), pod.key))
 
     def is_finished(self, group: str) -> bool:
-        """§5.4: the phase follows the pods; where there are none, the stored one counts."""
+        """The phase follows the pods; where there are none, the stored one counts."""
         pods = self.pods_of[group]
         return (
             all(pod.is_finished for pod in pods) if pods else self.groups[group].status.phase == "Completed"
         )
 
     def phase(self, group: str) -> str:
-        """§5.4: the phase with which a cycle finds a group; who has a pod in a place has been let in."""
+        """The phase with which a cycle finds a group; who has a pod in a place has been let in."""
         stored, pods = self.groups[group].status.phase, self.pods_of[group]
         if self.is_finished(group):
             return "Completed"
@@ -133,7 +133,7 @@ class Reading:
         return group.metadata.namespace or DEFAULT
 
     def weight(self, namespace: str) -> int:
-        """§3.4: the largest weight among its quotas, at least 1."""
+        """The largest weight among its quotas, at least 1."""
         return max(1, self.weights[namespace])
 
     def is_protected(self, pod: Pod) -> bool:
@@ -148,7 +148,7 @@ class Reading:
         return is_critical or (word or "").lower() == "false"
 
     def is_on_ready_node(self, pod: Pod) -> bool:
-        """§2 used: pods on nodes that are not ready count nowhere."""
+        """Used: pods on nodes that are not ready count nowhere."""
         node = self.nodes.get(pod.spec.node_name)
         return node is not None and node.is_ready and not pod.is_finished
 
@@ -157,7 +157,7 @@ class Reading:
         """Ready, schedulable nodes."""
         return [node for node in self.nodes.values() if node.is_ready and not node.spec.unschedulable]
 
-    # --- the budget and the claims (§2 request, §3.2, §3.3)
+    # --- the budget and the claims
 
     def _budget(self) -> Amounts:
         shared = [node for node in self.usable_nodes if self.is_tolerated(node)]
@@ -173,7 +173,7 @@ class Reading:
         return Amounts({resource: max(0, units) for resource, units in budget.items()})
 
     def is_tolerated(self, node: Node) -> bool:
-        """§3.2: whether a live pod of a leaf queue could be there, for all that the node's taints say."""
+        """Whether a live pod of a leaf queue could be there, for all that the node's taints say."""
         keeping_out = [taint for taint in node.spec.taints if taint.effect in ("NoSchedule", "NoExecute")]
         ours = [
             pod
@@ -186,7 +186,7 @@ class Reading:
         )
 
     def to_start(self, key: str) -> Amounts | None:
-        """§2 request, §4: minResources without quota names, and at least what the first live pods ask for."""
+        """Needs to start: minResources without quota names, and at least what the first live pods ask for."""
         spec = self.groups[key].spec
         if spec.min_resources is None:
             return None
@@ -199,13 +199,13 @@ class Reading:
             del first[PODS]
         return Amounts({one: units - gated[one] for one, units in least.items()}) | first
 
-    def _claim(self, name: str) -> Claim:
+    def _claim(self, name: str) -> QueueDemand:
         queue = self.queues[name]
         created = queue.metadata.creation_timestamp
         request: Mapping[str, int] = self._leaf_request(name)
         if queue.spec.request is not None:  # nobody declares how many pods they will have
             request = {PODS: request.get(PODS, 0), **queue.spec.request}
-        return Claim(
+        return QueueDemand(
             name=name,
             parent=queue.parent,
             weight=queue.spec.weight,
@@ -247,12 +247,12 @@ class Reading:
         return self.shares[name].real_capability.get(resource, 0)
 
     def dominant(self, used: Mapping[str, int]) -> Fraction | float:
-        """§3.4: the dominant share of the cluster's total."""
+        """The dominant share of the cluster's total."""
         return max((ratio(units, self.budget[one]) for one, units in used.items()), default=Fraction(0))
 
     @cached_property
     def at_first(self) -> "Moment":
-        """§4: terminating pods count as gone and nominated pods as placed on their node."""
+        """Terminating pods count as gone and nominated pods as placed on their node."""
         places = dict[str, str]()
         for key, pod in self.pods.items():
             place = pod.spec.node_name or pod.status.nominated_node_name
@@ -266,13 +266,13 @@ class Moment:
     """Who is where, at some point of a cycle: on a node, or promised room there."""
 
     reading: Reading
-    places: Places
+    places: NodeChooser
 
     def without(self, pods: Collection[str]) -> "Moment":
         """Return the moment with these pods gone."""
         return replace(self, places={key: node for key, node in self.places.items() if key not in pods})
 
-    def with_places(self, places: Places) -> "Moment":
+    def with_places(self, places: NodeChooser) -> "Moment":
         """Return the moment with these pods in their places."""
         return replace(self, places={**self.places, **places})
 
@@ -302,7 +302,7 @@ class Moment:
         return used
 
     def used_by_namespace(self, leaf: str, namespace: str) -> Amounts:
-        """§3.4: what a namespace uses in this queue."""
+        """What a namespace uses in this queue."""
         reading = self.reading
         return total(
             self.used_by_group[key]
@@ -325,7 +325,7 @@ class Moment:
         return left
 
     def share(self, queue: str, resources: Iterable[str] | None = None) -> Fraction | float:
-        """§2 share, on some resources or on all."""
+        """Share, on some resources or on all."""
         used = self.used[queue]
         among = list(used) if resources is None else list(resources)
         return max(
@@ -333,21 +333,21 @@ class Moment:
         )
 
     def namespace_share(self, leaf: str, namespace: str) -> Fraction | float:
-        """§3.4: the dominant share of what a namespace uses in this queue, per weight."""
+        """The dominant share of what a namespace uses in this queue, per weight."""
         share = self.reading.dominant(self.used_by_namespace(leaf, namespace))
         return share / self.reading.weight(namespace)
 
     def job_share(self, group: str) -> Fraction | float:
-        """§4: the DRF share of a job."""
+        """The DRF share of a job."""
         return self.reading.dominant(self.used_by_group[group])
 
     def is_overused(self, queue: str, resources: Iterable[str]) -> bool:
-        """§2 overused, on one of these resources."""
+        """Overused, on one of these resources."""
         used = self.used[queue]
         return any(used[one] > self.reading.deserved(queue, one) for one in resources)
 
     def held(self, queue: str, resource: str) -> int:
-        """§2 held."""
+        """Held: what no other queue may take."""
         reading = self.reading
         if queue in reading.leaves:
             return max(self.used[queue][resource], reading.guarantee(queue, resource))
@@ -380,17 +380,17 @@ class Moment:
         return lacking(self.reading.groups[group], self.placed(group))
 
     def is_ready(self, group: str) -> bool:
-        """§2 not ready, turned round."""
+        """Ready: enough of its pods have a place."""
         return self.missing(group) == (0, {})
 
     def standing_minimum(self, group: str) -> int:
-        """§2: min(minMember, the number it was last ready with), which is minMember while it is ready."""
+        """Standing minimum: minMember, or the one it was last ready with where that is less."""
         one = self.reading.groups[group]
         last = int(one.metadata.annotations.get(READY_ANNOTATION, one.spec.min_member))
         return one.spec.min_member if self.is_ready(group) else min(last, one.spec.min_member)
 
     def is_starving(self, group: str) -> bool:
-        """§2 starving, of a group that holds pods."""
+        """Starving, of a group that holds pods."""
         return falls_short(self.reading.groups[group], self.standing_minimum(group), self.placed(group))
 
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from maar.core.views.planning import plan
 from properties.cluster_growth import Recipe
 from properties.cluster_manifests import NOW
 from properties.clusters import Census, Cluster, cut_down, grow
 from properties.cycle_histories import Cycle
 from properties.cycle_outcomes import Outcome
+from support.planning import plan
 
 Check = Callable[["Case"], Iterable[str]]
 Growing = Callable[[Recipe], Cluster]

@@ -1,4 +1,4 @@
-"""Clusters over time: what a plan leads to, and the laws over several cycles (laws.md C7, F11, E6, E7)."""
+"""Clusters over time: what a plan leads to, and the laws over several cycles (C7, F11, E6, E7)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
@@ -178,7 +178,7 @@ def finite_work(cluster: Cluster) -> Cluster:
     """Return the cluster with traversing queues, and only groups that could run if they were alone.
 
     A group that is admitted and can never start keeps its room in enqueue, and so others out for ever: that
-    is the rule of enqueue (design.md §4). So those are left out, and whoever waits has yet to be admitted.
+    is the rule of enqueue. So those are left out, and whoever waits has yet to be admitted.
     """
     reading, empty = Reading(cluster.objects), Reading(emptied(cluster).objects)
     runs_alone = {key: could_run(empty, key) for key in empty.groups}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
 from maar.core.model.resources import PODS
-from properties.cluster_reading import ADMITTED_PHASES, Moment, Places, Reading
+from properties.cluster_reading import ADMITTED_PHASES, Moment, NodeChooser, Reading
 from properties.definitions import Amounts, asked, lacking, total
 from properties.placement_rules import misplaced, spread_breaches
 
@@ -34,15 +34,15 @@ class Outcome:
         return cls(Reading(objects), cycle)
 
     @property
-    def binds(self) -> Places:
+    def binds(self) -> NodeChooser:
         """Which pod goes to which node."""
-        found: Places = self.cycle["binds"]
+        found: NodeChooser = self.cycle["binds"]
         return found
 
     @property
-    def nominations(self) -> Places:
+    def nominations(self) -> NodeChooser:
         """Which pod is promised room on which node, now or since an earlier cycle."""
-        found: Places = self.cycle["nominations"]
+        found: NodeChooser = self.cycle["nominations"]
         return found
 
     @cached_property
@@ -68,7 +68,7 @@ class Outcome:
         return first.without(promised).with_places(kept).with_places(self.binds)
 
     @cached_property
-    def promises(self) -> Places:
+    def promises(self) -> NodeChooser:
         """The promises that this cycle made."""
         return {pod: node for pod, node in self.nominations.items() if self.bound.places.get(pod) != node}
 
@@ -115,7 +115,7 @@ def asks_for_nothing(pod: Pod) -> bool:
 
 
 def turn(moment: Moment, group: str, pods: Sequence[Pod]) -> list[Pod]:
-    """§4 allocate: of these pods, in order, those that make the group ready, or one; else nothing."""
+    """Allocate: of these pods, in order, those that make the group ready, or one; else nothing."""
     count, tasks = moment.missing(group)
     spec, chosen = moment.reading.groups[group], list[Pod]()
     placed = moment.placed(group)
@@ -130,7 +130,7 @@ def turn(moment: Moment, group: str, pods: Sequence[Pod]) -> list[Pod]:
     return sorted(chosen, key=pods.index) if is_enough else []
 
 
-def fits_together(moment: Moment, pods: Sequence[Pod], *others: Moment) -> Places | None:
+def fits_together(moment: Moment, pods: Sequence[Pod], *others: Moment) -> NodeChooser | None:
     """A place for each pod, one after the other, in the first node that takes it; None where one has none.
 
     The node takes it at the moment and at all others alike.
@@ -182,7 +182,7 @@ def within(moment: Moment, leaf: str, wanted: Mapping[str, int], limit: str) -> 
 
 
 def given_away(before: Moment, after: Moment, leaf: str, resources: Collection[str]) -> set[str]:
-    """§4 allocate: the resources of which something reserved is given away between the two moments."""
+    """Allocate: the resources of which something reserved is given away between the two moments."""
     reading, broken = before.reading, set[str]()
     for name in reading.path[leaf]:
         parent = reading.queues[name].parent

@@ -1,4 +1,4 @@
-"""What the words of design.md mean for one pod group or one pod, written down from their definitions."""
+"""What the terms of docs/specification mean for one pod group or one pod, from their definitions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -22,12 +22,12 @@ def total(amounts: Iterable[Mapping[str, int]]) -> Amounts:
 
 
 def asked(amounts: Mapping[str, int]) -> dict[str, int]:
-    """§4: a quantity of 0 asks for nothing."""
+    """A quantity of 0 asks for nothing."""
     return {resource: units for resource, units in amounts.items() if units > 0}
 
 
 def ratio(part: int, whole: int) -> Fraction | float:
-    """§2 share: 0 / 0 is 0, x / 0 is infinite."""
+    """Share: 0 / 0 is 0, x / 0 is infinite."""
     return Fraction(part, whole) if whole > 0 else inf if part > 0 else Fraction(0)
 
 
@@ -35,25 +35,25 @@ def lacking(group: PodGroup, pods: Collection[Pod]) -> tuple[int, dict[str, int]
     """How many pods, and how many of each task, are missing if only these are placed."""
     tasks = Counter(pod.metadata.annotations.get(TASK_ANNOTATION, "") for pod in pods)
     least, tasks_least = group.spec.min_member, group.spec.min_task_member
-    binds = least >= sum(tasks_least.values())  # §4: `minTaskMember` binds only then
+    binds = least >= sum(tasks_least.values())  # `minTaskMember` binds only then
     missing = {task: least - tasks[task] for task, least in tasks_least.items() if binds}
     return max(0, least - len(pods)), {task: n for task, n in missing.items() if n > 0}
 
 
 def falls_short(group: PodGroup, standing_minimum: int, pods: Collection[Pod]) -> bool:
-    """§2 starving: whether these are fewer than the standing minimum; minima of tasks go with minMember."""
+    """Starving: whether these are fewer than the standing minimum; minima of tasks go with minMember."""
     if standing_minimum < group.spec.min_member:
         return len(pods) < standing_minimum
     return lacking(group, pods) != (0, {})
 
 
 def is_there(pod: Pod) -> bool:
-    """§4: a pod is live, and one with scheduling gates is not there yet."""
+    """A pod is live, and one with scheduling gates is not there yet."""
     return not pod.is_finished and (bool(pod.spec.node_name) or not pod.spec.scheduling_gates)
 
 
 def resources_of_pods(amounts: Mapping[str, int]) -> dict[str, int]:
-    """§4: `requests.x` is x where that is missing; other quota names count for nothing."""
+    """`requests.x` is x where that is missing; other quota names count for nothing."""
     plain = {one: n for one, n in amounts.items() if not one.startswith(("requests.", "limits.", "count/"))}
     for one, units in amounts.items():
         if one.startswith("requests."):

@@ -1,4 +1,4 @@
-"""One eviction for one beneficiary, judged by the laws of eviction (design.md §4.1, laws 1 to 5)."""
+"""One eviction for one beneficiary, judged by laws 1 to 5 of docs/specification/eviction.md."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from itertools import islice, permutations
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.queue import ROOT
-from properties.cluster_reading import Moment, Places, Reading
+from properties.cluster_reading import Moment, NodeChooser, Reading
 from properties.cycle_outcomes import (
     are_alike,
     fits_together,
@@ -32,7 +32,7 @@ class Attempt:
     action: str
     group: str  # the beneficiary
     pods: Sequence[Pod]
-    places: Places
+    places: NodeChooser
     victims: Sequence[str]  # in the order of the plan
 
     @property
@@ -302,7 +302,7 @@ class Attempt:
                 yield from self.not_proposed(key)
 
     def not_proposed(self, victim: str) -> Iterator[str]:
-        """§4 preempt: lower priorities; or who stays strictly above where the beneficiary was before."""
+        """Preempt: lower priorities; or who stays strictly above where the beneficiary was before."""
         reading, left = self.reading, self.left(self.victims)
         key = reading.group_of[victim]
         own, other = reading.groups[self.group], reading.groups[key]

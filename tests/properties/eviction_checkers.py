@@ -1,4 +1,4 @@
-"""The laws of eviction (laws.md E1 to E5) as checkers of one plan.
+"""The laws of eviction (E1 to E5) as checkers of one plan.
 
 A plan says who is evicted for whom and who is promised room, not which victims went for which turn. The
 checkers take the lawful explanation if there is one: turns in the order of the plan, a group's first turn
@@ -154,7 +154,7 @@ def _is_under(budget: PodDisruptionBudget, pod: Pod) -> bool:
 
 
 def cleanup_takes_only_who_starves(outcome: Outcome, now: datetime = NOW) -> Iterator[str]:
-    """§4 cleanup: all of a group that has starved for long, in an overused queue, nothing being freed."""
+    """Cleanup: all of a group that has starved for long, in an overused queue, nothing being freed."""
     reading = outcome.reading
     cleaned = [one for one in outcome.evictions if one.action == "cleanup"]
     first = moment = outcome.after.with_places(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor
 
-from maar.core.fairshare.claim import HUNDRED_PERCENT, LARGEST_AMOUNT, Claim
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, LARGEST_AMOUNT, QueueDemand
 from maar.core.model.queue import ROOT
 
 
@@ -188,9 +188,9 @@ def saturated(amount: int) -> int:
 # All resources.
 
 
-def share_out(claims: Iterable[Claim], total: Mapping[str, int]) -> dict[str, Share]:
+def share_out(claims: Iterable[QueueDemand], total: Mapping[str, int]) -> dict[str, Share]:
     """Divide the total among the queues below the root; the root is part of the answer."""
-    by_name = {ROOT: Claim(name=ROOT)} | {claim.name: claim for claim in claims}
+    by_name = {ROOT: QueueDemand(name=ROOT)} | {claim.name: claim for claim in claims}
     children: dict[str, list[str]] = {name: [] for name in by_name}
     for claim in by_name.values():
         if claim.name != ROOT and claim.parent in children:
@@ -204,7 +204,7 @@ def share_out(claims: Iterable[Claim], total: Mapping[str, int]) -> dict[str, Sh
     return {name: side_by_side(name, columns) for name in names}
 
 
-def resources_of(claims: Iterable[Claim], total: Mapping[str, int]) -> list[str]:
+def resources_of(claims: Iterable[QueueDemand], total: Mapping[str, int]) -> list[str]:
     """Every resource that anybody names who takes part."""
     named = set(total)
     for claim in claims:
@@ -218,7 +218,7 @@ def reachable(name: str, children: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def share_resource(
-    claims: Mapping[str, Claim],
+    claims: Mapping[str, QueueDemand],
     children: Mapping[str, Sequence[str]],
     resource: str,
     total: int,

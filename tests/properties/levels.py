@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from maar.core.fairshare.claim import HUNDRED_PERCENT, LARGEST_AMOUNT, Claim
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, LARGEST_AMOUNT, QueueDemand
 from maar.core.model.queue import ROOT
 from properties.fairshare_twin import Share
 from properties.trees import Tree
@@ -29,7 +29,7 @@ class Rolled(NamedTuple):
 class Sibling(NamedTuple):
     """One of those that share a budget, and the answer for it."""
 
-    claim: Claim
+    claim: QueueDemand
     rolled: Rolled
     guarantee: int  # in force
     ceiling: int  # with the guarantee in force
@@ -100,7 +100,7 @@ class Level:
         return amounts
 
 
-def own_guarantee(tree: Tree, claim: Claim, resource: str) -> int:
+def own_guarantee(tree: Tree, claim: QueueDemand, resource: str) -> int:
     """Return the larger of the amount and the percentage of the total."""
     of_total = (
         min(tree.total.get(resource, 0), LARGEST_AMOUNT)

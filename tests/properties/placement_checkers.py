@@ -1,4 +1,4 @@
-"""Where the cycle puts pods: laws.md C1 to C3, and that allocate leaves no turn undone."""
+"""Where the cycle puts pods: laws C1 to C3, and that allocate leaves no turn undone."""
 
 from collections.abc import Iterator, Sequence
 
@@ -92,7 +92,7 @@ def c3_queues_stay_within_real_capability(outcome: Outcome) -> Iterator[str]:
 
 
 def allocate_leaves_no_turn(outcome: Outcome) -> Iterator[str]:
-    """§4 allocate: it ends when no turn is left, within deserved or lent; fifo queues are left out.
+    """Allocate: it ends when no turn is left, within deserved or lent; fifo queues are left out.
 
     Backfill comes after it, and gives others company that allocate did not see: a turn of pods that ask for
     something must have been there before that as well.

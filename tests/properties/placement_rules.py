@@ -1,4 +1,4 @@
-"""Where a pod may run (design.md §4, predicates), rule by rule, as Kubernetes defines them."""
+"""Where a pod may run (docs/specification/cycle.md, filters), rule by rule, as Kubernetes defines them."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final

@@ -1,6 +1,6 @@
 """The reference model of the specification, loaded into this process: a slow oracle by another hand.
 
-It is asked with changes, each where the page says more than it does: queues get whole units by largest
+It is asked with changes, where docs/specification says more: queues get whole units by largest
 remainder (the model does not round), a declared request that names no pods asks for those that exist, the
 phase with which it begins follows the pods, a promise that its node cannot keep is let go (the model would
 keep it for ever), preempt gives nothing away that is reserved (law C3), and of the nodes that take a pod it
@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from maar.core.fairshare.claim import Claim
+from maar.core.fairshare.queue_demand import QueueDemand
 from maar.core.model.resources import units_in_one
 from properties.cluster_manifests import Document
 from properties.fairshare_twin import share_out
@@ -94,7 +94,7 @@ class ReferenceModel:
 
 
 def _phase(group: Any, pods: Sequence[Any]) -> str:  # noqa: ANN401
-    """§5.4: the phase follows the pods."""
+    """The phase follows the pods."""
     live = [pod for pod in pods if pod.live]
     if (pods or group.phase == "Completed") and not live:
         return "Completed"
@@ -176,8 +176,8 @@ def _amounts(units: Mapping[str, int]) -> dict[str, Fraction]:
     return {resource: Fraction(count, units_in_one(resource)) for resource, count in units.items()}
 
 
-def _claim(name: str, claim: Any, created: datetime) -> Claim:  # noqa: ANN401
-    return Claim(
+def _claim(name: str, claim: Any, created: datetime) -> QueueDemand:  # noqa: ANN401
+    return QueueDemand(
         name=name,
         parent=claim.parent,
         weight=claim.weight,

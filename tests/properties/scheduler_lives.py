@@ -9,7 +9,7 @@ from typing import Final, cast
 import msgspec
 
 from maar.core.engine import Engine
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.model.plan import Plan
@@ -68,13 +68,13 @@ class Life:
             self.engine.feed(self._answers())
             self.now += self.dice.choice((0.05, 1.0, 61.5))
 
-    def _appear(self, one: Object) -> Appeared:
+    def _appear(self, one: Object) -> Upserted:
         self.there[type(one).__name__, one.key] = one
-        return Appeared(object=cast("AnyObject", one))
+        return Upserted(object=cast("AnyObject", one))
 
-    def _vanish(self, one: Object) -> Vanished:
+    def _vanish(self, one: Object) -> Deleted:
         del self.there[type(one).__name__, one.key]
-        return Vanished(kind=type(one).__name__, key=one.key)
+        return Deleted(kind=type(one).__name__, key=one.key)
 
     def _answers(self) -> list[Event]:
         """What the cluster says to the writes: some are seen, some fail, of some nothing is heard."""

@@ -1,4 +1,4 @@
-"""What a plan says about queues, namespaces and groups is true (laws.md C6 and C8; design.md §2, §4.2)."""
+"""What a plan says about queues, namespaces and groups is true (laws C6 and C8)."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from properties.definitions import Amounts, asked, lacking, total
 
 
 def queues_stand_as_they_say(outcome: Outcome) -> Iterator[str]:
-    """§2, §3: every figure of every queue, what binds it, whether its guarantee is reduced, and its state."""
+    """Every figure of every queue, what binds it, whether its guarantee is reduced, and its state."""
     reading = outcome.reading
     used, preempting = status_used(reading), being_freed(reading)
     for name in reading.path:
@@ -55,7 +55,7 @@ def is_reduced(queue: Mapping[str, Any]) -> bool:
 
 
 def status_used(reading: Reading) -> dict[str, Amounts]:
-    """§2 used: what its pods hold now, until the pod is gone."""
+    """Used: what its pods hold now, until the pod is gone."""
     used = {name: Amounts() for name in reading.path}
     for key, pod in reading.pods.items():
         leaf = reading.leaf_of(key)
@@ -66,7 +66,7 @@ def status_used(reading: Reading) -> dict[str, Amounts]:
 
 
 def being_freed(reading: Reading) -> dict[str, Amounts]:
-    """§2 preempting: victims outside the queue, evicted for its pod groups and not gone yet."""
+    """Preempting: victims outside the queue, evicted for its pod groups and not gone yet."""
     freed = {name: Amounts() for name in reading.path}
     for key, pod in reading.pods.items():
         heir = reading.groups.get(pod.metadata.annotations.get(EVICTED_FOR_ANNOTATION, ""))
@@ -81,7 +81,7 @@ def being_freed(reading: Reading) -> dict[str, Amounts]:
 
 
 def state(reading: Reading, name: str) -> str:
-    """§5.2: Closing while an unfinished pod group is in the subtree of a queue that is asked to close."""
+    """Closing while an unfinished pod group is in the subtree of a queue that is asked to close."""
     if all(reading.queues[above].spec.state != "Closed" for above in reading.path[name]):
         return "Open"
     for key, group in reading.groups.items():
@@ -232,7 +232,7 @@ def wanted_amounts(outcome: Outcome, group: str) -> list[Amounts]:
 
 
 def admitted_amount(outcome: Outcome, name: str) -> Amounts:
-    """§2 admitted, of a queue, at the end of enqueue."""
+    """Admitted, of a queue, at the end of enqueue."""
     reading, result = outcome.reading, Amounts()
     for key, group in reading.groups.items():
         if (
@@ -310,7 +310,7 @@ def behind_another(outcome: Outcome, group: str, message: str) -> Iterator[str]:
 
 def no_room(outcome: Outcome, _group: str, message: str) -> Iterator[str]:
     """What is said to be left is what some node had left at some time of the cycle."""
-    if "never on this cluster" in message:
+    if "never on this cluster" in message or "even with nothing else" in message:
         return  # law R1
     moments = (outcome.reading.at_first, outcome.bound, outcome.after, outcome.physically)
     nodes = [node.metadata.name for node in outcome.reading.usable_nodes]

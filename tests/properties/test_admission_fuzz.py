@@ -12,7 +12,7 @@ from maar.core.admission.reading import read
 from maar.core.admission.request import Finding, Options, Request, Verdict
 from maar.core.admission.review import mutate, mutated, review, validate
 from maar.core.admission.rules import all_rules
-from maar.core.model.events import AnyObject, Appeared
+from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, to_json
 from maar.core.model.metadata import Object
@@ -109,7 +109,7 @@ def learn(known: KnownCluster, document: object, resource: str, number: int) -> 
             "kind": kind.__name__,
             "metadata": {"name": f"q{number % 9}", "namespace": "default"},
         }
-        known.feed([Appeared(object=cast("AnyObject", read(kind, named)))])
+        known.feed([Upserted(object=cast("AnyObject", read(kind, named)))])
 
 
 def world() -> KnownCluster:
@@ -117,5 +117,5 @@ def world() -> KnownCluster:
     known = KnownCluster()
     for kind, document in WORLD:
         one = read(kind, document)
-        known.feed([Appeared(object=cast("AnyObject", one))])
+        known.feed([Upserted(object=cast("AnyObject", one))])
     return known

@@ -10,7 +10,7 @@ from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.reading import read
 from maar.core.admission.request import CREATE, UPDATE, Json, Options, Request
 from maar.core.admission.review import review
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
@@ -53,7 +53,7 @@ def test_sums_are_refused_where_the_definition_says_so(
 ) -> None:
     before, after, name = change
     known = KnownCluster()
-    known.feed([Appeared(object=read(Queue, manifest(one, queue))) for one, queue in before.items()])
+    known.feed([Upserted(object=read(Queue, manifest(one, queue))) for one, queue in before.items()])
     request = Request(
         operation=UPDATE if name in before else CREATE,
         resource="queues",
@@ -140,8 +140,8 @@ groups = st.builds(
     st.sampled_from(("Pending", "Completed")),
 )
 things: st.SearchStrategy[AnyObject] = st.one_of(nodes, pods, any_queues, groups)
-appeared = things.map(lambda one: Appeared(object=one))
-vanished = things.map(lambda one: Vanished(kind=type(one).__name__, key=one.key))
+appeared = things.map(lambda one: Upserted(object=one))
+vanished = things.map(lambda one: Deleted(kind=type(one).__name__, key=one.key))
 looked = st.just(None)  # somebody asks, and sums are remembered
 events = st.one_of(appeared, appeared, appeared, vanished, looked)
 
@@ -155,12 +155,12 @@ def test_what_is_known_depends_on_what_there_is_and_not_on_how_it_came(history: 
             looks(known)
             continue
         known.feed([event])
-        if isinstance(event, Appeared):
+        if isinstance(event, Upserted):
             there[type(event.object).__name__, event.object.key] = event.object
         else:
             there.pop((event.kind, event.key), None)
     anew = KnownCluster()
-    anew.feed([Appeared(object=one) for one in there.values()])
+    anew.feed([Upserted(object=one) for one in there.values()])
     assert looks(known) == looks(anew)
     assert total(known) == defined_total(list(there.values()))
 

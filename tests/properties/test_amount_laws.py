@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maar.core.model.quantity import LARGEST
-from maar.core.model.resources import Resources, amount, precisely, roughly, shown
+from maar.core.model.resources import Resources, amount, precisely, quantity_text, roughly
 
 RESOURCES = st.sampled_from(["cpu", "memory", "pods", "nvidia.com/gpu", "hugepages-2Mi"])
 AMOUNTS = st.one_of(
@@ -64,4 +64,4 @@ def test_the_amounts_of_the_issue() -> None:
 
 @given(RESOURCES, AMOUNTS)
 def test_machines_read_every_unit(resource: str, units: int) -> None:
-    assert amount(resource, shown(resource, units)) == units
+    assert amount(resource, quantity_text(resource, units)) == units

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
 from maar.core.policy.grammar import ACTION_ARGUMENTS, ACTIONS, PLUGINS, SWITCHES, Argument
-from maar.core.policy.opinions import Opinions
+from maar.core.policy.plugin_hooks import PluginHooks
 from maar.core.policy.values import boolean, duration, names, number, whole
 
 WORDS = (
@@ -92,7 +92,7 @@ documents = mostly(
 def attempt(document: object) -> Configuration | tuple[str, ...]:
     """Give the configuration, or the problems."""
     try:
-        return parse(document, {"mine": lambda _: Opinions()})
+        return parse(document, {"mine": lambda _: PluginHooks()})
     except BadConfigurationError as error:
         return error.problems
 

@@ -1,4 +1,4 @@
-"""The laws of the cycle and of eviction (laws.md) on random clusters."""
+"""The laws of the cycle and of eviction (docs/specification/laws.md) on random clusters."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -9,7 +9,6 @@ from typing import Final
 import pytest
 
 from maar.core.model.pod_group import PodGroup
-from maar.core.views.planning import plan
 from properties.cluster_growth import Reach, Recipe, Style
 from properties.cluster_manifests import HOSTNAME, NOW, GroupPlan, pod_group, pods_of
 from properties.cluster_manifests import node as ready_node
@@ -29,6 +28,7 @@ from properties.law_checkers import (
     f11_namespaces_are_level,
     kept_throughout,
 )
+from support.planning import plan
 
 REACHES: Final = {Reach.MODEL: 300, Reach.BEYOND: 200}
 HISTORIES: Final = 30

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from maar.core.fairshare.claim import HUNDRED_PERCENT, LARGEST_AMOUNT, LARGEST_WEIGHT, Claim
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, LARGEST_AMOUNT, LARGEST_WEIGHT, QueueDemand
 from maar.core.model.queue import ROOT
 from properties.trees import Tree
 from properties.trials import by_kernel, by_twin
@@ -12,7 +12,7 @@ from properties.trials import by_kernel, by_twin
 BEYOND: Final = 2**64  # counts as the largest amount
 
 
-def tree(total: int, *claims: Claim) -> Tree:
+def tree(total: int, *claims: QueueDemand) -> Tree:
     """Return a tree that shares one resource."""
     return Tree(claims, {"x": total})
 
@@ -20,37 +20,52 @@ def tree(total: int, *claims: Claim) -> Tree:
 EDGES: Final = {
     "nobody shares nothing": Tree((), {}),
     "nobody shares something": tree(5),
-    "somebody shares nothing": Tree((Claim(name="a"),), {}),
-    "a resource that is nowhere": Tree((Claim(name="a", request={"x": 3}, guarantee={"x": 1}),), {}),
+    "somebody shares nothing": Tree((QueueDemand(name="a"),), {}),
+    "a resource that is nowhere": Tree((QueueDemand(name="a", request={"x": 3}, guarantee={"x": 1}),), {}),
     "a root with claims of its own": tree(
-        5, Claim(name=ROOT, guarantee={"x": 7}, capability={"x": 6}), Claim(name="a", request={"x": 4})
+        5,
+        QueueDemand(name=ROOT, guarantee={"x": 7}, capability={"x": 6}),
+        QueueDemand(name="a", request={"x": 4}),
     ),
     "a root with claims of its own and no children": tree(
-        5, Claim(name=ROOT, guarantee={"x": 7}, capability={"x": 3}, request={"x": 9})
+        5, QueueDemand(name=ROOT, guarantee={"x": 7}, capability={"x": 3}, request={"x": 9})
     ),
     "a capability of nothing": tree(
-        5, Claim(name="a", capability={"x": 0}, request={"x": 3}), Claim(name="b", request={"x": 9})
+        5,
+        QueueDemand(name="a", capability={"x": 0}, request={"x": 3}),
+        QueueDemand(name="b", request={"x": 9}),
     ),
     "a guarantee above the capability": tree(
-        5, Claim(name="a", guarantee={"x": 3}, capability={"x": 2}), Claim(name="b", request={"x": 9})
+        5,
+        QueueDemand(name="a", guarantee={"x": 3}, capability={"x": 2}),
+        QueueDemand(name="b", request={"x": 9}),
     ),
     "one unit for the lightest and the heaviest": tree(
-        1, Claim(name="a", request={"x": 1}), Claim(name="b", weight=LARGEST_WEIGHT, request={"x": 1})
+        1,
+        QueueDemand(name="a", request={"x": 1}),
+        QueueDemand(name="b", weight=LARGEST_WEIGHT, request={"x": 1}),
     ),
     "everything reserved for one that asks for nothing": tree(
-        LARGEST_AMOUNT, Claim(name="a", guarantee={"x": BEYOND}), Claim(name="b", request={"x": BEYOND})
+        LARGEST_AMOUNT,
+        QueueDemand(name="a", guarantee={"x": BEYOND}),
+        QueueDemand(name="b", request={"x": BEYOND}),
     ),
-    "everything for one that asks for it": tree(BEYOND, Claim(name="a", request={"x": BEYOND})),
-    "the largest amount reserved, and nobody else": tree(BEYOND, Claim(name="a", guarantee={"x": BEYOND})),
-    "more than all of a little": tree(7, Claim(name="a", percentage={"x": 3 * HUNDRED_PERCENT})),
+    "everything for one that asks for it": tree(BEYOND, QueueDemand(name="a", request={"x": BEYOND})),
+    "the largest amount reserved, and nobody else": tree(
+        BEYOND, QueueDemand(name="a", guarantee={"x": BEYOND})
+    ),
+    "more than all of a little": tree(7, QueueDemand(name="a", percentage={"x": 3 * HUNDRED_PERCENT})),
     "more than all of the largest amount": tree(
-        BEYOND, Claim(name="a", percentage={"x": 3 * HUNDRED_PERCENT}, request={"x": 1})
+        BEYOND, QueueDemand(name="a", percentage={"x": 3 * HUNDRED_PERCENT}, request={"x": 1})
     ),
     "the largest amounts at every level": tree(
         BEYOND,
-        *(Claim(name=f"a{i}", guarantee={"x": BEYOND}, weight=LARGEST_WEIGHT) for i in range(3)),
-        *(Claim(name=f"b{i}", parent="a1", guarantee={"x": BEYOND}, request={"x": 1}) for i in range(5)),
-        *(Claim(name=f"c{i}", parent="b2", request={"x": BEYOND}, weight=1 + i) for i in range(5)),
+        *(QueueDemand(name=f"a{i}", guarantee={"x": BEYOND}, weight=LARGEST_WEIGHT) for i in range(3)),
+        *(
+            QueueDemand(name=f"b{i}", parent="a1", guarantee={"x": BEYOND}, request={"x": 1})
+            for i in range(5)
+        ),
+        *(QueueDemand(name=f"c{i}", parent="b2", request={"x": BEYOND}, weight=1 + i) for i in range(5)),
     ),
 }
 

@@ -1,4 +1,4 @@
-"""The laws of fair share (laws.md, F1 to F10), and that the fast kernel is its slow twin.
+"""The laws of fair share (F1 to F10), and that the fast kernel is its slow twin.
 
 Every level rounds to whole units, so a queue n levels below the root may be almost n units off the exact
 fraction. Where a law compares two answers, it says what remains of that: "one unit per level" is n units.
@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from hypothesis import assume
 
-from maar.core.fairshare import Claim
-from maar.core.fairshare.claim import LARGEST_WEIGHT
+from maar.core.fairshare import QueueDemand
+from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
 from maar.core.model.queue import ROOT
 from properties.levels import Level, Shares, Sibling, own_guarantee
 from properties.trees import Budget, Tree, recipes
@@ -126,7 +126,7 @@ def test_f5_units_do_not_matter(case: Case) -> None:
             assert off <= c * case.tree.level[name], (c, name, resource)
 
 
-def without_percentage(tree: Tree, claim: Claim) -> Claim:
+def without_percentage(tree: Tree, claim: QueueDemand) -> QueueDemand:
     """Return the claim with its percentages as amounts."""
     named = {*claim.guarantee, *claim.percentage}
     return replace(claim, percentage={}, guarantee={name: own_guarantee(tree, claim, name) for name in named})
@@ -187,7 +187,7 @@ def with_nothing_new_once_a_leaf(tree: Tree, name: str) -> Tree:
 def test_f7_a_flat_tree_is_one_level_and_a_tree_is_nothing_but_levels(case: Case) -> None:
     """One more queue above all others changes nothing; and every group of siblings is a flat tree."""
     names = [name for name in case.tree.children if name != ROOT]
-    above = Claim(name="above", weight=case.dice.choice((1, 5)))
+    above = QueueDemand(name="above", weight=case.dice.choice((1, 5)))
     claims = (
         replace(c, parent="above" if c.parent == ROOT else c.parent)
         for c in case.tree.claims
@@ -229,7 +229,7 @@ def test_f7_what_happens_inside_a_subtree_stays_there(case: Case) -> None:
     assert_same(case.engine(case.tree.with_claim(reweighted)), case.shares, [top, *outside])
 
 
-def as_leaf(case: Case, name: str, parent: str) -> Claim:
+def as_leaf(case: Case, name: str, parent: str) -> QueueDemand:
     """Return a claim to exactly what a queue and all below it claim together."""
     rolled = {resource: case.rolled[resource][name] for resource in case.shares[name].deserved}
     return replace(

@@ -198,7 +198,7 @@ def test_masks_and_scores_are_those_of_the_definition_while_pods_come_and_go(
     monkeypatch: pytest.MonkeyPatch, *, forgets: bool
 ) -> None:
     seen: Counter[str] = Counter()
-    for limit in ("tallies._MOST_TALLIES", "readings._MOST", "spread._MOST_ELIGIBLE") if forgets else ():
+    for limit in ("tallies._MOST_TALLIES", "term_cache._MOST", "spread._MOST_ELIGIBLE") if forgets else ():
         monkeypatch.setattr(f"maar.core.policy.{limit}", 2)
 
     @settings(max_examples=CLUSTERS)

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from maar.embedded.failures import ApiError
 from maar.embedded.patch.apply import applied, tracked
 from maar.embedded.patch.combination import combined
-from maar.embedded.patch.comparison import compared, fields_of
-from maar.embedded.patch.equality import same
+from maar.embedded.patch.comparison import compared, fields_of, same
 from maar.embedded.patch.fields import read, written
-from maar.embedded.patch.json_patch import json_patch
-from maar.embedded.patch.merge_patch import merge_patch
+from maar.embedded.patch.json_patch import json_patch, merge_patch
 from maar.embedded.patch.owners import UNOWNED, applier, owners_of, updater
 from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.schema.types import Schema

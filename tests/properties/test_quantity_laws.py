@@ -7,7 +7,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from maar.core.model.quantity import LARGEST, NANOS, BadQuantityError, Notation, Quantity
-from maar.core.model.resources import Percentages, Resources, amount, shown
+from maar.core.model.resources import Percentages, Resources, amount, quantity_text
 
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
@@ -166,7 +166,7 @@ def test_units_are_the_fewest_that_hold_the_amount(quantity: Quantity, per_one: 
 
 @given(resources, st.integers(0, LARGEST))
 def test_an_amount_that_is_written_reads_as_the_same_amount(resource: str, units: int) -> None:
-    assert amount(resource, shown(resource, units)) == units
+    assert amount(resource, quantity_text(resource, units)) == units
 
 
 @given(st.dictionaries(resources, st.integers(0, LARGEST)))

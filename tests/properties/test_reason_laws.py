@@ -9,7 +9,7 @@ import pytest
 
 from maar.core.model.plan import Plan
 from maar.core.model.pod import Pod
-from maar.core.model.reasons import Cure, Held, Reason
+from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.views.planning import plans
 from properties.cluster_growth import Reach
 from properties.cluster_manifests import GROUP, NOW, Document, node
@@ -20,7 +20,7 @@ from properties.cycle_outcomes import asks_for_nothing
 CLUSTERS: Final = {Reach.MODEL: 60, Reach.BEYOND: 60}
 CYCLES: Final = 6
 MOST_GROUPS: Final = 3  # of a cluster
-# More nodes would help some of these too, but design.md has nobody buy nodes for them.
+# More nodes would help some of these too, but docs/specification/reasons.md excepts them.
 NO_NODES_FOR: Final = (Reason.BEHIND_FIRST_IN_QUEUE, Reason.WAITING_FOR_VICTIMS, Reason.GUARANTEE_BLOCKED)
 
 
@@ -35,9 +35,9 @@ def decided(cluster: Cluster, cycles: int) -> list[Plan]:
     return list(plans(cluster.objects, now=NOW, cycles=cycles))
 
 
-def waiting(case: Case) -> list[tuple[str, Held, set[str]]]:
+def waiting(case: Case) -> list[tuple[str, Refusal, set[str]]]:
     """Some groups that wait, why, and their pods that have no node."""
-    [plan], found = decided(case.cluster, 1), list[tuple[str, Held, set[str]]]()
+    [plan], found = decided(case.cluster, 1), list[tuple[str, Refusal, set[str]]]()
     bound = {one.pod for one in plan.binds}
     for key, outcome in plan.pod_groups.items():
         members = {pod.key for pod in case.outcome.reading.pods_of.get(key, ())}
@@ -49,27 +49,27 @@ def waiting(case: Case) -> list[tuple[str, Held, set[str]]]:
         is_moved = any(one.pod in members for one in plan.evictions) or any(
             pod.status.nominated_node_name for pod in case.outcome.reading.pods_of.get(key, ())
         )
-        if outcome.held is not None and pods and not is_moved:
-            found.append((key, outcome.held, pods))
+        if outcome.refusal is not None and pods and not is_moved:
+            found.append((key, outcome.refusal, pods))
     return case.dice.sample(found, min(len(found), MOST_GROUPS))
 
 
-def becomes_of(cluster: Cluster, group: str, held: Held, pods: set[str], cycles: int = CYCLES) -> str:
+def becomes_of(cluster: Cluster, group: str, refusal: Refusal, pods: set[str], cycles: int = CYCLES) -> str:
     """Whether one of the pods is bound, or the group then waits for something else, or nothing changes."""
-    last: Held | None = held
+    last: Refusal | None = refusal
     for plan in decided(cluster, cycles):
         if any(one.pod in pods for one in plan.binds):
             return "starts"
         outcome = plan.pod_groups.get(group)
-        last = outcome.held if outcome is not None else None
-    return "waits for the same" if last is not None and same(held, last) else "waits for something else"
+        last = outcome.refusal if outcome is not None else None
+    return "waits for the same" if last is not None and same(refusal, last) else "waits for something else"
 
 
-def same(one: Held, other: Held) -> bool:
+def same(one: Refusal, other: Refusal) -> bool:
     """Whether two refusals are by the same constraint on the same resource."""
     if one.reason == Reason.BEHIND_FIRST_IN_QUEUE and one.others != other.others:
         return False
-    first, second = ({short.resource for short in held.shortages} for held in (one, other))
+    first, second = ({short.resource for short in refusal.shortages} for refusal in (one, other))
     return (one.reason, one.queue, one.cure) == (other.reason, other.queue, other.cure) and (
         not first or bool(first & second)
     )
@@ -84,7 +84,7 @@ def left(case: Case, group: str, waits: set[str]) -> set[str]:
 
 # What cures a refusal, done to the cluster
 
-Cured = Callable[[Cluster, str, Held, set[str]], Cluster]
+Cured = Callable[[Cluster, str, Refusal, set[str]], Cluster]
 
 
 def group_of(document: Document) -> str:
@@ -96,7 +96,7 @@ def group_of(document: Document) -> str:
     return f"{metadata.get('namespace', 'default')}/{name}" if name else ""
 
 
-def others_finish(cluster: Cluster, group: str, _held: Held, waits: set[str]) -> Cluster:
+def others_finish(cluster: Cluster, group: str, _held: Refusal, waits: set[str]) -> Cluster:
     """Leave nothing but the group, and of a group that is ready only what waits."""
 
     def stays(document: Document) -> bool:
@@ -107,9 +107,9 @@ def others_finish(cluster: Cluster, group: str, _held: Held, waits: set[str]) ->
     return Cluster([document for document in cluster.documents if stays(document)])
 
 
-def without_first(cluster: Cluster, _group: str, held: Held, _waits: set[str]) -> Cluster:
+def without_first(cluster: Cluster, _group: str, refusal: Refusal, _waits: set[str]) -> Cluster:
     """Take away the group that comes first."""
-    return without(cluster, held.others[0])
+    return without(cluster, refusal.others[0])
 
 
 def without(cluster: Cluster, group: str) -> Cluster:
@@ -129,7 +129,7 @@ def key_of(document: Document) -> str:
     return f"{document['metadata'].get('namespace', 'default')}/{document['metadata']['name']}"
 
 
-def share_grows(cluster: Cluster, _group: str, held: Held, _waits: set[str]) -> Cluster:
+def share_grows(cluster: Cluster, _group: str, refusal: Refusal, _waits: set[str]) -> Cluster:
     """Give the queue all the weight there is, and leave no work in queues that are not above or below it."""
     queues = {one["metadata"]["name"]: one for one in cluster.documents if one["kind"] == "Queue"}
 
@@ -146,29 +146,29 @@ def share_grows(cluster: Cluster, _group: str, held: Held, _waits: set[str]) -> 
             (one["spec"]["queue"] for one in cluster.documents
              if one["kind"] == "PodGroup" and group_of(one) == group_of(document)), "",
         )  # fmt: skip
-        return held.queue in path(name)
+        return refusal.queue in path(name)
 
     documents = deepcopy([document for document in cluster.documents if stays(document)])
     for document in documents:
-        if document["kind"] == "Queue" and held.queue not in path(document["metadata"]["name"]):
+        if document["kind"] == "Queue" and refusal.queue not in path(document["metadata"]["name"]):
             document["spec"].pop("request", None)
             document["spec"].pop("guarantee", None)
     return Cluster(documents)
 
 
-def limit_changes(cluster: Cluster, _group: str, held: Held, _waits: set[str]) -> Cluster:
+def limit_changes(cluster: Cluster, _group: str, refusal: Refusal, _waits: set[str]) -> Cluster:
     """Take the ceiling of the queue away, or what is reserved for others."""
     documents = deepcopy(list(cluster.documents))
     for document in documents:
         if document["kind"] == "Queue":
-            if held.reason == Reason.RESERVED_FOR_OTHERS:
+            if refusal.reason == Reason.RESERVED_FOR_OTHERS:
                 document["spec"].pop("guarantee", None)
-            elif document["metadata"]["name"] == held.queue:
+            elif document["metadata"]["name"] == refusal.queue:
                 document["spec"].pop("capability", None)
     return Cluster(documents)
 
 
-def other_nodes(cluster: Cluster, _group: str, _held: Held, _waits: set[str]) -> Cluster:
+def other_nodes(cluster: Cluster, _group: str, _held: Refusal, _waits: set[str]) -> Cluster:
     """Add large, empty nodes of every kind."""
     large = {"cpu": 10**7, "memory": 10**15, "pods": 10**5, "nvidia.com/gpu": 10**5}
     return with_nodes(cluster, [large] * 3)
@@ -228,13 +228,15 @@ CURES: Final[Mapping[Cure, Cured]] = {
 @pytest.mark.parametrize("reach", CLUSTERS, ids=lambda reach: reach.name)
 def test_r1_what_a_reason_names_cures_it(reach: Reach, trial: Trial) -> None:
     def check(case: Case) -> Iterator[str]:
-        for group, held, pods in waiting(case):
-            cure = without_first if held.reason == Reason.BEHIND_FIRST_IN_QUEUE else CURES.get(held.cure)
-            if cure is None or held.reason == Reason.WAITING_FOR_VICTIMS:
+        for group, refusal, pods in waiting(case):
+            cure = (
+                without_first if refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE else CURES.get(refusal.cure)
+            )
+            if cure is None or refusal.reason == Reason.WAITING_FOR_VICTIMS:
                 continue
-            cured = cure(case.cluster, group, held, left(case, group, pods))
-            if becomes_of(cured, group, held, pods) == "waits for the same":
-                yield f"{held.reason} {held.cure}: {group} waits all the same: {held}"
+            cured = cure(case.cluster, group, refusal, left(case, group, pods))
+            if becomes_of(cured, group, refusal, pods) == "waits for the same":
+                yield f"{refusal.reason} {refusal.cure}: {group} waits all the same: {refusal}"
 
     trial.of(check, recipes(reach), CLUSTERS[reach])
 
@@ -242,11 +244,11 @@ def test_r1_what_a_reason_names_cures_it(reach: Reach, trial: Trial) -> None:
 @pytest.mark.parametrize("reach", CLUSTERS, ids=lambda reach: reach.name)
 def test_r1_what_never_starts_does_not_start_alone(reach: Reach, trial: Trial) -> None:
     def check(case: Case) -> Iterator[str]:
-        for group, held, pods in waiting(case):
-            if held.cure == Cure.NEVER:
-                alone = others_finish(case.cluster, group, held, left(case, group, pods))
-                if becomes_of(alone, group, held, pods) == "starts":
-                    yield f"{held.reason} {held.cure}: {group} starts alone: {held}"
+        for group, refusal, pods in waiting(case):
+            if refusal.cure == Cure.NEVER:
+                alone = others_finish(case.cluster, group, refusal, left(case, group, pods))
+                if becomes_of(alone, group, refusal, pods) == "starts":
+                    yield f"{refusal.reason} {refusal.cure}: {group} starts alone: {refusal}"
 
     trial.of(check, recipes(reach), CLUSTERS[reach])
 
@@ -257,12 +259,12 @@ def test_r1_what_waits_for_somebody_to_act_does_not_start_when_another_finishes(
 ) -> None:
     def check(case: Case) -> Iterator[str]:
         groups = {group_of(one) for one in case.cluster.documents if one["kind"] == "PodGroup"}
-        for group, held, pods in waiting(case):
-            if held.cure != Cure.SOMEBODY_ACTS or held.reason != Reason.NO_NODE_FITS:
+        for group, refusal, pods in waiting(case):
+            if refusal.cure != Cure.SOMEBODY_ACTS or refusal.reason != Reason.NO_NODE_FITS:
                 continue
             for other in sorted(groups - {group}):
-                if becomes_of(without(case.cluster, other), group, held, pods) == "starts":
-                    yield f"{held.reason} {held.cure}: {group} starts when {other} finishes: {held}"
+                if becomes_of(without(case.cluster, other), group, refusal, pods) == "starts":
+                    yield f"{refusal.reason} {refusal.cure}: {group} starts when {other} finishes: {refusal}"
 
     trial.of(check, recipes(reach), CLUSTERS[reach])
 
@@ -271,19 +273,20 @@ def test_r1_what_waits_for_somebody_to_act_does_not_start_when_another_finishes(
 def test_r2_unschedulable_is_what_more_nodes_start(reach: Reach, trial: Trial) -> None:
     def check(case: Case) -> Iterator[str]:
         [plan] = decided(case.cluster, 1)
-        for group, held, pods in waiting(case):
-            if held.reason in NO_NODES_FOR:
+        for group, refusal, pods in waiting(case):
+            if refusal.reason in NO_NODES_FOR:
                 continue
             cluster = carried_out(case.cluster, plan, group)
-            larger = (other_nodes(cluster, group, held, pods), nodes_for(cluster, pods))
+            larger = (other_nodes(cluster, group, refusal, pods), nodes_for(cluster, pods))
             # What starts later may do so for what others do meanwhile.
-            cycles = CYCLES if held.more_nodes_help else 1
-            starts = any(becomes_of(one, group, held, pods, cycles) == "starts" for one in larger)
-            if starts == held.more_nodes_help:
+            cycles = CYCLES if refusal.more_nodes_help else 1
+            starts = any(becomes_of(one, group, refusal, pods, cycles) == "starts" for one in larger)
+            if starts == refusal.more_nodes_help:
                 continue
             if starts and any(asks_for_nothing(pod) for pod in case.outcome.reading.pods_of[group]):
                 continue  # what of it asks for nothing has a turn of its own
             if not starts or not (follows_others(cluster, pods) or plan.pod_groups[group].phase == "Pending"):
-                yield f"{held.reason} {held.cure}: {group} {'starts' if starts else 'does not start'}: {held}"
+                what = "starts" if starts else "does not start"
+                yield f"{refusal.reason} {refusal.cure}: {group} {what}: {refusal}"
 
     trial.of(check, recipes(reach), CLUSTERS[reach])

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from maar.apps.snapshots.configuration import from_recorded
 from maar.apps.snapshots.files import read
-from maar.apps.snapshots.plan import plans_from, whole
+from maar.apps.snapshots.plan import plans_from
 from maar.apps.snapshots.recording import Recording, RecordingEngine
 from maar.apps.snapshots.taking import Taken
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
 from maar.core.views.objects import Seen
-from maar.core.views.planning import shown
+from maar.core.views.planning import plan_data, whole
 from properties.cluster_growth import Reach, Recipe
 from properties.clusters import grow, recipes
 from properties.scheduler_lives import Life
@@ -72,6 +72,8 @@ def test_a_snapshot_gives_the_plan_that_was_made_whatever_comes_after(reach: Rea
             assert found is not None
             snapshot, objects = found
             (again,) = plans_from(snapshot, objects, from_recorded(snapshot.configuration), snapshot.time)
-            assert json.dumps(shown(again)) == json.dumps(snapshot.plan) == json.dumps(shown(one.plan))
+            assert (
+                json.dumps(plan_data(again)) == json.dumps(snapshot.plan) == json.dumps(plan_data(one.plan))
+            )
 
     holds()

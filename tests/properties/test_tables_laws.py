@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from maar.core.cycle.decide import decide
 from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import Room, When
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
@@ -29,8 +29,8 @@ NOW = 1_780_000_000.0
 HALF = 0.5
 
 
-def appeared(one: Object) -> Appeared:
-    return Appeared(object=cast("AnyObject", one))
+def appeared(one: Object) -> Upserted:
+    return Upserted(object=cast("AnyObject", one))
 
 
 def history(objects: list[Object], others: list[Object], dice: Random) -> list[Event]:
@@ -42,7 +42,7 @@ def history(objects: list[Object], others: list[Object], dice: Random) -> list[E
     dice.shuffle(events)
     gone = [*others, *dice.sample(objects, len(objects) // 3)]
     dice.shuffle(gone)
-    events += [Vanished(kind=type(one).__name__, key=one.key) for one in gone]
+    events += [Deleted(kind=type(one).__name__, key=one.key) for one in gone]
     back = [*(one for one in gone if one in objects), *dice.sample(objects, len(objects) // 5)]
     return [*events, *(appeared(one) for one in dice.sample(back, len(back)))]
 
@@ -99,7 +99,7 @@ def table(tables: Tables) -> dict[str, object]:
         "tolerated": dict(tables.tolerated.groups),
         "waiting": sorted(tables.waiting),
         "short": sorted(tables.short),
-        "outside": sorted(tables.outside),
+        "outside": sorted(tables.not_enqueued),
         "leaving": sorted(tables.leaving),
         "orphans": sorted(tables.orphans),
         "aside": tables.set_aside,

@@ -13,7 +13,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from maar.core.fairshare.claim import HUNDRED_PERCENT, LARGEST_AMOUNT, Claim
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, LARGEST_AMOUNT, QueueDemand
 from maar.core.model.queue import ROOT
 
 MOST_QUEUES: Final = 200
@@ -36,13 +36,13 @@ class Budget(StrEnum):
 class Tree:
     """Queues, in no particular order, and what they share."""
 
-    claims: tuple[Claim, ...]
+    claims: tuple[QueueDemand, ...]
     total: Mapping[str, int]
 
     @cached_property
-    def by_name(self) -> dict[str, Claim]:
+    def by_name(self) -> dict[str, QueueDemand]:
         """Every queue's claim, the root's included."""
-        return {ROOT: Claim(name=ROOT)} | {claim.name: claim for claim in self.claims}
+        return {ROOT: QueueDemand(name=ROOT)} | {claim.name: claim for claim in self.claims}
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
@@ -81,7 +81,7 @@ class Tree:
         gone = set(names)
         return Tree(tuple(claim for claim in self.claims if claim.name not in gone), self.total)
 
-    def with_claim(self, claim: Claim) -> "Tree":
+    def with_claim(self, claim: QueueDemand) -> "Tree":
         """Return the tree with this claim in the place of the one of that name."""
         return Tree(tuple(claim if old.name == claim.name else old for old in self.claims), self.total)
 
@@ -147,7 +147,7 @@ class Recipe:
             total.pop(resources[-1])
         return total
 
-    def _skeleton(self) -> Iterable[Claim]:
+    def _skeleton(self) -> Iterable[QueueDemand]:
         """Draw names, parents, weights and ages: everything but amounts."""
         dice = self.random("style")
         deepening, age, weights = (
@@ -163,7 +163,7 @@ class Recipe:
             parent = eligible[-1] if dice.random() < deepening else dice.choice(eligible)
             level[name] = level[parent] + 1
             created = {"same": 0.0, "few": float(dice.randint(0, 2)), "own": dice.random()}[age]
-            yield Claim(name=name, parent=parent, weight=dice.choice(weights), created=created)
+            yield QueueDemand(name=name, parent=parent, weight=dice.choice(weights), created=created)
 
     @cached_property
     def promises(self) -> tuple[float, int]:
@@ -185,7 +185,7 @@ class Recipe:
             return max(0, nominal + dice.randint(-2, 2))
         return dice.randint(most // 2, most)
 
-    def _claim(self, skeleton: Tree, name: str, nominal: Mapping[str, int]) -> Claim:
+    def _claim(self, skeleton: Tree, name: str, nominal: Mapping[str, int]) -> QueueDemand:
         """Fill in amounts around what the queue would get if all siblings were alike."""
         dice = self.random(name)
         promised, greed = self.promises

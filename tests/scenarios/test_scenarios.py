@@ -21,7 +21,7 @@ Cycle = Mapping[str, Any]
 @pytest.fixture(scope="session")
 def plan() -> Plan:
     """The planner that `maar plan` prints."""
-    from maar.core.views import planning  # noqa: PLC0415 - scenarios can be read before there is a planner
+    from support import planning  # noqa: PLC0415 - scenarios can be read before there is a planner
 
     return planning.plan
 

@@ -22,11 +22,12 @@ from typing import Final, cast
 import yaml
 
 from maar.core.admission.cluster import KnownCluster
+from maar.core.admission.defaults import DEFAULTS
 from maar.core.admission.plain import value_at
 from maar.core.admission.request import CREATE, DELETE, UPDATE, Finding, Json, Options, Request
 from maar.core.admission.review import mutated, review
 from maar.core.admission.rules import all_rules
-from maar.core.model.events import AnyObject, Appeared
+from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.kinds import from_document, kind_of
 from support.fields import BadScenarioError, Fields
 from support.scenario import Rule, read_cluster
@@ -45,13 +46,14 @@ _KINDS: Final = {
 }
 _TEMPLATE: Final[Json] = {"spec": {"containers": [{"name": "main", "image": "busybox"}]}}
 _OPERATIONS: Final = {"create": CREATE, "update": UPDATE, "delete": DELETE}
+# By the beginning of a rule's id: the section of the rule map, and the heading in the specification.
 _SECTIONS: Final = {
-    "queue": "Admission: queues",
-    "podgroup": "Admission: pod groups",
-    "job": "Admission: jobs",
-    "pod": "Admission: pods",
-    "command": "Admission: commands",
-    "quota": "Admission: quotas",
+    "queue": ("Admission: queues", "queue-rules"),
+    "podgroup": ("Admission: pod groups", "pod-group-rules"),
+    "job": ("Admission: jobs", "job-rules"),
+    "pod": ("Admission: pods", "pod-rules"),
+    "command": ("Admission: commands", "command-rules"),
+    "quota": ("Admission: quotas", "quotas"),
 }
 
 
@@ -106,11 +108,18 @@ def all_admission_rules() -> list[Rule]:
     promises = []
     for number, entry in enumerate(yaml.safe_load(PROMISES.read_text(encoding="utf-8"))):
         with Fields(entry, f"{PROMISES.name}[{number}]") as fields:
-            name, sentence = fields.take("id", str, ""), fields.take("rule", str, "")
-            promises.append(Rule(name, "Admission", sentence))
-    rules = [Rule(name, _SECTIONS[name.partition("-")[0]], said) for name, said in all_rules().items()]
-    sections = list(_SECTIONS.values())
+            name, place, sentence = (fields.take(key, str, "") for key in ("id", "in", "rule"))
+            promises.append(Rule(name, "Admission", place, sentence))
+    rules = [_rule(name, sentence) for name, sentence in all_rules().items()]
+    sections = [section for section, _ in _SECTIONS.values()]
     return [*promises, *sorted(rules, key=lambda rule: sections.index(rule.section))]
+
+
+def _rule(name: str, sentence: str) -> Rule:
+    """A rule of admission as its code says it."""
+    section, heading = _SECTIONS[name.partition("-")[0]]
+    is_default = any(name in rules for rules in DEFAULTS.values())
+    return Rule(name, section, f"objects.md#{'defaults' if is_default else heading}", sentence)
 
 
 def load(file: Path) -> Iterator[AdmissionScenario]:
@@ -231,7 +240,7 @@ def _known(manifests: list[Json]) -> KnownCluster:
     for one in manifests:
         kind = kind_of(str(one["apiVersion"]), str(one["kind"]))
         assert kind is not None, one["kind"]
-        known.feed([Appeared(object=cast("AnyObject", from_document(kind, one)))])
+        known.feed([Upserted(object=cast("AnyObject", from_document(kind, one)))])
     return known
 
 

@@ -18,7 +18,7 @@ from support.permissions import ROLES, Permission, objects, without
 from support.processes import Group
 
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
-AT_WORK: Final = ("at work", "judges at")
+AT_WORK: Final = ("at work", "serves at")
 PATIENCE_S: Final = 60.0
 PAUSE_S: Final = 0.05
 AT_ONCE: Final = 3  # processes that start at the same time, on two cores

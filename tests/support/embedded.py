@@ -1,4 +1,4 @@
-"""An embedded cluster in a folder, with a clock that a test can turn and keepers that work when told to."""
+"""An embedded cluster in a folder, with a clock that a test can turn and controllers that work when told."""
 
 import time
 from collections.abc import Iterator
@@ -8,8 +8,7 @@ from typing import Any
 
 from maar.embedded.behaviour import ORDINARY
 from maar.embedded.cluster import Cluster, Served
-from maar.embedded.keepers.keep import keepers
-from maar.embedded.keepers.rounds import Rounds
+from maar.embedded.controllers.loop import ControllerLoop, all_controllers
 from maar.embedded.kinds.catalogue import behaviours, prepare
 from maar.embedded.resources import BUILT_IN
 from maar.embedded.schema.builtin import builtin
@@ -44,7 +43,7 @@ class Town:
         ]
         self.cluster = Cluster(self.store, served, clock=self.clock)
         prepare(self.cluster)
-        self.rounds = Rounds(self.cluster, keepers(self.cluster))
+        self.rounds = ControllerLoop(self.cluster, all_controllers(self.cluster))
 
     def make(
         self,
@@ -100,9 +99,9 @@ class Town:
         return [name for _, name, _ in self.store.page(plural, namespace)]
 
     def settle(self, *, restart: bool = False) -> None:
-        """Let the keepers work until only the clock could give them more to do."""
+        """Let the controllers work until only the clock could give them more to do."""
         if restart:
-            self.rounds = Rounds(self.cluster, keepers(self.cluster))
+            self.rounds = ControllerLoop(self.cluster, all_controllers(self.cluster))
         while (wait := self.rounds.turn()) is not None and wait < 1.0:
             time.sleep(wait)
 

@@ -1,4 +1,4 @@
-"""The embedded API server and its keepers, and nobody who schedules: embedded_server.py FOLDER PORT."""
+"""The embedded API server and its controllers, and nobody who schedules: embedded_server.py FOLDER PORT."""
 
 import asyncio
 import signal
@@ -9,11 +9,12 @@ import uvloop
 
 from maar.embedded.access import ADMINISTRATOR, certificate, token, write_kubeconfig
 from maar.embedded.assembly import assemble
-from maar.embedded.keepers.keep import keep
+from maar.embedded.controllers.loop import run_controllers
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.server import Server
-from maar.embedded.serving import listen, serve
+from maar.embedded.serving import serve
 from maar.embedded.store import Store
+from maar.serving.listening import listen
 
 
 async def main(folder: Path, port: int) -> None:
@@ -25,7 +26,7 @@ async def main(folder: Path, port: int) -> None:
     url = f"https://127.0.0.1:{place.getsockname()[1]}"
     write_kubeconfig(folder / "kubeconfig", url, tls.certificate.read_bytes(), key)
     stop = asyncio.Event()
-    keeping = asyncio.create_task(keep(cluster))
+    keeping = asyncio.create_task(run_controllers(cluster))
     serving = asyncio.create_task(serve(server, cluster.history, place, tls, stop))
     await asyncio.sleep(0)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.kube.api_server import ApiServer
 from maar.kube.watch import Trouble, Watch
 from support.until import PATIENCE_S
@@ -25,7 +25,7 @@ class Follower:
         assert events, "nothing to say is not said"
         self.events += events
         for event in events:
-            if isinstance(event, Appeared):
+            if isinstance(event, Upserted):
                 self.objects[event.object.key] = event.object
             else:
                 del self.objects[event.key]
@@ -42,9 +42,9 @@ class Follower:
     def story(self, key: str) -> list[str]:
         """What happened to an object: a resource version for each time it appeared, or that it vanished."""
         return [
-            "vanished" if isinstance(event, Vanished) else event.object.metadata.resource_version
+            "vanished" if isinstance(event, Deleted) else event.object.metadata.resource_version
             for event in self.events
-            if key == (event.key if isinstance(event, Vanished) else event.object.key)
+            if key == (event.key if isinstance(event, Deleted) else event.object.key)
         ]
 
 

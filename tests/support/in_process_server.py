@@ -8,12 +8,11 @@ from urllib.parse import unquote
 from maar.embedded.access import ADMINISTRATOR
 from maar.embedded.admission import InProcessAdmission
 from maar.embedded.assembly import assemble
-from maar.embedded.http import Message
-from maar.embedded.keepers.keep import keepers
-from maar.embedded.keepers.rounds import Rounds
+from maar.embedded.controllers.loop import ControllerLoop, all_controllers
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.server import Server
 from maar.embedded.store import Store
+from maar.serving.http import Message
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class InProcessServer:
     def __init__(self, folder: Path) -> None:
         self.store = Store(folder)
         self.cluster = assemble(self.store, admit=InProcessAdmission(self.store))
-        self.rounds = Rounds(self.cluster, keepers(self.cluster))
+        self.rounds = ControllerLoop(self.cluster, all_controllers(self.cluster))
         self._server = Server(self.cluster, {"secret": ADMINISTRATOR}, PodLogs(self.cluster, folder).read)
 
     async def send(self, request: Sent) -> Answer:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
-from maar.kube.lease import Timing, lead
+from maar.kube.lease import LeaseTiming, lead
 from maar.kube.outcome import Refused
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.write import patch
 
-TIMING = Timing(duration_s=2, hold_s=1.2, retry_s=0.2)
-WRITTEN = Place("v1", "configmaps", namespaced=True)
+TIMING = LeaseTiming(duration_s=2, hold_s=1.2, retry_s=0.2)
+WRITTEN = ResourcePath("v1", "configmaps", namespaced=True)
 
 
 async def main(kubeconfig: Path, lease: str, key: str) -> None:

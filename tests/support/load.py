@@ -14,7 +14,7 @@ from maar.core.model.queue import Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.errors import ApiError
 from maar.kube.outcome import Conflict, Done, Gone, Outcome
-from maar.kube.paths import PODS, Place, place_of
+from maar.kube.paths import PODS, ResourcePath, resource_path_of
 from maar.kube.write import create, patch
 from maar.kube.writers import Writers
 from support.control_plane import ControlPlane
@@ -25,7 +25,7 @@ SIZE: Final = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 
 
 Document = dict[str, object]
-Made = tuple[Place, str, Document]
+Made = tuple[ResourcePath, str, Document]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Gang:
     def group(self) -> Made:
         """The group, to be made."""
         spec = {"minMember": self.pods, "queue": self.queue, "priorityClassName": self.priority_class}
-        place = place_of(PodGroup)
+        place = resource_path_of(PodGroup)
         return place, self.key, _document("PodGroup", place, self.key, spec=spec)
 
     def pod(self, key: str) -> Made:
@@ -83,19 +83,19 @@ def prepare(plane: ControlPlane) -> None:
 
 def queue(name: str, **spec: object) -> Made:
     """A queue, to be made."""
-    place = place_of(Queue)
+    place = resource_path_of(Queue)
     return place, name, _document("Queue", place, name, spec={"weight": 1, **spec})
 
 
 def priority_class(name: str, value: int) -> Made:
     """A priority class, to be made."""
-    place = Place("scheduling.k8s.io/v1", "priorityclasses", namespaced=False)
+    place = ResourcePath("scheduling.k8s.io/v1", "priorityclasses", namespaced=False)
     return place, name, _document("PriorityClass", place, name, value=value)
 
 
 async def make_nodes(server: ApiServer, names: Iterable[str], size: Mapping[str, str] = SIZE) -> None:
     """Make nodes that take pods: admission taints a new node, and nobody here takes the taint away."""
-    listed, place = list(names), place_of(Node)
+    listed, place = list(names), resource_path_of(Node)
     status = {"capacity": size, "allocatable": size, "conditions": [{"type": "Ready", "status": "True"}]}
     await make(server, [(place, name, _document("Node", place, name, status=status)) for name in listed])
     async with Writers() as writers:
@@ -128,7 +128,7 @@ async def remove(server: ApiServer, pod: Pod) -> Outcome:
 
 
 def _document(
-    kind: str, place: Place, key: str, annotations: Mapping[str, str] | None = None, **parts: object
+    kind: str, place: ResourcePath, key: str, annotations: Mapping[str, str] | None = None, **parts: object
 ) -> Document:
     namespace, name = place.split(key)
     metadata = {"name": name, "annotations": annotations or {}}

@@ -11,11 +11,11 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from maar.core.model.events import Appeared, Event
+from maar.core.model.events import Event, Upserted
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.kube.api_server import ApiServer
-from maar.kube.paths import PODS, place_of
+from maar.kube.paths import PODS, resource_path_of
 from maar.kube.watch import Watch
 from maar.kube.write import create, delete
 from maar.kube.writers import Writers
@@ -129,7 +129,7 @@ class Churn:
         for key in gang.pod_keys:
             del self._owners[key]
             self._writers.submit(key, partial(delete, self.server, PODS, key), _ignore)
-        group = partial(delete, self.server, place_of(PodGroup), gang.key)
+        group = partial(delete, self.server, resource_path_of(PodGroup), gang.key)
         self._writers.submit(gang.key, group, _ignore)
 
     def waiting(self) -> list[str]:
@@ -179,7 +179,7 @@ class Churn:
 
     def _hear(self, events: list[Event]) -> None:
         for event in events:
-            if isinstance(event, Appeared):
+            if isinstance(event, Upserted):
                 if isinstance(pod := event.object, Pod):
                     self.pods[pod.key] = pod
                     if pod.is_terminating:  # there are no kubelets here to say that it has ended

@@ -22,7 +22,7 @@ class MaarUp:
     """A cluster of Maar's own; it can be stopped, killed and started again at the same address."""
 
     def __init__(self, folder: Path, *flags: str, alone: bool = False) -> None:
-        """With `alone` only the API server and its keepers run: nobody schedules."""
+        """With `alone` only the API server and its controllers run: nobody schedules."""
         self.folder, self.flags, self._alone = folder, flags, alone
         self.kubeconfig = folder / "data" / "kubeconfig"
         self.log = folder / "maar.log"

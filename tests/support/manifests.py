@@ -6,13 +6,13 @@ from typing import Any
 from maar.core.model.kinds import plain
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Outcome
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.write import create, get
 
 Json = dict[str, Any]
 
-CONFIG_MAPS = Place("v1", "configmaps", namespaced=True)
-NODES = Place("v1", "nodes", namespaced=False)
+CONFIG_MAPS = ResourcePath("v1", "configmaps", namespaced=True)
+NODES = ResourcePath("v1", "nodes", namespaced=False)
 
 
 def unique(start: str) -> str:
@@ -52,7 +52,7 @@ def node(name: str) -> Json:
     }
 
 
-async def make(server: ApiServer, place: Place, namespace: str, document: Json) -> Json:
+async def make(server: ApiServer, place: ResourcePath, namespace: str, document: Json) -> Json:
     """Create an object and give it as the server has it."""
     name = document["metadata"]["name"]
     return body(await create(server, place, f"{namespace}/{name}" if place.namespaced else name, document))
@@ -65,7 +65,7 @@ async def make_node(server: ApiServer) -> str:
     return name
 
 
-async def there(server: ApiServer, place: Place, key: str) -> Json:
+async def there(server: ApiServer, place: ResourcePath, key: str) -> Json:
     """Read an object that must be there."""
     return body(await get(server, place, key))
 

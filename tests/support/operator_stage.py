@@ -93,10 +93,10 @@ class Stage:
         metadata = self.world.objects["Pod", f"default/{pod}"]["metadata"]
         return str(metadata.get("annotations", {}).get(GROUP_ANNOTATION, ""))
 
-    def held(self, group: str) -> str:
+    def refusal(self, group: str) -> str:
         """The reason for which the last decision holds a pod group; empty where nothing does."""
         outcome = self.world.plan.pod_groups.get(f"default/{group}")
-        return str(outcome.held.reason) if outcome is not None and outcome.held is not None else ""
+        return str(outcome.refusal.reason) if outcome is not None and outcome.refusal is not None else ""
 
     def used(self, queue: str, resource: str = "cpu") -> str:
         """What the pods of a queue hold."""

@@ -51,10 +51,11 @@ _TIERS: Final = (
 
 @dataclass(frozen=True)
 class Rule:
-    """A promise of the specification, in one sentence."""
+    """A rule of the specification in one sentence, and the page and heading that define it."""
 
     id: str
     section: str
+    place: str  # in docs/specification, such as terms.md#request
     sentence: str
 
 
@@ -99,7 +100,7 @@ def all_rules() -> list[Rule]:
     rules = []
     for number, entry in enumerate(_entries(RULES)):
         with Fields(entry, f"{RULES.name}[{number}]") as fields:
-            rules.append(Rule(*[fields.take(key, str, "") for key in ("id", "section", "rule")]))
+            rules.append(Rule(*[fields.take(key, str, "") for key in ("id", "section", "in", "rule")]))
     return rules
 
 

@@ -33,7 +33,7 @@ from support.cluster import Cluster, Names
 from support.fields import BadScenarioError, Fields
 from support.scenario import read_cluster
 from support.scenario_upkeep_checks import Checks, read_checks
-from support.scenario_world import Json, Place, World, world_of
+from support.scenario_world import Json, ResourcePath, World, world_of
 
 FOLDER: Final = Path(__file__).parents[1] / "scenarios" / "upkeep"
 
@@ -56,7 +56,7 @@ class Step:
     """What happens, and what must come of it."""
 
     documents: list[Json]
-    changes: dict[Place, Json | None]
+    changes: dict[ResourcePath, Json | None]
     checks: Checks
     after_s: int = 0
 
@@ -153,9 +153,9 @@ def _learn(names: Names, new: Names) -> None:
     names.pods |= new.pods
 
 
-def _place(reference: str, names: Names, path: str) -> Place:
+def _place(reference: str, names: Names, path: str) -> ResourcePath:
     word, _, name = reference.partition("/")
-    places: dict[str, Place] = {"quotas": ("ResourceQuota", f"{name}/maar-queue")}
+    places: dict[str, ResourcePath] = {"quotas": ("ResourceQuota", f"{name}/maar-queue")}
     if word in _PLAIN:
         places[word] = (_PLAIN[word], name)
     if name in names.groups:

@@ -181,7 +181,7 @@ def _waits(world: World, names: Names, expected: Mapping[str, str]) -> Iterator[
     """Why the last decision holds a group, or pods whose group does not exist."""
     for group, reason in expected.items():
         outcome = world.plan.pod_groups.get(names.groups[group])
-        actual = str(outcome.held.reason) if outcome is not None and outcome.held is not None else ""
+        actual = str(outcome.refusal.reason) if outcome is not None and outcome.refusal is not None else ""
         if actual != (reason or ""):
             yield f"{group}: {actual or 'nothing'}, expected {reason or 'nothing'}"
 

@@ -8,24 +8,26 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from maar.core.controllers.group_status import group_write, is_news
+from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.pod_groups import MissingGroups
-from maar.core.controllers.queue_state import QueueStates
-from maar.core.controllers.queue_status import queue_write
+from maar.core.controllers.queue_states import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
+from maar.core.controllers.work_queue import WorkQueue
 from maar.core.engine import Engine
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.kinds import from_document, kind_of, metadata_from_json, to_json
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS
-from maar.core.model.writes import Change, Create, Later, Remove, SetStatus, Tell, Upkeep
+from maar.core.model.writes import ControllerWrite, Create, Delete, Patch, RecordEvent, SetStatus
 from maar.core.policy.configuration import DEFAULT, Configuration
+from maar.core.reporting.group_status import group_write, is_news
+from maar.core.reporting.queue_status import queue_write
 
 Json = dict[str, Any]
-Place = tuple[str, str]  # kind and key
+ResourcePath = tuple[str, str]  # kind and key
 
 MOST_ROUNDS: Final = 20
 _WORKLOADS: Final = {(one.api_version, one.kind): one for one in WORKLOADS}
@@ -37,9 +39,9 @@ class World:
 
     now: datetime
     configuration: Configuration = DEFAULT
-    objects: dict[Place, Json] = field(default_factory=dict)
-    told: dict[Place, list[str]] = field(default_factory=dict)
-    writes: list[Upkeep] = field(default_factory=list)
+    objects: dict[ResourcePath, Json] = field(default_factory=dict)
+    told: dict[ResourcePath, list[str]] = field(default_factory=dict)
+    writes: list[ControllerWrite] = field(default_factory=list)
     plan: Plan = field(default_factory=Plan)  # the last decision
     _news: list[Event] = field(default_factory=list)
 
@@ -49,8 +51,8 @@ class World:
     def restart(self) -> None:
         """Start Maar anew: it knows nothing but what it is told now."""
         self._engine = Engine(self.configuration)
-        self._controllers = (QueueStates(), MissingGroups(), NamespaceQuotas())
-        self._news = [Appeared(object=self.typed(place)) for place in self.objects]
+        self._work = WorkQueue(ClusterView(), (QueueStates(), MissingGroups(), NamespaceQuotas()))
+        self._news = [Upserted(object=self.typed(place)) for place in self.objects]
 
     def put(self, document: Json) -> None:
         """Let an object be there, new or changed."""
@@ -58,18 +60,18 @@ class World:
         place = (type(typed).__name__, typed.key)
         metadata.setdefault("uid", f"{place[0]}-{place[1]}".lower())
         self.objects[place] = document
-        self._news.append(Appeared(object=self.typed(place)))
+        self._news.append(Upserted(object=self.typed(place)))
 
-    def change(self, place: Place, patch: Json) -> None:
+    def change(self, place: ResourcePath, patch: Json) -> None:
         """Change an object by a merge patch."""
         self.put(cast(Json, _merged(deepcopy(self.objects[place]), patch)))
 
-    def remove(self, place: Place) -> None:
+    def remove(self, place: ResourcePath) -> None:
         """Take an object away."""
         del self.objects[place]
-        self._news.append(Vanished(kind=place[0], key=place[1]))
+        self._news.append(Deleted(kind=place[0], key=place[1]))
 
-    def typed(self, place: Place) -> AnyObject:
+    def typed(self, place: ResourcePath) -> AnyObject:
         """An object as Maar reads it."""
         return cast(AnyObject, _typed(self.objects[place]))
 
@@ -81,9 +83,8 @@ class World:
             self._engine.feed(events)
             plan = self.plan = self._engine.decide(self.now.timestamp())
             wanted = [*self._statuses(plan)]
-            for controller in self._controllers:
-                controller.feed(events)
-                wanted += self._due(controller.reconcile())
+            self._work.feed(events)
+            wanted += [write for _, write in self._work.reconcile(self.now)]
             self._carry_out(plan)
             for write in wanted:
                 self._write(write)
@@ -92,15 +93,7 @@ class World:
                 return
         raise AssertionError(f"it does not come to rest; it still wants {wanted}")
 
-    def _due(self, wanted: Iterable[Upkeep | Later]) -> Iterable[Upkeep]:
-        """What is to be done by now."""
-        for one in wanted:
-            if not isinstance(one, Later):
-                yield one
-            elif one.at <= self.now:
-                yield one.write
-
-    def _statuses(self, plan: Plan) -> Iterable[Upkeep]:
+    def _statuses(self, plan: Plan) -> Iterable[ControllerWrite]:
         """What the scheduler writes about queues and pod groups, and tells of the latter."""
         for name, standing in plan.queues.items():
             if ("Queue", name) in self.objects:
@@ -110,8 +103,10 @@ class World:
             if ("PodGroup", key) not in self.objects:
                 continue
             group, outcome = cast(PodGroup, self.typed(("PodGroup", key))), plan.pod_groups.get(key)
-            if outcome is not None and outcome.held is not None and is_news(group, outcome.held.reason):
-                yield Tell(kind="PodGroup", key=key, reason=str(outcome.held.reason), message=outcome.message)
+            if outcome is not None and outcome.refusal is not None and is_news(group, outcome.refusal.reason):
+                yield RecordEvent(
+                    kind="PodGroup", key=key, reason=str(outcome.refusal.reason), message=outcome.message
+                )
             yield from _there(group_write(group, row, outcome, self.now))
 
     def _carry_out(self, plan: Plan) -> None:
@@ -120,19 +115,19 @@ class World:
         for evict in plan.evictions:
             self.remove(("Pod", evict.pod))
 
-    def _write(self, write: Upkeep) -> None:
+    def _write(self, write: ControllerWrite) -> None:
         place = (write.kind, write.key)
         match write:
-            case Tell():
+            case RecordEvent():
                 self.told.setdefault(place, []).append(write.reason)
             case Create():
                 self.put(cast(Json, _plain(write.document)))
             case SetStatus():
                 notes = {"metadata": {"annotations": write.annotations}} if write.annotations else {}
                 self.change(place, {"status": _plain(write.status), **notes})
-            case Change():
+            case Patch():
                 self.change(place, cast(Json, _plain(write.patch)))
-            case Remove():
+            case Delete():
                 self.remove(place)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from maar.core.model.kinds import from_document, kind_of
-from maar.core.views.planning import plan
+from support.planning import plan
 
 CLUSTER = yaml.safe_load_all((Path(__file__).parent / "claims.yaml").read_text(encoding="utf-8"))
 OBJECTS = [from_document(kind, one) for one in CLUSTER if (kind := kind_of(one["apiVersion"], one["kind"]))]

@@ -8,6 +8,7 @@ from typing import ClassVar
 import pytest
 import yaml
 
+from maar.core.cycle import decide
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration, Plugin, parse
 from maar.core.policy.grammar import (
     ACTIONS,
@@ -18,7 +19,7 @@ from maar.core.policy.grammar import (
     NodeOrderWeights,
     Predicates,
 )
-from maar.core.policy.opinions import Opinions
+from maar.core.policy.plugin_hooks import PluginHooks
 from maar.core.views.planning import plans
 from support.fields import Fields
 from support.scenario import read_cluster
@@ -142,8 +143,8 @@ def problems(text: str) -> list[str]:
     return list(caught.value.problems)
 
 
-def silent(_: Mapping[str, object]) -> Opinions:
-    return Opinions()
+def silent(_: Mapping[str, object]) -> PluginHooks:
+    return PluginHooks()
 
 
 @pytest.mark.parametrize(
@@ -154,6 +155,7 @@ def test_nothing_is_the_default(text: str) -> None:
 
 
 def test_the_default_has_every_action_and_every_plugin_in_its_usual_tier() -> None:
+    assert tuple(decide.ACTIONS) == ACTIONS  # each has a function of its name
     assert DEFAULT.actions == ("enqueue", "allocate", "backfill", "reclaim", "preempt", "cleanup") == ACTIONS
     assert [(one.name, one.tier) for one in DEFAULT.plugins] == [
         ("priority", 1), ("gang", 1), ("conformance", 1), ("overcommit", 2), ("drf", 2), ("predicates", 2),
@@ -172,15 +174,15 @@ def test_volcanos_built_in_configuration_is_accepted() -> None:
     assert [one.name for one in configuration.plugins] == [one.name for one in DEFAULT.plugins[:-1]]
     assert configuration.node_order == NodeOrderWeights()
     assert configuration.warnings == ()
-    assert not configuration.asks("binpack", "enableNodeOrder")
+    assert not configuration.is_enabled("binpack", "enableNodeOrder")
 
 
 def test_volcanos_helm_configuration_is_accepted() -> None:
     configuration = read(HELM)
     assert configuration.plugins[1] == Plugin("gang", 1, {"enablePreemptable": False})
     assert configuration.warnings == (f"tiers[0].plugins[1].enablePreemptable: {NO_EFFECT}",)
-    assert not configuration.asks("drf", "enablePreemptable")
-    assert configuration.asks("priority", "enablePreemptable")
+    assert not configuration.is_enabled("drf", "enablePreemptable")
+    assert configuration.is_enabled("priority", "enablePreemptable")
 
 
 def left_out(place: str, name: str) -> str:
@@ -197,7 +199,7 @@ def test_of_volcanos_ci_configuration_the_plugins_that_maar_does_not_have_are_le
         left_out("tiers[1].plugins[6]", "network-topology-aware"),
     )
     provided = parse(yaml.safe_load(CI), {"sla": silent, "network-topology-aware": silent})
-    assert [one.name for one in provided.plugins if one.opinions] == ["sla", "network-topology-aware"]
+    assert [one.name for one in provided.plugins if one.hooks] == ["sla", "network-topology-aware"]
     assert provided.warnings == ()
 
 
@@ -270,10 +272,10 @@ class Asked(Configuration):
 
     noted: ClassVar[set[tuple[str, str]]] = set()
 
-    def asks(self, plugin: str, switch: str) -> bool:
+    def is_enabled(self, plugin: str, switch: str) -> bool:
         """Note it."""
         self.noted.add((plugin, switch))
-        return super().asks(plugin, switch)
+        return super().is_enabled(plugin, switch)
 
 
 def test_every_switch_that_brings_no_warning_is_asked_for() -> None:

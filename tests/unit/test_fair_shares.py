@@ -1,10 +1,10 @@
-"""Fair shares through the public interface: the seeds' worked examples, the rules, and hostile input."""
+"""Fair shares through the public interface: worked examples, the rules, and hostile input."""
 
 from typing import Any
 
 import pytest
 
-from maar import BadClaimError, Claim, QueueTree, fair_shares, share_out
+from maar import BadQueueDemandError, QueueDemand, QueueTree, fair_shares, share_out
 from maar.core.fairshare import LARGEST_AMOUNT
 
 
@@ -146,8 +146,8 @@ def test_share_and_held_follow_what_leaves_use() -> None:
             "d": {},
         },
     )
-    held = {name: shares[name].held["cpu"] // 1000 for name in ("team", "a", "b", "c", "d")}
-    assert held == {"team": 6, "a": 2, "b": 4, "c": 1, "d": 0}
+    reserved = {name: shares[name].reserved["cpu"] // 1000 for name in ("team", "a", "b", "c", "d")}
+    assert reserved == {"team": 6, "a": 2, "b": 4, "c": 1, "d": 0}
     assert shares["team"].share == pytest.approx(5 / 9)
     assert shares["c"].share == float("inf")
     assert shares["d"].share == 0.0
@@ -194,24 +194,24 @@ def test_an_answer_prints_as_a_tree() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_take_part_is_refused_with_what_to_do(queues: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(BadClaimError) as refusal:
+    with pytest.raises(BadQueueDemandError) as refusal:
         fair_shares({"cpu": 1}, queues)
     assert sentence in str(refusal.value)
 
 
 def test_a_name_cannot_be_there_twice() -> None:
-    with pytest.raises(BadClaimError, match="queue a is there twice"):
-        QueueTree.of([Claim(name="a"), Claim(name="a")])
+    with pytest.raises(BadQueueDemandError, match="queue a is there twice"):
+        QueueTree.of([QueueDemand(name="a"), QueueDemand(name="a")])
 
 
 def test_queues_that_do_not_lead_to_the_root_are_set_aside_and_harm_nobody() -> None:
     claims = [
-        Claim(name="good", request={"cpu": 10}),
-        Claim(name="x", parent="y", guarantee={"cpu": 9}),
-        Claim(name="y", parent="x"),
-        Claim(name="below", parent="x"),
-        Claim(name="orphan", parent="gone", guarantee={"cpu": 9}),
-        Claim(name="self", parent="self"),
+        QueueDemand(name="good", request={"cpu": 10}),
+        QueueDemand(name="x", parent="y", guarantee={"cpu": 9}),
+        QueueDemand(name="y", parent="x"),
+        QueueDemand(name="below", parent="x"),
+        QueueDemand(name="orphan", parent="gone", guarantee={"cpu": 9}),
+        QueueDemand(name="self", parent="self"),
     ]
     shares = share_out(QueueTree.of(claims), {"cpu": 10})
     assert shares["good"].deserved["cpu"] == 10
@@ -221,7 +221,7 @@ def test_queues_that_do_not_lead_to_the_root_are_set_aside_and_harm_nobody() -> 
 
 
 def test_a_long_chain_under_a_missing_parent_is_set_aside_quickly() -> None:
-    claims = [Claim(name=f"q{index}", parent=f"q{index + 1}") for index in range(20_000)]
+    claims = [QueueDemand(name=f"q{index}", parent=f"q{index + 1}") for index in range(20_000)]
     assert len(QueueTree.of(claims).set_aside) == 20_000
 
 
@@ -237,7 +237,7 @@ def test_resources_that_the_cluster_does_not_have_come_out_as_nothing() -> None:
 def test_amounts_near_two_to_the_63_share_exactly_and_never_overflow() -> None:
     huge = 2**63 - 1
     claims = [
-        Claim(
+        QueueDemand(
             name=f"q{index:03}", weight=1 + 65_534 * (index % 2), request={"x": huge}, capability={"x": huge}
         )
         for index in range(1_000)
@@ -251,16 +251,18 @@ def test_amounts_near_two_to_the_63_share_exactly_and_never_overflow() -> None:
 
 
 def test_huge_guarantees_are_scaled_down_in_proportion() -> None:
-    claims = [Claim(name=f"q{index}", guarantee={"x": 2**62 - 1}) for index in range(3)]
-    claims.append(Claim(name="small", guarantee={"x": 1}))
+    claims = [QueueDemand(name=f"q{index}", guarantee={"x": 2**62 - 1}) for index in range(3)]
+    claims.append(QueueDemand(name="small", guarantee={"x": 1}))
     shares = share_out(QueueTree.of(claims), {"x": 10})
     assert [shares[f"q{index}"].deserved["x"] for index in range(3)] == [4, 3, 3]
     assert shares["small"].deserved["x"] == 0
 
 
 def test_a_tree_two_hundred_deep_shares_down_to_its_leaf() -> None:
-    claims = [Claim(name="q0")] + [Claim(name=f"q{index}", parent=f"q{index - 1}") for index in range(1, 199)]
-    claims.append(Claim(name="leaf", parent="q198", request={"cpu": 7}))
+    claims = [QueueDemand(name="q0")] + [
+        QueueDemand(name=f"q{index}", parent=f"q{index - 1}") for index in range(1, 199)
+    ]
+    claims.append(QueueDemand(name="leaf", parent="q198", request={"cpu": 7}))
     shares = share_out(QueueTree.of(claims), {"cpu": 5})
     assert shares["leaf"].deserved["cpu"] == 5
     assert len(shares.tree.path("leaf")) == 201

@@ -7,10 +7,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from maar.core.model.affinity import NodeSelector
 from maar.core.model.metadata import LabelSelector
 from maar.core.policy.columns import NodeColumns
-from maar.core.policy.filters import Predicates, match_node_selector, match_selector, obstacles, static_mask
+from maar.core.policy.filters import Predicates, allowed_by_all, match_selector, obstacles, shape_filters
 from support.rows import Rows
 
 ALL = Predicates()
@@ -37,11 +36,11 @@ def tolerating(**toleration: str) -> Spec:
 def allowed(rows: Rows, spec: Spec, switches: Predicates = ALL) -> str:
     """The names of the nodes that are left, after checking that every way of asking agrees."""
     shape = rows.pod(spec=spec).shape
-    mask = static_mask(shape, rows.nodes, switches)
-    columns = NodeColumns.of(rows.nodes)
-    assert (static_mask(shape, columns, switches) == mask).all()
-    assert (static_mask(shape, columns, switches) == mask).all(), "columns are read again as they were"
-    excluded = [flags for flags, _ in obstacles(shape, columns, switches)]
+    columns, filters = NodeColumns.of(rows.nodes), shape_filters(switches)
+    mask = allowed_by_all(shape, NodeColumns.of(rows.nodes), filters)
+    assert (allowed_by_all(shape, columns, filters) == mask).all()
+    assert (allowed_by_all(shape, columns, filters) == mask).all(), "columns are read again as they were"
+    excluded = [flags for flags, _ in obstacles(shape, columns, filters)]
     assert (sum(excluded, np.zeros(len(mask), np.int64)) == ~mask).all(), "each node is excluded once"
     return " ".join(node.name for node, fine in zip(rows.nodes, mask, strict=True) if fine)
 
@@ -194,15 +193,6 @@ def test_a_label_selector_means_what_meets_all_of_it(
     assert match_selector(read, labels) is expected
 
 
-def test_a_node_selector_is_met_by_labels_and_a_name() -> None:
-    terms = [{"matchExpressions": [expression("zone", "In", "a")]},
-             {"matchFields": [expression("metadata.name", "In", "n1")]}]  # fmt: skip
-    selector = msgspec.convert({"nodeSelectorTerms": terms}, NodeSelector)
-    assert match_node_selector(selector, {"zone": "a"}, "n0")
-    assert match_node_selector(selector, {}, "n1")
-    assert not match_node_selector(selector, {"zone": "b"}, "n0")
-
-
 @pytest.mark.parametrize(
     ("spec", "labels", "taints", "expected"),
     [
@@ -223,17 +213,21 @@ def test_a_clause_names_the_first_thing_that_keeps_the_pod_off(
 ) -> None:
     rows = Rows()
     node = rows.node("n", labels, taints)
-    found = obstacles(rows.pod(spec=spec).shape, [node], ALL)
+    found = obstacles(rows.pod(spec=spec).shape, NodeColumns.of([node]), shape_filters(ALL))
     assert [clause for _, clause in found] == ([expected] if expected else [])
 
 
 def test_a_clause_tells_nodes_that_are_ill_from_nodes_that_are_cordoned() -> None:
     rows = Rows()
     nodes = [rows.node("ill", ready=False, unschedulable=True), rows.node("cordoned", unschedulable=True)]
-    found = [(flags.tolist(), clause) for flags, clause in obstacles(rows.pod().shape, nodes, ALL)]
+    found = [
+        (flags.tolist(), clause)
+        for flags, clause in obstacles(rows.pod().shape, NodeColumns.of(nodes), shape_filters(ALL))
+    ]
     assert found == [([True, False], "are not ready"), ([False, True], "are unschedulable")]
 
 
 def test_no_nodes_give_an_empty_mask() -> None:
     rows = Rows()
-    assert static_mask(rows.pod(spec={"nodeSelector": {"zone": "a"}}).shape, [], ALL).shape == (0,)
+    shape = rows.pod(spec={"nodeSelector": {"zone": "a"}}).shape
+    assert allowed_by_all(shape, NodeColumns.of([]), shape_filters(ALL)).shape == (0,)

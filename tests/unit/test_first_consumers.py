@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from maar.core.engine import Engine
-from maar.core.model.events import AnyObject, Appeared
+from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.kinds import from_document, kind_of
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
 from maar.core.model.pod import Container, Pod, PodSpec, ResourceRequirements
 from maar.core.model.resources import Resources
 from maar.core.model.writes import BindVolume, SelectNode
-from maar.core.views.planning import plan
+from support.planning import plan
 
 Json = dict[str, Any]
 SELECTED = "volume.kubernetes.io/selected-node"
@@ -259,23 +259,23 @@ def decided(engine: Engine) -> Plan:
 def test_what_is_being_given_to_a_claim_is_not_given_again_unless_that_fails(host: str) -> None:
     engine = Engine()
     there = [node("n1"), storage_class(), volume("v", host, metadata={"resourceVersion": "7"}), claim("c")]
-    engine.feed([Appeared(object=cast(AnyObject, one)) for one in (*there, group("j"), pod("j-0", "c"))])
+    engine.feed([Upserted(object=cast(AnyObject, one)) for one in (*there, group("j"), pod("j-0", "c"))])
     (write,) = decided(engine).selections
     assert write == BindVolume(volume="v", claim="a/c", node="n1", uid="uid-of-c", version="7")
     engine.assume(write)
     assert decided(engine).selections == ()
     others = [group("k"), pod("k-0", "d"), claim("d")]
-    engine.feed([Appeared(object=cast(AnyObject, one)) for one in others])
+    engine.feed([Upserted(object=cast(AnyObject, one)) for one in others])
     assert decided(engine).selections == ()
     engine.forget(write)
-    assert engine.assumptions.given.under_way == {}
+    assert engine.assumptions.volumes.under_way == {}
     assert len(decided(engine).selections) == 1
 
 
 def test_a_claim_that_is_being_told_its_node_is_not_told_again_unless_that_fails() -> None:
     engine = Engine()
     there = [node("n1"), storage_class(provisioner="example.com/disks"), claim("c"), group("j")]
-    engine.feed([Appeared(object=cast(AnyObject, one)) for one in (*there, pod("j-0", "c"))])
+    engine.feed([Upserted(object=cast(AnyObject, one)) for one in (*there, pod("j-0", "c"))])
     (write,) = decided(engine).selections
     assert write == SelectNode(claim="a/c", node="n1")
     engine.assume(write)
@@ -283,5 +283,5 @@ def test_a_claim_that_is_being_told_its_node_is_not_told_again_unless_that_fails
     engine.forget(write)
     assert decided(engine).selections == (write,)
     engine.assume(write)
-    engine.feed([Appeared(object=cast(AnyObject, claim("c", selected="n1")))])
-    assert (engine.assumptions.given.under_way, decided(engine).selections) == ({}, ())
+    engine.feed([Upserted(object=cast(AnyObject, claim("c", selected="n1")))])
+    assert (engine.assumptions.volumes.under_way, decided(engine).selections) == ({}, ())

@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.kinds import (
     KINDS,
@@ -26,7 +26,7 @@ from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueSta
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.core.model.reasons import Cure, Held, Reason, Shortage
+from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import Amounts, Percentages, Resources
 from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
 from support.sent import MANAGED, SENT
@@ -228,8 +228,8 @@ def test_kinds_are_found_by_group_version_and_kind() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_object_that_appeared_reads_as_the_same_event(kind: type[Object]) -> None:
-    event = Appeared(object=cast("AnyObject", as_sent(kind)))
-    assert msgspec.json.decode(to_json(event))["event"] == "Appeared"
+    event = Upserted(object=cast("AnyObject", as_sent(kind)))
+    assert msgspec.json.decode(to_json(event))["event"] == "Upserted"
     assert again(event, Event) == event
     assert type(again(event, Event).object) is kind
 
@@ -245,7 +245,7 @@ def test_a_plan_that_is_written_reads_as_the_same_plan(share: float) -> None:
         namespaces={"ml": NamespaceStanding(weight=3, used=some, share=share)},
     )  # fmt: skip
     shortage = Shortage(resource="cpu", wanted=5, used=1, limit=3)
-    held = Held(
+    refusal = Refusal(
         reason=Reason.QUEUE_AT_CAPABILITY, cure=Cure.LIMIT_CHANGES, more_nodes_help=True, queue="a",
         shortages=(shortage,), others=("b",), nodes=3, clauses=((2, "lack cpu"),),
     )  # fmt: skip
@@ -258,7 +258,9 @@ def test_a_plan_that_is_written_reads_as_the_same_plan(share: float) -> None:
             SelectNode(claim="ml/data", node="n1"),
             BindVolume(volume="v", claim="ml/more", node="n1", uid="u", version="7"),
         ),
-        pod_groups={"ml/g": GroupOutcome(phase="Pending", held=held, message="m", is_unschedulable=True)},
+        pod_groups={
+            "ml/g": GroupOutcome(phase="Pending", refusal=refusal, message="m", is_unschedulable=True)
+        },
     )
     assert again(plan, Plan) == plan
 
@@ -266,7 +268,7 @@ def test_a_plan_that_is_written_reads_as_the_same_plan(share: float) -> None:
 @pytest.mark.parametrize(
     ("value", "kind", "written"),
     [
-        (Vanished(kind="Pod", key="a/b"), Event, b'{"event":"Vanished","kind":"Pod","key":"a/b"}'),
+        (Deleted(kind="Pod", key="a/b"), Event, b'{"event":"Deleted","kind":"Pod","key":"a/b"}'),
         (Bind(pod="a/b", node="c"), Write, b'{"write":"Bind","pod":"a/b","node":"c"}'),
         (Evict(pod="a/b", action="cleanup"), Write, b'{"write":"Evict","pod":"a/b","action":"cleanup"}'),
         (Nominate(pod="a/b", node="c"), Write, b'{"write":"Nominate","pod":"a/b","node":"c"}'),

@@ -25,7 +25,7 @@ def group(name: str, namespace: str) -> PodGroup:
 
 def test_a_pod_that_names_no_group_is_not_mistaken_for_a_group_of_its_name() -> None:
     (plan,) = plans([pod("train"), group("train", "a")], now=NOW)
-    assert plan.pod_groups["a/train"].held is None
+    assert plan.pod_groups["a/train"].refusal is None
     message = plan.pod_groups["a/pod/train"].message
     assert message == "it names no pod group and none was made for it; check that `maar controllers` runs"
 

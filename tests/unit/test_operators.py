@@ -81,7 +81,7 @@ def test_an_mpi_job_starts_its_workers_and_its_launcher_together() -> None:
     stage, job = Stage(node("n", 4)), MPIJob("sums")
     stage.create(job.group(), *[job.worker(index) for index in range(3)])
     assert stage.pods(start="sums-") == []
-    assert stage.held("sums") == "NotEnoughTasks"
+    assert stage.refusal("sums") == "NotEnoughTasks"
     stage.create(job.launcher())
     assert len(stage.pods(start="sums-")) == 4
 

@@ -4,14 +4,18 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
+import yaml
 
 from maar.apps.plugins import find_plugins
-from maar.core.policy.configuration import DEFAULT, BadConfigurationError, parse
+from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration, parse
 from maar.core.policy.grammar import ACTIONS, PLUGINS
-from maar.core.policy.opinions import GroupView, NodeView, Opinions, PodView
+from maar.core.policy.plugin_hooks import Filter, GroupView, NodeView, PluginHooks, PodView, Score
+from support.planning import plan
+from support.scenario import read
 
 PROJECT = """
 [build-system]
@@ -31,12 +35,12 @@ only-include = ["{module}.py"]
 RACKS = '''
 """Keeps pods in the racks that the arguments name."""
 
-from maar.core.policy.opinions import Opinions
+from maar.plugins import PluginHooks
 
 
 def racks(arguments):
     names = [name.strip() for name in arguments["racks"].split(",")]
-    return Opinions(filter=lambda pod, node: node.labels.get("rack") in names)
+    return PluginHooks(filter=lambda pod, node: node.labels.get("rack") in names)
 '''
 BROKEN = 'raise RuntimeError("no GPU library here")\n'
 ENTRY_POINTS = """
@@ -83,6 +87,14 @@ def install(folder: Path, module: str, source: str, entry_points: str) -> None:
     subprocess.run(command, check=True, capture_output=True, text=True)
 
 
+def filters(configuration: Configuration) -> tuple[Filter, ...]:
+    return tuple(one.filter for one in configuration.node_hooks() if one.filter is not None)
+
+
+def scores(configuration: Configuration) -> tuple[Score, ...]:
+    return tuple(one.score for one in configuration.node_hooks() if one.score is not None)
+
+
 def configured(name: str, **arguments: object) -> dict[str, object]:
     return {"tiers": [{"plugins": [{"name": "gang"}, {"name": name, "arguments": arguments}]}]}
 
@@ -98,7 +110,7 @@ def test_an_installed_plugin_is_found_and_filters(folder: Path) -> None:
     assert sorted(plugins) == ["no-function", "no-module", "racks"]
 
     configuration = parse(configured("racks", racks="r1, r2"), plugins)
-    (choice,) = configuration.filters()
+    (choice,) = filters(configuration)
     pod = PodView("a/p", "a", 0, {}, "a/g", {"cpu": 1000})
     assert [choice(pod, NodeView(rack, {"rack": rack}, {})) for rack in ("r1", "r2", "r3")] == [
         True,
@@ -142,14 +154,14 @@ def test_a_name_that_two_distributions_provide_is_nobodys(folder: Path) -> None:
     assert "maar_racks:racks, maar_shelves:racks" in problem
 
 
-def silent(_: Mapping[str, object]) -> Opinions:
-    return Opinions()
+def silent(_: Mapping[str, object]) -> PluginHooks:
+    return PluginHooks()
 
 
-def outspoken(arguments: Mapping[str, object]) -> Opinions:
+def outspoken(arguments: Mapping[str, object]) -> PluginHooks:
     """A plugin with every opinion, which says its arguments back."""
     word = str(arguments.get("word", "nothing"))
-    return Opinions(
+    return PluginHooks(
         filter=lambda pod, node: (pod, node) != (POD, NODE),
         score=lambda _pod, _node: 0.5,
         job_order=lambda group: (group.priority, word),
@@ -161,8 +173,8 @@ def test_a_third_partys_plugin_is_made_with_its_arguments_as_they_were_written()
     document: Any = {"tiers": [{"plugins": [{"name": "mine", "arguments": {"word": "7"}}, {"name": "gang"}]}]}
     configuration = parse(document, {"mine": outspoken})
     assert configuration.plugins[0].arguments == {"word": "7"}
-    assert [one(POD, NODE) for one in configuration.filters()] == [False]
-    assert [one(POD, NODE) for one in configuration.scores()] == [0.5]
+    assert [one(POD, NODE) for one in filters(configuration)] == [False]
+    assert [one(POD, NODE) for one in scores(configuration)] == [0.5]
     assert [one(GROUP) for one in configuration.job_orders()] == [(0, "7")]
     assert [one(POD, "reclaim") for one in configuration.vetoes("reclaim")] == [True]
     assert [one(POD, "preempt") for one in configuration.vetoes("preempt")] == [False]
@@ -183,8 +195,8 @@ def test_a_switch_silences_a_third_partys_opinion(switch: str, silenced: tuple[i
     document = {"tiers": [{"plugins": [{"name": "mine", switch: False}]}]}
     configuration = parse(document, {"mine": outspoken})
     asked = (
-        configuration.filters(),
-        configuration.scores(),
+        filters(configuration),
+        scores(configuration),
         configuration.job_orders(),
         configuration.vetoes("preempt"),
         configuration.vetoes("reclaim"),
@@ -195,7 +207,7 @@ def test_a_switch_silences_a_third_partys_opinion(switch: str, silenced: tuple[i
 
 def test_a_plugin_without_opinions_is_asked_nothing() -> None:
     configuration = parse({"tiers": [{"plugins": [{"name": "mine"}]}]}, {"mine": silent})
-    assert (configuration.filters(), configuration.scores(), configuration.job_orders()) == ((), (), ())
+    assert (filters(configuration), scores(configuration), configuration.job_orders()) == ((), (), ())
     assert configuration.vetoes("preempt") == configuration.vetoes("reclaim") == ()
 
 
@@ -203,11 +215,11 @@ def test_a_plugin_that_is_not_configured_is_not_made() -> None:
     assert parse(None, {"broken": broken}) == DEFAULT
 
 
-def broken(arguments: Mapping[str, object]) -> Opinions:
+def broken(arguments: Mapping[str, object]) -> PluginHooks:
     raise RuntimeError(f"no licence for {len(arguments)} arguments")
 
 
-def leaving(_: Mapping[str, object]) -> Opinions:
+def leaving(_: Mapping[str, object]) -> PluginHooks:
     raise SystemExit(3)
 
 
@@ -215,9 +227,9 @@ def mute(_: Mapping[str, object]) -> Any:  # noqa: ANN401 (a plugin that breaks 
     return None
 
 
-def wordy(_: Mapping[str, object]) -> Opinions:
+def wordy(_: Mapping[str, object]) -> PluginHooks:
     word: Any = "yes"
-    return Opinions(filter=word)
+    return PluginHooks(filter=word)
 
 
 @pytest.mark.parametrize(
@@ -263,3 +275,48 @@ def test_a_document_that_changes_later_changes_nothing() -> None:
     configuration = parse(document, {"mine": outspoken})
     document["tiers"][0]["plugins"][0]["arguments"]["word"] = "b"
     assert configuration.plugins[0].arguments == {"word": "a"}
+
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "maar-gpu-packing"
+USUAL_TIERS = [
+    {"plugins": [{"name": name} for name in ("priority", "gang", "conformance")]},
+    {"plugins": [{"name": name} for name in ("predicates", "proportion", "nodeorder", "binpack")]},
+]
+GPU_CLUSTER = """
+nodes: {g: {count: 2, cpu: 8, nvidia.com/gpu: 4}}
+queues: {a: {}}
+running: {a/old: {cpu: 1, nvidia.com/gpu: 1, node: g1, namespace: red}}
+pending:
+  a/mine: {cpu: 1, nvidia.com/gpu: 1, namespace: red}
+  a/yours: {cpu: 1, nvidia.com/gpu: 1, namespace: blue}
+"""
+
+
+def test_the_example_of_the_page_is_installed_and_decides(folder: Path) -> None:
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--no-build-isolation",
+    ]
+    copy = folder.parent / "example"
+    copytree(EXAMPLE, copy)
+    subprocess.run([*pip, "--disable-pip-version-check", "--target", str(folder), str(copy)], check=True)
+    module = (EXAMPLE / "maar_gpu_packing.py").read_text(encoding="utf-8")
+    page = (EXAMPLE.parents[1] / "plugins.md").read_text(encoding="utf-8")
+    shown = page.split("```python\n")[1].split("```")[0]
+    assert all(line in module for line in shown.splitlines()), "the page shows the module, without docstrings"
+    tiers = [
+        *USUAL_TIERS,
+        {"plugins": [{"name": "gpu-packing", "arguments": {"weight": "900", "teams": "1"}}]},
+    ]
+    configuration = parse({"tiers": tiers}, find_plugins())
+    text = {"title": "t", "rule": "4.plugins.1", **yaml.safe_load(GPU_CLUSTER), "expect": {"binds": {}}}
+    scenario = read(text, "t")
+    decided: Any = plan(scenario.cluster.objects(), configuration, now=scenario.now)["cycles"]
+    assert decided[0]["binds"] == {"red/a-mine-0": "g1", "blue/a-yours-0": "g0"}
+    sys.modules.pop("maar_gpu_packing", None)

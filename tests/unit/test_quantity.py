@@ -5,7 +5,7 @@ from time import perf_counter
 import pytest
 
 from maar.core.model.quantity import LARGEST, BadQuantityError, Notation, Quantity, parse
-from maar.core.model.resources import BadAmountError, Percentages, Resources, amount, shown
+from maar.core.model.resources import BadAmountError, Percentages, Resources, amount, quantity_text
 
 # Answers of resource.ParseQuantity in k8s.io/apimachinery 0.36.3.
 CANONICAL = {
@@ -143,13 +143,13 @@ def test_a_bad_amount_is_refused_with_its_resource_and_text(resource: str, text:
 
 
 def test_an_amount_is_written_in_the_notation_of_its_resource() -> None:
-    assert shown("cpu", 1500) == "1500m"
-    assert shown("cpu", 2_000_000) == "2k"
-    assert shown("memory", 1_610_612_736) == "1536Mi"
-    assert shown("memory", 0) == "0"
-    assert shown("hugepages-2Mi", 2**22) == "4Mi"
-    assert shown("ephemeral-storage", 2**60) == "1Ei"
-    assert shown("nvidia.com/gpu", 1024) == "1024"
+    assert quantity_text("cpu", 1500) == "1500m"
+    assert quantity_text("cpu", 2_000_000) == "2k"
+    assert quantity_text("memory", 1_610_612_736) == "1536Mi"
+    assert quantity_text("memory", 0) == "0"
+    assert quantity_text("hugepages-2Mi", 2**22) == "4Mi"
+    assert quantity_text("ephemeral-storage", 2**60) == "1Ei"
+    assert quantity_text("nvidia.com/gpu", 1024) == "1024"
 
 
 def test_a_resource_list_takes_texts_and_numbers_and_is_written_back_canonically() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.grammar import NodeOrderWeights
-from maar.core.policy.scores import NodeAffinityPreference, TaintPreference, static_score
+from maar.core.policy.scores import NodeAffinityPreference, TaintPreference, shape_scores
 from maar.core.policy.scoring import UsageScore
 from support.rows import Rows
 
@@ -119,5 +119,6 @@ def test_nodeorder_adds_up_what_nodes_say_of_themselves_by_its_weights() -> None
     }
     shape = rows.pod(spec={"affinity": affinity}).shape
     weights = NodeOrderWeights(node_affinity=5, taint_toleration=1)
-    assert static_score(shape, rows.nodes, weights).tolist() == [500, 100]
-    assert static_score(shape, NodeColumns.of(rows.nodes), weights).tolist() == [500, 100]
+    assert np.sum([one(shape, rows.nodes) for one in shape_scores(weights)], axis=0).tolist() == [500, 100]
+    columns = NodeColumns.of(rows.nodes)
+    assert np.sum([one(shape, columns) for one in shape_scores(weights)], axis=0).tolist() == [500, 100]

@@ -19,8 +19,8 @@ from maar.core.model.pod import Pod
 from maar.core.model.queue import Queue
 from maar.embedded.access import BadSecretError, token, write_kubeconfig
 from maar.embedded.data_folder import DataFolderError, unusable
-from maar.embedded.port_holder import holder_of
 from maar.embedded.store import Store
+from maar.serving.port_holder import holder_of
 
 LISTENER = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\ns.listen()\n" + (
     "print(s.getsockname()[1], flush=True)\ninput()\n# " + "x" * 200
@@ -95,8 +95,8 @@ def test_a_configuration_that_is_no_text_is_said_to_be_none(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (7, "7 is no cluster; give a path, or objects"),
-        (None, "nothing is no cluster; give a path, or objects"),
+        (7, "7 is not a cluster; give a path, or objects"),
+        (None, "None is not a cluster; give a path, or objects"),
         ("kind: Node\n", "a text is the path of a file here; read YAML first"),
     ],
 )

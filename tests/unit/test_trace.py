@@ -6,7 +6,7 @@ from pathlib import Path
 from types import FrameType
 
 from maar.core.engine import Engine
-from maar.core.model.events import Appeared
+from maar.core.model.events import Upserted
 from maar.core.model.metadata import Condition, Metadata
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, ResourceRequirements
@@ -47,11 +47,11 @@ def test_one_pod_takes_the_way_that_the_page_tells() -> None:
     metadata = Metadata(name="p", namespace="a", annotations={GROUP_ANNOTATION: "g"})
     pod = Pod(metadata=metadata, spec=PodSpec(containers=(container,)))
     engine = Engine()
-    engine.feed([Appeared(object=node), Appeared(object=group)])
+    engine.feed([Upserted(object=node), Upserted(object=group)])
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        engine.feed([Appeared(object=pod)])
+        engine.feed([Upserted(object=pod)])
         plan = engine.decide(0.0)
     finally:
         sys.setprofile(before)

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.core.admission.request import Options
+from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.unserved_pods import UnservedPods
 from maar.core.engine import Engine
 from maar.core.model.workload import BatchJob, ReplicaSet, StatefulSet
@@ -23,8 +24,8 @@ from maar.embedded.assembly import assemble
 from maar.embedded.backup_schedule import keep_backups, keep_last_backup
 from maar.embedded.calls import Admission, Admit, Caller, Stage
 from maar.embedded.cluster import Cluster
+from maar.embedded.controllers.loop import run_controllers
 from maar.embedded.data_folder import DataFolderError, unusable
-from maar.embedded.keepers.keep import keep
 from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.ignored import warn_of_ignored
 from maar.embedded.nodes.local import LocalNode
@@ -36,13 +37,14 @@ from maar.embedded.nodes.registration import register
 from maar.embedded.nodes.specification import parse
 from maar.embedded.nodes.virtual import VirtualNodes
 from maar.embedded.server import Server
-from maar.embedded.serving import PortTakenError, listen, serve
+from maar.embedded.serving import serve
 from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Store
 from maar.embedded.unrun_workloads import warn_of_unrun
 from maar.kube.api_server import ApiServer
-from maar.kube.credentials import load
-from maar.kube.sources import CredentialsError
+from maar.kube.credentials import Credentials
+from maar.kube.sources import CredentialsError, Proofs
+from maar.serving.listening import PortTakenError, listen
 
 DEFAULT_NODES: Final = "4x8cpu,32Gi"
 _NAMED: Final = 5  # nodes in one sentence
@@ -58,7 +60,7 @@ _CALLERS: Final = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class UpSettings:
     """What is to be up, and where."""
 
     folder: Path
@@ -70,8 +72,8 @@ class Settings:
     admission: Options = field(default_factory=Options)
 
 
-class Standing(NamedTuple):
-    """What is up, for whoever started it."""
+class RunningCluster(NamedTuple):
+    """The running cluster, for its caller."""
 
     url: str
     kubeconfig: Path
@@ -79,11 +81,11 @@ class Standing(NamedTuple):
     notes: tuple[str, ...]  # what else is worth knowing, a sentence each
 
 
-Say = Callable[[Standing], None]
+Announce = Callable[[RunningCluster], None]
 
 
-async def up(settings: Settings, say: Say) -> None:
-    """Run a whole cluster until SIGINT or SIGTERM; `say` hears when it is ready."""
+async def up(settings: UpSettings, announce: Announce) -> None:
+    """Run a whole cluster until SIGINT or SIGTERM; `announce` is called when it is ready."""
     folder = settings.folder
     with closing(Store(folder)) as store:
         cluster, notes = _cluster(store, settings)
@@ -95,7 +97,7 @@ async def up(settings: Settings, say: Say) -> None:
             callers = _callers(folder, url, tls.certificate.read_bytes())
             server = Server(cluster, callers, PodLogs(cluster, folder).read)
             nodes = store.count("nodes", None)
-            standing = Standing(url, _kubeconfig(folder, "admin"), nodes, notes)
+            standing = RunningCluster(url, _kubeconfig(folder, "admin"), nodes, notes)
             stop, end = asyncio.Event(), asyncio.Event()
             async with asyncio.TaskGroup() as tasks:
                 for number in (signal.SIGINT, signal.SIGTERM):
@@ -104,8 +106,8 @@ async def up(settings: Settings, say: Say) -> None:
                 background = [
                     tasks.create_task(one)
                     for one in (
-                        *_background(cluster, local, settings, server),
-                        _announce(server, partial(say, standing)),
+                        *_background(cluster, local, settings, server, url),
+                        _announce(server, partial(announce, standing)),
                     )
                 ]
                 await stop.wait()
@@ -117,8 +119,8 @@ async def up(settings: Settings, say: Say) -> None:
                 await asyncio.to_thread(keep_last_backup, folder, store)
 
 
-def _cluster(store: Store, settings: Settings) -> tuple[Cluster, tuple[str, ...]]:
-    """The cluster with its nodes, and what to say about them."""
+def _cluster(store: Store, settings: UpSettings) -> tuple[Cluster, tuple[str, ...]]:
+    """The cluster with its nodes, and the message about removed nodes."""
     is_new = store.count("namespaces", None) == 0
     machine = [this_machine()] if settings.is_local else []
     asked = settings.nodes
@@ -131,8 +133,8 @@ def _cluster(store: Store, settings: Settings) -> tuple[Cluster, tuple[str, ...]
     return cluster, (_left(cluster, gone),) if gone else ()
 
 
-def _admission(store: Store, settings: Settings) -> Admit:
-    """What is asked about every write: the rules, who runs it, and what a local node does not read."""
+def _admission(store: Store, settings: UpSettings) -> Admit:
+    """Admission of every write: the rules, and warnings about what is not run or not read here."""
     ours = InProcessAdmission(store, settings.admission)
 
     def admit(stage: Stage, admission: Admission) -> None:
@@ -158,7 +160,7 @@ def _left(cluster: Cluster, gone: Collection[str]) -> str:
 
 
 def _callers(folder: Path, url: str, authority: bytes) -> dict[str, Caller]:
-    """Everybody who may come in, by their tokens; each has a kubeconfig."""
+    """The users by their tokens; each has a kubeconfig."""
     tokens = {name: token(folder, name) for name in _CALLERS}
     if len(set(tokens.values())) < len(tokens):
         files = ", ".join(f"{name}.token" for name in tokens)
@@ -172,21 +174,49 @@ def _callers(folder: Path, url: str, authority: bytes) -> dict[str, Caller]:
 
 
 def _background(
-    cluster: Cluster, local: LocalNode | None, settings: Settings, server: Server
+    cluster: Cluster, local: LocalNode | None, settings: UpSettings, server: Server, url: str
 ) -> list[Coroutine[None, None, None]]:
     """Everything that works on the cluster while it is served."""
     work = [
-        keep(cluster, (settings.folder / "server.crt").read_text()),
+        run_controllers(cluster, (settings.folder / "server.crt").read_text()),
         VirtualNodes(cluster).run(),
-        _schedule(settings, server),
-        _control(settings),
+        _schedule(settings, server, url),
+        _control(settings, url),
         keep_backups(settings.folder, cluster.store),
     ]
     return work if local is None else [*work, local.run()]
 
 
-async def _schedule(settings: Settings, server: Server) -> None:
-    credentials = await load(_kubeconfig(settings.folder, "scheduler"))
+class _OwnServer:
+    """The credentials of a part of this process; no kubeconfig is read, which takes a quarter of a second."""
+
+    def __init__(self, folder: Path, url: str, name: str) -> None:
+        self.name = f"{name}.token in {folder}"
+        self._folder, self._url, self._token = folder, url, token(folder, name)
+
+    async def read(self, *, anew: bool) -> Proofs:
+        """Give the same ones as long as the process runs."""
+        del anew
+        return Proofs(
+            server=self._url,
+            namespace="default",
+            authorization=f"Bearer {self._token}",
+            certificate_authority=str(self._folder / "server.crt"),
+            certificate=None,
+            key=None,
+            is_server_checked=True,
+            server_name=None,
+            proxy=None,
+        )
+
+
+async def _credentials(settings: UpSettings, url: str, name: str) -> Credentials:
+    source = _OwnServer(settings.folder, url, name)
+    return Credentials(source, await source.read(anew=False))
+
+
+async def _schedule(settings: UpSettings, server: Server, url: str) -> None:
+    credentials = await _credentials(settings, url, "scheduler")
     async with ApiServer(credentials) as api, asyncio.TaskGroup() as tasks:
         scheduler = Scheduler(api, Engine(settings.configuration))
         tasks.create_task(scheduler.run())
@@ -194,19 +224,19 @@ async def _schedule(settings: Settings, server: Server) -> None:
         server.is_ready.set()
 
 
-async def _control(settings: Settings) -> None:
-    async with ApiServer(await load(_kubeconfig(settings.folder, "controllers"))) as api:
-        running = (*controllers(workloads=_WORKLOADS), UnservedPods())
-        await ControllerRunner(api, running, workloads=_WORKLOADS).run()
+async def _control(settings: UpSettings, url: str) -> None:
+    async with ApiServer(await _credentials(settings, url, "controllers")) as api:
+        running = (*controllers(), UnservedPods())
+        await ControllerRunner(api, running, cluster=ClusterView(workloads=_WORKLOADS)).run()
 
 
 def _kubeconfig(folder: Path, name: str) -> Path:
     return folder / ("kubeconfig" if name == "admin" else f"{name}.kubeconfig")
 
 
-async def _announce(server: Server, say: Callable[[], None]) -> None:
+async def _announce(server: Server, announce: Callable[[], None]) -> None:
     await server.is_ready.wait()
-    say()
+    announce()
 
 
 def _names(host: str) -> tuple[str, ...]:
@@ -214,7 +244,7 @@ def _names(host: str) -> tuple[str, ...]:
 
 
 def sentence(error: BaseException, folder: Path) -> str:
-    """What to tell the user of an end by something that he can put right; nothing where it is a bug."""
+    """The message for an error that the user can correct; nothing where it is a bug."""
     match error:
         case BaseExceptionGroup():
             found = [sentence(one, folder) for one in error.exceptions]

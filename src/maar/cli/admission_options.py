@@ -1,19 +1,31 @@
 """The options of admission: one definition for every command that judges objects."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import typer
 
-GuaranteeOverTotalOption = Annotated[
-    Literal["refuse", "warn"],
-    typer.Option("--guarantee-over-total", help="What to do about guarantees beyond the cluster's total."),
-]
-ChildCapabilityOption = Annotated[
-    Literal["sum", "max"],
-    typer.Option(
-        "--child-capability", help="Whether children's capabilities are added up or compared one by one."
-    ),
-]
-MaxQueueDepthOption = Annotated[
-    int, typer.Option("--max-queue-depth", min=1, help="How deep the tree may be below root.")
-]
+from maar.core.admission.request import Options
+
+
+@dataclass(frozen=True)
+class AdmissionFlags:
+    """What an administrator decides about admission."""
+
+    guarantee_over_total: Annotated[
+        Literal["refuse", "warn"],
+        typer.Option(help="What to do about guarantees beyond the cluster's total."),
+    ] = "refuse"
+    child_capability: Annotated[
+        Literal["sum", "max"],
+        typer.Option(help="Whether children's capabilities are added up or compared one by one."),
+    ] = "sum"
+    max_queue_depth: Annotated[int, typer.Option(min=1, help="How deep the tree may be below root.")] = 5
+
+    def options(self) -> Options:
+        """The flags as admission reads them."""
+        return Options(
+            guarantee_over_total=self.guarantee_over_total,
+            child_capability=self.child_capability,
+            max_queue_depth=self.max_queue_depth,
+        )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 import uvloop
 
-from maar.cli.cluster.access import ContextOption, KubeconfigOption
+from maar.cli.cluster.access import Access
 from maar.cli.failure import CommandError
+from maar.cli.option_groups import with_groups
 
 if TYPE_CHECKING:  # at run time they are imported where they are used: a server takes long to import
     from maar.apps.daemons.programs import Work
@@ -23,22 +24,20 @@ ElectOption = Annotated[
     bool,
     typer.Option(
         "--leader-elect/--no-leader-elect",
-        help="Let one of several such processes work, and the others stand by.",
+        help="Elect a leader among several such processes; only the leader writes.",
     ),
 ]
 LeaseOption = Annotated[
     str,
-    typer.Option(help="The lease that whoever works holds, as NAMESPACE/NAME; the namespace must be there."),
+    typer.Option(help="The lease of the leader, as NAMESPACE/NAME; the namespace must exist."),
 ]
 ListenOption = Annotated[
     str,
     typer.Option(
-        metavar="HOST:PORT", help="Where to show metrics, /healthz and /readyz; without it, nowhere."
+        metavar="HOST:PORT", help="Serve /metrics, /healthz and /readyz here; not served without it."
     ),
 ]
-LogFormatOption = Annotated[
-    Literal["text", "json"], typer.Option(help="Log lines for people, or for machines.")
-]
+LogFormatOption = Annotated[Literal["text", "json"], typer.Option(help="Write log lines as text or as JSON.")]
 
 VerboseOption = Annotated[
     int,
@@ -46,15 +45,15 @@ VerboseOption = Annotated[
         "--verbose",
         "-v",
         count=True,
-        help="Log every decision: how much was bound, evicted and let in, and how many wait. -vv: every pod.",
+        help="Log every decision: the numbers bound, evicted, enqueued and waiting. -vv: each pod.",
     ),
 ]
 
 
+@with_groups
 def scheduler(  # noqa: PLR0913  # each is a flag
     *,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -71,21 +70,21 @@ def scheduler(  # noqa: PLR0913  # each is a flag
     log_format: LogFormatOption = "text",
     verbose: VerboseOption = 0,
     record: Annotated[
-        Path | None, typer.Option(help="A file to record everything in that decisions are made from.")
+        Path | None, typer.Option(help="Record all events and decisions in this file, for maar replay.")
     ] = None,
     snapshot_folder: Annotated[
         Path | None,
-        typer.Option(help="Where SIGUSR1 writes what the scheduler sees; without it, the temporary folder."),
+        typer.Option(help="The folder for snapshots on SIGUSR1; without it, the temporary folder."),
     ] = None,
 ) -> None:
     """Schedule the pods of a cluster."""
     if config is not None and config_map:
         raise CommandError("--config and --config-map: give one of them")
-    from maar.apps.daemons.programs import Settings, schedule  # noqa: PLC0415
+    from maar.apps.daemons.programs import DaemonSettings, schedule  # noqa: PLC0415
 
-    settings = Settings(
-        kubeconfig=kubeconfig,
-        context=context,
+    settings = DaemonSettings(
+        kubeconfig=access.kubeconfig,
+        context=access.context,
         name=name,
         lease=_key("--lease", lease) if leader_elect else "",
         listen=listen,
@@ -97,21 +96,23 @@ def scheduler(  # noqa: PLR0913  # each is a flag
     _run(log_format, schedule(settings, lambda words: typer.echo(f"maar scheduler is {words}")), verbose)
 
 
+@with_groups
 def controllers(
     *,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
     name: NameOption = "volcano",
     leader_elect: ElectOption = True,
     lease: LeaseOption = "maar-system/maar-controllers",
     listen: ListenOption = "",
     log_format: LogFormatOption = "text",
 ) -> None:
-    """Look after the queues, quotas and pod groups of a cluster."""
-    from maar.apps.daemons.programs import Settings, control  # noqa: PLC0415
+    """Run the controllers of queues, quotas and pod groups."""
+    from maar.apps.daemons.programs import DaemonSettings, control  # noqa: PLC0415
 
     held = _key("--lease", lease) if leader_elect else ""
-    settings = Settings(kubeconfig=kubeconfig, context=context, name=name, lease=held, listen=listen)
+    settings = DaemonSettings(
+        kubeconfig=access.kubeconfig, context=access.context, name=name, lease=held, listen=listen
+    )
     _run(log_format, control(settings, lambda words: typer.echo(f"maar controllers are {words}")))
 
 

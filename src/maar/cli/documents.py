@@ -16,16 +16,16 @@ _STANDARD_INPUT: Final = Path("-")
 
 
 @dataclass(frozen=True)
-class Documents:
+class ReadDocuments:
     """What was found, in the order of the files, and what is no document."""
 
     found: list[tuple[str, object]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
 
-def read_documents(paths: list[Path]) -> Documents:
+def read_documents(paths: list[Path]) -> ReadDocuments:
     """Read every document of files and folders, `-` being standard input; lists are taken apart."""
-    documents = Documents()
+    documents = ReadDocuments()
     for path in paths:
         for file in _files(path):
             name = "standard input" if file == _STANDARD_INPUT else str(file)

@@ -15,7 +15,7 @@ def leave_when_interrupted() -> None:
 
 
 def raise_when_interrupted() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt again, for commands that have something to put away."""
+    """Let Ctrl-C raise KeyboardInterrupt again, for commands that have to clean up."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

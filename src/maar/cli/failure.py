@@ -12,7 +12,7 @@ _MOST_LINES: Final = 1_000
 
 
 class CommandError(Exception):
-    """What the user can put right: one sentence for each thing, saying what and how."""
+    """Errors that the user can correct: a sentence for each, with the next step."""
 
     def __init__(self, *sentences: str) -> None:
         super().__init__("\n".join(sentences))

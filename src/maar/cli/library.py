@@ -59,8 +59,10 @@ def _manifests(source: Source) -> Manifests:
     if isinstance(source, str | PathLike):
         return read_manifests([Path(fspath(source))])
     if not isinstance(source, Iterable):
-        what = "nothing" if source is None else f"{source!r}"
-        raise CommandError(f"{what} is no cluster; give a path, or objects as kubectl or a client gives them")
+        what = repr(source)
+        raise CommandError(
+            f"{what} is not a cluster; give a path, or objects as kubectl or a client gives them"
+        )
     manifests = Manifests()
     given: Iterable[object] = [source] if isinstance(source, Mapping) else source
     for number, one in enumerate(given, start=1):

@@ -37,7 +37,8 @@ def _say_version(is_asked: bool) -> None:  # noqa: FBT001  # typer calls it with
 @vcctl_app.callback()
 def _options(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which Maar this is.")
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version of Maar."),
     ] = False,
 ) -> None:
     """Options that stand before a command."""
@@ -46,7 +47,7 @@ def _options(
 @maar_app.command()
 @vcctl_app.command()
 def version() -> None:
-    """Say which Maar this is."""
+    """Print the version of Maar."""
     typer.echo(f"maar {__version__}")
 
 

@@ -20,7 +20,7 @@ def manifests(
     ] = f"maar:{__version__}",
     replicas: Annotated[
         int,
-        typer.Option(min=1, help="How many of each program; all but one of a kind stand by or share work."),
+        typer.Option(min=1, help="The replicas of each deployment."),
     ] = REPLICAS,
 ) -> None:
     """Print everything an administrator applies: maar manifests | kubectl apply -f -."""

@@ -24,7 +24,7 @@ from maar.core.model.plan import Plan
 from maar.core.model.queue import ROOT
 from maar.core.policy.configuration import BadConfigurationError, Configuration
 from maar.core.views.plan_text import plan_lines, resources_of
-from maar.core.views.planning import plans, shown
+from maar.core.views.planning import plan_data, plans
 
 _NEEDED: Final = (
     "a cluster is Nodes, Queues, PodGroups and Pods, as "
@@ -49,12 +49,14 @@ def plan(
     config: Annotated[
         Path | None, typer.Option(help="A scheduler configuration, in Volcano's grammar.")
     ] = None,
-    now: Annotated[str, typer.Option(help="The time of the snapshot, such as 2026-01-31T12:00:00Z.")] = "",
+    now: Annotated[str, typer.Option(help="The time to decide at, such as 2026-01-31T12:00:00Z.")] = "",
     cycles: Annotated[
-        int, typer.Option(min=1, max=10_000, help="How many cycles, each applied before the next.")
+        int,
+        typer.Option(min=1, max=10_000, help="The number of cycles; each plan is applied before the next."),
     ] = 1,
     resubmit_victims: Annotated[
-        bool, typer.Option("--resubmit-victims", help="Victims come back pending.")
+        bool,
+        typer.Option("--resubmit-victims", help="Submit evicted pods again, pending, in the next cycle."),
     ] = False,
     resource: ResourceOption = "",
     output: Annotated[Output, typer.Option("--output", "-o", help="How to print the plan.")] = Output.TABLE,
@@ -122,7 +124,7 @@ def configuration_of(seen: Snapshot) -> Configuration:
 def _compared(decided: Iterator[Plan], seen: Snapshot) -> Iterator[Plan]:
     """Say how the first plan compares with the one that the scheduler made itself."""
     for number, one in enumerate(decided):
-        if number == 0 and (difference := first_difference(seen.plan, shown(one))):
+        if number == 0 and (difference := first_difference(seen.plan, plan_data(one))):
             whose = f"the scheduler (Maar {seen.version}) decided otherwise at {seen.time}"
             _say([f"warning: {whose}; its plan is the first, this one (Maar {__version__}) the second:"])
             _say([f"warning: {difference}"])
@@ -144,7 +146,7 @@ def _print(decided: Iterator[Plan], output: Output, cycles: int, resource: str) 
             wide = output is Output.WIDE
             print_lines(console, plan_lines(one, width_of(console), resource, wide=wide))
         else:
-            document["cycles"].append(shown(one))
+            document["cycles"].append(plan_data(one))
     if output is Output.JSON:
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
     elif output is Output.YAML:
@@ -181,6 +183,6 @@ def _time(text: str) -> datetime:
 
 
 def _say(sentences: list[str]) -> None:
-    """Speak on standard error, so that standard output stays the plan."""
+    """Print to standard error, so that standard output has only the plan."""
     for sentence in sentences:
         typer.echo(sentence, err=True)

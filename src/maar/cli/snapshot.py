@@ -8,17 +8,19 @@ from typing import Annotated, cast
 import typer
 
 from maar import __version__
-from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
+from maar.cli.option_groups import with_groups
 
 
+@with_groups
 def snapshot(
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", help="A file .yaml, .json or .json.gz; - is standard output.")
     ] = "-",
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
     config: Annotated[
         Path | None, typer.Option(help="The scheduler's configuration, which goes into the snapshot.")
     ] = None,
@@ -33,15 +35,15 @@ def snapshot(
     from maar.apps.snapshots.configuration import as_document  # noqa: PLC0415
     from maar.apps.snapshots.files import ENDINGS, Snapshot, as_yaml, write  # noqa: PLC0415  see cluster/access.py
     from maar.core.engine import Engine  # noqa: PLC0415
-    from maar.core.model.events import AnyObject, Appeared  # noqa: PLC0415
+    from maar.core.model.events import AnyObject, Upserted  # noqa: PLC0415
     from maar.core.views.objects import Seen  # noqa: PLC0415
 
     if output != "-" and not output.endswith(ENDINGS):
         raise CommandError(f"--output {output}: name a file that ends in {', '.join(ENDINGS)}, or -")
     configuration = read_configuration(config)
-    found = on_cluster(Access(kubeconfig, context), lambda cluster: cluster.everything())
+    found = on_cluster(access, lambda cluster: cluster.everything())
     engine = Engine(configuration, name)
-    engine.feed(Appeared(object=cast("AnyObject", one)) for one in found)
+    engine.feed(Upserted(object=cast("AnyObject", one)) for one in found)
     seen = Seen.of(engine.tables)
     taken = Snapshot(
         time=datetime.now(UTC),

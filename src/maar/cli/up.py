@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 import uvloop
 
-from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotalOption, MaxQueueDepthOption
+from maar.cli.admission_options import AdmissionFlags
 from maar.cli.daemons import VerboseOption
 from maar.cli.failure import CommandError
+from maar.cli.option_groups import with_groups
 
 if TYPE_CHECKING:
-    from maar.apps.up import Standing
+    from maar.apps.up import RunningCluster
 
 
-def up(  # noqa: PLR0913, PLR0917  # each is a flag
+@with_groups
+def up(  # noqa: PLR0913  # each is a flag
+    *,
     data: Annotated[
         Path | None,
         typer.Option(help="Where the cluster's data is kept; without it, in the user's data folder."),
@@ -38,9 +41,7 @@ def up(  # noqa: PLR0913, PLR0917  # each is a flag
     config: Annotated[
         Path | None, typer.Option(help="A scheduler configuration, in Volcano's grammar.")
     ] = None,
-    guarantee_over_total: GuaranteeOverTotalOption = "refuse",
-    child_capability: ChildCapabilityOption = "sum",
-    max_queue_depth: MaxQueueDepthOption = 5,
+    admission: AdmissionFlags,
     verbose: VerboseOption = 0,
 ) -> None:
     """Run a whole cluster in this process: an API server for kubectl, nodes and the scheduler."""
@@ -48,20 +49,15 @@ def up(  # noqa: PLR0913, PLR0917  # each is a flag
     from maar.apps import up as app  # noqa: PLC0415
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
     from maar.cli.configuration import read_configuration  # noqa: PLC0415
-    from maar.core.admission.request import Options  # noqa: PLC0415
 
-    settings = app.Settings(
+    settings = app.UpSettings(
         folder=(data or data_folder()).absolute(),
         host=host,
         port=port,
         nodes=tuple(nodes) if nodes else None,
         is_local=local,
         configuration=read_configuration(config),
-        admission=Options(
-            guarantee_over_total=guarantee_over_total,
-            child_capability=child_capability,
-            max_queue_depth=max_queue_depth,
-        ),
+        admission=admission.options(),
     )
     if verbose:
         set_up_logs("text", verbosity=verbose)
@@ -78,7 +74,7 @@ def data_folder() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "maar"
 
 
-def _say(standing: "Standing") -> None:
+def _say(standing: "RunningCluster") -> None:
     """Say what is up and what to type next."""
     url, kubeconfig, nodes, notes = standing
     for note in notes:

@@ -7,60 +7,51 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotalOption, MaxQueueDepthOption
-from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.admission_options import AdmissionFlags
+from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.documents import read_documents
 from maar.cli.failure import FAILED, CommandError, shortened
-from maar.core.admission.offline import Judged, Report, Sent, check
-from maar.core.admission.plain import at, shown, text_at
-from maar.core.admission.request import Finding, Options
-from maar.core.model.job import Job
+from maar.cli.option_groups import with_groups
+from maar.core.admission.cluster import KNOWN_KINDS
+from maar.core.admission.offline import Checked, Report, Sent, check
+from maar.core.admission.plain import at, brief, text_at
+from maar.core.admission.request import Finding
 from maar.core.model.kinds import KINDS, kind_of
-from maar.core.model.metadata import Object
 from maar.core.model.misspelt_kinds import misspelt
-from maar.core.model.namespace import Namespace
-from maar.core.model.node import Node
-from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import Queue
+from maar.core.model.pod import Pod
 
 if TYPE_CHECKING:  # see maar.cli.cluster.access
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 UNREADABLE: Final = 2
 _CLUSTER: Final = "cluster"
 _KNOWN: Final = ", ".join(sorted(kind.__name__ for kind in KINDS))
-_LOOKED_AT: Final[tuple[type[Object], ...]] = (Queue, PodGroup, Job, Namespace, Node)
+_LOOKED_AT: Final = tuple(kind for kind in KNOWN_KINDS if kind is not Pod)  # they only lower the total
 
 
-def validate(  # noqa: PLR0913, PLR0917  each is an option of the command
+@with_groups
+def validate(
+    *,
     files: Annotated[
         list[Path],
         typer.Option("--filename", "-f", help="A file or folder of manifests; - is standard input."),
     ],
     against: Annotated[
-        str, typer.Option(help="What is there already: a file or folder of manifests, or the word cluster.")
+        str, typer.Option(help="The existing objects: a file or folder of manifests, or the word cluster.")
     ] = "",
-    guarantee_over_total: GuaranteeOverTotalOption = "refuse",
-    child_capability: ChildCapabilityOption = "sum",
-    max_queue_depth: MaxQueueDepthOption = 5,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    admission: AdmissionFlags,
+    access: Access,
     output: Annotated[
         Literal["text", "json"], typer.Option("--output", "-o", help="How to print the verdicts.")
     ] = "text",
 ) -> None:
-    """Say what admission would refuse, and why.
+    """Check what admission would refuse, and why.
 
     Leaves with 1 when something would be refused, and with 2 when something cannot be read.
     """
-    options = Options(
-        guarantee_over_total=guarantee_over_total,
-        child_capability=child_capability,
-        max_queue_depth=max_queue_depth,
-    )
     try:
         sent, bad = _read(files)
-        report = check(sent, _stored(against, Access(kubeconfig, context)), options)
+        report = check(sent, _stored(against, access), admission.options())
         bad += report.unreadable
         if not sent and not bad:
             bad.append(f"there is nothing to check; maar validate knows {_KNOWN}")
@@ -88,7 +79,7 @@ def _stored(against: str, access: Access) -> list[Sent]:
     return found
 
 
-async def _in_cluster(cluster: "Cluster") -> list[Sent]:
+async def _in_cluster(cluster: "ClusterClient") -> list[Sent]:
     return [
         Sent("the cluster", kind, document) for kind in _LOOKED_AT for document in await cluster.all(kind)
     ]
@@ -124,7 +115,7 @@ def _unnamed(document: object) -> str:
     name = at(document, "metadata", "name")
     if name in (None, ""):
         return "metadata.name is missing"
-    return f"metadata.name is {shown(name)}, which is no text; put it in quotes"
+    return f"metadata.name is {brief(name)}, which is no text; put it in quotes"
 
 
 def _text(report: Report) -> str:
@@ -148,13 +139,13 @@ def _counted(number: int, word: str) -> str:
 def _json(report: Report) -> str:
     document = {
         "checked": len(report.judged),
-        "refused": [_shown(one, finding) for one in report.judged for finding in one.refusals],
-        "warnings": [_shown(one, finding) for one in report.judged for finding in one.warnings],
+        "refused": [_brief(one, finding) for one in report.judged for finding in one.refusals],
+        "warnings": [_brief(one, finding) for one in report.judged for finding in one.warnings],
     }
     return json.dumps(document, indent=1, ensure_ascii=False)
 
 
-def _shown(one: Judged, finding: Finding) -> dict[str, str]:
+def _brief(one: Checked, finding: Finding) -> dict[str, str]:
     kind, namespace, name = one.sent.key
     return {
         "place": one.sent.place,

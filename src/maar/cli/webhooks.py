@@ -1,22 +1,26 @@
 """`maar webhooks`: admission for a cluster's API server."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
 import uvloop
 
-from maar.cli.admission_options import ChildCapabilityOption, GuaranteeOverTotalOption, MaxQueueDepthOption
-from maar.cli.cluster.access import ContextOption, KubeconfigOption
+from maar.cli.admission_options import AdmissionFlags
+from maar.cli.cluster.access import Access
+from maar.cli.daemons import ListenOption, LogFormatOption
 from maar.cli.failure import CommandError
+from maar.cli.option_groups import with_groups
 
 _PORT: Final = 8443
 _ANY: Final = "0.0.0.0"  # noqa: S104  # API servers call from other machines
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
+@with_groups
 def webhooks(  # noqa: PLR0913  # each is a flag
     *,
     url: Annotated[
@@ -33,14 +37,10 @@ def webhooks(  # noqa: PLR0913  # each is a flag
         int | None,
         typer.Option(min=0, max=65535, help="Where to listen; without it, the port of --url, or 8443."),
     ] = None,
-    guarantee_over_total: GuaranteeOverTotalOption = "refuse",
-    child_capability: ChildCapabilityOption = "sum",
-    max_queue_depth: MaxQueueDepthOption = 5,
+    admission: AdmissionFlags,
     scheduler_name: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The name that pods ask for Maar by; volcano where none is named; may be repeated."
-        ),
+        typer.Option(help="The schedulerName of the pods to review; volcano unless set; may be repeated."),
     ] = None,
     cluster_user: Annotated[
         list[str] | None,
@@ -52,41 +52,30 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     certificate_validity: Annotated[
         str, typer.Option(help="How long a certificate holds; it is renewed when a third is left.")
     ] = "2160h",
-    listen: Annotated[
-        str,
-        typer.Option(
-            metavar="HOST:PORT", help="Where to show metrics, /healthz and /readyz; without it, nowhere."
-        ),
-    ] = "",
-    log_format: Annotated[
-        Literal["text", "json"], typer.Option(help="Log lines for people, or for machines.")
-    ] = "text",
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    listen: ListenOption = "",
+    log_format: LogFormatOption = "text",
+    access: Access,
 ) -> None:
-    """Judge what is written to a cluster: queues, pod groups, jobs, commands, and pods of our scheduler."""
+    """Serve admission webhooks: queues, pod groups, jobs, commands, and pods of Maar's scheduler."""
     # Imported here: a server takes longer to import than most commands take to run.
     from maar.apps.daemons.health import BadAddressError  # noqa: PLC0415
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
     from maar.apps.webhooks import program as app  # noqa: PLC0415
-    from maar.core.admission.request import Options  # noqa: PLC0415
-    from maar.embedded.serving import PortTakenError  # noqa: PLC0415
     from maar.kube.certificates import CertificatesError  # noqa: PLC0415
     from maar.kube.sources import CredentialsError  # noqa: PLC0415
+    from maar.serving.listening import PortTakenError  # noqa: PLC0415
 
     url_host, url_port = _place(url)
-    settings = app.Settings(
+    settings = app.WebhookSettings(
         host=host or url_host or _ANY,
         port=(url_port or _PORT) if port is None else port,
         url=url,
         listen=listen,
-        kubeconfig=kubeconfig,
-        context=context,
+        kubeconfig=access.kubeconfig,
+        context=access.context,
         valid_for=_duration(certificate_validity),
-        options=Options(
-            guarantee_over_total=guarantee_over_total,
-            child_capability=child_capability,
-            max_queue_depth=max_queue_depth,
+        options=replace(
+            admission.options(),
             scheduler_names=_names(scheduler_name or ["volcano"]),
             cluster_users=tuple(cluster_user or ()),
         ),
@@ -120,7 +109,7 @@ def _names(names: list[str]) -> tuple[str, ...]:
 
 
 def _duration(text: str) -> timedelta:
-    from maar.embedded.nodes.durations import BadDurationError, seconds  # noqa: PLC0415
+    from maar.core.model.durations import BadDurationError, seconds  # noqa: PLC0415
 
     try:
         found = timedelta(seconds=seconds(text))
@@ -132,4 +121,4 @@ def _duration(text: str) -> timedelta:
 
 
 def _say(url: str) -> None:
-    typer.echo(f"maar webhooks judges at {url}")
+    typer.echo(f"maar webhooks serves at {url}")

@@ -12,7 +12,7 @@ from maar.core.tables.tables import Tables
 
 
 class Engine:
-    """A cluster as events tell it, and what to do about it."""
+    """A cluster as events describe it, and what to do about it."""
 
     def __init__(self, configuration: Configuration = DEFAULT, scheduler_name: str = "volcano") -> None:
         self.configuration = configuration
@@ -20,7 +20,7 @@ class Engine:
         self.assumptions = Assumptions(self.tables)
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened."""
+        """Take events in."""
         self.assumptions.feed(events)
 
     def decide(self, now: float) -> Plan:
@@ -28,7 +28,7 @@ class Engine:
         return decide(self.tables, self.configuration, now)
 
     def assume(self, write: Write) -> None:
-        """Take a write for carried out until the cluster tells of it."""
+        """Take a write for carried out until the cluster reports it."""
         self.assumptions.assume(write)
 
     def forget(self, write: Write) -> None:

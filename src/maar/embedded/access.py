@@ -1,7 +1,6 @@
-"""How clients get in: a certificate, tokens, and a kubeconfig that carries both."""
+"""Access for clients: the server's certificate, tokens, and a kubeconfig with both."""
 
 import base64
-import ipaddress
 import os
 import re
 import secrets
@@ -12,20 +11,14 @@ from typing import Final, NamedTuple
 import msgspec
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from maar.embedded.calls import Caller
 from maar.embedded.data_folder import DataFolderError
 from maar.embedded.private_files import write_private
+from maar.serving.certificates import Validity, alternatives, key_pem, new_key, server_certificate
 
 ADMINISTRATOR: Final = Caller("maar-admin", ("system:masters", "system:authenticated"))
 
@@ -75,8 +68,7 @@ def certificate(folder: Path, hosts: tuple[str, ...]) -> Certificate:
                 f"{files.key} is missing, although {files.certificate} is there; put it back, or remove the"
                 f" certificate and start again: {both}"
             )
-        made = ec.generate_private_key(ec.SECP256R1())
-        write_private(files.key, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        write_private(files.key, key_pem(new_key()))
     key = _read_key(files, both)
     if not (os.path.lexists(files.certificate) and _serves(_read_certificate(files, key), hosts)):
         if not isinstance(key, ec.EllipticCurvePrivateKey):
@@ -84,28 +76,9 @@ def certificate(folder: Path, hosts: tuple[str, ...]) -> Certificate:
                 f"{files.certificate} has expired or is not for {hosts[0]}, and {files.key} was not made by"
                 f" Maar: put a certificate for {hosts[0]} there, or remove both files and start again: {both}"
             )
-        write_private(files.certificate, _signed(key, hosts))
+        validity = Validity(datetime.now(UTC), _VALID_FOR)
+        write_private(files.certificate, server_certificate("maar", key, hosts, validity))
     return files
-
-
-def _signed(key: ec.EllipticCurvePrivateKey, hosts: tuple[str, ...]) -> bytes:
-    """A certificate that signs itself."""
-    now = datetime.now(UTC)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "maar")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + _VALID_FOR)
-        .add_extension(x509.SubjectAlternativeName([_alternative(host) for host in hosts]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    return made.public_bytes(Encoding.PEM)
 
 
 def write_kubeconfig(path: Path, server: str, authority: bytes, token: str) -> None:
@@ -171,11 +144,4 @@ def _serves(found: x509.Certificate, hosts: tuple[str, ...]) -> bool:
     except (ValueError, x509.ExtensionNotFound):
         return False
     fresh = found.not_valid_after_utc - datetime.now(UTC) > _RENEW_BEFORE
-    return fresh and list(names) == [_alternative(host) for host in hosts]
-
-
-def _alternative(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
+    return fresh and list(names) == alternatives(hosts)

@@ -1,44 +1,33 @@
-"""Maar's admission inside the embedded server: the rules that webhooks hold on a cluster."""
+"""Maar's admission inside the embedded server: the rules that webhooks apply on a cluster."""
 
 from http import HTTPStatus
 from typing import Final
 
-from maar.core.admission.cluster import KnownCluster
+from maar.core.admission.cluster import KNOWN_KINDS, KnownCluster
 from maar.core.admission.patch import patched
 from maar.core.admission.request import Options, Request
 from maar.core.admission.review import mutate, validate
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
-from maar.core.model.job import Job
-from maar.core.model.kinds import BadObjectError, from_json
-from maar.core.model.namespace import Namespace
-from maar.core.model.node import Node
-from maar.core.model.pod import Pod
-from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import Queue
+from maar.core.admission.rules import RULES_BY_RESOURCE
+from maar.core.model.events import Deleted, Event, Upserted
+from maar.core.model.kinds import KINDS, BadObjectError, from_json
+from maar.core.model.metadata import Object
 from maar.embedded.calls import Admission, Stage, section, text
 from maar.embedded.failures import ApiError
 from maar.embedded.store import Change, Key, Store
 
-_JUDGED: Final = {
-    "queues.scheduling.volcano.sh": "queues",
-    "podgroups.scheduling.volcano.sh": "podgroups",
-    "jobs.batch.volcano.sh": "jobs",
-    "commands.bus.volcano.sh": "commands",
-    "pods": "pods",
-    "resourcequotas": "resourcequotas",
-}
-_KNOWN: Final[dict[str, type[AnyObject]]] = {
-    "queues.scheduling.volcano.sh": Queue,
-    "podgroups.scheduling.volcano.sh": PodGroup,
-    "jobs.batch.volcano.sh": Job,
-    "namespaces": Namespace,
-    "nodes": Node,
-    "pods": Pod,
-}
+
+def _qualified(kind: type[Object]) -> str:
+    """The name of a kind in the store: pods, or queues.scheduling.volcano.sh."""
+    group, slash, _ = kind.api_version.partition("/")
+    return f"{kind.plural}.{group}" if slash else kind.plural
+
+
+_JUDGED: Final = {_qualified(kind): kind.plural for kind in KINDS if kind.plural in RULES_BY_RESOURCE}
+_KNOWN: Final = {_qualified(kind): kind for kind in KNOWN_KINDS}
 
 
 class InProcessAdmission:
-    """Fills in, warns and refuses as `maar webhooks` does; it knows what the store has."""
+    """Fills in, warns and refuses as `maar webhooks` does, with the objects of the store."""
 
     def __init__(self, store: Store, options: Options | None = None) -> None:
         self._options = options or Options()
@@ -46,10 +35,10 @@ class InProcessAdmission:
         for resource in _KNOWN:
             for namespace, name, body in store.page(resource, None):
                 self._learn(Key(resource, namespace, name), body)
-        store.listen(self._hear)
+        store.listen(self._on_change)
 
     def __call__(self, stage: Stage, admission: Admission) -> None:
-        """Fill in what a write leaves out, or judge it."""
+        """Fill in what a write leaves out, or validate it."""
         resource = _JUDGED.get(admission.resource.qualified)
         if resource is None or admission.subresource or not self._is_ours(resource, admission):
             return
@@ -80,12 +69,12 @@ class InProcessAdmission:
             )
 
     def _is_ours(self, resource: str, admission: Admission) -> bool:
-        """Pods of other schedulers never wait for us."""
+        """Whether it is a pod of Maar's scheduler; others are not reviewed."""
         if resource != "pods" or admission.new is None:
             return True
         return text(section(admission.new, "spec"), "schedulerName") in self._options.scheduler_names
 
-    def _hear(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if change.key.resource in _KNOWN:
             self._learn(change.key, None if change.type == "DELETED" else change.body)
 
@@ -93,9 +82,9 @@ class InProcessAdmission:
         kind = _KNOWN[key.resource]
         try:
             event: Event = (
-                Vanished(kind=kind.__name__, key=f"{key.namespace}/{key.name}" if key.namespace else key.name)
+                Deleted(kind=kind.__name__, key=f"{key.namespace}/{key.name}" if key.namespace else key.name)
                 if body is None
-                else Appeared(object=from_json(kind, body))
+                else Upserted(object=from_json(kind, body))
             )
         except BadObjectError:
             return  # it was let in, and nothing follows from it

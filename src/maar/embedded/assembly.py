@@ -1,4 +1,4 @@
-"""The embedded cluster put together: what it serves, and what is there from the start."""
+"""Builds the embedded cluster: the kinds it serves, and its first objects."""
 
 from maar.embedded.behaviour import ORDINARY
 from maar.embedded.calls import Admit, metadata, text

@@ -16,7 +16,7 @@ from maar.embedded.store import Store
 EVERY_S: Final = 600.0
 FIRST_S: Final = 60.0
 _SHARE: Final = 50  # of the time at most one part in so many goes into backups
-_ROOM: Final = 3  # times the size of the data must be free, so that no backup fills the disk
+_FREE_SPACE: Final = 3  # times the size of the data must be free, so that no backup fills the disk
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ async def keep_backups(
     """
     last, made, problem = 0, 0, ""
     while True:
-        revision, begun, found = store.revision, time.monotonic(), ""
+        revision, started, found = store.revision, time.monotonic(), ""
         if revision != last:
             found = await asyncio.to_thread(_problem, folder)
             last, made = (last, made) if found else (revision, made + 1)
@@ -38,7 +38,7 @@ async def keep_backups(
             _LOG.warning("no backup could be made: %s", found)
         problem = found
         pause_s = every_s if made > 1 else min(first_s, every_s)
-        await asyncio.sleep(max(pause_s, _SHARE * (time.monotonic() - begun)))
+        await asyncio.sleep(max(pause_s, _SHARE * (time.monotonic() - started)))
 
 
 def keep_last_backup(folder: Path, store: Store) -> None:
@@ -64,7 +64,7 @@ def _kept(folder: Path) -> str:
     """Why no backup was made, or nothing."""
     size = sum(path.stat().st_size for path in folder.glob("objects-*"))
     free = shutil.disk_usage(folder).free
-    if free < _ROOM * size:
+    if free < _FREE_SPACE * size:
         return f"the disk with {folder} has {free >> 20:,} MiB free, and the data has {size >> 20:,} MiB"
     keep_backup(folder)
     return ""

@@ -30,7 +30,7 @@ _CHUNK: Final = 1 << 20
 _NAME: Final = re.compile(r"([\dTZ-]+)-r(\d+)\.backup")
 _SCRATCH: Final = ".backup-"
 _QUICK: Final = 1  # level of compression
-_ATTEMPTS: Final = 5  # a new generation may be begun, and an old one deleted, while we read
+_ATTEMPTS: Final = 5  # a new generation may be started, and an old one deleted, while we read
 _PAUSE_S: Final = 0.1
 _LONGEST_S: Final = (
     3_600.0  # no backup takes longer: what is older and unfinished belongs to a killed process

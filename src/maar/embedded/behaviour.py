@@ -1,4 +1,4 @@
-"""What may be special about a kind: a set of steps in the life of its objects, all empty here."""
+"""Hooks of a kind in the lifecycle of its objects, all empty here."""
 
 from typing import TYPE_CHECKING
 
@@ -23,12 +23,12 @@ class Behaviour:
         """Fill in or refuse what a change of the object brings with it."""
 
     def grace(self, value: Json, deletion: Deletion) -> int:
-        """Seconds that somebody else needs to let the object go; 0 where nobody has to."""
+        """Seconds of grace before an object is deleted; 0 where no node has to end it."""
         del value, deletion
         return 0
 
     def waits(self, value: Json) -> bool:
-        """Whether something other than finalizers and grace keeps an object that is to go."""
+        """Whether something other than finalizers and grace delays a deletion."""
         del value
         return False
 

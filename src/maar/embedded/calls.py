@@ -15,7 +15,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
 class Caller(NamedTuple):
-    """Somebody who has shown a token."""
+    """The user of a valid token."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Deletion:
-    """How an object is to go."""
+    """The options of a deletion."""
 
     grace: int | None = None
     propagation: Propagation | None = None
@@ -48,7 +48,7 @@ class Deletion:
 
 @dataclass(frozen=True)
 class Admission:
-    """A write on its way in, for whoever may change or refuse it."""
+    """A write before it is stored, which admission may change or refuse."""
 
     operation: Operation
     resource: Resource

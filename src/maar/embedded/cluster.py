@@ -1,10 +1,9 @@
-"""The API as a Python object: what clients may do with objects, and the rules on the way."""
+"""The API as a Python object: the operations on objects, with the rules of an API server."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final, cast
 
 import msgspec
@@ -28,23 +27,23 @@ from maar.embedded.lifecycle import (
     check_preconditions,
     count_generation,
     stamp_new,
+    time_text,
 )
 from maar.embedded.patch.apply import applied, tracked
 from maar.embedded.resources import Resource
 from maar.embedded.schema import defaults, semantics
 from maar.embedded.schema.check import refusals
 from maar.embedded.schema.decode import read
-from maar.embedded.schema.fill import defaulted
-from maar.embedded.schema.quantities import with_canonical_quantities
+from maar.embedded.schema.fill import defaulted, with_canonical_quantities
 from maar.embedded.schema.types import Schema
 from maar.embedded.store import Key, Store
 
-_MOST_TOLD: Final = 100  # unknown fields that a refusal names
+_MOST_UNKNOWN: Final = 100  # unknown fields that a refusal names
 
 
 @dataclass(frozen=True)
 class Served:
-    """A resource, what its objects look like and what is special about them."""
+    """A served resource, with the schema and the behaviour of its objects."""
 
     resource: Resource
     schema: Schema
@@ -103,7 +102,7 @@ class Cluster:
 
     def now(self) -> str:
         """The time as objects write it."""
-        return _written(int(self.clock()))
+        return time_text(int(self.clock()))
 
     # Writing
 
@@ -210,7 +209,7 @@ class Cluster:
     def delete(
         self, plural: str, namespace: str, name: str, how: Deletion | None = None, call: Call | None = None
     ) -> tuple[Json, bool]:
-        """Let an object go, at once (True) or when its grace is over and its finalizers are gone."""
+        """Delete an object, at once (True) or when its grace is over and its finalizers are gone."""
         call, how, served = call or Call(), how or Deletion(), self.served[plural]
         key = self.key(plural, namespace, name)
         with self.store.transaction(keep=not call.dry_run):
@@ -234,7 +233,7 @@ class Cluster:
     def rewrite(
         self, plural: str, namespace: str, name: str, edit: Callable[[Json], Json], *, keep: bool = True
     ) -> None:
-        """Let the server's own hand write what `edit` makes of an object, leaving what it is given as it is.
+        """Write what `edit` makes of an object, as the server itself; `edit` must not change its argument.
 
         Nothing is admitted or checked, and the object is read once: a bind costs little more than its write.
         """
@@ -252,7 +251,7 @@ class Cluster:
     # Steps
 
     def _understood(self, served: Served, value: Json, call: Call) -> Json:
-        """Refuse what is no object of the kind; fields nobody knows are dropped, or refused if so asked."""
+        """Refuse what is no object of the kind; unknown fields are dropped, or refused if so asked."""
         resource = served.resource
         for field, expected in (("apiVersion", resource.api_version), ("kind", resource.kind)):
             if (found := value.setdefault(field, expected)) != expected:
@@ -262,15 +261,15 @@ class Cluster:
         reading = read(served.schema, value)
         if reading.problem:
             raise bad_request(reading.problem)
-        told = [f'unknown field "{path}"' for path in reading.unknown]
-        if told and call.strictness == "Strict":
-            told = told[:_MOST_TOLD]
+        unknown = [f'unknown field "{path}"' for path in reading.unknown]
+        if unknown and call.strictness == "Strict":
+            unknown = unknown[:_MOST_UNKNOWN]
             raise bad_request(
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}:'
-                f" strict decoding error: {', '.join(told)}"
+                f" strict decoding error: {', '.join(unknown)}"
             )
         if call.strictness == "Warn":
-            call.warnings.extend(told)
+            call.warnings.extend(unknown)
         return reading.value
 
     def _place(self, served: Served, meta: Json, namespace: str) -> None:
@@ -327,7 +326,7 @@ class Cluster:
             self._admitted("fill in", admission)
             count_generation(old, value)
             if value == old:
-                return old  # nothing changed: no new revision, nobody is told
+                return old  # nothing changed: no new revision, no event
             self._check(served, old, value)
             self._admitted("judge", admission)
             if "deletionTimestamp" in metadata(value) and self._may_go(served, value):
@@ -392,8 +391,3 @@ class Cluster:
         self.store.remove(key, body, encoded)
         served.behaviour.stored(self, cast(Json, msgspec.json.decode(body)), None)
         return value
-
-
-@lru_cache(maxsize=8)
-def _written(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

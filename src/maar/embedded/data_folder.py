@@ -26,7 +26,7 @@ class FolderInUseError(DataFolderError):
 
 
 class DataFolder:
-    """A folder that this process has to itself until it lets go."""
+    """A folder that this process has locked until it is closed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -55,7 +55,7 @@ class DataFolder:
         self.close()
 
     def close(self) -> None:
-        """Let others use the folder."""
+        """Unlock the folder."""
         os.close(self._lock)
 
     def _hold(self) -> None:
@@ -72,7 +72,7 @@ class DataFolder:
             os.ftruncate(self._lock, 0)
             os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
         except OSError:
-            pass  # a full disk: the number is only told to whoever comes second
+            pass  # a full disk: the number is only shown to a second process
 
     def _forget_unfinished(self) -> None:
         """Remove what a killed process had not written to its end."""

@@ -1,4 +1,4 @@
-"""What an API server says when it refuses: Kubernetes' Status, in Kubernetes' words."""
+"""Refusals of the API server: Status objects with the messages of Kubernetes."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 Json = dict[str, object]
 
-_MOST_CAUSES: Final = 100  # told of one object
+_MOST_CAUSES: Final = 100  # of one object
 _LONGEST_CAUSE: Final = 20_000  # characters; some show the whole object
 
 
@@ -19,7 +19,7 @@ class Cause(NamedTuple):
 
 
 class ApiError(Exception):
-    """A refusal that the client is told about as a Status object."""
+    """A refusal that the client gets as a Status object."""
 
     def __init__(self, code: int, reason: str, message: str, details: Json | None = None) -> None:
         super().__init__(message)
@@ -84,8 +84,8 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiErr
     if more > 0:
         causes = [*causes[:_MOST_CAUSES], Cause("", "FieldValueInvalid", f"and {more} more problems")]
     causes = [cause._replace(message=_short(cause.message)) for cause in causes]
-    told = [f"{cause.field}: {cause.message}" for cause in causes]
-    problem = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    messages = [f"{cause.field}: {cause.message}" for cause in causes]
+    problem = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
     shown = f"{kind}.{group}" if group else kind
     details: Json = {
         "name": name,

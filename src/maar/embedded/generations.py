@@ -1,18 +1,25 @@
-"""Generations of database files: what was acknowledged is there, or opening them says what is damaged.
+"""Generations of database files: what was acknowledged is there, or opening them reports the damage.
 
 A generation is a snapshot, `objects-000001.db`, that never changes once it has its name, and a write-ahead
 log, `objects-000001.wal`, that only grows. The log's header has the snapshot's SHA-256, so that a changed
 byte in either file is found when they are opened. What is served is a working database made of both; it has
 no name in the folder and needs none, because it can always be made again. When the log has outgrown the
-snapshot, the next generation is begun.
+snapshot, the next generation is started.
 
 A plain copy of the folder, made file by file at any moment, opens with all that was acknowledged before the
 copy began: of the newest generation in it the snapshot is whole, and the log has at least what its marks
 say (see `write_ahead_log`). The log gets its name before the snapshot does: a snapshot without a log is
 damage, a log without records beside the generation before it is a new generation that was not finished.
-Between the two the old log is left for the new one, so that neither can vanish in silence. A copy that looked
-for the names of files before that, and read the old log after it, stops with a sentence; salvaging it gives
-all that was acknowledged when it began.
+Between the two, the old log gets a last record that names the new generation, so that a missing new
+generation is noticed. A copy that listed the files before that record and read the old log after it does not
+open, and the error says why; salvaging it gives all that was acknowledged when the copy began.
+
+Complexity. Opening copies the snapshot once, computes its SHA-256 on the way, and replays the log. A new
+generation writes all objects once; until then the log has grown to twice the snapshot, so that the cost of a
+write stays bounded.
+
+Why not otherwise? SQLite's checkpoints change the database file and the log at different moments, so that a
+copy may have one from before and the other from after. Decision records 11 and 32.
 """
 
 import hashlib
@@ -38,7 +45,7 @@ _LARGE_LOG: Final = 64 << 20
 _NAME: Final = re.compile(r"objects-(\d{6})\.(db|wal)")
 _CHUNK: Final = 1 << 20
 _BATCH: Final = 5_000  # transactions whose pages are in memory while a log is read
-FORMAT: Final = 2  # 1 had no number, and SQLite's own log
+FORMAT: Final = 2
 _TABLES: Final = f"""
 CREATE TABLE objects (
     resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
@@ -200,13 +207,13 @@ class Generations:
         try:
             self.database, log = load(generation, path)
         finally:
-            path.unlink(missing_ok=True)  # it stays open, and goes with the process
+            path.unlink(missing_ok=True)  # it stays open, and is gone when the process ends
         self.log = LogWriter(generation.log, log)
         self._files = generation
         self._stay()
 
     def _stay(self) -> None:
-        """Take back that the next generation goes on from here: it was begun and not finished."""
+        """Withdraw the record that names the next generation: that was not finished."""
         if self.log.is_left:
             self.log.leave_for(0)
         for number in numbers(self._folder, "wal"):
@@ -231,13 +238,13 @@ class Generations:
             self.log = LogWriter(made.log, log)
         self._files = made
         for number in numbers(self._folder, "db"):
-            if number < made.number - 1:  # a copy under way may still want the one before
+            if number < made.number - 1:  # a copy under way may still need the one before
                 for path in self._folder.glob(f"objects-{number:06}.*"):
                     path.unlink(missing_ok=True)
         return True
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self.database.close()
         self.log.close()
 

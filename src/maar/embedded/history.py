@@ -1,4 +1,4 @@
-"""What changed lately, and who is waiting to hear of it."""
+"""The latest changes, and the watchers that wait for more."""
 
 import asyncio
 from collections import deque
@@ -24,31 +24,31 @@ class Subscription:
         self._since = since
         self._waiting: deque[Change] = deque()
         self._bytes = 0
-        self._news = asyncio.Event()
+        self._arrived = asyncio.Event()
         self.closed = False
 
-    def hear(self, change: Change) -> None:
-        """Take a change that the watcher has not seen; one who does not keep up is cut off."""
+    def put(self, change: Change) -> None:
+        """Queue a change for the watcher; a watcher that is too slow is ended."""
         if change.revision <= self._since or self.closed or not self._wanted(change):
             return
         self._waiting.append(change)
         self._bytes += _size(change)
         if len(self._waiting) > _BACKLOG or self._bytes > _BACKLOG_BYTES:
             self.close()
-        self._news.set()
+        self._arrived.set()
 
     def close(self) -> None:
-        """End the watch after what is waiting."""
+        """End the watch after the queued changes."""
         self.closed = True
-        self._news.set()
+        self._arrived.set()
 
     async def next(self, timeout: float) -> list[Change]:  # noqa: ASYNC109  an ordinary outcome, no error
         """Wait for changes and take them all; none where the time is up or the watch has ended."""
         if not self._waiting and not self.closed:
-            self._news.clear()
+            self._arrived.clear()
             with suppress(TimeoutError):  # not wait_for: it can swallow a cancellation
                 async with asyncio.timeout(timeout):
-                    await self._news.wait()
+                    await self._arrived.wait()
         taken = list(self._waiting)
         self._waiting.clear()
         self._bytes = 0
@@ -85,7 +85,7 @@ class History:
         self._bytes = 0
         self._subscriptions: dict[str, set[Subscription]] = {}
         self._is_closed = False
-        store.listen(self._hear)
+        store.listen(self._on_change)
 
     def undone(self, resource: str, revision: int) -> dict[Key, bytes | None]:
         """What objects that have changed since a revision were then, None where they were not there."""
@@ -105,15 +105,15 @@ class History:
         self._check_known(resource, since)
         subscription = Subscription(wanted, since)
         for change in self._changes(resource):
-            subscription.hear(change)
-        audience = self._subscriptions.setdefault(resource, set())
-        audience.add(subscription)
+            subscription.put(change)
+        subscriptions = self._subscriptions.setdefault(resource, set())
+        subscriptions.add(subscription)
         if self._is_closed:
             subscription.close()
         try:
             yield subscription
         finally:
-            audience.discard(subscription)
+            subscriptions.discard(subscription)
 
     def _check_known(self, resource: str, revision: int) -> None:
         past = self._past.get(resource)
@@ -127,11 +127,11 @@ class History:
     def close(self) -> None:
         """End every watch, those to come included."""
         self._is_closed = True
-        for audience in self._subscriptions.values():
-            for subscription in audience:
+        for subscriptions in self._subscriptions.values():
+            for subscription in subscriptions:
                 subscription.close()
 
-    def _hear(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         resource = change.key.resource
         if (past := self._past.get(resource)) is None:
             past = self._past[resource] = _Past(self._start)
@@ -142,7 +142,7 @@ class History:
         while self._bytes > _REMEMBERED_BYTES:
             self._bytes -= max(self._past.values(), key=lambda one: one.bytes).forget()
         for subscription in self._subscriptions.get(resource, ()):
-            subscription.hear(change)
+            subscription.put(change)
 
     def _changes(self, resource: str) -> Sequence[Change]:
         past = self._past.get(resource)

@@ -1,12 +1,9 @@
-"""Requests and answers over ASGI, with the limits that keep one client from harming the others."""
+"""Requests as Kubernetes' clients send them: how a write is asked for, and bodies in all their forms."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Final, cast
-from urllib.parse import parse_qsl, unquote
+from typing import Final, cast
 
 import msgspec
 
@@ -18,43 +15,21 @@ from maar.parsing.limits import DEEPEST, OBJECT, BadYamlError
 from maar.parsing.plain_values import excess, may_exceed
 from maar.parsing.yaml_composer import Repeated
 from maar.parsing.yaml_documents import document
-
-Message = MutableMapping[str, Any]  # ASGI's own type
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+from maar.serving.http import BodyError, HttpRequest, read_body
 
 LARGEST_BODY: Final = 3 << 20
 _BODY_WITHIN: Final = 30.0  # seconds
-_JSON: Final = (b"content-type", b"application/json")
 _YAML_TYPES: Final = ("application/yaml", "application/apply-patch+yaml")
-_LONGEST_WARNINGS, _LONGEST_WARNING = 4 << 10, 256  # characters, of all and of each where that is too much
 _STRICTNESS: Final = ("", "Ignore", "Warn", "Strict")
+_UNKNOWN: Final = Caller("")
 
 
 @dataclass
-class Request:
-    """One request, read as far as its head."""
+class ApiRequest(HttpRequest):
+    """One request to the API server, read as far as its head; who asks is found out later."""
 
-    method: str
-    path: str
-    query: dict[str, str]
-    headers: dict[bytes, bytes]
-    receive: Receive
-    caller: Caller
+    caller: Caller = _UNKNOWN
     warnings: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, scope: Message, receive: Receive) -> "Request":
-        """Read the head of a request; who asks is found out later."""
-        text = cast(bytes, scope["query_string"]).decode("latin-1")
-        query = dict(parse_qsl(text, keep_blank_values=True)) if text else {}
-        return cls(
-            scope["method"], unquote(scope["path"]), query, dict(scope["headers"]), receive, Caller("")
-        )
-
-    def header(self, name: bytes) -> str:
-        """A header, or nothing."""
-        return self.headers.get(name, b"").decode("latin-1")
 
     @property
     def content_type(self) -> str:
@@ -96,25 +71,10 @@ class Request:
 
     async def body(self) -> bytes:
         """The whole body, within a limit of size and time."""
-        parts: list[bytes] = []
-        size = 0
         try:
-            async with asyncio.timeout(_BODY_WITHIN):
-                while True:
-                    message = await self.receive()
-                    if message["type"] == "http.disconnect":
-                        raise bad_request("the client went away before the whole request had come")
-                    part = cast(bytes, message.get("body", b""))
-                    size += len(part)
-                    if size > LARGEST_BODY:
-                        raise too_large(f"limit is {LARGEST_BODY}")
-                    parts.append(part)
-                    if not message.get("more_body"):
-                        return b"".join(parts)
-        except TimeoutError:
-            raise ApiError(
-                HTTPStatus.REQUEST_TIMEOUT, "Timeout", f"the request did not come within {_BODY_WITHIN:.0f} s"
-            ) from None
+            return await read_body(self.receive, LARGEST_BODY, _BODY_WITHIN)
+        except BodyError as error:
+            raise _body_refused(error.status) from None
 
     async def value(self) -> object:
         """The body as plain values, from JSON, YAML or Kubernetes' binary form."""
@@ -179,43 +139,9 @@ def from_yaml(data: bytes, repeated: Repeated | None) -> object:
         raise bad_request(f"the body is not YAML: {error}") from None
 
 
-async def answer(
-    send: Send,
-    body: bytes | object,
-    status: int = HTTPStatus.OK,
-    warnings: Iterable[str] = (),
-    headers: Iterable[tuple[bytes, bytes]] = (),
-) -> None:
-    """Send JSON, given as bytes or as plain values."""
-    data = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    more = [
-        (b"warning", f'299 - "{_quoted(text)}"'.encode("latin-1", "replace")) for text in _short(warnings)
-    ]
-    names = {name for name, _ in headers}
-    kind = [] if b"content-type" in names else [_JSON]
-    length = (b"content-length", str(len(data)).encode())
-    await send({"type": "http.response.start", "status": status, "headers": [*kind, length, *more, *headers]})
-    await send({"type": "http.response.body", "body": data})
-
-
-async def stream(send: Send, parts: AsyncIterator[bytes], content_type: bytes = b"application/json") -> None:
-    """Send parts as they come."""
-    headers = [(b"content-type", content_type), (b"cache-control", b"no-cache, private")]
-    await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
-    await send({"type": "http.response.body", "body": b"", "more_body": True})
-    async for part in parts:
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-def _short(warnings: Iterable[str]) -> list[str]:
-    """Warnings as far as clients read them: long ones are cut where there are many, as Kubernetes does it."""
-    told = list(dict.fromkeys(warnings))
-    if sum(map(len, told)) <= _LONGEST_WARNINGS:
-        return told
-    short = [text[:_LONGEST_WARNING] for text in told[: _LONGEST_WARNINGS // _LONGEST_WARNING]]
-    return [*short, f"and {len(told) - len(short)} more"] if len(told) > len(short) else short
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+def _body_refused(status: HTTPStatus) -> ApiError:
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return too_large(f"limit is {LARGEST_BODY}")
+    if status == HTTPStatus.REQUEST_TIMEOUT:
+        return ApiError(status, "Timeout", f"the request did not come within {_BODY_WITHIN:.0f} s")
+    return bad_request("the client went away before the whole request had come")

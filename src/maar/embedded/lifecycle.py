@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final, cast
 
 from maar.embedded.calls import Deletion, metadata, text
@@ -18,6 +19,12 @@ _LONGEST_PREFIX: Final = 58
 _DECIDED_HERE: Final = (
     "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
 )  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def time_text(seconds: float) -> str:
+    """A time as objects write it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def stamp_new(meta: Json, plural: str, now: str) -> str:
@@ -80,6 +87,24 @@ def count_generation(old: Json, value: Json) -> None:
         meta["generation"] = (generation if isinstance(generation, int) else 0) + 1
 
 
+def deletion_of(options: Json) -> Deletion:
+    """Read DeleteOptions."""
+    grace, propagation = options.get("gracePeriodSeconds"), options.get("propagationPolicy")
+    if propagation is None and options.get("orphanDependents") is True:
+        propagation = "Orphan"
+    if propagation not in (None, "Background", "Foreground", "Orphan"):
+        raise bad_request(
+            f'invalid propagationPolicy "{propagation}": must be Background, Foreground or Orphan'
+        )
+    if grace is not None and (type(grace) is not int or grace < 0):
+        raise bad_request(
+            f"invalid gracePeriodSeconds {grace!r}: must be a whole number of seconds, 0 or more"
+        )
+    wanted = options.get("preconditions")
+    only = cast(Json, wanted) if isinstance(wanted, dict) else {}
+    return Deletion(grace, propagation, text(only, "uid"), text(only, "resourceVersion"))
+
+
 def check_preconditions(plural: str, name: str, meta: Json, how: Deletion) -> None:
     """Refuse to delete an object that is not the one meant."""
     for word, wanted, found in (
@@ -111,7 +136,7 @@ def begin_deletion(meta: Json, how: Deletion, grace: int, now: float) -> None:
         meta.pop("finalizers", None)
     remaining = meta.get("deletionGracePeriodSeconds")
     if "deletionTimestamp" not in meta or (isinstance(remaining, int) and grace < remaining):
-        meta["deletionTimestamp"] = datetime.fromtimestamp(now + grace, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        meta["deletionTimestamp"] = time_text(int(now + grace))
         meta["deletionGracePeriodSeconds"] = grace
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from maar.embedded.backups import good_backups
 from maar.embedded.data_folder import DataFolderError, was_used
-from maar.embedded.first_format import is_first_format, upgraded
 from maar.embedded.generations import DamageError, Generations, newest
 
 
@@ -16,11 +15,8 @@ class DamagedFolderError(DataFolderError):
 def open_generations(folder: Path) -> Generations:
     """The generations of a folder that this process has to itself."""
     try:
-        found = newest(folder)
-        if found is None and was_used(folder):
+        if newest(folder) is None and was_used(folder):
             raise DamageError(folder, "without its objects, although a cluster has been served from it")  # noqa: TRY301
-        if found is not None and is_first_format(found):
-            upgraded(folder, found)
         return Generations(folder)
     except DamageError as error:
         raise DamagedFolderError(f"{error}; {advice(folder)}") from None

@@ -13,7 +13,7 @@ import msgspec
 from maar.core.model.whole_numbers import whole_number
 from maar.embedded.cluster import Cluster, Served
 from maar.embedded.failures import ApiError, Json, bad_request
-from maar.embedded.http import Request
+from maar.embedded.http import ApiRequest
 from maar.embedded.routes import Target
 from maar.embedded.selectors import Selects, by_fields, by_labels, everything
 from maar.embedded.store import Change, Key
@@ -39,7 +39,7 @@ class Reader:
         self._cluster = cluster
         self._store = cluster.store
 
-    def get(self, target: Target, request: Request) -> bytes | Json:
+    def get(self, target: Target, request: ApiRequest) -> bytes | Json:
         """One object, or its row."""
         body = self._cluster.get(target.served.resource.qualified, target.namespace, target.name)
         if request.accepts(_TABLE):
@@ -49,7 +49,7 @@ class Reader:
             )
         return body
 
-    def list(self, target: Target, request: Request) -> bytes | Json:
+    def list(self, target: Target, request: ApiRequest) -> bytes | Json:
         """A list, or a page of one; pages tell the revision of the first, from which a watch can go on."""
         resource, limit = target.served.resource, request.number("limit") or 0
         revision, after = _begin(request.query.get("continue", ""), self._store.revision)
@@ -66,11 +66,11 @@ class Reader:
         bodies = found.bodies if resource.custom else _without_kind(found.bodies, target.served)
         return b"".join((msgspec.json.encode(head)[:-1], b',"items":[', b",".join(bodies), b"]}"))
 
-    def matching(self, target: Target, request: Request) -> Sequence[Json]:
+    def matching(self, target: Target, request: ApiRequest) -> Sequence[Json]:
         """All objects that a request selects."""
         return [_decoded(body) for body in self._page(target, _selects(target, request), ("", ""), 0).bodies]
 
-    def watch(self, target: Target, request: Request) -> AsyncIterator[bytes]:
+    def watch(self, target: Target, request: ApiRequest) -> AsyncIterator[bytes]:
         """Changes as they happen; what is wrong with the request is said before the first one."""
         start = request.query.get("resourceVersion", "")
         since = whole_number(start)
@@ -234,11 +234,11 @@ def _without_kind(bodies: list[bytes], served: Served) -> Iterator[bytes]:
         yield b"{" + body[len(start) :] if body.startswith(start) else body
 
 
-def _selective(request: Request) -> bool:
+def _selective(request: ApiRequest) -> bool:
     return bool(request.query.get("labelSelector") or request.query.get("fieldSelector"))
 
 
-def _selects(target: Target, request: Request) -> Selects:
+def _selects(target: Target, request: ApiRequest) -> Selects:
     tests: list[Callable[[Json], bool]] = [
         test
         for test in (
@@ -255,7 +255,7 @@ def _selects(target: Target, request: Request) -> Selects:
     return lambda value: all(test(value) for test in tests)
 
 
-def _include(request: Request) -> Include:
+def _include(request: ApiRequest) -> Include:
     asked = request.query.get("includeObject", "Metadata")
     if asked not in ("None", "Metadata", "Object"):
         raise bad_request(f'invalid includeObject "{asked}": must be None, Metadata or Object')

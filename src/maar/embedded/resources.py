@@ -90,11 +90,4 @@ BUILT_IN: Final = (
         "authorization.k8s.io", "v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", False,
         verbs=CREATE_ONLY,
     ),
-    Resource(
-        "authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview", True,
-        verbs=CREATE_ONLY,
-    ),
-    Resource(
-        "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", False, verbs=CREATE_ONLY
-    ),
 )  # fmt: skip

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from maar.embedded.cluster import Served
-from maar.embedded.resources import Resource
 
 
 class Target(NamedTuple):
@@ -46,10 +45,6 @@ class Routes:
         if name and served.resource.namespaced and not namespace:
             return None
         return Target(served, namespace, name, subresource)
-
-    def resources(self) -> list[Resource]:
-        """All that is served."""
-        return [one.resource for one in self._served.values()]
 
     def _namespaced(self, group: str, version: str, plural: str) -> bool:
         served = self._served.get((group, version, plural))

@@ -1,14 +1,14 @@
 """What `kubectl get` shows of the built-in kinds."""
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
-from typing import Final, NamedTuple, cast
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
+from maar.core.model.durations import age
 from maar.embedded.calls import metadata, text
 from maar.embedded.failures import Json
+from maar.embedded.kinds.parts import number, part, parts
 from maar.embedded.resources import Column
 
-_MINUTE, _HOUR, _DAY, _YEAR = 60, 3_600, 86_400, 31_536_000
 _NONE: Final = "<none>"
 
 
@@ -19,52 +19,8 @@ class Rows(NamedTuple):
     cells: Callable[[Json, float], list[object]]
 
 
-def age(moment: str, now: float) -> str:
-    """The time since a moment, in the two largest units that say something."""
-    try:
-        seconds = int(now - datetime.fromisoformat(moment).timestamp())
-    except ValueError:
-        return "<unknown>"
-    steps = (  # below this, whole first unit, and the second where it still matters
-        (2 * _MINUTE, 1, "s", 0, ""),
-        (10 * _MINUTE, _MINUTE, "m", 1, "s"),
-        (3 * _HOUR, _MINUTE, "m", 0, ""),
-        (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
-        (2 * _DAY, _HOUR, "h", 0, ""),
-        (8 * _DAY, _DAY, "d", _HOUR, "h"),
-        (2 * _YEAR, _DAY, "d", 0, ""),
-        (8 * _YEAR, _YEAR, "y", _DAY, "d"),
-        (1 << 62, _YEAR, "y", 0, ""),
-    )
-    limit, unit, letter, part, part_letter = next(step for step in steps if seconds < step[0])
-    del limit
-    whole, rest = divmod(max(seconds, 0), unit)
-    return f"{whole}{letter}" + (f"{rest // part}{part_letter}" if part and rest // part else "")
-
-
-def _part(value: Json, *path: str) -> Json:
-    found: object = value
-    for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return cast(Json, found) if isinstance(found, dict) else {}
-
-
-def _items(value: Json, name: str) -> list[Json]:
-    found = value.get(name)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
-def _count(value: Json, name: str) -> int:
-    found = value.get(name)
-    return found if isinstance(found, int) else 0
-
-
 def _age(value: Json, now: float) -> str:
     return age(text(metadata(value), "creationTimestamp"), now)
-
-
-def _named(found: Iterable[Json]) -> str:
-    return ",".join(text(one, "name") for one in found) or _NONE
 
 
 def _amounts(found: Json) -> str:
@@ -72,14 +28,14 @@ def _amounts(found: Json) -> str:
 
 
 def _pod(value: Json, now: float) -> list[object]:
-    spec, status = _part(value, "spec"), _part(value, "status")
-    statuses = _items(status, "containerStatuses")
+    spec, status = part(value, "spec"), part(value, "status")
+    statuses = parts(status, "containerStatuses")
     ready = sum(1 for one in statuses if one.get("ready") is True)
-    restarts = sum(_count(one, "restartCount") for one in statuses)
+    restarts = sum(number(one, "restartCount") for one in statuses)
     ips = text(status, "podIP") or _NONE
-    gates = _items(spec, "readinessGates")
+    gates = parts(spec, "readinessGates")
     return [
-        f"{ready}/{len(_items(spec, 'containers'))}", _pod_status(value, statuses), str(restarts),
+        f"{ready}/{len(parts(spec, 'containers'))}", _pod_status(value, statuses), str(restarts),
         _age(value, now), ips, text(spec, "nodeName") or _NONE, text(status, "nominatedNodeName") or _NONE,
         f"0/{len(gates)}" if gates else _NONE,
     ]  # fmt: skip
@@ -88,29 +44,29 @@ def _pod(value: Json, now: float) -> list[object]:
 def _pod_status(value: Json, statuses: list[Json]) -> str:
     if "deletionTimestamp" in metadata(value):
         return "Terminating"
-    status, spec = _part(value, "status"), _part(value, "spec")
+    status, spec = part(value, "status"), part(value, "spec")
     if reason := text(status, "reason"):
         return reason
-    for state in (_part(one, "state") for one in statuses):
+    for state in (part(one, "state") for one in statuses):
         for phase in ("waiting", "terminated"):
-            if reason := text(_part(state, phase), "reason"):
+            if reason := text(part(state, phase), "reason"):
                 return reason
-    if text(status, "phase") == "Pending" and _items(spec, "schedulingGates"):
+    if text(status, "phase") == "Pending" and parts(spec, "schedulingGates"):
         return "SchedulingGated"
     return text(status, "phase")
 
 
 def _node(value: Json, now: float) -> list[object]:
-    status = _part(value, "status")
-    ready = next((one for one in _items(status, "conditions") if one.get("type") == "Ready"), {})
+    status = part(value, "status")
+    ready = next((one for one in parts(status, "conditions") if one.get("type") == "Ready"), {})
     state = {"True": "Ready", "False": "NotReady"}.get(text(ready, "status"), "Unknown")
-    if _part(value, "spec").get("unschedulable") is True:
+    if part(value, "spec").get("unschedulable") is True:
         state += ",SchedulingDisabled"
     prefix = "node-role.kubernetes.io/"
-    labels = _part(value, "metadata", "labels")
+    labels = part(value, "metadata", "labels")
     roles = ",".join(sorted(name.removeprefix(prefix) for name in labels if name.startswith(prefix)))
-    facts = _part(status, "nodeInfo")
-    addresses = {text(one, "type"): text(one, "address") for one in _items(status, "addresses")}
+    facts = part(status, "nodeInfo")
+    addresses = {text(one, "type"): text(one, "address") for one in parts(status, "addresses")}
     return [
         state, roles or _NONE, _age(value, now), text(facts, "kubeletVersion"),
         addresses.get("InternalIP", _NONE), addresses.get("ExternalIP", _NONE),
@@ -120,39 +76,39 @@ def _node(value: Json, now: float) -> list[object]:
 
 
 def _event(value: Json, now: float) -> list[object]:
-    about, source = _part(value, "involvedObject"), _part(value, "source")
+    about, source = part(value, "involvedObject"), part(value, "source")
     last = text(value, "lastTimestamp") or text(value, "eventTime")
     first = text(value, "firstTimestamp") or text(value, "eventTime")
     return [
         age(last, now), text(value, "type"), text(value, "reason"),
         f"{text(about, 'kind').lower()}/{text(about, 'name')}", text(about, "fieldPath"),
         text(source, "component") or text(value, "reportingComponent"), text(value, "message").strip(),
-        age(first, now), _count(value, "count") or 1, text(metadata(value), "name"),
+        age(first, now), number(value, "count") or 1, text(metadata(value), "name"),
     ]  # fmt: skip
 
 
 def _quota(value: Json, now: float) -> list[object]:
-    hard, used = _part(value, "spec", "hard"), _part(value, "status", "used")
-    told = [f"{name}: {used.get(name, 0)}/{hard[name]}" for name in sorted(hard)]
-    limits = [one for one in told if one.startswith("limits.")]
-    return [", ".join(one for one in told if one not in limits), ", ".join(limits), _age(value, now)]
+    hard, used = part(value, "spec", "hard"), part(value, "status", "used")
+    amounts = [f"{name}: {used.get(name, 0)}/{hard[name]}" for name in sorted(hard)]
+    limits = [one for one in amounts if one.startswith("limits.")]
+    return [", ".join(one for one in amounts if one not in limits), ", ".join(limits), _age(value, now)]
 
 
 def _volume(value: Json, now: float) -> list[object]:
-    spec, claim = _part(value, "spec"), _part(value, "spec", "claimRef")
+    spec, claim = part(value, "spec"), part(value, "spec", "claimRef")
     return [
-        _part(spec, "capacity").get("storage", ""), _modes(spec), text(spec, "persistentVolumeReclaimPolicy"),
-        text(_part(value, "status"), "phase"),
+        part(spec, "capacity").get("storage", ""), _modes(spec), text(spec, "persistentVolumeReclaimPolicy"),
+        text(part(value, "status"), "phase"),
         f"{text(claim, 'namespace')}/{text(claim, 'name')}" if claim else "",
-        text(spec, "storageClassName"), text(_part(value, "status"), "reason"), _age(value, now),
+        text(spec, "storageClassName"), text(part(value, "status"), "reason"), _age(value, now),
     ]  # fmt: skip
 
 
 def _claim(value: Json, now: float) -> list[object]:
-    spec, status = _part(value, "spec"), _part(value, "status")
+    spec, status = part(value, "spec"), part(value, "status")
     bound = text(spec, "volumeName")
     return [
-        text(status, "phase"), bound, _part(status, "capacity").get("storage", "") if bound else "",
+        text(status, "phase"), bound, part(status, "capacity").get("storage", "") if bound else "",
         _modes(spec) if bound else "", text(spec, "storageClassName"), _age(value, now),
     ]  # fmt: skip
 
@@ -169,40 +125,40 @@ def _modes(spec: Json) -> str:
 
 
 def _service(value: Json, now: float) -> list[object]:
-    spec = _part(value, "spec")
-    ports = ",".join(f"{one.get('port')}/{one.get('protocol', 'TCP')}" for one in _items(spec, "ports"))
+    spec = part(value, "spec")
+    ports = ",".join(f"{one.get('port')}/{one.get('protocol', 'TCP')}" for one in parts(spec, "ports"))
     return [
         text(spec, "type"), text(spec, "clusterIP") or _NONE, _NONE, ports or _NONE, _age(value, now),
-        _amounts(_part(spec, "selector")).replace(": ", "=").replace(" ", "") or _NONE,
+        _amounts(part(spec, "selector")).replace(": ", "=").replace(" ", "") or _NONE,
     ]  # fmt: skip
 
 
 def _budget(value: Json, now: float) -> list[object]:
-    spec, status = _part(value, "spec"), _part(value, "status")
+    spec, status = part(value, "spec"), part(value, "status")
     return [
         str(spec.get("minAvailable", "N/A")), str(spec.get("maxUnavailable", "N/A")),
-        _count(status, "disruptionsAllowed"), _age(value, now),
+        number(status, "disruptionsAllowed"), _age(value, now),
     ]  # fmt: skip
 
 
 def _job(value: Json, now: float) -> list[object]:
-    spec, status = _part(value, "spec"), _part(value, "status")
-    conditions = {text(one, "type") for one in _items(status, "conditions") if one.get("status") == "True"}
+    spec, status = part(value, "spec"), part(value, "status")
+    conditions = {text(one, "type") for one in parts(status, "conditions") if one.get("status") == "True"}
     state = next((one for one in ("Complete", "Failed", "Suspended") if one in conditions), "Running")
-    return [state, f"{_count(status, 'succeeded')}/{spec.get('completions', 1)}", "", _age(value, now)]
+    return [state, f"{number(status, 'succeeded')}/{spec.get('completions', 1)}", "", _age(value, now)]
 
 
 def _replicas(value: Json, now: float) -> list[object]:
-    spec, status = _part(value, "spec"), _part(value, "status")
+    spec, status = part(value, "spec"), part(value, "status")
     return [
-        _count(spec, "replicas"), _count(status, "replicas"), _count(status, "readyReplicas"),
+        number(spec, "replicas"), number(status, "replicas"), number(status, "readyReplicas"),
         _age(value, now),
     ]  # fmt: skip
 
 
 def _stateful(value: Json, now: float) -> list[object]:
-    ready = _count(_part(value, "status"), "readyReplicas")
-    return [f"{ready}/{_count(_part(value, 'spec'), 'replicas')}", _age(value, now)]
+    ready = number(part(value, "status"), "readyReplicas")
+    return [f"{ready}/{number(part(value, 'spec'), 'replicas')}", _age(value, now)]
 
 
 def _counted(name: str) -> Callable[[Json, float], list[object]]:
@@ -231,7 +187,7 @@ BUILT_IN_ROWS: Final[Mapping[str, Rows]] = {
         ), _node
     ),
     "namespaces": Rows(
-        _columns("Status", "Age"), lambda v, now: [text(_part(v, "status"), "phase"), _age(v, now)]
+        _columns("Status", "Age"), lambda v, now: [text(part(v, "status"), "phase"), _age(v, now)]
     ),
     "events": Rows(
         (
@@ -262,7 +218,7 @@ BUILT_IN_ROWS: Final[Mapping[str, Rows]] = {
     "statefulsets.apps": Rows(_columns("Ready", "Age"), _stateful),
     "jobs.batch": Rows(_columns("Status", "Completions", "Duration", "Age"), _job),
     "leases.coordination.k8s.io": Rows(
-        _columns("Holder", "Age"), lambda v, now: [text(_part(v, "spec"), "holderIdentity"), _age(v, now)]
+        _columns("Holder", "Age"), lambda v, now: [text(part(v, "spec"), "holderIdentity"), _age(v, now)]
     ),
     "poddisruptionbudgets.policy": Rows(
         _columns("Min Available", "Max Unavailable", "#Allowed Disruptions", "Age"), _budget

@@ -125,6 +125,6 @@ def _at(value: object, path: tuple[str, ...]) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, dict):  # an event's source is told by its component
+    if isinstance(value, dict):  # an event's source is selected by its component
         return str(value.get("component", ""))
     return str(value)

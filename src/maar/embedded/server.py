@@ -4,21 +4,23 @@ import asyncio
 import hmac
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Final, cast
 
-from maar.embedded import discovery
+from maar.embedded import documents
 from maar.embedded.calls import Caller
 from maar.embedded.cluster import Cluster
-from maar.embedded.documents import Documents
 from maar.embedded.failures import ApiError, Json
-from maar.embedded.http import Message, Receive, Request, Send, answer, stream
-from maar.embedded.logs import LogReader
+from maar.embedded.http import ApiRequest
 from maar.embedded.reading import Reader
 from maar.embedded.routes import Routes, Target
 from maar.embedded.storage_problems import unreadable
 from maar.embedded.writing import Writer, not_allowed
+from maar.serving.http import PLAIN_TEXT, Message, Receive, Send, answer, stream
+
+LogReader = Callable[[str, str, Mapping[str, str]], Awaitable[AsyncIterator[bytes]]]
+
 
 _LOG: Final = logging.getLogger(__name__)
 _OPEN_TO_ALL: Final = ("/readyz", "/livez", "/healthz", "/version")
@@ -37,7 +39,6 @@ class Server:
         self._routes = Routes(cluster.served.values())
         self._reader = Reader(cluster)
         self._writer = Writer(cluster, self._reader)
-        self._documents = Documents(list(cluster.served.values()))
         self._logs, self._store = logs, cluster.store
         self.is_ready = asyncio.Event()
 
@@ -45,7 +46,7 @@ class Server:
         """Serve one request, as ASGI asks for it."""
         if scope["type"] != "http":
             return
-        request = Request.of(scope, receive)
+        request = ApiRequest.of(scope, receive)
         try:
             if not await self._open(request, send):
                 request.caller = self._who(request)
@@ -62,7 +63,7 @@ class Server:
             _LOG.exception("%s %s failed", request.method, request.path)
             await answer(send, _BUG.status(), _BUG.code)
 
-    def _who(self, request: Request) -> Caller:
+    def _who(self, request: ApiRequest) -> Caller:
         kind, _, rest = request.headers.get(b"authorization", b"").partition(b" ")
         token = rest.strip()
         # All are compared: how long that takes must not say which one was nearly right.
@@ -71,17 +72,16 @@ class Server:
             return found[0]
         raise ApiError(HTTPStatus.UNAUTHORIZED, "Unauthorized", "Unauthorized")
 
-    async def _open(self, request: Request, send: Send) -> bool:
+    async def _open(self, request: ApiRequest, send: Send) -> bool:
         """Answer what needs no token."""
         if request.method != "GET" or not request.path.startswith(_OPEN_TO_ALL):
             return False
         if request.path == "/version":
-            await answer(send, discovery.VERSION)
+            await answer(send, documents.VERSION)
         else:
             problem = self._not_ready() if request.path.startswith("/readyz") else ""
-            plain = [(b"content-type", b"text/plain; charset=utf-8")]
             status = HTTPStatus.SERVICE_UNAVAILABLE if problem else HTTPStatus.OK
-            await answer(send, (problem or "ok").encode(), status, (), plain)
+            await answer(send, (problem or "ok").encode(), status, (), [PLAIN_TEXT])
         return True
 
     def _not_ready(self) -> str:
@@ -90,10 +90,10 @@ class Server:
             return f"not ready: {problem}"
         return "" if self.is_ready.is_set() else "starting"
 
-    async def _serve(self, request: Request, send: Send) -> None:
+    async def _serve(self, request: ApiRequest, send: Send) -> None:
         target = self._routes.find(request.path)
         if target is None:
-            found = self._documents.find(request)
+            found = documents.find(request)
             if found is None or request.method != "GET":
                 raise ApiError(
                     HTTPStatus.NOT_FOUND, "NotFound", "the server could not find the requested resource"
@@ -114,7 +114,7 @@ class Server:
         status, value = await act(target, request)
         await answer(send, value, status, request.warnings)
 
-    async def _read(self, target: Target, request: Request, send: Send) -> None:
+    async def _read(self, target: Target, request: ApiRequest, send: Send) -> None:
         if "get" not in target.served.resource.verbs:
             raise not_allowed()
         if target.subresource == "log":

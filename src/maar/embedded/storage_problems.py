@@ -1,4 +1,4 @@
-"""What clients are told when something cannot be written to the disk."""
+"""The answers to clients when the disk cannot be written or read."""
 
 import errno
 import sqlite3
@@ -17,7 +17,7 @@ class NotStoredError(ApiError):
 
 
 def disk_problem(folder: Path, error: OSError | sqlite3.Error) -> str:
-    """What is wrong with the disk, whoever asks."""
+    """What is wrong with the disk, as a sentence."""
     if _is_full(error):
         return f"the disk with {folder} is full; free some space there: maar goes on by itself"
     what = error.strerror if isinstance(error, OSError) else str(error)

@@ -1,4 +1,38 @@
-"""Objects in SQLite: every write gets the next revision, and what was acknowledged survives kill -9."""
+"""Objects in SQLite: every write gets the next revision, and what was acknowledged survives kill -9.
+
+The problem. An API server needs objects by key and in order, a revision for every write, and a stream of
+changes in the order of revisions. What a client got an answer for must be there after a crash; a plain copy
+of the data folder, made at any moment, must open; and damage must be found, not served as a smaller cluster.
+
+How it works. Reads and writes go to a working SQLite database, which is made at the start and not kept. What
+is kept is a generation (`generations.py`): a snapshot that never changes and a log of all transactions since
+(`write_ahead_log.py`). A transaction
+
+1. changes the working database, inside a transaction of SQLite;
+2. is appended to the log;
+3. is committed in the working database;
+4. is marked in the log as acknowledged;
+5. is passed to the listeners, change by change, and only then answered.
+
+Where step 2 or 3 fails, the record is taken back, the database rolls back, and the revision is what it was.
+Where step 4 fails the writes are there and listeners get them, but the client gets an error: whether they
+survive a crash is not certain. Transactions inside another one are part of it.
+
+Invariants.
+- Revisions have no gaps: every object that is written or deleted takes the next one.
+- Listeners get every committed change once, in the order of revisions, and never one that was rolled back.
+- Snapshot and log together give the working database at any time, up to the transaction that is open.
+- One process has the folder (`DataFolder`), so nothing else changes the files.
+
+Complexity. A write is one change by primary key, one append and one mark; it waits for no disk. `get` is one
+lookup, `page` reads as many rows as it gives. A new generation writes all objects once. It begins when the
+log has outgrown twice the snapshot (and 64 MiB), so that its cost is spread over more bytes than it writes.
+
+Why not otherwise? SQLite's own log ends without an error at the first damaged frame, and a checkpoint between
+the copies of two files makes the copy unusable. An fsync for every write takes ten times as long as the
+write. Old revisions for watches are in memory only (`history.py`): clients of Kubernetes list again after 410
+Gone. Decision records 11 and 32.
+"""
 
 import logging
 import sqlite3
@@ -18,7 +52,7 @@ _LOG: Final = logging.getLogger(__name__)
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 _CHECK_SIZE_EVERY: Final = 256  # writes
-_ROOM: Final = 64 << 10  # bytes that must be free before writes are expected to succeed again
+_FREE_SPACE: Final = 64 << 10  # bytes that must be free before writes are expected to succeed again
 
 
 class Key(NamedTuple):
@@ -50,7 +84,7 @@ class Store:
             self._folder.close()
             raise
         self._listeners: list[Callable[[Change], None]] = []
-        self._unsaid: list[Change] = []
+        self._unpublished: list[Change] = []
         self._depth = 0
         self._writes = 0
         self._problem = ""
@@ -84,6 +118,15 @@ class Store:
             (resource, namespace, after[1], limit),
         ).fetchall()
 
+    def scan(
+        self, resource: str, namespace: str | None = None, at_once: int = 200
+    ) -> Iterator[tuple[str, str, bytes]]:
+        """All objects by namespace and name, read a few at a time: others may write in between."""
+        after = ("", "")
+        while page := self.page(resource, namespace, after, at_once):
+            after = page[-1][:2]
+            yield from page
+
     def count(self, resource: str, namespace: str | None, after: tuple[str, str] = ("", "")) -> int:
         """How many objects `page` would give without a limit."""
         if namespace is None:
@@ -95,7 +138,7 @@ class Store:
 
     @contextmanager
     def transaction(self, *, keep: bool = True) -> Iterator[None]:
-        """Writes inside are durable together or not at all; listeners hear of them afterwards.
+        """Writes inside are durable together or not at all; listeners get them afterwards.
 
         Without `keep` they are only tried: afterwards all is as before.
         """
@@ -120,8 +163,8 @@ class Store:
                 self._db.execute("ROLLBACK")
             if self.revision != before:
                 self.revision = before
-                self._unsaid.clear()
-        self._tell()
+                self._unpublished.clear()
+        self._publish()
         if unmarked is not None:
             raise unmarked
 
@@ -135,23 +178,23 @@ class Store:
             )
             self.revision += 1
             type_: ChangeType = "ADDED" if before is None else "MODIFIED"
-            self._unsaid.append(Change(self.revision, key, type_, data, before))
+            self._unpublished.append(Change(self.revision, key, type_, data, before))
         return data
 
     def remove(self, key: Key, before: bytes, body: Callable[[int], bytes]) -> bytes:
-        """Delete an object; `body` makes what watchers are told it was."""
+        """Delete an object; `body` makes the last state that watchers get."""
         with self.transaction():
             data = body(self.revision + 1)
             self._db.execute("DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?", key)
             self.revision += 1
-            self._unsaid.append(Change(self.revision, key, "DELETED", data, before))
+            self._unpublished.append(Change(self.revision, key, "DELETED", data, before))
         return data
 
     def problem(self) -> str:
-        """Why nothing can be written at the moment, or nothing; looked at again when it is asked."""
+        """Why nothing can be written at the moment, or an empty text; checked again at every call."""
         if self._problem:
             try:
-                self._generations.log.check_room(_ROOM)
+                self._generations.log.check_space(_FREE_SPACE)
                 self._problem = ""
                 _LOG.warning("%s can be written again", self._folder.path)
             except OSError as error:
@@ -159,22 +202,22 @@ class Store:
         return self._problem
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files and release the folder."""
         self._generations.close()
         self._folder.close()
 
     def _commit(self) -> ApiError | None:
-        """Make the writes of a transaction durable: in the log, in the database, and then they count.
+        """Make the writes of a transaction durable: in the log, in the database, then marked.
 
-        Gives what kept them from being marked: they are there then, but must not be acknowledged.
+        Returns the error that kept them from being marked: they are there then, but must not be acknowledged.
         """
         log = self._generations.log
-        writes = [Written(*one.key, None if one.type == "DELETED" else one.body) for one in self._unsaid]
+        writes = [Written(*one.key, None if one.type == "DELETED" else one.body) for one in self._unpublished]
         try:
             log.append(Transaction(self.revision, writes))
             self._db.execute("COMMIT")
         except (OSError, sqlite3.Error) as error:
-            with suppress(OSError):  # what is behind the mark does not count
+            with suppress(OSError):  # a record behind the mark was never acknowledged
                 log.take_back()
             raise self._noted(error) from None
         try:
@@ -191,8 +234,8 @@ class Store:
         self._problem = found
         return not_stored(self._folder.path, error)
 
-    def _tell(self) -> None:
-        changes, self._unsaid = self._unsaid, []
+    def _publish(self) -> None:
+        changes, self._unpublished = self._unpublished, []
         self._writes += len(changes)
         for change in changes:
             for listener in self._listeners:
@@ -202,11 +245,13 @@ class Store:
             self._roll()
 
     def _roll(self) -> None:
-        """Begin a new generation if it is time; where there is no room for it, the old one goes on."""
+        """Begin a new generation where the log is large; where the disk has no room, keep the old one."""
         try:
             self._generations.roll_when_large(self._note_revision)
         except (OSError, sqlite3.Error) as error:
-            _LOG.warning("no new generation can be begun: %s", disk_problem(self._folder.path, error))
+            _LOG.warning(
+                "cannot start a new generation of the data files: %s", disk_problem(self._folder.path, error)
+            )
 
     def _note_revision(self) -> None:
         self._db.execute("UPDATE latest SET revision = ?", (self.revision,))

@@ -5,10 +5,11 @@ from typing import Final, Literal
 
 import msgspec
 
+from maar.core.model.durations import age
 from maar.embedded.calls import metadata, text
 from maar.embedded.failures import Json
 from maar.embedded.resources import Column, Resource
-from maar.embedded.rows import BUILT_IN_ROWS, age
+from maar.embedded.rows import BUILT_IN_ROWS
 
 Include = Literal["None", "Metadata", "Object"]
 
@@ -40,7 +41,7 @@ class Tables:
         *,
         header: bool = True,
     ) -> Json:
-        """A Table object; its header is told once in a watch."""
+        """A Table object; a watch sends its header once."""
         columns = [
             {
                 "name": column.name,

@@ -1,4 +1,4 @@
-"""Workloads that `maar up` stores and nobody runs: whoever creates one is told, and what to use instead."""
+"""Workloads that `maar up` only stores: a warning says so, and what to use instead."""
 
 from typing import Final
 
@@ -8,12 +8,12 @@ _UNRUN: Final = ("jobs.batch.volcano.sh", "jobs.batch", "replicasets.apps", "sta
 
 
 def warn_of_unrun(stage: Stage, admission: Admission) -> None:
-    """Warn whoever creates a workload that no pods come of it by themselves."""
+    """Warn the creator of a workload that no controller creates its pods."""
     resource = admission.resource
     if stage != "judge" or admission.subresource or admission.operation != "CREATE":
         return
     if resource.qualified in _UNRUN:
         admission.call.warnings.append(
-            f"[nobody-runs-it] {resource.kind} of {resource.api_version} is stored, and nothing in maar up "
+            f"[no-controller] {resource.kind} of {resource.api_version} is stored, and nothing in maar up "
             "makes pods of it yet; create the pods themselves and a PodGroup, or use a cluster of Kubernetes"
         )

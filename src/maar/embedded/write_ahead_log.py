@@ -1,8 +1,8 @@
 """The write-ahead log: every transaction since a snapshot was written, in a file where damage is found.
 
-SQLite's own log ends, for whoever reads it, at the first frame with a wrong checksum. A flipped bit then
-hides every transaction behind it, and a log that was deleted or cut is an empty one: acknowledged writes
-vanish in silence. This log tells damage from an ordinary end:
+The problem. SQLite ends its own log at the first frame with a wrong checksum. A flipped bit then hides every
+transaction behind it, and a log that was deleted or cut counts as empty: acknowledged writes are lost without
+an error. This log distinguishes damage from an ordinary end:
 
     header   what it continues: generation, revision, size and SHA-256 of the snapshot
     marks    two slots, written in turn: how far the log was acknowledged (offset, revision, checksum)
@@ -13,15 +13,17 @@ right, else the log is damaged. Behind the mark may be what was never acknowledg
 kill -9 cut short: it is used as far as it is whole. One slot may be unreadable if a whole record lies
 behind the mark of the other, because no mark is ever more than one record ahead.
 
-The last record of a log that the next generation continues says so: where that generation is gone, with all
-that was acknowledged in it, this log alone is not taken for the whole.
+The last record of a log that the next generation continues names that generation. Where its files are
+missing, opening fails: this log alone does not have everything that was acknowledged.
 
-The marks are at the beginning of the file that they speak of, so that a copy taken while the log grows is
+The marks are at the beginning of the log itself, so that a copy taken while the log grows is
 whole too: it is read from the front, and gets the marks before the records. A mark in a file of its own
 could be copied later than the log, and the copy would look damaged.
 
-Nothing waits for the disk: what the operating system has, a killed process does not lose. A machine that
-loses power may have kept the mark and lost records before it; then the log is damaged, and that is said.
+No write waits for the disk: what the operating system has, a killed process does not lose. A machine that
+loses power may have kept the mark and lost records before it; then the log is damaged, and opening
+reports it. A write costs one append and one mark of fixed size, however long the log is; reading it costs as
+much as it is long. An fsync for every write would take ten times as long as the write. Decision record 32.
 """
 
 import os
@@ -83,7 +85,7 @@ class _Mark(NamedTuple):
 
 
 class DamagedLogError(Exception):
-    """A log lacks what was acknowledged, or is none."""
+    """A log lacks what was acknowledged, or the file is not a log."""
 
 
 def create_log(path: Path, header: Header) -> None:
@@ -119,7 +121,7 @@ class LogReader:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     @property
@@ -207,7 +209,7 @@ class LogWriter:
         return self._end
 
     def append(self, transaction: Transaction) -> None:
-        """Write a transaction behind the others; it counts once it is marked."""
+        """Write a transaction behind the others; it is acknowledged once it is marked."""
         if not self._is_marked:
             self.mark()  # one that failed before: marks are never two records apart
         payload = _ENCODE(transaction)
@@ -220,7 +222,7 @@ class LogWriter:
         self.is_left = bool(transaction.continued_by)
 
     def leave_for(self, generation: int) -> None:
-        """Say, durably, that another generation goes on from here; 0 takes that back."""
+        """Record, on the disk, that another generation continues this log; 0 withdraws that."""
         try:
             self.append(Transaction(self._revision, [], generation))
         except OSError:
@@ -236,13 +238,13 @@ class LogWriter:
         os.ftruncate(self._descriptor, self._end)
 
     def mark(self) -> None:
-        """Let everything that was appended count as acknowledged."""
+        """Mark everything that was appended as acknowledged."""
         mark = _Mark(self._number, self._end, self._revision, self._chain)
         os.pwrite(self._descriptor, _packed(mark), _SLOTS[self._number % len(_SLOTS)])
         self._number += 1
         self._is_marked = True
 
-    def check_room(self, size: int) -> None:
+    def check_space(self, size: int) -> None:
         """Raise OSError where the file cannot grow by a size now."""
         try:
             self._write(bytes(size))
@@ -250,7 +252,7 @@ class LogWriter:
             os.ftruncate(self._descriptor, self._end)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._descriptor)
 
     def _write(self, data: bytes) -> None:

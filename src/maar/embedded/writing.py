@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Final, cast
+from typing import Final
 
 from maar.embedded.calls import Deletion, metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, bad_request
-from maar.embedded.http import Request, as_object, from_json
+from maar.embedded.http import ApiRequest, as_object, from_json
 from maar.embedded.kinds.pods import bind, evict
 from maar.embedded.kinds.reviews import review
-from maar.embedded.patch.json_patch import json_patch
-from maar.embedded.patch.merge_patch import merge_patch
+from maar.embedded.lifecycle import deletion_of
+from maar.embedded.patch.json_patch import json_patch, merge_patch
 from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.reading import Reader
 from maar.embedded.routes import Target
@@ -30,7 +30,7 @@ class Writer:
     def __init__(self, cluster: Cluster, reader: Reader) -> None:
         self._cluster, self._reader = cluster, reader
 
-    async def create(self, target: Target, request: Request) -> Answer:
+    async def create(self, target: Target, request: ApiRequest) -> Answer:
         """POST: a new object, or an act on one."""
         value, call = await request.object(), request.call()
         resource = target.served.resource
@@ -49,7 +49,7 @@ class Writer:
             raise bad_request("an object of a namespace is created under /namespaces/NAME/")
         return HTTPStatus.CREATED, self._cluster.create(resource.qualified, target.namespace, value, call)
 
-    async def replace(self, target: Target, request: Request) -> Answer:
+    async def replace(self, target: Target, request: ApiRequest) -> Answer:
         """PUT: an object in place of the one that is there."""
         value = await request.object()
         return HTTPStatus.OK, self._cluster.replace(
@@ -61,7 +61,7 @@ class Writer:
             request.call(),
         )
 
-    async def patch(self, target: Target, request: Request) -> Answer:
+    async def patch(self, target: Target, request: ApiRequest) -> Answer:
         """PATCH: a change to an object, in one of four forms."""
         data, kind, call = await request.body(), request.content_type, request.call()
         plural = target.served.resource.qualified
@@ -93,7 +93,7 @@ class Writer:
             + ", ".join(known),
         )
 
-    async def delete(self, target: Target, request: Request) -> Answer:
+    async def delete(self, target: Target, request: ApiRequest) -> Answer:
         """DELETE: one object, or all that are selected."""
         how, call = await _deletion(request), request.call()
         plural = target.served.resource.qualified
@@ -140,28 +140,13 @@ def _gone(target: Target, value: Json) -> Json:
     }
 
 
-async def _deletion(request: Request) -> Deletion:
+async def _deletion(request: ApiRequest) -> Deletion:
     data = await request.body()
     options = as_object(request.read(data)) if data else {}
     if options.get("dryRun"):
         request.query["dryRun"] = "All"
-    grace = options.get("gracePeriodSeconds", request.number("gracePeriodSeconds"))
-    propagation = options.get("propagationPolicy", request.query.get("propagationPolicy"))
-    if propagation is None and options.get("orphanDependents") is True:
-        propagation = "Orphan"
-    if propagation not in (None, "Background", "Foreground", "Orphan"):
-        raise bad_request(
-            f'invalid propagationPolicy "{propagation}": must be Background, Foreground or Orphan'
-        )
-    if grace is not None and (type(grace) is not int or grace < 0):
-        raise bad_request(
-            f"invalid gracePeriodSeconds {grace!r}: must be a whole number of seconds, 0 or more"
-        )
-    wanted = options.get("preconditions")
-    only = cast(dict[str, str], wanted) if isinstance(wanted, dict) else {}
-    return Deletion(
-        grace,
-        propagation,
-        only.get("uid", ""),
-        only.get("resourceVersion", ""),
-    )
+    asked: Json = {
+        "gracePeriodSeconds": request.number("gracePeriodSeconds"),
+        "propagationPolicy": request.query.get("propagationPolicy"),
+    }
+    return deletion_of({**asked, **options})

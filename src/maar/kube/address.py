@@ -1,4 +1,4 @@
-"""The address of an API server, taken apart."""
+"""The address of an API server, split into its parts."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from yarl import URL
 
 
 class Address(NamedTuple):
-    """Where to connect, whom to ask for there, and what all paths begin with."""
+    """Host and port to connect to, the Host header, and the prefix of all paths."""
 
     host: str
     port: int
@@ -18,13 +18,13 @@ class Address(NamedTuple):
 
     @property
     def base(self) -> str:
-        """What is put before a path to have all of its URL."""
+        """The part of a URL before the path of a request."""
         return f"{self.origin}{self.prefix}"
 
 
 @lru_cache(maxsize=16)
 def address_of(server: str) -> Address:
-    """Take an address apart; raise a ValueError that says what is wrong with it."""
+    """Parse an address; raise a ValueError that says what is wrong with it."""
     advice = "write it as https://HOST:PORT, in the kubeconfig or wherever it was named"
     try:
         url = URL(server)

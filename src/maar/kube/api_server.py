@@ -1,4 +1,4 @@
-"""The way to an API server: requests, tried again where that may help, and streams of lines."""
+"""The client of an API server: requests, retried where that may help, and streams of lines."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -19,7 +19,7 @@ from maar.kube.credentials import Credentials
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.proxied import Proxied
 from maar.kube.retry import persist
-from maar.kube.sender import NotSentError, NotTrustedError, Request, Sender
+from maar.kube.sender import NotSentError, NotTrustedError, OutgoingRequest, Sender
 from maar.kube.sources import CredentialsError
 from maar.kube.warning_headers import HEADER, Once, Warn, read_warnings
 from maar.kube.wire import Wire
@@ -43,7 +43,7 @@ def _log(warning: str) -> None:
 
 
 class ApiServer:
-    """An API server that may be asked many things at a time, up to a bound."""
+    """A client that sends many requests to an API server at a time, up to a bound."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class ApiServer:
         timeout_s: float = REQUEST_TIMEOUT_S,
         accept: str = JSON,
     ) -> bytes:
-        """Ask until there is an answer; what fails is tried again while that may help and patience lasts."""
+        """Send a request; retry errors that may pass, until an answer or the time limit."""
         question = f"?{urlencode(query)}" if query else ""
         kinds = (content_type, accept)
         attempt = partial(self._ask, method, f"{path}{question}", body or b"", kinds, timeout_s)
@@ -103,7 +103,7 @@ class ApiServer:
     async def stream(
         self, path: str, query: Mapping[str, str], longest_silence_s: float, accept: str = JSON
     ) -> AsyncIterator[AsyncIterator[list[bytes]]]:
-        """Open a stream of lines, which come as many together as have arrived; nothing is tried again."""
+        """Open a stream of lines; yields all lines that have arrived at once. It is not retried."""
         address, headers = await self._prepared((JSON, accept))
         url = URL(f"{address.base}{path}?{urlencode(query)}", encoded=True)
         timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT_S, sock_read=longest_silence_s)
@@ -131,7 +131,7 @@ class ApiServer:
     ) -> bytes:
         for is_second in (False, True):
             address, headers = await self._prepared(kinds)
-            request = Request(method, path, headers, body, timeout_s)
+            request = OutgoingRequest(method, path, headers, body, timeout_s)
             if request.is_write and not self._may_write():
                 raise FencedError  # it is asked again when it is about to be sent; this is cheaper
             try:
@@ -147,9 +147,9 @@ class ApiServer:
         raise refusal
 
     async def _prepared(self, kinds: tuple[str, str]) -> tuple[Address, dict[str, str]]:
-        """Where a request goes, and what it carries, fresh credentials among it.
+        """The URL, headers and body of a request, with current credentials.
 
-        The kinds are those of what is sent and of what may come back.
+        The content types are those of the body and of the accepted answer.
         """
         if self.credentials.is_stale:
             await self.credentials.refresh()
@@ -166,7 +166,7 @@ class ApiServer:
     async def _refusal(
         self, status: int, answer: bytes, retry_after: str, headers: Mapping[str, str]
     ) -> ApiError:
-        """Read what the server has against it; where that is our credentials, have them renewed."""
+        """Read the server's refusal; where it rejects the credentials, refresh them."""
         refusal = ApiError.of(answer, status, retry_after)
         if refusal.code == HTTPStatus.UNAUTHORIZED:
             try:
@@ -181,7 +181,7 @@ class ApiServer:
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
-    """End a stream now; taking leave politely would leave a connection behind that nobody waits for."""
+    """Abort a stream now; a graceful close would leave a connection that no task waits for."""
     if response.connection is not None and response.connection.transport is not None:
         response.connection.transport.abort()
 

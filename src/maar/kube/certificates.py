@@ -1,8 +1,7 @@
-"""Certificates of our own: an authority and what it signs, kept in a Secret so that replicas share them."""
+"""Certificates made by Maar: an authority and what it signs, kept in a Secret that replicas share."""
 
 import base64
 import binascii
-import ipaddress
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -11,35 +10,36 @@ from typing import Final, NamedTuple
 import msgspec
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from maar.core.model.metadata import Record
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.write import create, get
 from maar.kube.write import replace as put
+from maar.serving.certificates import (
+    SKEW,
+    Authority,
+    Validity,
+    authority_certificate,
+    key_pem,
+    new_key,
+    server_certificate,
+)
 
 VALID_FOR: Final = timedelta(days=90)
 OVERLAP: Final = timedelta(hours=1)  # how long an authority is trusted after another has taken its place
 
-_SECRETS: Final = Place("v1", "secrets", namespaced=True)
-_SKEW: Final = timedelta(hours=1)  # clocks that are behind ours take a new certificate for valid too
+_SECRETS: Final = ResourcePath("v1", "secrets", namespaced=True)
 _AUTHORITY_OUTLIVES: Final = 10  # certificates
 _ATTEMPTS: Final = 5  # of replicas that renew at the same moment all but one come too late
 _UNREADABLE: Final = (ValueError, TypeError, x509.ExtensionNotFound, InvalidSignature, UnsupportedAlgorithm)
 
 
 class CertificatesError(Exception):
-    """Certificates can be neither read nor kept."""
+    """The certificates cannot be read or stored."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Keys:
 
     def trusted(self, now: datetime) -> bytes:
         """The authorities that clients have to trust now."""
-        begun = x509.load_pem_x509_certificate(self.authority).not_valid_before_utc + _SKEW
-        return self.authority + (self.previous if now < begun + OVERLAP else b"")
+        valid_from = x509.load_pem_x509_certificate(self.authority).not_valid_before_utc + SKEW
+        return self.authority + (self.previous if now < valid_from + OVERLAP else b"")
 
 
 def renewed(
@@ -77,7 +77,7 @@ def renewed(
 
 
 class KeptKeys:
-    """Keys in a Secret: whoever looks first makes them, and renews them when that is due."""
+    """Keys in a Secret: the first replica to read it creates them, and any replica renews them when due."""
 
     def __init__(
         self, server: ApiServer, key: str, hosts: Collection[str], valid_for: timedelta = VALID_FOR
@@ -86,7 +86,7 @@ class KeptKeys:
         self._last: Keys | None = None
 
     async def look(self) -> Keys:
-        """The keys that hold now; where somebody has deleted them, new ones beside the authority before."""
+        """The current keys; where the Secret was deleted, new ones that keep trusting the old authority."""
         for _ in range(_ATTEMPTS):
             found = await get(self._server, _SECRETS, self._key)
             if not isinstance(found, Done | Gone):
@@ -104,7 +104,7 @@ class KeptKeys:
         )
 
     async def _keep(self, keys: Keys, there: "_Secret | None") -> bool:
-        """Write them unless somebody was faster."""
+        """Write them, unless another replica has written first."""
         namespace, name = _SECRETS.split(self._key)
         metadata = {"name": name, "namespace": namespace}
         document: dict[str, object] = {
@@ -177,75 +177,23 @@ def _read(keys: Keys) -> _Certificates | None:
 
 
 def _made(hosts: Iterable[str], now: datetime, valid_for: timedelta, previous: bytes) -> Keys:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = _name("maar authority")
-    authority = (
-        _begun(name, key.public_key(), now, _AUTHORITY_OUTLIVES * valid_for)
-        .issuer_name(name)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_SIGNS, critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    keys = Keys(authority.public_bytes(Encoding.PEM), _pem(key), b"", b"", previous)
-    return _signed(keys, hosts, now, valid_for)
+    key = new_key()
+    authority = authority_certificate("maar authority", key, Validity(now, _AUTHORITY_OUTLIVES * valid_for))
+    return _signed(Keys(authority, key_pem(key), b"", b"", previous), hosts, now, valid_for)
 
 
 def _signed(keys: Keys, hosts: Iterable[str], now: datetime, valid_for: timedelta) -> Keys:
-    authority = x509.load_pem_x509_certificate(keys.authority)
     signer = load_pem_private_key(keys.authority_key, None)
     if not isinstance(signer, ec.EllipticCurvePrivateKey):
-        raise CertificatesError("ca.key is none of ours; delete the Secret, and it is made anew")
-    key = ec.generate_private_key(ec.SECP256R1())
-    made = (
-        _begun(_name("maar webhooks"), key.public_key(), now, valid_for)
-        .issuer_name(authority.subject)
-        .add_extension(x509.SubjectAlternativeName(map(_alternative, sorted(hosts))), critical=False)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
+        raise CertificatesError(
+            "ca.key was not created by Maar; delete the Secret, and Maar creates a new one"
         )
-        .sign(signer, hashes.SHA256())
-    )
-    return replace(keys, certificate=made.public_bytes(Encoding.PEM), key=_pem(key))
-
-
-def _begun(
-    name: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, valid_for: timedelta
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _SKEW)
-        .not_valid_after(now + valid_for)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-    )
-
-
-def _name(words: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, words)])
+    authority = Authority(x509.load_pem_x509_certificate(keys.authority).subject, signer)
+    key, validity = new_key(), Validity(now, valid_for)
+    certificate = server_certificate("maar webhooks", key, sorted(hosts), validity, authority)
+    return replace(keys, certificate=certificate, key=key_pem(key))
 
 
 def _names(certificate: x509.Certificate) -> set[str]:
     found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     return {str(one.value) for one in found}
-
-
-def _alternative(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-
-
-_SIGNS: Final = x509.KeyUsage(
-    digital_signature=True, key_cert_sign=True, crl_sign=False, content_commitment=False,
-    key_encipherment=False, data_encipherment=False, key_agreement=False, encipher_only=False,
-    decipher_only=False,
-)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Connections of the general client: given up when the other side is gone, none left open at the end."""
+"""Connections of aiohttp: dropped when the peer is gone, and none left open at the end."""
 
 import asyncio
 import socket
@@ -22,14 +22,14 @@ _LEAVE_S: Final = 1.0
 
 
 class LastingConnector(aiohttp.TCPConnector):
-    """Opens connections that notice when the other side is gone, and leaves none open when it is closed."""
+    """Opens connections that detect a dead peer, and leaves none open when it is closed."""
 
     def __init__(self, limit: int, tls: ssl.SSLContext | bool) -> None:  # noqa: FBT001  # aiohttp's own
         super().__init__(limit=limit, ssl=tls, socket_factory=self._opened, keepalive_timeout=60)
         self._sockets = WeakSet[socket.socket]()
 
     async def close(self, *, abort_ssl: bool = False) -> None:
-        """Close all; those given up before, that still wait for the other side's good-bye, are cut off."""
+        """Close all connections; those that still wait for the TLS shutdown of the peer are aborted."""
         await super().close(abort_ssl=abort_ssl)
         with suppress(TimeoutError):
             async with asyncio.timeout(_LEAVE_S):
@@ -48,7 +48,7 @@ class LastingConnector(aiohttp.TCPConnector):
 
 
 def in_our_words(error: Exception) -> OSError:
-    """What has gone wrong: all that matters is whether the server may have heard of the request."""
+    """Translate an error of aiohttp: what matters is whether the server may have received the request."""
     if isinstance(error, _NOT_TRUSTED):
         return NotTrustedError(str(error))
     if isinstance(error, _NOT_SENT):

@@ -1,4 +1,4 @@
-"""Who we are to which API server: found where people expect it, and kept fresh while we run."""
+"""Credentials for an API server: found where kubectl finds them, and refreshed while the process runs."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ async def load(
 
 
 class Credentials:
-    """The proofs an API server accepts, as they are now."""
+    """The current token and certificates for an API server."""
 
     def __init__(self, source: Source, proofs: Proofs) -> None:
         self._source, self.proofs = source, proofs

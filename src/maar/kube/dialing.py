@@ -17,7 +17,7 @@ _KEEP_ALIVE: Final = (
 
 
 class Dialer:
-    """Finds the addresses of a host, once for all who ask, and connects to the first that answers."""
+    """Resolves a host once for concurrent callers, and connects to the first address that answers."""
 
     def __init__(self) -> None:
         self._finding = asyncio.Lock()
@@ -45,7 +45,7 @@ async def look_up(host: str, port: int) -> list[aiohappyeyeballs.AddrInfoType]:
 
 
 def keep_alive(opened: socket.socket) -> None:
-    """Have the other side asked after a silence whether it is still there."""
+    """Turn on TCP keepalive, which detects a dead peer."""
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEP_ALIVE:
         if hasattr(socket, name):  # other systems have fewer of them

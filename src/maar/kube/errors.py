@@ -1,4 +1,4 @@
-"""What can go wrong on the way to an API server: it answers no, or not at all, or we may not ask."""
+"""Errors of requests: the API server refuses, gives no answer, or this process may not write."""
 
 from http import HTTPStatus
 from typing import Final, Self
@@ -34,7 +34,7 @@ class Details(Record, frozen=True):
 
 
 class ApiError(Exception):
-    """The API server answered, and the answer is no."""
+    """The API server answered with an error."""
 
     def __init__(
         self, code: int, reason: str, message: str, details: Details, retry_after_s: float = 0
@@ -50,7 +50,7 @@ class ApiError(Exception):
 
     @classmethod
     def of(cls, body: bytes | msgspec.Raw, code: int = 0, retry_after: str = "") -> Self:
-        """Read an answer: a Status, or the words of whatever stands between us and the API server."""
+        """Read an error answer: a Status, or the text of a proxy before the API server."""
         try:
             status = _STATUS.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -64,7 +64,7 @@ class ApiError(Exception):
 
     @property
     def is_by_budget(self) -> bool:
-        """Whether a disruption budget stands in the way."""
+        """Whether a disruption budget refuses it."""
         return any(cause.reason == _BUDGET for cause in self.details.causes)
 
     @property

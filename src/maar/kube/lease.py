@@ -4,8 +4,8 @@ The holder counts from before it sent its last renewal, and others from when the
 writing while they still wait. A holder that could not renew in time (the API server does not answer, or this
 process got no processor) does not know whether another holds the lease by now. It has *lapsed*: it writes
 nothing and goes on trying. A renewal names the version that it wrote last, so that it succeeds only where
-nobody has written the lease since; then nobody else can have led, and the holder goes on. Whoever finds that
-another has written it has lost it for good: what it knows of its own writes may be wrong.
+no other process has written the lease since; then no other can have led, and the holder goes on. A holder
+that finds the lease written by another has lost it for good: what it knows of its own writes may be wrong.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from maar.kube.write import create, get, patch
 
 
 @dataclass(frozen=True)
-class Timing:
+class LeaseTiming:
     """How long a lease holds, when its holder stops at the latest, and how often it is looked at."""
 
     duration_s: int = 10  # others wait that long after the last sign of life they saw
@@ -41,7 +41,7 @@ class Timing:
         return (self.hold_s - self.retry_s) * 0.45
 
 
-STANDARD: Final = Timing()  # a standby leads within 12 s of the last sign of life
+STANDARD: Final = LeaseTiming()  # a standby leads within 12 s of the last sign of life
 
 
 class Term:
@@ -53,17 +53,17 @@ class Term:
         self.successor = ""  # who has the lease now, where it was taken from us and somebody has it
 
     @property
-    def has_begun(self) -> bool:
+    def has_started(self) -> bool:
         """Whether this process leads, or has led."""
         return self._until is not None
 
     def holding(self) -> bool:
-        """Whether we lead at this moment, by our own clock: no word has to reach us before we stop."""
+        """Whether this process leads now, by its own clock: it stops without having to receive anything."""
         return self._until is not None and time.monotonic() < self._until and not self._over.is_set()
 
     @property
     def is_over(self) -> bool:
-        """Whether we lead no longer, and never again."""
+        """Whether this process has lost the lease for good."""
         return self._over.is_set()
 
     async def lost(self) -> None:
@@ -71,11 +71,11 @@ class Term:
         await self._over.wait()
 
     def extend(self, until: float) -> None:
-        """Lead on; where the term is over already, it comes too late."""
+        """Extend the term; a term that is over stays over."""
         self._until = until
 
     def end(self, successor: str = "") -> None:
-        """Lead no longer."""
+        """End the term."""
         self.successor = self.successor or successor
         self._over.set()
 
@@ -85,12 +85,12 @@ async def lead(
     credentials: Credentials,
     key: str,
     identity: str,
-    timing: Timing = STANDARD,
+    timing: LeaseTiming = STANDARD,
     report: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Term]:
-    """Wait until this process leads, and renew from then on; at the end let others in at once.
+    """Wait until this process leads, then renew the lease; at the end release it at once.
 
-    `report` hears who leads while we wait, and why the lease cannot be had or renewed, once each.
+    `report` gets who leads while this process waits, and why the lease cannot be taken, once each.
     """
     # Its own connection: a renewal waits for no other write. And no second attempts: the next comes anyway.
     async with ApiServer(credentials, connections=1, patience_s=0) as server:
@@ -129,7 +129,7 @@ class _Claim:
     """What one process does to get a lease and to keep it."""
 
     def __init__(
-        self, server: ApiServer, key: str, identity: str, timing: Timing, report: Callable[[str], None]
+        self, server: ApiServer, key: str, identity: str, timing: LeaseTiming, report: Callable[[str], None]
     ) -> None:
         self._server, self._key, self._identity, self._timing = server, key, identity, timing
         self._report, self._reported = report, ""
@@ -139,18 +139,18 @@ class _Claim:
         self.term = Term()
 
     async def press(self) -> bool:
-        """Take the lease if nobody holds it, renew it if we do; tell whether we lead from now on."""
+        """Take the lease if it is free, renew it if held; give whether this process leads."""
         patience_s = self._patience_s()
         try:
             async with asyncio.timeout(patience_s):
-                return await (self._renew() if self.term.has_begun else self._press())
+                return await (self._renew() if self.term.has_started else self._press())
         except TimeoutError:
-            self._say(f"lease {self._key}: the API server gave no answer in {patience_s:g} s")
+            self._report_once(f"lease {self._key}: the API server gave no answer in {patience_s:g} s")
             return False
 
     def _patience_s(self) -> float:
         """How long an attempt may take; once the lease has lapsed there is no hurry any more."""
-        if not self.term.has_begun:
+        if not self.term.has_started:
             return self._timing.retry_s
         return self._timing.renewal_s if self.term.holding() else self._timing.duration_s
 
@@ -162,7 +162,7 @@ class _Claim:
             await asyncio.sleep(jittered(self._timing.retry_s))
 
     async def renew(self) -> None:
-        """Give signs of life until the term is over."""
+        """Renew until the term is over."""
         pause_s = self._timing.retry_s
         try:
             while not self.term.is_over:
@@ -179,10 +179,12 @@ class _Claim:
         if not self.term.holding() and not self._has_lapsed:
             self._has_lapsed = True
             limit_s = self._timing.hold_s
-            self._say(f"lease {self._key}: not renewed within {limit_s:g} s; nothing is written until it is")
+            self._report_once(
+                f"lease {self._key}: not renewed within {limit_s:g} s; nothing is written until it is"
+            )
 
     async def release(self) -> None:
-        """Give the lease back, unless somebody else has it by now."""
+        """Release the lease, unless another process holds it by now."""
         self.term.end()
         metadata = {"resourceVersion": self._ours}
         free = {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
@@ -191,7 +193,7 @@ class _Claim:
                 await patch(self._server, LEASES, self._key, {"metadata": metadata, "spec": free})
 
     async def _renew(self) -> bool:
-        """Give a sign of life, in one request unless the lease is not as we left it."""
+        """Renew, in one request unless the lease has changed since the last write."""
         asked_at = time.monotonic()
         change = {
             "metadata": {"resourceVersion": self._ours},
@@ -204,7 +206,7 @@ class _Claim:
         found = await get(self._server, LEASES, self._key)
         asked_at = time.monotonic()
         if isinstance(found, Gone):
-            if self.term.has_begun and not self.term.holding():
+            if self.term.has_started and not self.term.holding():
                 self.term.end()  # others may have led and gone meanwhile
                 return False
             _, name = LEASES.split(self._key)
@@ -224,13 +226,13 @@ class _Claim:
     def _is_ours_to_take(self, spec: _Spec, now: float) -> bool:
         if spec.holder_identity == self._identity:
             return True
-        if self.term.has_begun:
+        if self.term.has_started:
             self.term.end(spec.holder_identity or "")
             return False
         duration_s = spec.lease_duration_seconds or self._timing.duration_s
         if not spec.holder_identity or now >= self._since + duration_s:
             return True
-        self._say(f"{spec.holder_identity} leads; standing by")
+        self._report_once(f"{spec.holder_identity} leads; standing by")
         return False
 
     def _hold(self, asked_at: float, outcome: Outcome) -> bool:
@@ -241,18 +243,20 @@ class _Claim:
         self.term.extend(asked_at + self._timing.hold_s)
         if self._has_lapsed and self.term.holding():
             self._has_lapsed = False
-            self._report(f"lease {self._key}: renewed; nobody else has held it, and this process goes on")
+            self._report(
+                f"lease {self._key}: renewed; no other process has held it, and this process goes on"
+            )
         return self.term.holding()
 
     def _fail(self, outcome: Outcome) -> bool:
         if not isinstance(outcome, Conflict):  # then somebody else has it, and the next look tells who
-            self._say(f"lease {self._key}: {getattr(outcome, 'message', outcome)}")
+            self._report_once(f"lease {self._key}: {getattr(outcome, 'message', outcome)}")
         return False
 
-    def _say(self, words: str) -> None:
-        if words != self._reported:  # once: it is tried every few seconds
-            self._reported = words
-            self._report(words)
+    def _report_once(self, message: str) -> None:
+        if message != self._reported:  # once: it is tried every few seconds
+            self._reported = message
+            self._report(message)
 
     def _signed(self, before: _Spec) -> dict[str, object]:
         now = _now()

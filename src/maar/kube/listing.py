@@ -10,14 +10,14 @@ from maar.core.model.kinds import BadObjectError, ObjectT, from_json
 from maar.core.model.metadata import Record
 from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import UnansweredError
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 
 PAGE: Final = 500  # objects; reading them holds up the others for some hundredths of a second
 TIMEOUT_S: Final = 60.0  # for a page, or for all where pages are not to be had
 
 
 class PageMetadata(Record, frozen=True):
-    """What a page says of itself."""
+    """The metadata of a page."""
 
     resource_version: str = ""
     following: str = msgspec.field(default="", name="continue")
@@ -78,7 +78,7 @@ async def objects(
             except BadObjectError as error:
                 bad(error)
 
-    await read_pages(server, place_of(kind).all(namespace), selection(labels, fields), take)
+    await read_pages(server, resource_path_of(kind).all(namespace), selection(labels, fields), take)
     return found
 
 

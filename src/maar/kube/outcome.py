@@ -1,4 +1,4 @@
-"""What became of a write: ordinary outcomes are values, so that nobody has to catch what is no surprise."""
+"""The outcome of a write: expected outcomes are values, not exceptions."""
 
 import msgspec
 
@@ -6,19 +6,19 @@ from maar.kube.errors import Cause
 
 
 class Done(msgspec.Struct, frozen=True):
-    """It is done; the body is the server's answer, in most cases the object as it is now."""
+    """The write was carried out; the body is the answer, in most cases the object as it is now."""
 
     body: bytes
 
 
 class Gone(msgspec.Struct, frozen=True):
-    """The object is not there, or what it should go into is not."""
+    """The object, or its namespace, does not exist."""
 
     message: str
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """Somebody was there first: it exists, has changed, is another one of that name, or is bound already."""
+    """A conflict: it exists, has changed, is another object of that name, or is bound already."""
 
     message: str
     may_be_ours: bool = False  # an attempt of ours that went unheard may have done it
@@ -31,7 +31,7 @@ class Protected(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """The server will not do it, and would not the next time either; or we no longer may ask."""
+    """The server refuses it for good, or this process may no longer write."""
 
     code: int
     reason: str
@@ -40,7 +40,7 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Unanswered(msgspec.Struct, frozen=True):
-    """No answer came: it may have been done or not, and what is watched will tell."""
+    """No answer came: it may have been carried out or not; the watch will show it."""
 
     message: str
 

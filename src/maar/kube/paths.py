@@ -1,23 +1,17 @@
-"""Where objects live on an API server: one table, and paths made from it."""
+"""The REST paths of objects on an API server: one table, and paths built from it."""
 
 from typing import Final, Literal, NamedTuple
 from urllib.parse import quote
 
-from maar.core.model.disruption_budget import PodDisruptionBudget
-from maar.core.model.job import Command, Job
+from maar.core.model.events import ALL_KINDS
 from maar.core.model.metadata import Object
-from maar.core.model.namespace import Namespace, ResourceQuota
-from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.priority_class import PriorityClass
-from maar.core.model.queue import Queue
-from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from maar.core.model.workload import BatchJob, DaemonSet, ReplicaSet, StatefulSet
+from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
 
 
-class Place(NamedTuple):
-    """Where the objects of a kind are: group and version, the plural, and whether namespaces have them."""
+class ResourcePath(NamedTuple):
+    """The REST path of a kind: group and version, plural, and whether it is namespaced."""
 
     api_version: str
     plural: str
@@ -45,37 +39,19 @@ class Place(NamedTuple):
         return namespace, name
 
 
-_PLACES: Final[dict[type[Object], Place]] = {
-    PodGroup: Place(PodGroup.api_version, "podgroups", namespaced=True, status=""),  # as in Volcano
-} | {
-    kind: Place(kind.api_version, plural, kind.namespaced)
-    for kind, plural in (
-        (Queue, "queues"),
-        (Job, "jobs"),
-        (Command, "commands"),
-        (Pod, "pods"),
-        (Node, "nodes"),
-        (Namespace, "namespaces"),
-        (PriorityClass, "priorityclasses"),
-        (ResourceQuota, "resourcequotas"),
-        (PodDisruptionBudget, "poddisruptionbudgets"),
-        (PersistentVolumeClaim, "persistentvolumeclaims"),
-        (PersistentVolume, "persistentvolumes"),
-        (StorageClass, "storageclasses"),
-        (ReplicaSet, "replicasets"),
-        (StatefulSet, "statefulsets"),
-        (DaemonSet, "daemonsets"),
-        (BatchJob, "jobs"),
-    )
+_PLACES: Final[dict[type[Object], ResourcePath]] = {
+    # The status of pod groups is no subresource, as in Volcano.
+    kind: ResourcePath(kind.api_version, kind.plural, kind.namespaced, "" if kind is PodGroup else "status")
+    for kind in ALL_KINDS
 }
 
 PODS: Final = _PLACES[Pod]
 CLAIMS: Final = _PLACES[PersistentVolumeClaim]
 VOLUMES: Final = _PLACES[PersistentVolume]
-EVENTS: Final = Place("v1", "events", namespaced=True)
-LEASES: Final = Place("coordination.k8s.io/v1", "leases", namespaced=True)
+EVENTS: Final = ResourcePath("v1", "events", namespaced=True)
+LEASES: Final = ResourcePath("coordination.k8s.io/v1", "leases", namespaced=True)
 
 
-def place_of(kind: type[Object]) -> Place:
-    """Find where the objects of a kind of the model are."""
+def resource_path_of(kind: type[Object]) -> ResourcePath:
+    """The REST path of a kind of the model."""
     return _PLACES[kind]

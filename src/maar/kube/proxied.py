@@ -1,4 +1,4 @@
-"""Requests through a proxy: the general client knows the way, and the wire does not."""
+"""Requests through a proxy, sent with aiohttp, because `wire` does not support proxies."""
 
 from collections.abc import Callable
 from typing import Final
@@ -12,7 +12,7 @@ from maar.kube.address import Address
 from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, READ_BUFFER, LastingConnector, in_our_words
 from maar.kube.credentials import Credentials
 from maar.kube.errors import FencedError
-from maar.kube.sender import Reply, Request
+from maar.kube.sender import OutgoingRequest, Reply
 from maar.kube.warning_headers import HEADER
 
 _RETRY_AFTER: Final = "Retry-After"
@@ -33,8 +33,8 @@ class Proxied:
             request_class=_fenced(may_write),
         )
 
-    async def ask(self, address: Address, request: Request) -> Reply:
-        """Send a request and give what is answered; a write leaves only while it may, asked last of all."""
+    async def ask(self, address: Address, request: OutgoingRequest) -> Reply:
+        """Send a request and give the answer; `may_write` is checked immediately before a write is sent."""
         try:
             async with self._session.request(
                 request.method,
@@ -56,7 +56,7 @@ class Proxied:
 
 
 def _fenced(may_write: Callable[[], bool]) -> type[aiohttp.ClientRequest]:
-    """Requests whose body leaves only while `may_write`: this is the last moment there is."""
+    """Requests whose body is sent only while `may_write`, checked at the last moment."""
 
     class Fenced(aiohttp.ClientRequest):
         async def write_bytes(

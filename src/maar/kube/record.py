@@ -1,4 +1,4 @@
-"""Telling people what happened: Kubernetes events, counted instead of repeated, never in anybody's way."""
+"""Kubernetes events: repeated ones are counted, and no caller waits for them."""
 
 import time
 from collections import OrderedDict
@@ -48,7 +48,7 @@ class _Statement(NamedTuple):
 
 @dataclass
 class _Tally:
-    """How often and when something was said; once it is written also where."""
+    """How often and when an event was recorded and, once it is written, its key."""
 
     count: int
     first: str
@@ -57,7 +57,7 @@ class _Tally:
 
 
 class Recorder:
-    """Says things about objects where `kubectl describe` shows them; one that cannot be said is let go."""
+    """Writes events about objects, for `kubectl describe`; one that cannot be written is dropped."""
 
     def __init__(
         self, server: ApiServer, writers: Writers, component: str, instance: str, failures: WriteFailures
@@ -70,7 +70,7 @@ class Recorder:
         self.dropped = 0
 
     def record(self, about: Reference, reason: str, message: str, severity: Severity = "Normal") -> None:
-        """Say something, soon; what is said again meanwhile is counted."""
+        """Queue an event; one that is recorded again before it is written is counted."""
         statement, now = _Statement(about, reason, message[:LONGEST_MESSAGE], severity), _now()
         tally = self._waiting.get(statement)
         if tally is not None:

@@ -1,4 +1,4 @@
-"""Trying again: while the trouble may pass, and knowing what earlier attempts may have done."""
+"""Retries: while an error may pass, remembering what earlier attempts may have done."""
 
 import asyncio
 import random
@@ -19,7 +19,7 @@ class Backoff:
         self.reset()
 
     def reset(self) -> None:
-        """Begin with short pauses again: something worked."""
+        """Start with short pauses again, after a success."""
         self._next_s = SHORTEST_S
 
     def pause_s(self) -> float:
@@ -29,14 +29,14 @@ class Backoff:
 
 
 def jittered(seconds: float) -> float:
-    """Take between half of it and all of it: those who failed together should not come back together."""
+    """A random time between half of it and all of it, so that clients do not retry at the same time."""
     return seconds * random.uniform(0.5, 1)  # noqa: S311  # dice, not a secret
 
 
 async def persist(attempt: Callable[[], Awaitable[bytes]], patience_s: float) -> bytes:
-    """Attempt until there is an answer, the trouble is not one that passes, or patience ends.
+    """Retry until there is an answer, an error that does not pass, or the time limit is reached.
 
-    An error that leaves here says whether one of the attempts may have been carried out unheard.
+    An error raised here says whether one of the attempts may have been carried out without an answer.
     """
     give_up_at = time.monotonic() + patience_s
     backoff, may_be_done = Backoff(), False

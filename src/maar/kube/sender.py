@@ -1,4 +1,4 @@
-"""What sends a request has to promise, whichever way it goes."""
+"""The interface of what sends requests: directly, or through a proxy."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 from maar.kube.address import Address
 
 
-class Request(NamedTuple):
-    """What is asked of the server, and how long the answer may take."""
+class OutgoingRequest(NamedTuple):
+    """A request to the server, and how long the answer may take."""
 
     method: str
     path: str
@@ -17,12 +17,12 @@ class Request(NamedTuple):
 
     @property
     def is_write(self) -> bool:
-        """Whether only who leads may send it."""
+        """Whether only the leader may send it."""
         return self.method != "GET"
 
 
 class Reply(NamedTuple):
-    """What the server answered, as far as anybody asks."""
+    """The parts of an answer that callers use."""
 
     status: int
     body: bytes
@@ -33,22 +33,22 @@ class Reply(NamedTuple):
 class Sender(Protocol):
     """Sends requests to an API server: so many at a time, and a write only while this process may write.
 
-    It raises NotSentError where the server has heard nothing of the request, another OSError where it may
+    It raises NotSentError where the server has not received the request, another OSError where it may
     have, and FencedError.
     """
 
-    async def ask(self, address: Address, request: Request) -> Reply:
-        """Send a request and give what is answered, whatever that is."""
+    async def ask(self, address: Address, request: OutgoingRequest) -> Reply:
+        """Send a request and give the answer, whatever its status."""
         ...
 
     async def close(self) -> None:
-        """Leave no connection behind."""
+        """Close all connections."""
         ...
 
 
 class NotSentError(OSError):
-    """There is no connection: the server has heard nothing of the request."""
+    """There is no connection: the server has not received the request."""
 
 
 class NotTrustedError(NotSentError):
-    """Whoever answers there is not the server that we know."""
+    """The certificate of the server is not trusted."""

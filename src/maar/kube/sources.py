@@ -24,7 +24,7 @@ _UNUSABLE: Final = (
 
 
 class CredentialsError(Exception):
-    """There is no way to an API server with what is configured."""
+    """The configured credentials cannot be used."""
 
 
 class NoClusterError(CredentialsError):
@@ -33,7 +33,7 @@ class NoClusterError(CredentialsError):
 
 @dataclass(frozen=True)
 class Proofs:
-    """The address of an API server, how to know that it is the right one, and how to prove who we are."""
+    """The address of an API server, what verifies its certificate, and what authenticates this client."""
 
     server: str
     namespace: str
@@ -51,10 +51,10 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call it in a message."""
+        """Its name in messages."""
 
     async def read(self, *, anew: bool) -> Proofs:
-        """Read them as they are now; `anew` asks even a plugin again that said how long its answer holds."""
+        """Read them as they are now; `anew` runs a plugin again even where its last answer is still valid."""
 
 
 class Kubeconfig:

@@ -1,4 +1,4 @@
-"""Warnings that an API server sends along with its answers: read from their headers, each told once."""
+"""Warning headers of an API server's answers, each text reported once."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -28,16 +28,16 @@ def read_warnings(headers: Iterable[str]) -> Iterator[str]:
 
 
 class Once:
-    """Passes every text on once; it remembers as many as fit, and is silent beyond them."""
+    """Passes every text on once; it remembers a bounded number, and passes none on beyond it."""
 
     def __init__(self, warn: Warn) -> None:
         self._warn = warn
-        self._told: set[str] = set()
+        self._passed_on: set[str] = set()
 
     def __call__(self, text: str) -> None:
         """Pass it on, unless it was before."""
-        if text not in self._told and len(self._told) < MOST_REMEMBERED:
-            self._told.add(text)
+        if text not in self._passed_on and len(self._passed_on) < MOST_REMEMBERED:
+            self._passed_on.add(text)
             self._warn(text)
 
 

@@ -1,4 +1,4 @@
-"""Writing to the cluster: each function does one thing and says what became of it."""
+"""Writes to the cluster: each function does one thing and gives its outcome."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -11,7 +11,7 @@ from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode
 from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Protected, Refused, Unanswered
-from maar.kube.paths import CLAIMS, PODS, VOLUMES, Place
+from maar.kube.paths import CLAIMS, PODS, VOLUMES, ResourcePath
 
 Document = Mapping[str, object]
 PatchKind = Literal["merge", "json", "strategic-merge"]
@@ -38,7 +38,7 @@ async def carry_out(server: ApiServer, write: Write, uid: str = "") -> Outcome:
 
 
 async def bind(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome:
-    """Put a pod on a node."""
+    """Bind a pod to a node."""
     namespace, name = PODS.split(pod)
     binding = {
         "apiVersion": "v1",
@@ -57,7 +57,7 @@ async def bind(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome
 
 
 async def evict(server: ApiServer, pod: str, beneficiary: str | None = None, uid: str = "") -> Outcome:
-    """Ask a pod to leave; whom it makes room for is noted on it first, for a Maar that starts anew."""
+    """Evict a pod; an annotation first names the pod group it is evicted for, for a later restart of Maar."""
     if beneficiary:
         noted = await _note(server, PODS, pod, uid, {EVICTED_FOR_ANNOTATION: beneficiary})
         if not isinstance(noted, Done):
@@ -69,17 +69,17 @@ async def evict(server: ApiServer, pod: str, beneficiary: str | None = None, uid
 
 
 async def nominate(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome:
-    """Promise a pod room on a node; an empty name takes the promise back."""
+    """Nominate a node for a pod; an empty name removes the nomination."""
     return await patch_status(server, PODS, pod, {"nominatedNodeName": node or None}, uid)
 
 
 async def select_node(server: ApiServer, claim: str, node: str, uid: str = "") -> Outcome:
-    """Tell the provisioner of a claim where its first consumer will run."""
+    """Annotate a claim with the node where its first consumer will run, for its provisioner."""
     return await _note(server, CLAIMS, claim, uid, {SELECTED_NODE_ANNOTATION: node})
 
 
 async def bind_volume(server: ApiServer, write: BindVolume) -> Outcome:
-    """Give a volume to a claim, unless somebody else has it meanwhile; Kubernetes then binds the claim."""
+    """Bind a volume to a claim, unless it was bound to another; Kubernetes then binds the claim."""
     namespace, name = CLAIMS.split(write.claim)
     reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace, "name": name}
     metadata: dict[str, object] = {"annotations": {_CHOSEN_FOR_IT: "yes"}}
@@ -89,13 +89,13 @@ async def bind_volume(server: ApiServer, write: BindVolume) -> Outcome:
     return await patch(server, VOLUMES, write.volume, document)
 
 
-async def get(server: ApiServer, place: Place, key: str) -> Outcome:
+async def get(server: ApiServer, place: ResourcePath, key: str) -> Outcome:
     """Read an object as it is now."""
     return _outcome(await _ask(server, "GET", place.one(key)))
 
 
-async def create(server: ApiServer, place: Place, key: str, document: Document) -> Outcome:
-    """Make an object; a conflict says that there is one of that name already."""
+async def create(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
+    """Create an object; a conflict says that there is one of that name already."""
     namespace, _ = place.split(key)
     outcome = _outcome(await _ask(server, "POST", place.all(namespace), document))
     if isinstance(outcome, Conflict) and outcome.may_be_ours:
@@ -105,14 +105,14 @@ async def create(server: ApiServer, place: Place, key: str, document: Document) 
     return outcome
 
 
-async def replace(server: ApiServer, place: Place, key: str, document: Document) -> Outcome:
+async def replace(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
     """Put an object in the place of what is there; with a resource version, only of that one."""
     return _outcome(await _ask(server, "PUT", place.one(key), document))
 
 
 async def patch(
     server: ApiServer,
-    place: Place,
+    place: ResourcePath,
     key: str,
     document: object,
     kind: PatchKind = "merge",
@@ -123,14 +123,16 @@ async def patch(
     return _outcome(await _ask(server, "PATCH", place.one(key, subresource), document, content_type))
 
 
-async def patch_status(server: ApiServer, place: Place, key: str, status: Document, uid: str = "") -> Outcome:
-    """Change part of what is said of an object; nulls take away."""
+async def patch_status(
+    server: ApiServer, place: ResourcePath, key: str, status: Document, uid: str = ""
+) -> Outcome:
+    """Change part of the status of an object; nulls remove fields."""
     return await patch(server, place, key, {**_only(uid), "status": status}, subresource=place.status)
 
 
 async def delete(
     server: ApiServer,
-    place: Place,
+    place: ResourcePath,
     key: str,
     *,
     uid: str = "",
@@ -167,7 +169,7 @@ async def _evict(server: ApiServer, pod: str, uid: str) -> Outcome:
 
 
 async def _note(
-    server: ApiServer, place: Place, key: str, uid: str, annotations: Mapping[str, str | None]
+    server: ApiServer, place: ResourcePath, key: str, uid: str, annotations: Mapping[str, str | None]
 ) -> Outcome:
     only = _only(uid)
     return await patch(server, place, key, {"metadata": {**only["metadata"], "annotations": annotations}})

@@ -1,4 +1,4 @@
-"""Writes that fail: said once in the log, counted, and known for as long as they last.
+"""Writes that fail: logged once for each cause, counted, and remembered for as long as they last.
 
 A write that fails is tried again and again, and mostly for one cause: a permission that is missing, a quota,
 a webhook, a server without space. One cause is one problem, however many objects and attempts it spoils: two
@@ -73,7 +73,7 @@ class _Failure:
 
 
 class WriteFailures:
-    """Hears of every outcome of a write."""
+    """Records every outcome of a write."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -151,7 +151,7 @@ def _reason(outcome: Refused | Unanswered) -> str:
 
 
 def _is_general(outcome: Refused | Unanswered) -> bool:
-    """Whether other objects would fare no better: no answer, no permission, trouble of the server's own."""
+    """Whether the cause is not the object's own: no answer, no permission, an error of the server."""
     if isinstance(outcome, Unanswered) or outcome.code == HTTPStatus.UNAUTHORIZED:
         return True
     if outcome.code == HTTPStatus.FORBIDDEN:

@@ -16,7 +16,7 @@ _Job = Callable[[], Awaitable[None]]
 class Writers:
     """Carries out writes as they come; each reports its outcome by itself.
 
-    Some stand behind others: while those have anything to write, only a few go on `meanwhile`.
+    Writers may have lower priority than others: while those are busy, only `meanwhile` of these go on.
     """
 
     def __init__(self, at_once: int = AT_ONCE, behind: "Writers | None" = None, meanwhile: int = 0) -> None:

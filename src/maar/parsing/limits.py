@@ -7,7 +7,7 @@ DEEPEST: Final = 100  # levels; objects of Kubernetes have about twenty, schemas
 
 
 @dataclass(frozen=True)
-class Limits:
+class DocumentLimits:
     """What a text may cost: aliases count as if what they stand for were written out."""
 
     characters: int
@@ -16,8 +16,10 @@ class Limits:
     aliased: int = 1_000_000  # nodes that aliases stand for, at every use
 
 
-FILES: Final = Limits(characters=256 << 20, nodes=20_000_000)  # what kubectl get -o yaml prints of a cluster
-OBJECT: Final = Limits(characters=3 << 20, nodes=100_000)  # one object, or one configuration
+FILES: Final = DocumentLimits(
+    characters=256 << 20, nodes=20_000_000
+)  # what kubectl get -o yaml prints of a cluster
+OBJECT: Final = DocumentLimits(characters=3 << 20, nodes=100_000)  # one object, or one configuration
 
 
 class Mark(Protocol):

@@ -1,9 +1,9 @@
 """Whether plain values, as JSON gives them, keep within limits."""
 
-from maar.parsing.limits import Limits
+from maar.parsing.limits import DocumentLimits
 
 
-def excess(value: object, limits: Limits) -> str:
+def excess(value: object, limits: DocumentLimits) -> str:
     """Say how a value exceeds limits, nothing where it does not; level by level, without recursion."""
     level, nodes = [value], 0
     for _ in range(limits.depth + 1):
@@ -17,7 +17,7 @@ def excess(value: object, limits: Limits) -> str:
     return f"nested more than {limits.depth} levels deep; make it flatter"
 
 
-def may_exceed(data: bytes, limits: Limits) -> bool:
+def may_exceed(data: bytes, limits: DocumentLimits) -> bool:
     """Whether JSON could exceed limits; counts bytes only, and so is quick to say no."""
     lists = data.count(b"[") + data.count(b"{")
     return lists > limits.depth or lists + data.count(b",") >= limits.nodes

@@ -3,7 +3,7 @@
 A loop with a stack of its own, so that no depth overflows the interpreter's. Nodes and characters are
 running totals: what a list or mapping costs is the difference between its end and its beginning. Every use of
 an alias adds the cost of what it stands for to the totals, and its height to the depth, before it is copied.
-It is a copy so that whoever changes one part of a document does not change another.
+It is a copy so that a change of one part of a document does not change another.
 """
 
 from collections.abc import Callable
@@ -20,14 +20,14 @@ from yaml import (
     SequenceStartEvent,
 )
 
-from maar.parsing.limits import BadYamlError, Limits, Mark
+from maar.parsing.limits import BadYamlError, DocumentLimits, Mark
 from maar.parsing.yaml_scalars import Scalar, scalar, unsupported_tag
 
-Repeated = Callable[[str], None]  # is told of keys that a mapping has twice
+Repeated = Callable[[str], None]  # called for keys that a mapping has twice
 
 _COLLECTIONS: Final = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _MERGE: Final = "<<"
-_MERGE_KEY: Final = "a merge key"  # told from equal text by identity
+_MERGE_KEY: Final = "a merge key"  # distinguished from equal text by identity
 _IDENTITY: Final = ("apiVersion", "kind")
 _LONGEST_SHOWN: Final = 80  # characters of a key in a message
 
@@ -59,7 +59,7 @@ class _Anchored(NamedTuple):
 class Composer:
     """Puts events together to documents."""
 
-    def __init__(self, limits: Limits, repeated: Repeated | None) -> None:
+    def __init__(self, limits: DocumentLimits, repeated: Repeated | None) -> None:
         self.root: object = None
         self._limits, self._repeated = limits, repeated
         self._frames: list[_Frame] = []
@@ -166,11 +166,11 @@ class Composer:
             hint = "remove one of them"
             if key in _IDENTITY and len(self._frames) == 1:
                 hint = f"if a second object begins here, put a line with --- before line {line}"
-            self._tell(f"{said}; {hint}", mark)
+            self._report_repeated(f"{said}; {hint}", mark)
         frame.lines[key] = line
         return key
 
-    def _tell(self, said: str, mark: Mark | None) -> None:
+    def _report_repeated(self, said: str, mark: Mark | None) -> None:
         error = BadYamlError.at(mark, said)
         if self._repeated is None:
             raise error

@@ -12,7 +12,7 @@ from typing import Final
 
 import yaml
 
-from maar.parsing.limits import FILES, BadYamlError, Limits
+from maar.parsing.limits import FILES, BadYamlError, DocumentLimits
 from maar.parsing.yaml_composer import Composer, Repeated
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C reads ten times faster
@@ -20,11 +20,11 @@ _MOST_DIRECTIVES: Final = 20  # the parser takes long for them
 
 
 def documents(
-    text: str | bytes, limits: Limits = FILES, repeated: Repeated | None = None
+    text: str | bytes, limits: DocumentLimits = FILES, repeated: Repeated | None = None
 ) -> Iterator[object]:
     """Give the documents of a text one by one; an empty one is None.
 
-    A key that a mapping has twice is refused, or told to `repeated`, and then the last one counts.
+    A key that a mapping has twice is refused, or passed to `repeated`, and then the last one counts.
     """
     if isinstance(text, bytes):
         text = _decoded(text)
@@ -44,7 +44,7 @@ def documents(
         raise BadYamlError(f"not Unicode: {error.reason}; save it as UTF-8") from None
 
 
-def document(text: str | bytes, limits: Limits = FILES, repeated: Repeated | None = None) -> object:
+def document(text: str | bytes, limits: DocumentLimits = FILES, repeated: Repeated | None = None) -> object:
     """Read the one document of a text; None where there is none."""
     found = documents(text, limits, repeated)
     first = next(found, None)
@@ -60,7 +60,7 @@ def _decoded(data: bytes) -> str:
         raise BadYamlError(f"byte {error.start} is not UTF-8 ({error.reason}); save it as UTF-8") from None
 
 
-def _check_size(text: str, limits: Limits) -> None:
+def _check_size(text: str, limits: DocumentLimits) -> None:
     if len(text) > limits.characters:
         raise BadYamlError(f"{len(text)} characters, the limit is {limits.characters}; split it")
     if text.count("\n%") > _MOST_DIRECTIVES:

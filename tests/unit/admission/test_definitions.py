@@ -13,7 +13,7 @@ from maar.core.admission.reading import read
 from maar.core.admission.request import Request
 from maar.core.admission.review import review
 from maar.core.admission.rules import all_rules
-from maar.core.model.events import Appeared
+from maar.core.model.events import Upserted
 from maar.core.model.queue import Queue
 
 ROOT = Path(__file__).parents[3]
@@ -36,7 +36,7 @@ def known() -> KnownCluster:
     queues = [
         read(Queue, {"metadata": {"name": name}}) for name in names if name.islower() and "_" not in name
     ]
-    cluster.feed([Appeared(object=queue) for queue in queues])
+    cluster.feed([Upserted(object=queue) for queue in queues])
     return cluster
 
 

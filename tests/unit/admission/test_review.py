@@ -8,7 +8,7 @@ from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.reading import read
 from maar.core.admission.request import CREATE, DELETE, UPDATE, Json, Request, Verdict
 from maar.core.admission.review import mutate, mutated, review, validate
-from maar.core.model.events import Appeared, Vanished
+from maar.core.model.events import Deleted, Upserted
 from maar.core.model.kinds import to_json
 from maar.core.model.queue import DEFAULT, ROOT, Queue
 
@@ -92,7 +92,7 @@ def test_nobody_hears_more_than_twenty_refusals() -> None:
 
 def test_a_deletion_of_many_names_each_only_in_the_object() -> None:
     known = KnownCluster()
-    known.feed([Appeared(object=read(Queue, {"metadata": {"name": "a"}}))])
+    known.feed([Upserted(object=read(Queue, {"metadata": {"name": "a"}}))])
     stored = {"metadata": {"name": "a"}, "status": {"state": "Open"}}
     refusals = review(Request(operation=DELETE, resource="queues", old=stored), known).refusals
     assert [one.rule for one in refusals] == ["queue-delete-state"]
@@ -120,7 +120,7 @@ def test_what_is_not_asked_about_is_allowed(request_: Request) -> None:
 def test_root_and_default_are_there_from_the_beginning_and_stay() -> None:
     known = KnownCluster()
     for name in (ROOT, DEFAULT):
-        known.feed([Vanished(kind="Queue", key=name)])
+        known.feed([Deleted(kind="Queue", key=name)])
         assert known.queue(name) is not None
     assert list(known.children(ROOT)) == [DEFAULT]
 
@@ -129,6 +129,6 @@ def test_of_many_leaves_the_nearest_are_named() -> None:
     known = KnownCluster()
     for number in range(9):
         spec = {"parent": "team" if number % 2 else "root"}
-        known.feed([Appeared(object=read(Queue, {"metadata": {"name": f"q{number}"}, "spec": spec}))])
-    known.feed([Appeared(object=read(Queue, {"metadata": {"name": "team"}}))])
+        known.feed([Upserted(object=read(Queue, {"metadata": {"name": f"q{number}"}, "spec": spec}))])
+    known.feed([Upserted(object=read(Queue, {"metadata": {"name": "team"}}))])
     assert known.leaves(ROOT, most=7) == ["default", "q0", "q2", "q4", "q6", "q8", "q1"]

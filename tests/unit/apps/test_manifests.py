@@ -12,14 +12,14 @@ from maar.apps import controllers
 from maar.apps.daemons.configuration_text import parse_text
 from maar.apps.manifests import installation
 from maar.apps.scheduler import scheduler
-from maar.apps.webhooks import judge
+from maar.apps.webhooks import reviewer
 from maar.apps.webhooks.configurations import registrations, service_hosts
 from maar.cli.failure import CommandError
 from maar.cli.main import maar_app
 from maar.cli.manifests import manifests
 from maar.core.admission.request import Options
 from maar.core.model.workload import WORKLOADS
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from support.permissions import objects, permissions
 
 Json = dict[str, Any]
@@ -29,7 +29,7 @@ DEPLOYMENTS: Final = [one for one in ALL if one["kind"] == "Deployment"]
 PROGRAMS: Final = {
     "scheduler": scheduler.WATCHED,
     "controllers": (*controllers.WATCHED, *WORKLOADS),
-    "webhooks": judge.WATCHED,
+    "webhooks": reviewer.WATCHED,
 }
 
 
@@ -101,7 +101,7 @@ def test_the_configuration_is_the_default_written_out() -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_may_see_what_it_watches_and_nothing_else(program: str) -> None:
-    places = map(place_of, PROGRAMS[program])
+    places = map(resource_path_of, PROGRAMS[program])
     wanted = {(place.api_version.rpartition("/")[0], place.plural) for place in places}
     for verb in ("list", "watch"):
         assert {(one.group, one.resource) for one in permissions(program) if one.verb == verb} == wanted

@@ -10,15 +10,15 @@ import msgspec
 import pytest
 
 from maar.apps.snapshots.files import Snapshot, as_yaml, read, write
-from maar.apps.snapshots.plan import whole
 from maar.apps.snapshots.recording import Recording, RecordingEngine
 from maar.apps.snapshots.taking import Taken
 from maar.cli.files import read_manifests
 from maar.core.engine import Engine
-from maar.core.model.events import AnyObject, Appeared, Event
+from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.pod import Pod
 from maar.core.policy.configuration import parse
 from maar.core.views.objects import Seen
+from maar.core.views.planning import whole
 from support.commands import Run, run
 
 __all__ = ["run"]
@@ -39,7 +39,7 @@ def example() -> list[Event]:
             named = msgspec.structs.replace(
                 one, spec=msgspec.structs.replace(one.spec, scheduler_name="maar")
             )
-        events.append(Appeared(object=cast("AnyObject", named)))
+        events.append(Upserted(object=cast("AnyObject", named)))
     return events
 
 
@@ -175,10 +175,10 @@ def test_a_replay_says_what_it_has_seen(run: Run, tmp_path: Path) -> None:
     said = f"the same plan in each of 1 cycles of 1 run: {counted}\n"
     assert run("maar", "replay", str(file)) == (0, said, "")
     with file.open("ab") as cut:
-        cut.write(b'{"line":"Fed"')
+        cut.write(b'{"line":"EventsFed"')
     ended = run("maar", "replay", str(file))
     assert (ended.code, ended.out) == (0, said)
-    assert ended.err == f"note: {file}: the last line is cut short; whoever wrote it was killed\n"
+    assert ended.err == f"note: {file}: the last line is cut short; the process that wrote it was killed\n"
     file.write_bytes(file.read_bytes().replace(b'"weight":', b'"waight":'))
     ended = run("maar", "replay", str(file))
     assert ended.code == 1

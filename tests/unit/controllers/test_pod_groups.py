@@ -7,14 +7,15 @@ from msgspec import structs
 
 from maar.core.controllers.group_template import group_name
 from maar.core.controllers.pod_groups import MissingGroups
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.metadata import Metadata, OwnerReference
 from maar.core.model.namespace import Namespace
 from maar.core.model.pod import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.resources import Resources
 from maar.core.model.workload import ReplicaSet
-from maar.core.model.writes import Change, Create, Remove
+from maar.core.model.writes import Create, Delete, Patch
+from support.controlled import Controlled
 
 LEAST: Final = "scheduling.volcano.sh/group-min-member"
 QUEUE: Final = "scheduling.volcano.sh/queue-name"
@@ -39,14 +40,14 @@ def pod(
 
 
 def writes(*events: Event) -> list[object]:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     controller.feed(events)
     return list(controller.reconcile())
 
 
 def test_a_bare_pod_gets_a_group_of_its_own_in_the_queue_it_names() -> None:
     bare = pod("p", annotations={"scheduling.volcano.sh/queue-name": "q", "volcano.sh/preemptable": "true"})
-    create, change = writes(Appeared(object=bare))
+    create, change = writes(Upserted(object=bare))
     assert isinstance(create, Create)
     assert create.key == "ns/podgroup-uid-p"
     assert create.document["spec"] == {"minMember": 1, "queue": "q", "minResources": {"cpu": "500m"}}
@@ -57,37 +58,37 @@ def test_a_bare_pod_gets_a_group_of_its_own_in_the_queue_it_names() -> None:
     patch: dict[str, object] = {
         "metadata": {"annotations": {"scheduling.k8s.io/group-name": "podgroup-uid-p"}}
     }
-    assert change == Change(kind="Pod", key="ns/p", patch=patch)
+    assert change == Patch(kind="Pod", key="ns/p", patch=patch)
 
 
 def test_pods_of_one_owner_share_a_group_of_as_many_as_the_annotation_says() -> None:
     least = {"scheduling.volcano.sh/group-min-member": "2"}
-    pods = [Appeared(object=pod(name, OWNER, annotations=least)) for name in ("a", "b")]
+    pods = [Upserted(object=pod(name, OWNER, annotations=least)) for name in ("a", "b")]
     found = writes(owner(), *pods)
     made = [one for one in found if isinstance(one, Create)]
     assert [one.key for one in made] == ["ns/podgroup-uid-rs"]
     assert made[0].document["spec"] == {"minMember": 2, "minResources": {"cpu": "1"}}
-    assert sum(isinstance(one, Change) for one in found) == 2
+    assert sum(isinstance(one, Patch) for one in found) == 2
 
 
 def test_a_group_that_is_there_is_not_made_again() -> None:
-    known = Appeared(object=PodGroup(metadata=Metadata(name=group_name(pod("p")), namespace="ns")))
-    (only,) = writes(known, Appeared(object=pod("p")))
-    assert isinstance(only, Change)
+    known = Upserted(object=PodGroup(metadata=Metadata(name=group_name(pod("p")), namespace="ns")))
+    (only,) = writes(known, Upserted(object=pod("p")))
+    assert isinstance(only, Patch)
 
 
 def test_pods_that_need_no_group_are_left_alone() -> None:
     grouped = pod("g", annotations={"scheduling.k8s.io/group-name": "x"})
     assert (
-        writes(Appeared(object=pod("other", scheduler="default-scheduler")), Appeared(object=grouped)) == []
+        writes(Upserted(object=pod("other", scheduler="default-scheduler")), Upserted(object=grouped)) == []
     )
-    assert writes(Appeared(object=pod("p")), Vanished(kind="Pod", key="ns/p")) == []
+    assert writes(Upserted(object=pod("p")), Deleted(kind="Pod", key="ns/p")) == []
 
 
 def test_a_senseless_number_of_members_counts_as_one() -> None:
     for text in ("0", "-3", "many", "²", "9" * 5000):
         annotations = {"scheduling.volcano.sh/group-min-member": text}
-        create, _ = writes(Appeared(object=pod("p", annotations=annotations)))
+        create, _ = writes(Upserted(object=pod("p", annotations=annotations)))
         assert isinstance(create, Create)
         spec = create.document["spec"]
         assert isinstance(spec, dict)
@@ -96,21 +97,21 @@ def test_a_senseless_number_of_members_counts_as_one() -> None:
 
 def made_group(uid: str = "uid-rs", *, by_us: bool = True) -> Event:
     notes = {"maar.sh/made-for-pods": "true"} if by_us else {}
-    return Appeared(
+    return Upserted(
         object=PodGroup(metadata=Metadata(name=f"podgroup-{uid}", namespace="ns", uid="g", annotations=notes))
     )
 
 
 def test_a_group_that_was_made_goes_when_its_last_pod_has_gone() -> None:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     named = {"scheduling.k8s.io/group-name": "podgroup-uid-rs"}
-    pods = [Appeared(object=pod(name, OWNER, annotations=named)) for name in "ab"]
+    pods = [Upserted(object=pod(name, OWNER, annotations=named)) for name in "ab"]
     controller.feed([made_group(), *pods])
     assert controller.reconcile() == []
-    controller.feed([Vanished(kind="Pod", key="ns/a")])
+    controller.feed([Deleted(kind="Pod", key="ns/a")])
     assert controller.reconcile() == []
-    controller.feed([Vanished(kind="Pod", key="ns/b")])
-    assert controller.reconcile() == [Remove(kind="PodGroup", key="ns/podgroup-uid-rs", uid="g")]
+    controller.feed([Deleted(kind="Pod", key="ns/b")])
+    assert controller.reconcile() == [Delete(kind="PodGroup", key="ns/podgroup-uid-rs", uid="g")]
 
 
 def test_a_group_that_somebody_asked_for_stays_without_pods() -> None:
@@ -119,12 +120,12 @@ def test_a_group_that_somebody_asked_for_stays_without_pods() -> None:
 
 def owner(**annotations: str) -> Event:
     metadata = Metadata(name="rs", namespace="ns", uid="uid-rs", annotations=annotations)
-    return Appeared(object=ReplicaSet(metadata=metadata))
+    return Upserted(object=ReplicaSet(metadata=metadata))
 
 
 def test_what_the_owner_says_counts_where_the_pods_say_nothing() -> None:
     said = {LEAST: "3", QUEUE: "q", "volcano.sh/preemptable": "false", "other": "x"}
-    create, _ = writes(owner(**said), Appeared(object=pod("p", OWNER)))
+    create, _ = writes(owner(**said), Upserted(object=pod("p", OWNER)))
     assert isinstance(create, Create)
     assert create.document["spec"] == {"minMember": 3, "queue": "q", "minResources": {"cpu": "1500m"}}
     metadata = create.document["metadata"]
@@ -133,8 +134,8 @@ def test_what_the_owner_says_counts_where_the_pods_say_nothing() -> None:
 
 
 def test_pods_wait_until_their_owner_is_known() -> None:
-    controller = MissingGroups()
-    controller.feed([Appeared(object=pod("p", OWNER))])
+    controller = Controlled(MissingGroups())
+    controller.feed([Upserted(object=pod("p", OWNER))])
     assert controller.reconcile() == []
     controller.feed([owner(**{LEAST: "2"})])
     create, _ = controller.reconcile()
@@ -146,7 +147,7 @@ def test_owners_of_kinds_that_are_not_read_are_not_waited_for() -> None:
     workflow = OwnerReference(
         api_version="argoproj.io/v1alpha1", kind="Workflow", name="w", uid="w", controller=True
     )
-    found = writes(Appeared(object=pod("a", workflow)), Appeared(object=pod("b", workflow)))
+    found = writes(Upserted(object=pod("a", workflow)), Upserted(object=pod("b", workflow)))
     assert [one.key for one in found if isinstance(one, Create)] == ["ns/podgroup-w"]
 
 
@@ -158,7 +159,7 @@ def test_a_group_asks_for_what_the_annotation_says_where_it_can_be_read() -> Non
         ("{}", {"cpu": "500m"}),
     ):
         said = {"scheduling.volcano.sh/group-min-resources": text}
-        create, _ = writes(Appeared(object=pod("p", annotations=said)))
+        create, _ = writes(Upserted(object=pod("p", annotations=said)))
         assert isinstance(create, Create)
         assert create.document["spec"] == {"minMember": 1, "minResources": asked}, text
 
@@ -174,19 +175,19 @@ def stored(**spec: object) -> Event:
         annotations={"maar.sh/made-for-pods": "true", "volcano.sh/preemptable": "true"},
     )
     asked: dict[str, Any] = {"min_resources": Resources.parse({"cpu": "500m"}), "min_member": 1, **spec}
-    return Appeared(object=PodGroup(metadata=metadata, spec=PodGroupSpec(**asked)))
+    return Upserted(object=PodGroup(metadata=metadata, spec=PodGroupSpec(**asked)))
 
 
 def test_a_made_group_follows_its_owner_and_comes_to_rest() -> None:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     preemptable = {"volcano.sh/preemptable": "true"}
-    member = Appeared(object=pod("p", OWNER, annotations=NAMED))
+    member = Upserted(object=pod("p", OWNER, annotations=NAMED))
     controller.feed([owner(**preemptable), stored(), member])
     assert controller.reconcile() == []
     controller.feed([owner(**{LEAST: "3", QUEUE: "other"})])
     queue, rest = controller.reconcile()
-    assert queue == Change(kind="PodGroup", key="ns/podgroup-uid-rs", patch={"spec": {"queue": "other"}})
-    assert rest == Change(
+    assert queue == Patch(kind="PodGroup", key="ns/podgroup-uid-rs", patch={"spec": {"queue": "other"}})
+    assert rest == Patch(
         kind="PodGroup",
         key="ns/podgroup-uid-rs",
         patch={
@@ -198,43 +199,43 @@ def test_a_made_group_follows_its_owner_and_comes_to_rest() -> None:
     asked = Resources.parse({"cpu": "1500m"})
     controller.feed([stored(min_member=3, queue="other", min_resources=asked)])
     (left,) = controller.reconcile()
-    assert left == Change(
+    assert left == Patch(
         kind="PodGroup", key=queue.key, patch={"metadata": {"annotations": {"volcano.sh/preemptable": None}}}
     )
 
 
 def test_a_group_that_somebody_deletes_comes_back_while_one_of_its_pods_lives() -> None:
-    controller = MissingGroups()
-    controller.feed([owner(), stored(), Appeared(object=pod("p", OWNER, annotations=NAMED))])
-    controller.feed([Vanished(kind="PodGroup", key="ns/podgroup-uid-rs")])
+    controller = Controlled(MissingGroups())
+    controller.feed([owner(), stored(), Upserted(object=pod("p", OWNER, annotations=NAMED))])
+    controller.feed([Deleted(kind="PodGroup", key="ns/podgroup-uid-rs")])
     (create,) = controller.reconcile()
     assert isinstance(create, Create)
     assert (create.key, create.about) == ("ns/podgroup-uid-rs", "ns/p")
-    controller.feed([Vanished(kind="Pod", key="ns/p")])
+    controller.feed([Deleted(kind="Pod", key="ns/p")])
     assert controller.reconcile() == []
 
 
 def test_a_group_whose_owner_is_gone_does_not_come_back() -> None:
-    controller = MissingGroups()
-    controller.feed([owner(), stored(), Appeared(object=pod("p", OWNER, annotations=NAMED))])
+    controller = Controlled(MissingGroups())
+    controller.feed([owner(), stored(), Upserted(object=pod("p", OWNER, annotations=NAMED))])
     controller.feed(
-        [Vanished(kind="ReplicaSet", key="ns/rs"), Vanished(kind="PodGroup", key="ns/podgroup-uid-rs")]
+        [Deleted(kind="ReplicaSet", key="ns/rs"), Deleted(kind="PodGroup", key="ns/podgroup-uid-rs")]
     )
     assert controller.reconcile() == []
 
 
 def test_pods_that_were_orphaned_do_not_change_the_group_that_they_name() -> None:
-    controller = MissingGroups()
-    controller.feed([stored(min_member=3), Appeared(object=pod("p", annotations=NAMED))])
+    controller = Controlled(MissingGroups())
+    controller.feed([stored(min_member=3), Upserted(object=pod("p", annotations=NAMED))])
     assert controller.reconcile() == []
 
 
 def test_default_means_the_queue_of_the_namespace_and_nothing_is_written_again_and_again() -> None:
-    controller = MissingGroups()
+    controller = Controlled(MissingGroups())
     said = {QUEUE: "team"}
-    namespace = Appeared(object=Namespace(metadata=Metadata(name="ns", annotations=said)))
+    namespace = Upserted(object=Namespace(metadata=Metadata(name="ns", annotations=said)))
     preemptable = {"volcano.sh/preemptable": "true"}
-    member = Appeared(object=pod("p", OWNER, annotations=NAMED))
+    member = Upserted(object=pod("p", OWNER, annotations=NAMED))
     controller.feed([namespace, owner(**preemptable, **{QUEUE: "default"}), stored(queue="team"), member])
     assert controller.reconcile() == []
 
@@ -248,14 +249,14 @@ def test_groups_are_made_in_the_order_of_their_pods_and_as_a_person_reads_their_
         structs.replace(one, metadata=structs.replace(one.metadata, creation_timestamp=age))
         for one, age in zip(reversed(pods), ages, strict=True)
     ]
-    made = [one.key for one in writes(*(Appeared(object=one) for one in pods)) if isinstance(one, Create)]
+    made = [one.key for one in writes(*(Upserted(object=one) for one in pods)) if isinstance(one, Create)]
     assert made == [f"ns/podgroup-uid-f-{number}" for number in (2, 3, 10, 1)]
 
 
 def test_a_group_says_since_when_its_owner_exists() -> None:
     since = datetime(2026, 1, 1, 12, tzinfo=UTC)
     owner = ReplicaSet(metadata=Metadata(name="rs", namespace="ns", uid="uid-rs", creation_timestamp=since))
-    create, _ = writes(Appeared(object=owner), Appeared(object=pod("rs-1", OWNER)))
+    create, _ = writes(Upserted(object=owner), Upserted(object=pod("rs-1", OWNER)))
     assert isinstance(create, Create)
     metadata = create.document["metadata"]
     assert isinstance(metadata, dict)

@@ -4,18 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maar.core.controllers.quotas import QUOTA_NAME, NamespaceQuotas
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.metadata import Metadata
 from maar.core.model.namespace import QUOTA_LABEL, Namespace, QuotaSpec, ResourceQuota
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
-from maar.core.model.writes import Change, Create, Remove
+from maar.core.model.writes import Create, Delete, Patch
+from support.controlled import Controlled
 
 QUEUE = "scheduling.volcano.sh/queue-name"
 
 
 def queue(name: str, allocated: dict[str, str], request: dict[str, str] | None) -> Event:
-    return Appeared(
+    return Upserted(
         object=Queue(
             metadata=QueueMetadata(name=name),
             spec=QueueSpec(request=None if request is None else Resources.parse(request)),
@@ -25,22 +26,22 @@ def queue(name: str, allocated: dict[str, str], request: dict[str, str] | None) 
 
 
 def namespace(name: str, queue: str = "q") -> Event:
-    return Appeared(object=Namespace(metadata=Metadata(name=name, annotations={QUEUE: queue})))
+    return Upserted(object=Namespace(metadata=Metadata(name=name, annotations={QUEUE: queue})))
 
 
 def weight(name: str, value: int) -> Event:
     hard: dict[str, str | int | float] = {"volcano.sh/namespace.weight": value}
     metadata = Metadata(name="weight", namespace=name)
-    return Appeared(object=ResourceQuota(metadata=metadata, spec=QuotaSpec(hard=hard)))
+    return Upserted(object=ResourceQuota(metadata=metadata, spec=QuotaSpec(hard=hard)))
 
 
 def ours(name: str, hard: dict[str, str | int | float], of: str = "q") -> Event:
     metadata = Metadata(name=QUOTA_NAME, namespace=name, uid=f"uid-{name}", labels={QUOTA_LABEL: of})
-    return Appeared(object=ResourceQuota(metadata=metadata, spec=QuotaSpec(hard=hard)))
+    return Upserted(object=ResourceQuota(metadata=metadata, spec=QuotaSpec(hard=hard)))
 
 
 def made(*events: Event) -> dict[str, object]:
-    manager = NamespaceQuotas()
+    manager = Controlled(NamespaceQuotas())
     manager.feed(events)
     writes = manager.reconcile()
     return {write.key: write.document["spec"] for write in writes if isinstance(write, Create)}
@@ -65,10 +66,10 @@ def test_a_queue_that_does_not_declare_its_request_gets_no_quotas() -> None:
 
 
 def test_quotas_go_with_the_declared_request_and_with_the_annotation() -> None:
-    manager = NamespaceQuotas()
+    manager = Controlled(NamespaceQuotas())
     manager.feed([queue("q", {"cpu": "8"}, {"cpu": "8"}), namespace("a"), ours("a", {"requests.cpu": "8"})])
     assert manager.reconcile() == []
-    gone = [Remove(kind="ResourceQuota", key="a/maar-queue", uid="uid-a")]
+    gone = [Delete(kind="ResourceQuota", key="a/maar-queue", uid="uid-a")]
     manager.feed([queue("q", {"cpu": "8"}, None)])
     assert manager.reconcile() == gone
     manager.feed([queue("q", {"cpu": "8"}, {"cpu": "8"}), namespace("a", queue="")])
@@ -76,7 +77,7 @@ def test_quotas_go_with_the_declared_request_and_with_the_annotation() -> None:
 
 
 def test_a_deleted_quota_comes_back_and_a_changed_one_is_set_right() -> None:
-    manager = NamespaceQuotas()
+    manager = Controlled(NamespaceQuotas())
     manager.feed(
         [
             queue("q", {"cpu": "8"}, {"cpu": "8"}),
@@ -85,13 +86,13 @@ def test_a_deleted_quota_comes_back_and_a_changed_one_is_set_right() -> None:
         ]
     )
     (change,) = manager.reconcile()
-    assert isinstance(change, Change)
+    assert isinstance(change, Patch)
     assert change.patch["spec"] == {"hard": {"requests.cpu": "8", "pods": None}}
-    manager.feed([Vanished(kind="ResourceQuota", key="a/maar-queue")])
+    manager.feed([Deleted(kind="ResourceQuota", key="a/maar-queue")])
     assert isinstance(manager.reconcile()[0], Create)
 
 
-def settle(manager: NamespaceQuotas, hard: dict[str, dict[str, str]]) -> list[dict[str, dict[str, str]]]:
+def settle(manager: Controlled, hard: dict[str, dict[str, str]]) -> list[dict[str, dict[str, str]]]:
     """Carry out what is wanted, one write at a time, until nothing is; give the limits after each."""
     seen: list[dict[str, dict[str, str]]] = []
     for _ in range(10):
@@ -100,7 +101,7 @@ def settle(manager: NamespaceQuotas, hard: dict[str, dict[str, str]]) -> list[di
             return seen
         for write in writes:
             name = write.key.partition("/")[0]
-            assert isinstance(write, Create | Change)
+            assert isinstance(write, Create | Patch)
             spec = write.document["spec"] if isinstance(write, Create) else write.patch["spec"]
             new = {**hard.get(name, {}), **spec["hard"]}  # type: ignore[index]
             hard[name] = {resource: text for resource, text in new.items() if text is not None}
@@ -110,7 +111,7 @@ def settle(manager: NamespaceQuotas, hard: dict[str, dict[str, str]]) -> list[di
 
 
 def test_limits_that_shrink_are_written_before_those_that_grow() -> None:
-    manager = NamespaceQuotas()
+    manager = Controlled(NamespaceQuotas())
     hard = {
         "a": {"requests.cpu": "2", "requests.memory": "6"},
         "b": {"requests.cpu": "6", "requests.memory": "2"},

@@ -1,21 +1,22 @@
 """Pods of a scheduler that nobody runs are told so, once."""
 
 from maar.core.controllers.unserved_pods import UnservedPods
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.metadata import Metadata
 from maar.core.model.pod import Named, Pod, PodSpec, PodStatus
-from maar.core.model.writes import Tell, Upkeep
+from maar.core.model.writes import ControllerWrite, RecordEvent
+from support.controlled import Controlled
 
 
 def pod(scheduler: str, node: str = "", gates: tuple[Named, ...] = (), **status: object) -> Event:
     spec = PodSpec(scheduler_name=scheduler, node_name=node, scheduling_gates=gates)
-    return Appeared(
+    return Upserted(
         object=Pod(metadata=Metadata(name="p"), spec=spec, status=PodStatus(**status))  # type: ignore[arg-type]  # as given
     )
 
 
-def told(*batches: list[Event]) -> list[list[Upkeep]]:
-    controller, found = UnservedPods(), []
+def told(*batches: list[Event]) -> list[list[ControllerWrite]]:
+    controller, found = Controlled(UnservedPods()), []
     for events in batches:
         controller.feed(events)
         found.append([*controller.reconcile()])
@@ -26,10 +27,10 @@ def test_a_pod_of_a_scheduler_that_nobody_runs_is_told_once_and_what_to_write() 
     ((first,), second, (again,)) = told(
         [pod("default-scheduler")],
         [pod("default-scheduler")],
-        [Vanished(kind="Pod", key="default/p"), pod("default-scheduler")],
+        [Deleted(kind="Pod", key="default/p"), pod("default-scheduler")],
     )
     assert first == again
-    assert isinstance(first, Tell)
+    assert isinstance(first, RecordEvent)
     assert (first.kind, first.key, first.reason, first.is_warning) == (
         "Pod",
         "default/p",

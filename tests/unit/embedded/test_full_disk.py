@@ -105,7 +105,7 @@ def test_a_new_generation_that_does_not_fit_is_not_begun(
         disk.fill(leave=3_000 << 10)
         for number in range(520):  # a log of 1.6 MB and a working database as large
             write(store, f"p{number % 260}")
-        assert "no new generation" in caplog.text
+        assert "cannot start a new generation" in caplog.text
         assert len(names(store)) == 260
         disk.free()
         for number in range(520):

@@ -80,7 +80,7 @@ def test_a_generation_that_cannot_be_begun_leaves_the_old_one_in_use(
         patch.setattr(LogWriter, "leave_for", failing)
         for number in range(256):
             write(store, number)
-        assert "no new generation can be begun" in caplog.text
+        assert "cannot start a new generation of the data files" in caplog.text
         copied(tmp_path / "live", tmp_path / "at once")
         failed = store.revision
         for number in range(40):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError
+from maar.embedded.nodes.container_supervisor import Log
 from maar.embedded.nodes.log_files import read_log
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.nodes.virtual import VirtualNodes
-from maar.embedded.nodes.warden import Log
 from support.local_node import HERE, local, log, said, shell
 from support.node_cluster import Clock, Fields, embedded, pass_time, place, pod, settle
 

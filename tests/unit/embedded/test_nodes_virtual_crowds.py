@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.resources import Resources
-from maar.embedded.nodes.durations import BadDurationError, seconds
-from maar.embedded.nodes.room import Room
+from maar.embedded.nodes.node_capacity import NodeCapacity
 from maar.embedded.nodes.virtual import VirtualNodes
 from maar.embedded.store import Change
 from support.node_cluster import Clock, embedded, pass_time, place, pod, seen, settle
@@ -134,11 +134,11 @@ AMOUNTS = st.dictionaries(st.sampled_from(["pods", "cpu", "memory", "example.com
 @given(st.lists(st.tuples(st.integers(0, 5), AMOUNTS), max_size=30))
 def test_the_running_total_is_the_sum_of_what_is_there(steps: list[tuple[int, dict[str, int]]]) -> None:
     allocatable = Resources({"pods": 3, "cpu": 20, "memory": 30})
-    room, there = Room(allocatable), dict[str, dict[str, int]]()
+    capacity, there = NodeCapacity(allocatable), dict[str, dict[str, int]]()
     for number, amounts in steps:
         uid = str(number)
         if uid in there:
-            room.give_back(uid)
+            capacity.give_back(uid)
             del there[uid]
             continue
         short = {
@@ -146,10 +146,10 @@ def test_the_running_total_is_the_sum_of_what_is_there(steps: list[tuple[int, di
             for name, units in amounts.items()
             if units and units + sum(one.get(name, 0) for one in there.values()) > allocatable.get(name, 0)
         }
-        shortage = room.shortage(Resources(amounts))
+        shortage = capacity.shortage(Resources(amounts))
         assert (shortage.resource in short) if shortage else not short
         if shortage is None:
-            room.take(uid, Resources(amounts))
+            capacity.take(uid, Resources(amounts))
             there[uid] = amounts
 
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from maar.embedded.failures import ApiError
-from maar.embedded.patch.json_patch import MAX_COPIED_BYTES, MAX_OPERATIONS, json_patch
-from maar.embedded.patch.merge_patch import merge_patch
+from maar.embedded.patch.json_patch import MAX_COPIED_BYTES, MAX_OPERATIONS, json_patch, merge_patch
 
 Json = dict[str, Any]
 DOCUMENT: Json = {"a": {"b": [1, {"c": 2}]}, "m~n": {"x/y": True}, "": 0}

@@ -13,8 +13,7 @@ import yaml
 
 from maar.embedded.failures import ApiError
 from maar.embedded.patch.apply import applied, tracked
-from maar.embedded.patch.json_patch import json_patch
-from maar.embedded.patch.merge_patch import merge_patch
+from maar.embedded.patch.json_patch import json_patch, merge_patch
 from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.schema.builtin import builtin
 from maar.embedded.schema.custom import custom, packaged
@@ -39,6 +38,12 @@ def schema_of(api_version: str, kind: str) -> Schema:
     for one in (*packaged(), custom(CASES["definition"])):
         if (one.resource.api_version, one.resource.kind) == (api_version, kind):
             return one.schema
+    if kind == "PodTemplate":  # which the embedded server does not serve
+        spec = builtin("apps/v1", "ReplicaSet").properties["spec"]
+        pod = builtin("v1", "Pod").properties
+        properties = {name: pod[name] for name in ("apiVersion", "kind", "metadata")}
+        properties["template"] = spec.properties["template"]
+        return Schema("object", properties=properties, name="io.k8s.api.core.v1.PodTemplate")
     return builtin(api_version, kind)
 
 

@@ -5,11 +5,12 @@ from typing import Any, Final
 
 import pytest
 
+from api_schemas import descriptions, facts
+from api_schemas.generation import OUTPUT, generated
 from maar.embedded.resources import BUILT_IN
-from maar.embedded.schema import descriptions, facts
 from maar.embedded.schema.builtin import builtin
 from maar.embedded.schema.decode import read
-from maar.embedded.schema.types import Merge, Schema
+from maar.embedded.schema.types import MICRO_TIME, QUANTITY, Merge, Schema
 
 Json = dict[str, object]
 
@@ -81,6 +82,13 @@ def test_every_fact_about_a_type_is_about_one_that_is_there() -> None:
     assert [one for one in beginnings if not any(name.startswith(one) for name in known)] == []
 
 
+def test_the_committed_file_is_what_the_tool_writes() -> None:
+    written = generated() == OUTPUT.read_text(encoding="utf-8")
+    assert written, (
+        "deploy/crds or the client package have changed: run PYTHONPATH=tools python -m api_schemas"
+    )
+
+
 def test_lists_merge_as_kubernetes_merges_them() -> None:
     containers = at(POD, "spec.containers")
     assert (containers.merge, containers.keys, containers.patch_key) == (Merge.MAP, ("name",), "name")
@@ -102,9 +110,9 @@ def test_fields_have_the_formats_that_the_models_do_not_tell() -> None:
     assert at(POD, "spec.priority").format == "int32"
     limits = at(POD, "spec.containers.[].resources.limits").values
     assert limits is not None
-    assert limits.name == facts.QUANTITY
+    assert limits.name == QUANTITY
     assert at(POD, "spec.containers.[].livenessProbe.httpGet.port").int_or_string
-    assert at(builtin("coordination.k8s.io/v1", "Lease"), "spec.renewTime").name == facts.MICRO_TIME
+    assert at(builtin("coordination.k8s.io/v1", "Lease"), "spec.renewTime").name == MICRO_TIME
     assert at(POD, "spec").required == ("containers",)
     assert at(POD, "spec.hostNetwork").description.startswith("Host networking")
 

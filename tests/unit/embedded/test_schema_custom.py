@@ -10,7 +10,7 @@ import yaml
 from maar.embedded.schema.cel import broken
 from maar.embedded.schema.check import refusals, wrong
 from maar.embedded.schema.custom import CustomKind, custom, packaged
-from maar.embedded.schema.decode import mistyped, pruned, read, unknown
+from maar.embedded.schema.decode import read
 from maar.embedded.schema.fill import defaulted
 from maar.embedded.schema.types import Merge, Schema
 
@@ -261,20 +261,22 @@ def test_what_was_accepted_once_and_has_not_changed_is_not_tried_again(thing: Cu
 def test_metadata_is_read_as_kubernetes_reads_it(thing: CustomKind) -> None:
     value = spec()
     value["metadata"] = {"name": "t", "labels": {"a": 1}}
-    assert mistyped(thing.schema, value) == (
+    assert read(thing.schema, value).problem == (
         'Thing in version "v1" cannot be handled as a Thing: json: cannot unmarshal number into Go struct'
         " field ObjectMeta.labels of type string"
     )
     value["metadata"] = {"name": "t", "labels": None, "annotations": {"a": None}, "colour": "red"}
-    assert unknown(thing.schema, value) == ["metadata.colour"]
-    kept: Any = pruned(thing.schema, value)
+    reading = read(thing.schema, value)
+    assert reading.unknown == ("metadata.colour",)
+    kept: Any = reading.value
     assert kept["metadata"] == {"name": "t", "annotations": {"a": ""}}
 
 
 def test_unknown_fields_are_found_at_every_depth_and_left_out(thing: CustomKind) -> None:
     value = spec(map=[{"a": "x", "z": 1}], full={"q": {}}, open={"kept": 1}, wait=3)
-    assert unknown(thing.schema, value) == ["spec.full.q", "spec.map[0].z", "spec.wait"]
-    kept: Any = pruned(thing.schema, value)
+    reading = read(thing.schema, value)
+    assert reading.unknown == ("spec.full.q", "spec.map[0].z", "spec.wait")
+    kept: Any = reading.value
     assert kept["spec"] == {"map": [{"a": "x"}], "full": {}, "open": {"kept": 1}}
 
 

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maar.embedded.resources import BUILT_IN, Resource
-from maar.embedded.schema import check, defaults, semantics
-from maar.embedded.schema.bounds import keeps
+from maar.embedded.schema import defaults, semantics
 from maar.embedded.schema.builtin import builtin
 from maar.embedded.schema.check import refusals, wrong
 from maar.embedded.schema.custom import packaged
-from maar.embedded.schema.decode import mistyped, pruned, read, unknown
+from maar.embedded.schema.decode import read
 from maar.embedded.schema.fill import defaulted
 from maar.embedded.schema.go_types import problems
 from maar.embedded.schema.shape import fits
@@ -101,8 +100,6 @@ def taken(resource: Resource, schema: Schema, value: Json) -> Json | None:
 @settings(max_examples=20, deadline=None)
 @given(value=st.dictionaries(st.sampled_from(["metadata", "spec", "status", "data", "x"]), JSON))
 def test_any_json_is_read_or_refused(resource: Resource, schema: Schema, value: Json) -> None:
-    unknown(schema, value)
-    pruned(schema, value)
     wrong(schema, value)
     taken(resource, schema, value)
 
@@ -138,8 +135,6 @@ def test_the_fast_looks_see_nothing_that_the_slow_ones_deny(
     if fits(schema, value):
         assert not list(problems(schema, value))
         assert not strange(schema, value)
-    if keeps(schema, value):
-        assert not list(check._wrong(schema, value, ""))  # noqa: SLF001 - the slow twin of the fast look
 
 
 def strange(schema: Schema, value: object) -> bool:
@@ -166,7 +161,8 @@ def test_what_has_been_read_and_filled_in_stays_as_it_is(
     if reading.problem is not None:
         return
     assert "colour" in reading.unknown
-    assert (unknown(schema, reading.value), mistyped(schema, reading.value)) == ([], None)
+    again = read(schema, reading.value)
+    assert (again.unknown, again.problem) == ((), None)
     once = taken(resource, schema, deepcopy(reading.value))
     assert once is not None
     assert taken(resource, schema, deepcopy(once)) == once

@@ -140,50 +140,6 @@ def test_old_generations_are_left_behind_when_the_log_is_large(tmp_path: Path) -
     again.close()
 
 
-FIRST_FORMAT = """
-CREATE TABLE objects (
-    resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (resource, namespace, name)
-);
-CREATE TABLE latest (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL);
-"""
-
-
-def write_first_format(folder: Path) -> None:
-    """A folder as earlier versions of Maar left it: a database, and everything else in SQLite's own log."""
-    path = folder / "live.db"
-    database = sqlite3.connect(path, isolation_level=None)
-    database.executescript(FIRST_FORMAT)
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA wal_autocheckpoint = 0")
-    database.execute("INSERT INTO latest VALUES (1, 7)")
-    database.execute("INSERT INTO objects VALUES ('pods', 'default', 'p', x'626f6479')")
-    for suffix in ("", "-wal"):
-        shutil.copyfile(f"{path}{suffix}", folder / f"objects-000003.db{suffix}")
-    database.close()
-    path.unlink()
-
-
-def test_a_folder_of_the_first_format_is_taken_over(tmp_path: Path) -> None:
-    write_first_format(tmp_path)
-    for _ in range(2):
-        store = Store(tmp_path)
-        assert (store.revision, store.get(POD)) == (7, b"body")
-        store.close()
-
-
-def test_a_damaged_log_of_the_first_format_is_told_of(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    write_first_format(tmp_path)
-    log = tmp_path / "objects-000003.db-wal"
-    data = bytearray(log.read_bytes())
-    data[60] ^= 1
-    log.write_bytes(data)
-    Store(tmp_path).close()
-    assert "pages cannot be read" in caplog.text
-
-
 def start_writing(folder: Path, count: int = 1_000_000) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-c", WRITER, str(folder), str(count)], stdout=subprocess.PIPE, text=True

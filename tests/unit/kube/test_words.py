@@ -12,30 +12,33 @@ from maar.core.model.pod import Pod
 from maar.core.model.queue import Queue
 from maar.kube.errors import ApiError
 from maar.kube.lease import Term
-from maar.kube.paths import LEASES, place_of
+from maar.kube.paths import LEASES, resource_path_of
 from maar.kube.retry import LONGEST_S, Backoff
 
 
 def test_every_kind_has_a_place() -> None:
-    places = [place_of(kind) for kind in KINDS]
+    places = [resource_path_of(kind) for kind in KINDS]
     assert len({(place.api_version, place.plural) for place in places}) == len(KINDS)
     for kind, place in zip(KINDS, places, strict=True):
         assert (place.api_version, place.namespaced) == (kind.api_version, kind.namespaced)
 
 
 def test_paths_are_kubernetes_own() -> None:
-    assert place_of(Pod).all() == "/api/v1/pods"
-    assert place_of(Pod).all("a") == "/api/v1/namespaces/a/pods"
-    assert place_of(Pod).one("a/p", "binding") == "/api/v1/namespaces/a/pods/p/binding"
-    assert place_of(Queue).one("q") == "/apis/scheduling.volcano.sh/v1beta1/queues/q"
+    assert resource_path_of(Pod).all() == "/api/v1/pods"
+    assert resource_path_of(Pod).all("a") == "/api/v1/namespaces/a/pods"
+    assert resource_path_of(Pod).one("a/p", "binding") == "/api/v1/namespaces/a/pods/p/binding"
+    assert resource_path_of(Queue).one("q") == "/apis/scheduling.volcano.sh/v1beta1/queues/q"
     assert LEASES.one("a/b") == "/apis/coordination.k8s.io/v1/namespaces/a/leases/b"
 
 
 def test_a_name_cannot_lead_elsewhere() -> None:
-    assert place_of(Queue).one("q?x=%2F#") == "/apis/scheduling.volcano.sh/v1beta1/queues/q%3Fx%3D%252F%23"
+    assert (
+        resource_path_of(Queue).one("q?x=%2F#")
+        == "/apis/scheduling.volcano.sh/v1beta1/queues/q%3Fx%3D%252F%23"
+    )
     for place, key in ((Pod, "p"), (Pod, "/p"), (Pod, "a/"), (Queue, "a/q"), (Queue, "")):
         with pytest.raises(ValueError, match=r"is no key of .*: write "):
-            place_of(place).one(key)
+            resource_path_of(place).one(key)
 
 
 def test_a_status_is_read_with_its_causes() -> None:

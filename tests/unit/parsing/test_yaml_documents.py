@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from maar.parsing.limits import OBJECT, BadYamlError, Limits
+from maar.parsing.limits import OBJECT, BadYamlError, DocumentLimits
 from maar.parsing.yaml_documents import document, documents
 from support.hostile_text import LONG_YAML, SHORT_YAML
 
-SMALL = Limits(characters=1_000, nodes=50, depth=10)
+SMALL = DocumentLimits(characters=1_000, nodes=50, depth=10)
 
 
 HOSTILE = {**SHORT_YAML, **LONG_YAML}

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from maar.core.engine import Engine
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.metadata import Condition, Metadata
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.pod import Container, Pod, PodSpec, ResourceRequirements
@@ -35,7 +35,7 @@ def engine() -> Engine:
     node = Node(metadata=Metadata(name="n"), status=NodeStatus(allocatable=SIZE, conditions=ready))
     group = PodGroup(metadata=Metadata(name="g", namespace="ns"), spec=PodGroupSpec(min_member=1))
     engine = Engine()
-    engine.feed([Appeared(object=node), Appeared(object=group), Appeared(object=pod())])
+    engine.feed([Upserted(object=node), Upserted(object=group), Upserted(object=pod())])
     return engine
 
 
@@ -47,9 +47,9 @@ def test_a_pod_that_is_being_bound_is_not_bound_again(engine: Engine) -> None:
     assert binds(engine) == [("ns/p", "n")]
     engine.assume(Bind(pod="ns/p", node="n"))
     assert binds(engine) == []
-    engine.feed([Appeared(object=pod())])  # an event from before the bind
+    engine.feed([Upserted(object=pod())])  # an event from before the bind
     assert binds(engine) == []
-    engine.feed([Appeared(object=pod(node="n"))])
+    engine.feed([Upserted(object=pod(node="n"))])
     assert binds(engine) == []
     assert engine.assumptions.under_way == {}
 
@@ -63,25 +63,25 @@ def test_a_bind_that_failed_is_decided_anew(engine: Engine) -> None:
 
 def test_another_pod_of_the_same_name_is_not_taken_for_bound(engine: Engine) -> None:
     engine.assume(Bind(pod="ns/p", node="n"))
-    engine.feed([Appeared(object=pod(uid="2"))])
+    engine.feed([Upserted(object=pod(uid="2"))])
     assert binds(engine) == [("ns/p", "n")]
 
 
 def test_a_pod_that_is_gone_leaves_nothing_behind(engine: Engine) -> None:
     write = Bind(pod="ns/p", node="n")
     engine.assume(write)
-    engine.feed([Vanished(kind="Pod", key="ns/p")])
+    engine.feed([Deleted(kind="Pod", key="ns/p")])
     engine.forget(write)
     assert binds(engine) == []
     assert (engine.assumptions.under_way, engine.assumptions.uids) == ({}, {})
 
 
 def test_a_pod_that_is_being_evicted_counts_as_leaving(engine: Engine) -> None:
-    engine.feed([Appeared(object=pod(node="n"))])
+    engine.feed([Upserted(object=pod(node="n"))])
     write = Evict(pod="ns/p", action="reclaim", beneficiary="ns/other")
     engine.assume(write)
     assert engine.tables.pods["ns/p"].is_terminating
-    engine.feed([Appeared(object=pod(node="n"))])
+    engine.feed([Upserted(object=pod(node="n"))])
     assert engine.tables.pods["ns/p"].evicted_for == "ns/other"
     engine.forget(write)
     assert not engine.tables.pods["ns/p"].is_terminating
@@ -96,7 +96,7 @@ def test_promises_are_known_until_the_pod_is_bound(engine: Engine) -> None:
 
 def test_of_several_events_the_last_counts(engine: Engine) -> None:
     engine.assume(Bind(pod="ns/p", node="n"))
-    events: list[Event] = [Appeared(object=pod()), Appeared(object=pod(deletion_timestamp=NOW))]
+    events: list[Event] = [Upserted(object=pod()), Upserted(object=pod(deletion_timestamp=NOW))]
     engine.feed(events)
     assert engine.assumptions.under_way == {}
     assert engine.tables.pods["ns/p"].node_name == ""
@@ -106,14 +106,14 @@ def test_a_pod_that_is_evicted_while_it_is_being_bound_keeps_its_room(engine: En
     bind, evict = Bind(pod="ns/p", node="n"), Evict(pod="ns/p", action="reclaim", beneficiary="ns/other")
     engine.assume(bind)
     engine.assume(evict)
-    engine.feed([Appeared(object=pod())])  # an event from before both
+    engine.feed([Upserted(object=pod())])  # an event from before both
     row = engine.tables.pods["ns/p"]
     assert (row.node_name, row.is_terminating, row.evicted_for) == ("n", True, "ns/other")
 
     engine.forget(evict)
     row = engine.tables.pods["ns/p"]
     assert (row.node_name, row.is_terminating) == ("n", False)
-    engine.feed([Appeared(object=pod(node="n"))])
+    engine.feed([Upserted(object=pod(node="n"))])
     assert engine.assumptions.under_way == {}
 
 

@@ -13,14 +13,14 @@ from maar.core.model.metadata import Metadata
 from maar.core.policy.configuration import BadConfigurationError, Configuration
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Gone, Refused
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.record import Reference
 from maar.kube.write import get
 
 LOOK_EVERY_S: Final = 2.0
 KEYS: Final[tuple[str, ...]] = ("maar-scheduler.conf", "volcano-scheduler.conf")
 
-_CONFIG_MAPS: Final = Place("v1", "configmaps", namespaced=True)
+_CONFIG_MAPS: Final = ResourcePath("v1", "configmaps", namespaced=True)
 
 
 class _ConfigMap(msgspec.Struct):
@@ -32,21 +32,21 @@ _CONFIG_MAP: Final = msgspec.json.Decoder(_ConfigMap)
 
 
 class UnreadableError(Exception):
-    """A configuration cannot be had, which says nothing about whether it is good."""
+    """A configuration cannot be read; whether it is valid is not known."""
 
 
 Read = Callable[[], Awaitable[str]]
 
 
 class Source:
-    """A configuration that may change: what it was when last read, and whom news about it concern."""
+    """A configuration that may change: its last text, and the object that events about it refer to."""
 
     def __init__(self, name: str, read: Read, about: Callable[[], Reference | None]) -> None:
         self.name, self._read, self.about = name, read, about
         self._text: str | None = None
 
     async def changed(self) -> Configuration | None:
-        """Read it; give it unless it is what was read before, good or bad."""
+        """Read it; give the text if it differs from the last one read, valid or not."""
         text = await self._read()
         if text == self._text:
             return None
@@ -96,7 +96,7 @@ def from_config_map(server: ApiServer, key: str) -> Source:
 
 
 def _permission(namespace: str, name: str) -> str:
-    """What lets the installed scheduler read a ConfigMap; its own role covers the one in maar-system only."""
+    """The command that lets the installed scheduler read a ConfigMap outside maar-system."""
     role = f"maar-configuration --namespace={namespace}"
     return (
         f"let it read this one with: kubectl create role {role} --verb=get --resource=configmaps"

@@ -1,4 +1,4 @@
-"""How a process is, over HTTP: whether it lives, whether it is ready, and its metrics."""
+"""Liveness, readiness and metrics of a process, over HTTP."""
 
 import asyncio
 import gzip
@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 
-import uvicorn
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder, gzip_accepted
 
-from maar.embedded.http import Message, Receive, Request, Send, answer
-from maar.embedded.quiet_server import QuietServer
 from maar.kube.write_failures import WriteFailures
+from maar.serving.http import PLAIN_TEXT, HttpRequest, Message, Receive, Send, answer
+from maar.serving.http_server import HttpServer
+from maar.serving.listening import bound
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -26,11 +26,10 @@ Checks = Mapping[str, Check]
 _CONNECTIONS: Final = 100
 _FINISH_WITHIN_S: Final = 1
 _ADDRESS: Final = re.compile(r"(?P<host>[^\[\]:]*|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
-_TEXT: Final = [(b"content-type", b"text/plain; charset=utf-8")]
 
 
 class BadAddressError(Exception):
-    """There is nothing to listen on at an address."""
+    """An address cannot be listened on."""
 
 
 async def serve_status(listen: str, live: Checks, ready: Checks, registry: CollectorRegistry) -> None:
@@ -47,42 +46,24 @@ def take(listen: str) -> socket.socket:
             f"--listen {listen}: write HOST:PORT, such as 127.0.0.1:8080, or :8080 for all addresses"
         )
     host, port = found["host"].strip("[]"), int(found["port"])
-    place = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        place.bind((host, port))
-        place.listen()
+        return bound(host, port)
     except (OSError, OverflowError, UnicodeError) as error:
-        place.close()
         why = getattr(error, "strerror", None) or error
         raise BadAddressError(
             f"--listen {listen}: nothing can listen there ({why}); end what does, or name another address"
         ) from None
-    return place
 
 
 async def serve_on(place: socket.socket, live: Checks, ready: Checks, registry: CollectorRegistry) -> None:
     """Answer at a place that is taken already, until cancelled."""
-    server = QuietServer(
-        uvicorn.Config(
-            Status(live, ready, registry),
-            lifespan="off",
-            ws="none",
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=_CONNECTIONS,
-            timeout_graceful_shutdown=_FINISH_WITHIN_S,
-        )
-    )
+    status = Status(live, ready, registry)
+    server = HttpServer(status, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN_S)
     serving = asyncio.create_task(server.serve(sockets=[place]))
     try:
         await asyncio.shield(serving)
     finally:
-        server.should_exit = True
-        await asyncio.wait([serving], timeout=_FINISH_WITHIN_S + 1)
-        serving.cancel()
+        await server.finish(serving)
 
 
 class Status:
@@ -94,24 +75,24 @@ class Status:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        request = Request.of(scope, receive)
+        request = HttpRequest.of(scope, receive)
         checks = self._checks.get(request.path)
         if checks is None and request.path != "/metrics":
             known = ", ".join([*self._checks, "/metrics"])
-            sentence = f"{request.path[:100]!r} is none of the paths here: {known}\n"
-            await answer(send, sentence.encode(), HTTPStatus.NOT_FOUND, headers=_TEXT)
+            sentence = f"{request.path[:100]!r} is not a path of this server; use one of {known}\n"
+            await answer(send, sentence.encode(), HTTPStatus.NOT_FOUND, headers=[PLAIN_TEXT])
         elif request.method != "GET":
             sentence = f"{request.path} takes a GET\n"
-            await answer(send, sentence.encode(), HTTPStatus.METHOD_NOT_ALLOWED, headers=_TEXT)
+            await answer(send, sentence.encode(), HTTPStatus.METHOD_NOT_ALLOWED, headers=[PLAIN_TEXT])
         elif checks is not None:
             status, text = _verdict(request.path[1:], checks, verbose="verbose" in request.query)
-            await answer(send, text.encode(), status, headers=_TEXT)
+            await answer(send, text.encode(), status, headers=[PLAIN_TEXT])
         else:
             # In a thread: with many queues it takes a while, and others wait for this loop.
             headers, body = await asyncio.to_thread(self._metrics, request)
             await answer(send, body, headers=headers)
 
-    def _metrics(self, request: Request) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    def _metrics(self, request: HttpRequest) -> tuple[list[tuple[bytes, bytes]], bytes]:
         try:
             encode, content_type = choose_encoder(request.header(b"accept"))
         except (TypeError, ValueError):  # it asks for a version that is no number
@@ -165,11 +146,11 @@ def within(limit_s: float, since: Callable[[], float | None], what: str) -> Chec
 
 
 def can_write(limit_s: float, failures: WriteFailures) -> Check:
-    """No operation on a kind of object has failed for so long wherever it was tried."""
+    """No operation on a kind has failed for all objects for so long."""
     return lambda: "; ".join(failures.lasting(limit_s))
 
 
-def heard_within(limit_s: float, lags: Callable[[], Mapping[str, float]]) -> Check:
+def changes_within(limit_s: float, lags: Callable[[], Mapping[str, float]]) -> Check:
     """Changes of every kind come, or stopped coming not long ago."""
 
     def check() -> str:

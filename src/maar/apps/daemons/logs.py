@@ -1,4 +1,4 @@
-"""Logs on stderr: lines for people, or JSON lines for machines; secrets are blotted out of both."""
+"""Logs on stderr: text lines or JSON lines; secrets are removed from both."""
 
 import json
 import logging
@@ -42,7 +42,7 @@ _SAFE: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)
 }
 
 
-def set_up_logs(log_format: LogFormat, level: int | str = logging.INFO, verbosity: int = 0) -> None:
+def set_up_logs(log_format: LogFormat, verbosity: int = 0) -> None:
     """Have everything logged in one way; of the libraries only what is a warning or worse.
 
     With verbosity 1 there is a line for every decision of the scheduler, with 2 one for every pod besides.
@@ -50,18 +50,18 @@ def set_up_logs(log_format: LogFormat, level: int | str = logging.INFO, verbosit
     handler = logging.StreamHandler()
     coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     handler.setFormatter(_JsonLines() if log_format == "json" else _Text(coloured=coloured))
-    logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
     decisions = (logging.WARNING, logging.INFO, logging.DEBUG)
     logging.getLogger(DECISIONS).setLevel(decisions[min(verbosity, len(decisions) - 1)])
     for name in _LIBRARIES:
         library = logging.getLogger(name)
         library.handlers, library.propagate = [], True
-        library.setLevel(max(logging.WARNING, logging.getLogger().level))
+        library.setLevel(logging.WARNING)
 
 
 def blotted(text: str) -> str:
-    """Blot out what looks like a secret: tokens, passwords and private keys, wherever they stand."""
+    """Replace what looks like a secret: tokens, passwords and private keys, anywhere in a text."""
     for pattern, instead in _SECRETS:
         text = pattern.sub(instead, text)
     return text

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.daemons.configuration_source import Source, UnreadableError, follow, from_config_map, from_file
-from maar.apps.daemons.health import Checks, can_write, happened, heard_within, serve_status, within
+from maar.apps.daemons.health import Checks, can_write, changes_within, happened, serve_status, within
 from maar.apps.daemons.leadership import Leadership
 from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.metrics.registry import new_registry
@@ -23,6 +23,7 @@ from maar.apps.metrics.write_failures import WriteFailureCollector
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.apps.snapshots.recording import Recording, RecordingEngine
 from maar.apps.snapshots.taking import Snapshots
+from maar.core.controllers.cluster_view import ClusterView
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
@@ -35,12 +36,12 @@ _LONG_SILENCE_S: Final = 60.0
 _LONG_FAILURE_S: Final = 30.0
 
 Work = Coroutine[None, None, None]
-Say = Callable[[str], None]
+Announce = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Which cluster, for which pods, and beside whom."""
+class DaemonSettings:
+    """The cluster, the scheduler name and the lease."""
 
     kubeconfig: Path | None = None
     context: str | None = None
@@ -54,11 +55,11 @@ class Settings:
 
 
 class BadStartError(Exception):
-    """What stands in the way of a start, and what to do about it."""
+    """Why the program cannot start, and what to do about it."""
 
 
-async def schedule(settings: Settings, say: Say) -> None:
-    """Run the scheduler until SIGINT or SIGTERM; `say` hears when it stands by and when it is at work."""
+async def schedule(settings: DaemonSettings, announce: Announce) -> None:
+    """Run the scheduler until SIGINT or SIGTERM; `announce` gets whether it stands by or leads."""
     async with _beside_cluster(settings) as (api, leadership), AsyncExitStack() as ending:
         source = _source(settings, api)
         recording = _recording(settings.record)
@@ -73,46 +74,46 @@ async def schedule(settings: Settings, say: Say) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, snapshots.ask)
         deciding = within(_LONG_CYCLE_S, lambda: scheduler.deciding_since, "a decision has been under way")
         beside = [
-            _announce(scheduler.known, scheduler.first_decision, leadership, say),
+            _announce(scheduler.known, scheduler.first_decision, leadership, announce),
             _show(settings.listen, {"decision": deciding}, scheduler, registry),
         ]
         if source is not None:
-            accept, refuse = _hearers(settings, source, scheduler)
+            accept, refuse = _configuration_callbacks(settings, source, scheduler)
             beside.append(follow(source, accept, refuse))
-        await _until_told(scheduler.run(leadership.begun), scheduler.stop, leadership, beside)
+        await _until_stopped(scheduler.run(leadership.elected), scheduler.stop, leadership, beside)
 
 
-async def control(settings: Settings, say: Say) -> None:
-    """Run the controllers until SIGINT or SIGTERM; `say` hears when they stand by and are at work."""
+async def control(settings: DaemonSettings, announce: Announce) -> None:
+    """Run the controllers until SIGINT or SIGTERM; `announce` gets whether they stand by or lead."""
     async with _beside_cluster(settings) as (api, leadership):
-        runner = ControllerRunner(api, controllers(settings.name), leadership.identity)
+        runner = ControllerRunner(api, controllers(), leadership.identity, ClusterView(settings.name))
         runner.metrics = ControllerMetrics(registry := new_registry(), runner.queues)
         runner.metrics.follow(runner.lags)
         beside = [
-            _announce(runner.known, runner.first_round, leadership, say),
+            _announce(runner.known, runner.first_round, leadership, announce),
             _show(settings.listen, {}, runner, registry),
         ]
-        await _until_told(runner.run(leadership.begun), runner.stop, leadership, beside)
+        await _until_stopped(runner.run(leadership.elected), runner.stop, leadership, beside)
 
 
 async def _show(
     listen: str, live: Checks, part: Scheduler | ControllerRunner, registry: CollectorRegistry
 ) -> None:
-    """Show metrics and health, where somebody may look at them."""
+    """Serve metrics and health where an address is given."""
     if listen:
         registry.register(WriteFailureCollector(part.failures))
         ready = {
             "caches": happened(part.known, "not everything has been listed yet"),
-            "watches": heard_within(_LONG_SILENCE_S, part.lags),
+            "watches": changes_within(_LONG_SILENCE_S, part.lags),
             "writes": can_write(_LONG_FAILURE_S, part.failures),
         }
         await serve_status(listen, live, ready, registry)
 
 
-def _hearers(
-    settings: Settings, source: Source, scheduler: Scheduler
+def _configuration_callbacks(
+    settings: DaemonSettings, source: Source, scheduler: Scheduler
 ) -> tuple[Callable[[Configuration], None], Callable[[str], None]]:
-    """What to do with a configuration that is good, and with one that is not."""
+    """The callbacks for a valid configuration, and for an invalid one."""
 
     def accept(changed: Configuration) -> None:
         _LOG.info("configuration taken over from %s", source.name)
@@ -122,34 +123,36 @@ def _hearers(
         message = f"{problem}; the configuration from before stays"
         _LOG.error("configuration refused: %s", message)
         if (about := _about(settings, source)) is not None:
-            scheduler.tell(about, "ConfigurationRefused", message)
+            scheduler.record_warning(about, "ConfigurationRefused", message)
 
     return accept, refuse
 
 
 @asynccontextmanager
-async def _beside_cluster(settings: Settings) -> AsyncIterator[tuple[ApiServer, Leadership]]:
+async def _beside_cluster(settings: DaemonSettings) -> AsyncIterator[tuple[ApiServer, Leadership]]:
     credentials = await load(settings.kubeconfig, settings.context)
     leadership = Leadership(credentials, settings.lease)
     async with ApiServer(credentials, may_write=leadership.may_write) as api:
         yield api, leadership
 
 
-async def _announce(known: asyncio.Event, begun: asyncio.Event, leadership: Leadership, say: Say) -> None:
-    """Say how far we are; until all is known, and of that, no garbage is looked for: there is none."""
+async def _announce(
+    known: asyncio.Event, elected: asyncio.Event, leadership: Leadership, announce: Announce
+) -> None:
+    """Announce the state; garbage collection is off until all objects are listed, and skips those objects."""
     gc.disable()
     try:
         await known.wait()
         gc.freeze()
     finally:
         gc.enable()
-    if not leadership.begun.is_set():
-        say("standing by")
-    await begun.wait()
-    say("at work")
+    if not leadership.elected.is_set():
+        announce("standing by")
+    await elected.wait()
+    announce("at work")
 
 
-async def _until_told(
+async def _until_stopped(
     work: Work, stop: Callable[[], None], leadership: Leadership, beside: list[Work]
 ) -> None:
     """Work until a signal comes or the lease is lost; at a signal finish, and only then let others lead."""
@@ -170,7 +173,7 @@ async def _until_told(
             await asyncio.gather(task, return_exceptions=True)
 
 
-def _source(settings: Settings, api: ApiServer) -> Source | None:
+def _source(settings: DaemonSettings, api: ApiServer) -> Source | None:
     if settings.config is not None:
         return from_file(settings.config)
     return from_config_map(api, settings.config_map) if settings.config_map else None
@@ -193,8 +196,8 @@ async def _first(source: Source | None) -> Configuration:
         raise BadStartError("\n".join(error.problems)) from None
 
 
-def _about(settings: Settings, source: Source) -> Reference | None:
-    """Whom an event about the configuration concerns: what it is written in, or our lease."""
+def _about(settings: DaemonSettings, source: Source) -> Reference | None:
+    """The object of events about the configuration: its ConfigMap, or the lease."""
     if (about := source.about()) is not None:
         return about
     namespace, _, name = settings.lease.partition("/")

@@ -1,4 +1,4 @@
-"""The time of the played hour: minutes that pass faster than ours, and wait for a cluster that is behind."""
+"""The clock of the simulated hour: faster than real time, and paused while the cluster is behind."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ _TICK_S: Final = 0.05
 
 @dataclass
 class Clock:
-    """Counts played minutes while it runs."""
+    """Counts simulated minutes while it runs."""
 
     speed: float  # played seconds in one of ours
     minute: float = 0.0
@@ -20,7 +20,7 @@ class Clock:
     _tick: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, is_behind: Callable[[], bool]) -> None:
-        """Let time pass, but not while the cluster is behind: what is played would no longer be the hour."""
+        """Run the clock, paused while the cluster is behind, so that the workload keeps its timing."""
         before = time.monotonic()
         while True:
             await asyncio.sleep(_TICK_S)

@@ -1,4 +1,4 @@
-"""The hour that the demo plays: who submits what and when; the same seed gives the same hour."""
+"""The workload of the demo's hour: which team submits what and when; equal seeds give equal workloads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Json = dict[str, object]
 
 @dataclass(frozen=True)
 class Team:
-    """How a namespace keeps its queue busy: a first rush, then a group every so many minutes."""
+    """The workload of a namespace: some groups at the start, then one every so many minutes."""
 
     queue: str
     namespace: str
@@ -108,7 +108,7 @@ def pod_group_document(group: Group) -> Json:
 
 
 def pod_documents(group: Group, speed: float) -> dict[str, Json]:
-    """Its pods by key; on virtual nodes they run for their minutes, as fast as the hour is played."""
+    """Its pods by key; on virtual nodes they run for their minutes, at the speed of the simulation."""
     run_for = f"{round(group.minutes * 60_000 / speed)}ms"
     names = [f"{group.name}-{number}" for number in range(group.pods)]
     return {f"{group.namespace}/{name}": _pod(group, name, run_for) for name in names}

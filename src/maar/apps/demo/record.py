@@ -1,4 +1,4 @@
-"""What the demo has seen on the API server: the objects as they are, and what came of them."""
+"""What the demo has read from the API server: the current objects, and what happened to them."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from maar.apps.demo.clock import Clock
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue
@@ -22,8 +22,8 @@ _STARTED: Final = ("Running", "Completed")
 _MOMENT_S: Final = 2.0
 
 
-class Happening(NamedTuple):
-    """Something worth a line."""
+class LogLine(NamedTuple):
+    """A line of the demo's log."""
 
     minute: float
     text: str
@@ -62,7 +62,7 @@ class Record:
     queues: dict[str, Queue] = field(default_factory=dict)
     groups: dict[str, PodGroup] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
-    happenings: list[Happening] = field(default_factory=list)
+    log: list[LogLine] = field(default_factory=list)
     submitted: dict[str, Submission] = field(default_factory=dict)  # by key of the group
     waits: dict[str, float] = field(default_factory=dict)  # minutes until it first ran, by key of the group
     done: set[str] = field(default_factory=set)
@@ -76,21 +76,21 @@ class Record:
     _moves: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def say(self, text: str) -> None:
-        """Note something that has just happened."""
-        self.happenings.append(Happening(self.clock.minute, text))
+    def add_line(self, text: str) -> None:
+        """Add a line to the log."""
+        self.log.append(LogLine(self.clock.minute, text))
 
-    def hear(self, events: list[Event]) -> None:
-        """Take in what a watch brings."""
+    def on_events(self, events: list[Event]) -> None:
+        """Take events of a watch."""
         for event in events:
             match event:
-                case Appeared(object=Queue() as queue):
+                case Upserted(object=Queue() as queue):
                     self._see_queue(queue)
-                case Appeared(object=PodGroup() as group):
+                case Upserted(object=PodGroup() as group):
                     self._see_group(group)
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     self._see_pod(pod)
-                case Vanished(kind="Pod", key=key) if key in self.pods:
+                case Deleted(kind="Pod", key=key) if key in self.pods:
                     self._lose(key, self.pods.pop(key))
                 case _:
                     pass
@@ -98,7 +98,7 @@ class Record:
         news.set()
 
     def is_behind(self) -> bool:
-        """Whether the scheduler has said nothing of a group that was submitted more than a moment ago."""
+        """Whether a group submitted more than two seconds ago has no status from the scheduler yet."""
         now = time.monotonic()
         return any(now - submission.second > _MOMENT_S for submission in self._unnoticed.values())
 
@@ -108,7 +108,7 @@ class Record:
         self.submitted[group] = self._unnoticed[group] = submission
 
     def withdraw(self, group: str) -> None:
-        """Note that a group was not taken."""
+        """Note that a group was refused."""
         del self.submitted[group], self._unnoticed[group]
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -117,28 +117,28 @@ class Record:
             await self._news.wait()
 
     def sum_up_moves(self) -> None:
-        """Say who has made room for whom since the last time, a line for each who got it."""
+        """Log the evictions since the last call, one line for each queue that gained."""
         moves, self._moves = self._moves, defaultdict(Counter)
         for winner, queues in moves.items():
             ours = self.queue_of(winner)
             if own := queues.pop(ours, 0):
-                self.say(f"{winner} goes before others in {ours}: {_pods(own)}")
+                self.add_line(f"{winner} goes before others in {ours}: {_pods(own)}")
             if queues:
                 lost = ", ".join(f"{_pods(count)} of {queue}" for queue, count in queues.items())
-                self.say(f"{winner} takes back its share: {lost}" if winner else f"cleaned up: {lost}")
+                self.add_line(f"{winner} takes back its share: {lost}" if winner else f"cleaned up: {lost}")
 
     def queue_of(self, group: str) -> str:
         """The queue that a group is in."""
         return self.submitted[group].queue if group in self.submitted else ""
 
     def reason(self, group: str) -> str:
-        """Why a group waits, in the scheduler's words; empty where none is said or pods are on their way."""
+        """Why a group waits, as the scheduler says; empty without a reason, or with pods under way."""
         conditions = self.groups[group].status.conditions if group in self.groups else ()
         said = [one for one in conditions if one.type == "Unschedulable" and one.status == "True"]
         return next((one.message for one in said if one.reason != Reason.NOT_ENOUGH_TASKS), "")
 
     def tree(self) -> TreeView:
-        """The queue tree as it is now, without the default queue, which nobody uses here."""
+        """The queue tree as it is now, without the default queue, which the demo does not use."""
         view = queue_tree(self._of_one_moment())
         if view is None:
             raise LookupError("a tree of queues has a root, always")
@@ -163,7 +163,7 @@ class Record:
         if before is not None:
             average.add(before, minute)
             if before.status.state and before.status.state != queue.status.state:
-                self.say(f"queue {queue.key} was {before.status.state} and is {queue.status.state}")
+                self.add_line(f"queue {queue.key} was {before.status.state} and is {queue.status.state}")
         self.queues[queue.key] = queue
 
     def _see_group(self, group: PodGroup) -> None:
@@ -181,7 +181,7 @@ class Record:
         self.pods[pod.key] = pod
         if pod.status.phase == "Failed" and (before is None or before.status.phase != "Failed"):
             self.failed += 1
-            self.say(f"{pod.key} failed on {pod.spec.node_name or 'no node'}")
+            self.add_line(f"{pod.key} failed on {pod.spec.node_name or 'no node'}")
             self.lost(pod.key)
 
     def _lose(self, key: str, pod: Pod) -> None:

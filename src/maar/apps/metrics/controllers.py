@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from maar.apps.metrics.watches import Lags, WatchMetrics
 from maar.core.model.queue import Queue
-from maar.core.model.writes import Upkeep
+from maar.core.model.writes import ControllerWrite
 from maar.kube.outcome import Outcome
 from maar.kube.watch import Trouble
 
@@ -17,7 +17,7 @@ _PHASES: Final = ("pending", "inqueue", "running", "unknown", "completed")
 
 
 class ControllerMetrics:
-    """Counts rounds and writes; the queues are looked at when somebody asks."""
+    """Counts rounds and writes; the queues are read when metrics are scraped."""
 
     def __init__(self, registry: CollectorRegistry, queues: Mapping[str, Queue]) -> None:
         registry.register(_GroupCollector(queues))
@@ -36,7 +36,7 @@ class ControllerMetrics:
         )
 
     def follow(self, lags: Lags) -> None:
-        """Ask here for the lag of each watch when somebody wants to know."""
+        """Read the lag of each watch from here when metrics are scraped."""
         self._watches.follow(lags)
 
     def learned(self, events: int, delay_s: float) -> None:
@@ -47,7 +47,7 @@ class ControllerMetrics:
         """Count a round."""
         self._round.observe(seconds)
 
-    def answered(self, write: Upkeep, outcome: Outcome) -> None:
+    def answered(self, write: ControllerWrite, outcome: Outcome) -> None:
         """Count a write by what became of it."""
         self._writes.labels(type(write).__name__, write.kind, type(outcome).__name__).inc()
 

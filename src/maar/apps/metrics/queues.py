@@ -1,4 +1,4 @@
-"""How queues and namespaces stand, as metrics: made of the last plan, and only when somebody asks."""
+"""Metrics of queues and namespaces, made from the last plan when metrics are scraped."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

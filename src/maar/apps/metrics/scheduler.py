@@ -20,7 +20,7 @@ _WRITE_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class SchedulerMetrics:
-    """An observer that counts, and keeps the last plan for whoever asks how queues stand."""
+    """An observer that counts, and keeps the last plan for the metrics of queues."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._queues, self._attempts = QueueCollector(), _AttemptCollector()
@@ -84,7 +84,7 @@ class SchedulerMetrics:
         self._waits = {write: waits.labels(write.__name__) for write in get_args(Write)}
 
     def follow(self, lags: Lags) -> None:
-        """Ask here for the lag of each watch when somebody wants to know."""
+        """Read the lag of each watch from here when metrics are scraped."""
         self._watches.follow(lags)
 
     def learned(self, events: int, delay_s: float) -> None:
@@ -92,7 +92,7 @@ class SchedulerMetrics:
         self._watches.learned(events, delay_s)
 
     def decided(self, plan: Plan, seconds: float) -> None:
-        """Count what was decided, and keep how things stand."""
+        """Count what was decided, and keep the plan."""
         self._cycle.observe(seconds)
         self._latency.observe(seconds * 1000)
         self._binds.inc(len(plan.binds))
@@ -117,7 +117,7 @@ class SchedulerMetrics:
 
     def _count_held(self, plan: Plan) -> None:
         before = self._queues.held
-        held = {key: one.held.reason for key, one in plan.pod_groups.items() if one.held is not None}
+        held = {key: one.refusal.reason for key, one in plan.pod_groups.items() if one.refusal is not None}
         for key, reason in held.items():
             if before.get(key) is not reason:
                 self._held[reason].inc()

@@ -1,4 +1,4 @@
-"""How well a process hears of what happens in the cluster, as metrics."""
+"""Metrics of watches: events, delays and interruptions."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -36,7 +36,7 @@ class WatchMetrics:
         )
 
     def follow(self, lags: Lags) -> None:
-        """Ask here for the lag of each watch when somebody wants to know."""
+        """Read the lag of each watch from here when metrics are scraped."""
         self._lag.lags = lags
 
     def learned(self, events: int, delay_s: float) -> None:

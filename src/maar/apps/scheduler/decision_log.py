@@ -16,7 +16,7 @@ _LOG: Final = logging.getLogger(DECISIONS)
 
 @dataclass(eq=False)
 class DecisionLog:
-    """Writes lines; knows what it wrote last of whom."""
+    """Writes the lines; remembers the last reason logged for each pod group."""
 
     _phases: dict[str, PodGroupPhase] = field(default_factory=dict)  # as decided last
     _reasons: dict[str, str] = field(default_factory=dict)  # of the groups that wait
@@ -26,14 +26,16 @@ class DecisionLog:
         if not _LOG.isEnabledFor(logging.INFO):
             return
         let_in = [key for key in plan.pod_groups if self._is_let_in(plan, groups, key)]
-        waiting = sum(one.held is not None for one in plan.pod_groups.values())
+        waiting = sum(one.refusal is not None for one in plan.pod_groups.values())
         changes = {"bound": len(plan.binds), "evicted": len(plan.evictions), "let_in": len(let_in)}
         _LOG.info("decided in %.0f ms", seconds * 1000, extra={**changes, "waiting": waiting})
         if _LOG.isEnabledFor(logging.DEBUG):
             for line in self._details(plan, let_in):
                 _LOG.debug("%s", line)
         self._phases = {key: one.phase for key, one in plan.pod_groups.items()}
-        self._reasons = {key: one.held.reason for key, one in plan.pod_groups.items() if one.held is not None}
+        self._reasons = {
+            key: one.refusal.reason for key, one in plan.pod_groups.items() if one.refusal is not None
+        }
 
     def _is_let_in(self, plan: Plan, groups: dict[str, GroupRow], key: str) -> bool:
         """Whether a group has just left Pending; that it has may not have been written yet."""
@@ -50,8 +52,8 @@ class DecisionLog:
             for_whom = f" for pod group {evict.beneficiary}" if evict.beneficiary else ""
             yield f"pod {evict.pod} is evicted by {evict.action}{for_whom}"
         for key, outcome in plan.pod_groups.items():
-            if outcome.held is not None and self._reasons.get(key) != outcome.held.reason:
-                yield f"{_named(key)} waits ({outcome.held.reason}): {outcome.message}"
+            if outcome.refusal is not None and self._reasons.get(key) != outcome.refusal.reason:
+                yield f"{_named(key)} waits ({outcome.refusal.reason}): {outcome.message}"
 
 
 def _named(key: str) -> str:

@@ -1,4 +1,4 @@
-"""Who wants to know what a scheduler does, such as its metrics."""
+"""Observers of a scheduler, such as its metrics."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from maar.kube.watch import Trouble
 
 
 class Observer(Protocol):
-    """Hears what happens as it happens; it must be quick, and never fails."""
+    """Is called for everything a scheduler does; it must be quick and must not fail."""
 
     def learned(self, events: int, delay_s: float) -> None:
         """Events were fed, the oldest so long after it had come."""
@@ -24,17 +24,17 @@ class Observer(Protocol):
         """A watch was interrupted, or met an object that cannot be read."""
 
 
-class Nobody:
-    """An observer who looks away."""
+class NullObserver:
+    """An observer that does nothing."""
 
     def learned(self, events: int, delay_s: float) -> None:
-        """Look away."""
+        """Do nothing."""
 
     def decided(self, plan: Plan, seconds: float) -> None:
-        """Look away."""
+        """Do nothing."""
 
     def answered(self, write: Write, outcome: Outcome, seconds: float) -> None:
-        """Look away."""
+        """Do nothing."""
 
     def troubled(self, trouble: Trouble) -> None:
-        """Look away."""
+        """Do nothing."""

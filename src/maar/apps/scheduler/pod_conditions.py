@@ -1,4 +1,4 @@
-"""What a waiting pod says of itself: its PodScheduled condition, which people and autoscalers read."""
+"""The PodScheduled condition of waiting pods, which users and autoscalers read."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,33 +16,33 @@ from maar.kube.write import patch
 from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
-UNSCHEDULABLE = "Unschedulable"  # what cluster autoscalers buy nodes for
+UNSCHEDULABLE = "Unschedulable"  # what cluster autoscalers add nodes for
 
 
 @dataclass(eq=False)
 class PodConditions:
-    """Writes the condition of a pod when what it waits for, or its cure, changes; numbers are no news."""
+    """Writes the condition of a pod when its reason or remedy changes, not when only figures change."""
 
     server: ApiServer
     writers: Writers
     failures: WriteFailures
-    missed: Callable[[str, str], None]  # hears of the kind and key of what is to be looked at again
-    _said: dict[str, Gist] = field(default_factory=dict)  # by pod
+    missed: Callable[[str, str], None]  # called with the kind and key to report again
+    _written: dict[str, Gist] = field(default_factory=dict)  # by pod
 
-    def say(self, group: GroupRow, outcome: GroupOutcome, now: datetime) -> list[PodRow]:
-        """Let the waiting pods of a group say what holds them; those that said something else before."""
-        return [pod for pod in _waiting(group) if self.say_of(pod, outcome, now)]
+    def write_for_group(self, group: GroupRow, outcome: GroupOutcome, now: datetime) -> list[PodRow]:
+        """Write the reason to the waiting pods of a group; give those whose reason is new."""
+        return [pod for pod in _waiting(group) if self.write_for_pod(pod, outcome, now)]
 
-    def say_of(self, pod: PodRow, outcome: GroupOutcome, now: datetime) -> bool:
-        """Let a waiting pod say what holds it; False where it said so before."""
-        held = outcome.held
-        if held is None:
+    def write_for_pod(self, pod: PodRow, outcome: GroupOutcome, now: datetime) -> bool:
+        """Write the reason to a waiting pod; False where it has this reason already."""
+        refusal = outcome.refusal
+        if refusal is None:
             return False
-        # Only what more nodes would help is called unschedulable, so that nobody buys nodes for the rest.
-        reason = UNSCHEDULABLE if held.more_nodes_help else str(held.reason)
-        if self._said.get(pod.key) == held.gist:
+        # Only what more nodes would help is called unschedulable, so that no nodes are added for the rest.
+        reason = UNSCHEDULABLE if refusal.more_nodes_help else str(refusal.reason)
+        if self._written.get(pod.key) == refusal.gist:
             return False
-        self._said[pod.key] = held.gist
+        self._written[pod.key] = refusal.gist
         write = partial(self._write, pod.key, reason, outcome.message, now)
         self.writers.submit(("PodScheduled", pod.key), write, partial(self._done, pod))
         return True
@@ -50,7 +50,7 @@ class PodConditions:
     def forget(self, pods: Iterable[str]) -> None:
         """Pods that wait no longer; a bind writes the condition by itself."""
         for pod in pods:
-            self._said.pop(pod, None)
+            self._written.pop(pod, None)
 
     async def _write(self, pod: str, reason: str, message: str, now: datetime) -> Outcome:
         condition = {
@@ -66,7 +66,7 @@ class PodConditions:
     def _done(self, pod: PodRow, outcome: Outcome) -> None:
         self.failures.answered("SetStatus", "Pod", pod.key, outcome)
         if not isinstance(outcome, Done):
-            self._said.pop(pod.key, None)  # said again with the next cycle
+            self._written.pop(pod.key, None)  # written again with the next cycle
             self.missed("PodGroup", pod.group_key)
 
 

@@ -1,4 +1,4 @@
-"""What people are told of a scheduler's decisions: statuses, conditions and events, off its path."""
+"""Reports of decisions to users: statuses, conditions and events, which no decision waits for."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -7,16 +7,16 @@ from typing import Final
 
 from maar.apps.scheduler.pod_conditions import PodConditions
 from maar.apps.scheduler.statuses import Difference, Statuses
-from maar.core.controllers.group_status import group_write, is_news
-from maar.core.controllers.queue_status import queue_write
 from maar.core.cycle.outcome import missing_group_key
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.reasons import Gist
 from maar.core.model.writes import Bind, Evict, SetStatus, Write
+from maar.core.reporting.group_status import group_write, is_news
+from maar.core.reporting.queue_status import queue_write
 from maar.core.tables.assumptions import Assumptions
 from maar.core.tables.rows import PodRow
 from maar.kube.api_server import ApiServer
@@ -24,13 +24,13 @@ from maar.kube.record import Recorder, Reference
 from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
-# A pod may be heard of before its group is; where it names none, the controllers have to make one first.
+# A pod may be seen before its group; where it names none, the controllers have to make one first.
 _GROUP_COMES_WITHIN_S: Final = 2.0
 _GROUP_IS_MADE_WITHIN_S: Final = 30.0
 
 
 class Reports:
-    """Knows what was told last, and tells what has changed since; what fails is told with the next cycle."""
+    """Writes what has changed since the last report; what fails is written with the next cycle."""
 
     def __init__(
         self,
@@ -47,24 +47,24 @@ class Reports:
         self._conditions = PodConditions(server, writers, failures, self._missed)
         self._groups: dict[str, PodGroup] = {}
         self._changed: set[str] = set()  # groups
-        self._told: dict[str, GroupOutcome] = {}
-        self._gists: dict[str, Gist] = {}  # of what groups were told in events
+        self._reported: dict[str, GroupOutcome] = {}
+        self._gists: dict[str, Gist] = {}  # of the last event of each group
         self._losing: set[str] = set()  # groups of which the last cycle evicts pods
 
     def note(self, events: Iterable[Event]) -> None:
         """Note of which groups something may have changed; before the tables learn it."""
         for event in events:
             match event:
-                case Appeared(object=PodGroup() as group):
+                case Upserted(object=PodGroup() as group):
                     self._groups[group.key] = group
                     self._changed.add(group.key)
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     if name := pod.metadata.annotations.get(GROUP_ANNOTATION):
                         self._changed.add(f"{pod.metadata.namespace or 'default'}/{name}")
-                case Vanished(kind="PodGroup", key=key):
+                case Deleted(kind="PodGroup", key=key):
                     self._groups.pop(key, None)
                     self._gists.pop(key, None)
-                case Vanished(kind="Pod", key=key):
+                case Deleted(kind="Pod", key=key):
                     self._conditions.forget((key,))
                     row = self._tables.pods.get(key)
                     if row is not None and row.group_key:
@@ -73,14 +73,14 @@ class Reports:
                     pass
 
     def on_plan(self, plan: Plan, now: datetime) -> None:
-        """Tell what a cycle has decided about queues and groups."""
+        """Report what a cycle has decided about queues and groups."""
         self._conditions.forget(one.pod for one in plan.binds)
-        told, self._told = self._told, plan.pod_groups
+        reported, self._reported = self._reported, plan.pod_groups
         self._changed.update(
-            [key for key, outcome in plan.pod_groups.items() if told.get(key) != outcome],
-            [key for key in told if key not in plan.pod_groups],
+            [key for key, outcome in plan.pod_groups.items() if reported.get(key) != outcome],
+            [key for key in reported if key not in plan.pod_groups],
         )
-        # Groups that lose pods say so before they say what they wait for then.
+        # Groups that lose pods report that before they report what they wait for.
         self._changed.update(self._losing)
         self._losing = {row.group_key for one in plan.evictions if (row := self._tables.pods.get(one.pod))}
         self._changed -= self._losing
@@ -90,32 +90,32 @@ class Reports:
             self._statuses.want("Queue", name, self._of_queue(name, standing, now))
 
     def on_groups(self, now: datetime) -> None:
-        """Tell of groups of which something has changed, as the last cycle saw them."""
+        """Report groups that have changed, with the outcome of the last cycle."""
         changed, self._changed = self._changed, set()
         for key in sorted(changed):
-            outcome = self._told.get(key)
+            outcome = self._reported.get(key)
             self._statuses.want("PodGroup", key, self._of_group(key, outcome, now))
             if outcome is not None and (row := self._tables.groups.get(key)) is not None:
-                for pod in self._conditions.say(row, outcome, now):
+                for pod in self._conditions.write_for_group(row, outcome, now):
                     self._fail(pod, outcome)
 
     def _on_missing_groups(self, plan: Plan, now: datetime) -> None:
-        """Tell pods whose group does not exist; not at once, it may be on its way."""
+        """Report to pods that their group does not exist, after a delay: it may still be created."""
         for pod in self._tables.orphans.values():
             patience_s = _GROUP_COMES_WITHIN_S if pod.group_key else _GROUP_IS_MADE_WITHIN_S
             outcome = plan.pod_groups.get(missing_group_key(pod))
             if outcome is None or pod.is_gated or now.timestamp() - pod.created < patience_s:
                 continue
-            if self._conditions.say_of(pod, outcome, now):
+            if self._conditions.write_for_pod(pod, outcome, now):
                 self._fail(pod, outcome)
 
     def _fail(self, pod: PodRow, outcome: GroupOutcome) -> None:
-        """Tell a pod why it waits, where people look first."""
+        """Record in an event on a pod why it waits."""
         about = _pod(pod.key, self._uids.get(pod.key, ""))
         self.recorder.record(about, "FailedScheduling", outcome.message, "Warning")
 
     def on_write(self, write: Write, uid: str) -> None:
-        """Tell of a write that was carried out."""
+        """Record an event for a write that was carried out."""
         match write:
             case Bind(pod=pod, node=node):
                 self.recorder.record(_pod(pod, uid), "Scheduled", f"Successfully assigned {pod} to {node}")
@@ -134,19 +134,23 @@ class Reports:
             group, row = self._groups.get(key), self._tables.groups.get(key)
             if group is None or row is None:
                 return None
-            if outcome is not None and self._is_news(group, outcome):
+            if outcome is not None and self._is_new_reason(group, outcome):
                 self.recorder.record(Reference.to(group), "Unschedulable", outcome.message, "Warning")
             return group_write(group, row, outcome, now)
 
         return difference
 
-    def _is_news(self, group: PodGroup, outcome: GroupOutcome) -> bool:
-        """Whether a group waits for something else, or for another cure, than it was told last."""
-        if outcome.held is None:
+    def _is_new_reason(self, group: PodGroup, outcome: GroupOutcome) -> bool:
+        """Whether the reason or the remedy differs from the last event of the group."""
+        if outcome.refusal is None:
             self._gists.pop(group.key, None)
             return False
-        told, self._gists[group.key] = self._gists.get(group.key), outcome.held.gist
-        return told != outcome.held.gist if told is not None else is_news(group, outcome.held.reason)
+        reported, self._gists[group.key] = self._gists.get(group.key), outcome.refusal.gist
+        return (
+            reported != outcome.refusal.gist
+            if reported is not None
+            else is_news(group, outcome.refusal.reason)
+        )
 
     def _of_queue(self, name: str, standing: QueueStanding, now: datetime) -> Difference:
         def difference() -> SetStatus | None:

@@ -3,17 +3,16 @@
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Iterable
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.scheduler.decision_log import DecisionLog
-from maar.apps.scheduler.inbox import Inbox
-from maar.apps.scheduler.news import News
-from maar.apps.scheduler.observer import Nobody, Observer
+from maar.apps.scheduler.event_filter import EventFilter
+from maar.apps.scheduler.observer import NullObserver, Observer
 from maar.apps.scheduler.reports import Reports
 from maar.core.engine import Engine
 from maar.core.model.disruption_budget import PodDisruptionBudget
@@ -30,10 +29,9 @@ from maar.core.model.writes import BindVolume, Nominate, SelectNode, Write
 from maar.core.policy.configuration import Configuration
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Gone, Outcome, Refused, Unanswered
-from maar.kube.record import Recorder, Reference
-from maar.kube.watch import Trouble, Watch
+from maar.kube.record import Reference
+from maar.kube.watch import Trouble
 from maar.kube.write import carry_out
-from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
 
 _LOG: Final = logging.getLogger(__name__)
@@ -46,7 +44,6 @@ WATCHED: Final[tuple[type[AnyObject], ...]] = (
 # While many pods are being bound, the API server's time goes to them; people hear of it a little later.
 _STATUSES_MEANWHILE: Final = 1
 _EVENTS_MEANWHILE: Final = 1
-_FINISH_WITHIN_S: Final = 5.0  # what was decided before the end
 
 
 @dataclass(frozen=True)
@@ -67,138 +64,79 @@ class Scheduler:
         server: ApiServer,
         engine: Engine,
         timing: Timing = Timing(),  # noqa: B008  frozen
-        observer: Observer = Nobody(),  # noqa: B008  it has nothing to remember
+        observer: Observer = NullObserver(),  # noqa: B008  it has nothing to remember
         identity: str = "maar-scheduler",
     ) -> None:
         self._server, self._engine, self._timing, self._observer = server, engine, timing, observer
-        self._identity = identity
-        self._inbox = Inbox()
         self._configuration: Configuration | None = None
         self._failed: list[Write] = []
-        self._watches: dict[str, Watch] = {}
-        self._reader, self._decisions = News(engine.tables), DecisionLog()
-        self._heard, self._news, self._stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self.known, self.first_decision = asyncio.Event(), asyncio.Event()
+        self._filter, self._decisions = EventFilter(engine.tables), DecisionLog()
         self._at_rest = asyncio.Event()  # nobody is deciding: the tables may be read
         self._at_rest.set()
         self.deciding_since: float | None = None
-        self.failures = WriteFailures()
+        self._writers = Writers()
+        status_writers = Writers(16, behind=self._writers, meanwhile=_STATUSES_MEANWHILE)
+        event_writers = Writers(behind=self._writers, meanwhile=_EVENTS_MEANWHILE)
+        self._loop = loop = Loop(
+            server,
+            self,
+            WATCHED,
+            Rhythm(timing.gather, timing.tick),
+            (self._writers, status_writers, event_writers),
+            "maar-scheduler",
+            identity,
+        )
+        self.known, self.first_decision, self.failures = loop.known, loop.first_round, loop.failures
+        self._reports = Reports(
+            server, engine.assumptions, status_writers, loop.recorder, loop.see, self._at_rest, loop.failures
+        )
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
-        """Watch, decide and write until told to stop.
-
-        Nothing is decided before everything is known, or before this process is elected.
-        """
-        self._watches = {
-            kind.__name__: Watch(self._server, kind, self._hear, self._report) for kind in WATCHED
-        }
-        watches = self._watches.values()
-        async with (
-            asyncio.TaskGroup() as tasks,
-            Writers() as self._writers,
-            Writers(16, behind=self._writers, meanwhile=_STATUSES_MEANWHILE) as status_writers,
-            Writers(behind=self._writers, meanwhile=_EVENTS_MEANWHILE) as event_writers,
-        ):
-            recorder = Recorder(self._server, event_writers, "maar-scheduler", self._identity, self.failures)
-            self._reports = Reports(
-                self._server,
-                self._engine.assumptions,
-                status_writers,
-                recorder,
-                self._see,
-                self._at_rest,
-                self.failures,
-            )
-            watching = [tasks.create_task(watch.run()) for watch in watches]
-            for watch in watches:
-                await self._learn_until(watch.synced())
-            self.known.set()
-            if elected is not None:
-                await self._learn_until(elected.wait())
-            while not self._stop.is_set():
-                await self._cycle()
-                self.first_decision.set()
-                await self._wait()
-            for task in watching:
-                task.cancel()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_FINISH_WITHIN_S):
-                    for writers in (self._writers, status_writers, event_writers):
-                        await writers.idle()
+        """Watch, decide and write until stopped; nothing is decided before this process is elected."""
+        await self._loop.run(elected)
 
     def stop(self) -> None:
         """Decide nothing more; what was decided is still written."""
-        self._stop.set()
-        self._decide_soon()
+        self._loop.stop()
+
+    def lags(self) -> dict[str, float]:
+        """For how many seconds changes may have gone unseen, by kind."""
+        return self._loop.lags()
 
     def configure(self, configuration: Configuration) -> None:
         """Decide by another configuration from the next cycle on."""
         self._configuration = configuration
-        self._decide_soon()
+        self._loop.wake()
 
-    def lags(self) -> dict[str, float]:
-        """For how many seconds changes may have gone unseen, by kind."""
-        return {kind: watch.lag_s for kind, watch in self._watches.items()}
-
-    def tell(self, about: Reference, reason: str, message: str) -> None:
-        """Warn people in an event; only who leads does."""
+    def record_warning(self, about: Reference, reason: str, message: str) -> None:
+        """Record a Warning event; only the leader does."""
         if self.first_decision.is_set():
-            self._reports.recorder.record(about, reason, message, "Warning")
+            self._loop.recorder.record(about, reason, message, "Warning")
 
-    async def _learn_until(self, what: Coroutine[None, None, object]) -> None:
-        """Learn while waiting for something, so that little is left to be learned then."""
-        waiting = asyncio.create_task(what)
-        stopped = asyncio.create_task(self._stop.wait())
-        try:
-            while not (waiting.done() or stopped.done()):
-                self._learn()
-                await asyncio.wait(
-                    (waiting, stopped), timeout=self._timing.gather, return_when=asyncio.FIRST_COMPLETED
-                )
-        finally:
-            waiting.cancel()
-            stopped.cancel()
+    # What the loop calls
 
-    async def _wait(self) -> None:
-        """Until there is news and what comes with it has come too, or the time is up."""
-        try:
-            async with asyncio.timeout(self._timing.tick):
-                while True:
-                    await self._heard.wait()
-                    await asyncio.sleep(self._timing.gather)  # also for news that came during the decision
-                    if self._news.is_set():
-                        return
-                    self._learn()  # echoes and signs of life: statuses may change, no decision
-                    self._reports.on_groups(datetime.now(UTC))
-        except TimeoutError:
-            pass
+    def needs_round(self, events: list[Event]) -> bool:
+        """Whether one of these may change a decision."""
+        return self._filter.is_in(events)
 
-    def _hear(self, events: list[Event]) -> None:
-        if self._reader.is_in(events):
-            self._news.set()
-        self._inbox.put(events)
-        self._heard.set()
+    def learn(self, events: list[Event], delay_s: float) -> None:
+        """Take events into the tables, and note what has to be reported."""
+        self._reports.note(events)
+        self._engine.feed(events)
+        self._observer.learned(len(events), delay_s)
 
-    def _see(self, written: AnyObject) -> None:
-        """Know an object as the server has it after a write of ours, before the stream says so."""
-        self._watches[type(written).__name__].see(written)
+    def after_other_events(self) -> None:
+        """Write statuses that may have changed by events which need no decision."""
+        self._reports.on_groups(datetime.now(UTC))
 
-    def _decide_soon(self) -> None:
-        self._news.set()
-        self._heard.set()
+    def interrupted(self, trouble: Trouble) -> None:
+        """Log an interrupted watch, and call the observer."""
+        _LOG.warning("%s", trouble)
+        self._observer.troubled(trouble)
 
-    def _learn(self) -> None:
-        self._heard.clear()
-        events, delay_s = self._inbox.take()
-        if events:
-            self._reports.note(events)
-            self._engine.feed(events)
-            self._observer.learned(len(events), delay_s)
-
-    async def _cycle(self) -> None:
-        """One decision: learn, decide, and hand everything on to those who write."""
-        self._news.clear()
-        self._learn()
+    async def round(self) -> None:
+        """One decision: learn, decide, and submit all writes."""
+        self._loop.learn()
         while self._failed:
             self._engine.forget(self._failed.pop())
         if self._configuration is not None:
@@ -211,14 +149,14 @@ class Scheduler:
         self._at_rest.set()
         took_s = time.monotonic() - began
         self._observer.decided(plan, took_s)
-        self._reader.decided(plan)
+        self._filter.decided(plan)
         self._decisions.write(plan, self._engine.tables.groups, took_s)
         self.deciding_since = None
         writes: list[Write] = [*plan.evictions, *self._promises(plan), *plan.selections, *plan.binds]
         for write in writes:
             self._carry_out(write)
         if writes:  # how queues stand after them is told soon, not with every one that is seen
-            asyncio.get_running_loop().call_later(self._timing.settle, self._decide_soon)
+            self._loop.wake_in(self._timing.settle)
         self._reports.on_plan(plan, now)
 
     # Writes that a plan asks for
@@ -230,7 +168,7 @@ class Scheduler:
         self._writers.submit(write.subject, partial(carry_out, self._server, write, uid), answered)
 
     def _promises(self, plan: Plan) -> Iterable[Nominate]:
-        """What has to be written so that pods carry just the promises of the plan."""
+        """The writes that make the nominations of pods those of the plan."""
         promised, bound = self._engine.assumptions.promised, {one.pod for one in plan.binds}
         wanted = {one.pod: one for one in plan.nominations}
         for pod in [pod for pod in promised if pod not in wanted and pod not in bound]:
@@ -254,11 +192,7 @@ class Scheduler:
 
     def _try_again(self, write: Write) -> None:
         self._failed.append(write)  # a decision may be under way: the tables change before the next
-        self._decide_soon()
-
-    def _report(self, trouble: Trouble) -> None:
-        _LOG.warning("%s", trouble)
-        self._observer.troubled(trouble)
+        self._loop.wake()
 
 
 def _kind_of(write: Write) -> str:

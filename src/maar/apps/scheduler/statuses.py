@@ -1,4 +1,4 @@
-"""Status writes: one at a time for each object, differences only, never in the way of a decision."""
+"""Status writes: one at a time for each object, differences only; no decision waits for them."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from maar.core.model.queue import Queue
 from maar.core.model.writes import SetStatus
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Outcome
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 from maar.kube.write import patch
 from maar.kube.write_failures import WriteFailures
 from maar.kube.writers import Writers
@@ -73,8 +73,8 @@ class Statuses:
         if write.annotations:
             document["metadata"] = {"annotations": write.annotations}
         if kind is PodGroup:  # as in Volcano, their status is no part of its own
-            return await patch(self.server, place_of(kind), write.key, document)
-        return await patch(self.server, place_of(kind), write.key, document, subresource="status")
+            return await patch(self.server, resource_path_of(kind), write.key, document)
+        return await patch(self.server, resource_path_of(kind), write.key, document, subresource="status")
 
     def _done(self, place: tuple[str, str], outcome: Outcome | None) -> None:
         if outcome is None:

@@ -12,7 +12,7 @@ import yaml
 
 from maar.core.model.kinds import BadObjectError, from_json, kind_of, plain, to_json
 from maar.core.model.metadata import Object, Time
-from maar.parsing.limits import FILES, Limits
+from maar.parsing.limits import FILES, DocumentLimits
 from maar.parsing.plain_values import excess
 
 ENDINGS: Final = (".yaml", ".yml", ".json", ".json.gz")
@@ -37,7 +37,7 @@ class Snapshot(Object, frozen=True, kw_only=True, tag="Snapshot"):
 
 
 class UnreadableSnapshotError(ValueError):
-    """A file that is no snapshot, or no longer one."""
+    """A file that is not a snapshot, or a damaged one."""
 
 
 def write(file: Path, snapshot: Snapshot, objects: Iterable[Object]) -> None:
@@ -69,7 +69,7 @@ def document(one: Object) -> bytes:
     return b'{"apiVersion":"%b",%b' % (one.api_version.encode(), to_json(one)[1:])
 
 
-def read(file: Path, limits: Limits = FILES) -> tuple[Snapshot, list[Object]] | None:
+def read(file: Path, limits: DocumentLimits = FILES) -> tuple[Snapshot, list[Object]] | None:
     """Read a snapshot in JSON within limits; None where the file is something else, for others to read."""
     try:
         with file.open("rb") as opened:
@@ -99,7 +99,7 @@ def _too_large(limit: str) -> str:
     return f"larger than a snapshot may be ({limit}); leave objects out of it"
 
 
-def _checked(snapshot: Snapshot, limits: Limits) -> Snapshot:
+def _checked(snapshot: Snapshot, limits: DocumentLimits) -> Snapshot:
     """Refuse plain values, which others walk through by recursion, where they are too deep."""
     for name, value in (("configuration", snapshot.configuration), ("plan", snapshot.plan)):
         if said := excess(value, limits):
@@ -119,7 +119,7 @@ def _object(data: msgspec.Raw) -> Object:
     header = _HEADER.decode(data)
     kind = kind_of(header.api_version, header.kind)
     if kind is None:
-        raise BadObjectError("kind", f"{header.api_version} {header.kind} is not among what Maar reads")
+        raise BadObjectError("kind", f"{header.api_version} {header.kind} is not a kind that Maar reads")
     return from_json(kind, data)
 
 

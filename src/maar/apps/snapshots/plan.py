@@ -2,21 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import cast
-
-import msgspec
 
 from maar.apps.snapshots.files import Snapshot
-from maar.core.cycle.decide import decide
-from maar.core.model.events import AnyObject, Appeared
 from maar.core.model.metadata import Object
-from maar.core.model.plan import GroupOutcome, Plan
+from maar.core.model.plan import Plan
 from maar.core.policy.configuration import Configuration
 from maar.core.tables.axis import ResourceAxis
-from maar.core.tables.groups import phase_at_rest
-from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
-from maar.core.views.planning import ImaginaryCluster
+from maar.core.views.planning import plans
 
 
 def plans_from(
@@ -32,21 +25,7 @@ def plans_from(
     axis = ResourceAxis()
     axis.learn(snapshot.resources)  # sentences name resources in the order in which they came up
     tables = Tables(scheduler_name=snapshot.scheduler_name, axis=axis)
-    cluster = ImaginaryCluster(tables, now, resubmits=resubmit_victims)
-    cluster.learn([Appeared(object=cast("AnyObject", one)) for one in objects])
-    for cycle in range(1, cycles + 1):
-        decided = decide(tables, configuration, cluster.now.timestamp())
-        yield whole(decided, tables.groups.values())
-        if cycle < cycles:
-            cluster.apply(decided)
-
-
-def whole(decided: Plan, groups: Iterable[GroupRow]) -> Plan:
-    """Add the groups that the cycle did not have to look at, as `maar plan` shows them."""
-    at_rest = {
-        row.key: GroupOutcome(phase=phase_at_rest(row)) for row in groups if row.key not in decided.pod_groups
-    }
-    return msgspec.structs.replace(decided, pod_groups={**decided.pod_groups, **at_rest})
+    return plans(objects, configuration, now, cycles, resubmit_victims=resubmit_victims, tables=tables)
 
 
 def first_difference(one: object, other: object, path: str = "") -> str:

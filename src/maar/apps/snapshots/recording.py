@@ -17,7 +17,7 @@ from maar import __version__
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.taking import Snapshots
 from maar.core.engine import Engine
-from maar.core.model.events import Appeared, Event
+from maar.core.model.events import Event, Upserted
 from maar.core.model.kinds import to_json
 from maar.core.model.metadata import Record
 from maar.core.model.plan import Plan
@@ -32,7 +32,7 @@ _NOTHING: Final = msgspec.Raw()
 PARTS: Final = ("queues", "binds", "evictions", "nominations", "selections", "pod_groups")
 
 
-class Begun(Record, frozen=True, tag=True, tag_field="line"):
+class Started(Record, frozen=True, tag=True, tag_field="line"):
     """A scheduler has started; it knows nothing yet."""
 
     version: str
@@ -40,50 +40,52 @@ class Begun(Record, frozen=True, tag=True, tag_field="line"):
     configuration: dict[str, object]
 
 
-class Told(Record, frozen=True):
-    """What the engine was told: an object, or the key of one that is gone."""
+class RecordedEvent(Record, frozen=True):
+    """An event: an object, or the key of a deleted one."""
 
     kind: str
     object: msgspec.Raw = _NOTHING
     gone: str = ""
 
 
-class Fed(Record, frozen=True, tag=True, tag_field="line"):
-    """The engine has learned what happened."""
+class LearnedEvents(Record, frozen=True, tag="EventsFed", tag_field="line"):
+    """Events that the engine has learned."""
 
-    events: tuple[Told, ...]
+    events: tuple[RecordedEvent, ...]
 
 
 class Configured(Record, frozen=True, tag=True, tag_field="line"):
-    """From now on it decides by this."""
+    """The configuration from here on."""
 
     configuration: dict[str, object]
 
 
 class Decided(Record, frozen=True, tag=True, tag_field="line"):
-    """It has decided; the digests of the plan's parts say what."""
+    """A decision: its time, and digests of the parts of its plan."""
 
     now: float
     plan: dict[str, str]
 
 
-class Assumed(Record, frozen=True, tag=True, tag_field="line"):
-    """It takes a write for carried out."""
+class WriteAssumed(Record, frozen=True, tag=True, tag_field="line"):
+    """The engine assumes that a write is carried out."""
 
     write: Write
 
 
-class Forgotten(Record, frozen=True, tag=True, tag_field="line"):
-    """It has taken back what it assumed of a write."""
+class WriteForgotten(Record, frozen=True, tag=True, tag_field="line"):
+    """The engine no longer assumes a write."""
 
     write: Write
 
 
-class Full(Record, frozen=True, tag=True, tag_field="line"):
+class SizeLimitReached(Record, frozen=True, tag=True, tag_field="line"):
     """The recording ends here; the scheduler went on."""
 
 
-Line = Begun | Fed | Configured | Decided | Assumed | Forgotten | Full
+RecordedLine = (
+    Started | LearnedEvents | Configured | Decided | WriteAssumed | WriteForgotten | SizeLimitReached
+)
 
 
 class RecordingEngine(Engine):
@@ -107,7 +109,7 @@ class RecordingEngine(Engine):
         """Learn what has happened."""
         listed = list(events)
         if self._recording:
-            self._recording.add(Fed(events=tuple(map(_told, listed))))
+            self._recording.add(LearnedEvents(events=tuple(map(_recorded_event, listed))))
         super().feed(listed)
 
     def decide(self, now: float) -> Plan:
@@ -124,16 +126,16 @@ class RecordingEngine(Engine):
         return plan
 
     def assume(self, write: Write) -> None:
-        """Take a write for carried out until the cluster tells of it."""
+        """Assume that a write is carried out until the cluster shows it."""
         if self._recording:
-            self._recording.add(Assumed(write=write))
+            self._recording.add(WriteAssumed(write=write))
         super().assume(write)
 
     def forget(self, write: Write) -> None:
         """Take back what was assumed of a write that has failed."""
         # Whether another has taken its place is a matter of identity, which no file keeps.
         if self._recording and self.assumptions.equal_to(write) is write:
-            self._recording.add(Forgotten(write=write))
+            self._recording.add(WriteForgotten(write=write))
         super().forget(write)
 
 
@@ -153,14 +155,14 @@ class Recording:
     def begin(self, configuration: Configuration, scheduler_name: str) -> None:
         """Say that another scheduler starts here."""
         document = as_document(configuration)
-        self.add(Begun(version=__version__, scheduler_name=scheduler_name, configuration=document))
+        self.add(Started(version=__version__, scheduler_name=scheduler_name, configuration=document))
 
-    def add(self, line: Line) -> None:
+    def add(self, line: RecordedLine) -> None:
         """Add a line, unless the recording has ended."""
         data = to_json(line) + b"\n"
         self._size += len(data)
         if self._file is not None and self._size > self._largest:
-            self._try(lambda file: file.write(to_json(Full()) + b"\n"))
+            self._try(lambda file: file.write(to_json(SizeLimitReached()) + b"\n"))
             self._end(f"it has reached its {self._largest:,} bytes; the scheduler goes on without")
         self._try(lambda file: file.write(data))
 
@@ -195,15 +197,15 @@ def digests(plan: Plan) -> dict[str, str]:
     return {part: blake2b(to_json(getattr(plan, part)), digest_size=16).hexdigest() for part in PARTS}
 
 
-def _told(event: Event) -> Told:
-    if isinstance(event, Appeared):
+def _recorded_event(event: Event) -> RecordedEvent:
+    if isinstance(event, Upserted):
         one = event.object
-        return Told(kind=type(one).__name__, object=msgspec.Raw(to_json(reduced(one))))
-    return Told(kind=event.kind, gone=event.key)
+        return RecordedEvent(kind=type(one).__name__, object=msgspec.Raw(to_json(reduced(one))))
+    return RecordedEvent(kind=event.kind, gone=event.key)
 
 
 def _opened(file: Path) -> BufferedRandom:
-    """Open a file for us alone: nobody else is to read it, or to write into the middle of our lines."""
+    """Open a file for us alone: no other user may read it, and no other process may write to it."""
     opened = os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "ab+")
     try:
         flock(opened, LOCK_EX | LOCK_NB)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
@@ -11,25 +11,24 @@ from maar import __version__
 from maar.apps.snapshots.configuration import from_recorded
 from maar.apps.snapshots.recording import (
     PARTS,
-    Assumed,
-    Begun,
     Configured,
     Decided,
-    Fed,
-    Forgotten,
-    Full,
-    Line,
-    Told,
+    LearnedEvents,
+    RecordedEvent,
+    RecordedLine,
+    SizeLimitReached,
+    Started,
+    WriteAssumed,
+    WriteForgotten,
     digests,
 )
 from maar.core.engine import Engine
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
-from maar.core.model.kinds import KINDS, BadObjectError, from_json
+from maar.core.model.events import Deleted, Event, Upserted
+from maar.core.model.kinds import KINDS_BY_NAME, BadObjectError, from_json
 from maar.core.model.plan import Plan
 from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
 
-_KINDS: Final = {kind.__name__: kind for kind in KINDS}
-_LINE: Final = msgspec.json.Decoder(Line)
+_LINE: Final = msgspec.json.Decoder(RecordedLine)
 _WRITES: Final[dict[str, tuple[type[Write], ...]]] = {
     "binds": (Bind,),
     "evictions": (Evict,),
@@ -44,7 +43,7 @@ class BadRecordingError(ValueError):
 
 
 @dataclass
-class Tally:
+class ReplayTotals:
     """What has been replayed."""
 
     runs: int = 0
@@ -55,14 +54,14 @@ class Tally:
     notes: list[str] = field(default_factory=list)
 
 
-def replay(lines: Iterable[bytes]) -> Tally:
+def replay(lines: Iterable[bytes]) -> ReplayTotals:
     """Replay all runs of a recording; raises at the first plan that differs."""
-    tally, engine = Tally(), Engine()
+    tally, engine = ReplayTotals(), Engine()
     parsed = _parsed(lines, tally.notes)
     for number, line in parsed:
-        if not tally.runs and not isinstance(line, Begun):
-            raise BadRecordingError(f"line {number}: a recording starts with a line that says Begun")
-        if isinstance(line, Begun):
+        if not tally.runs and not isinstance(line, Started):
+            raise BadRecordingError(f"line {number}: a recording starts with a line that says Started")
+        if isinstance(line, Started):
             engine = Engine(from_recorded(line.configuration), line.scheduler_name)
         elif isinstance(line, Decided):
             plan = engine.decide(line.now)
@@ -78,33 +77,37 @@ def replay(lines: Iterable[bytes]) -> Tally:
     return tally
 
 
-def _repeat(engine: Engine, line: Fed | Configured | Assumed | Forgotten | Full, number: int) -> None:
+def _repeat(
+    engine: Engine,
+    line: LearnedEvents | Configured | WriteAssumed | WriteForgotten | SizeLimitReached,
+    number: int,
+) -> None:
     """Call the engine as it was called then."""
     match line:
-        case Fed(events=events):
+        case LearnedEvents(events=events):
             engine.feed([_event(one, number) for one in events])
         case Configured(configuration=document):
             engine.configuration = from_recorded(document)
-        case Assumed(write=write):
+        case WriteAssumed(write=write):
             engine.assume(write)
-        case Forgotten(write=write):
+        case WriteForgotten(write=write):
             if (known := engine.assumptions.equal_to(write)) is not None:
                 engine.forget(known)
         case _:
             pass
 
 
-def _count(tally: Tally, line: Line, number: int) -> None:
+def _count(tally: ReplayTotals, line: RecordedLine, number: int) -> None:
     match line:
-        case Begun(version=version):
+        case Started(version=version):
             tally.runs += 1
             if version != __version__:
                 tally.notes.append(f"line {number}: recorded by Maar {version}, replayed by {__version__}")
-        case Fed(events=events):
+        case LearnedEvents(events=events):
             tally.events += len(events)
         case Decided():
             tally.cycles += 1
-        case Full():
+        case SizeLimitReached():
             tally.notes.append(f"line {number}: the recording ended at its largest size; the run went on")
         case _:
             pass
@@ -133,17 +136,17 @@ def _writes(part: str, plan: Plan, assumed: list[Write]) -> list[str]:
     ]
 
 
-def _assumed_next(parsed: Iterator[tuple[int, Line]]) -> list[Write]:
+def _assumed_next(parsed: Iterator[tuple[int, RecordedLine]]) -> list[Write]:
     """What the scheduler set out to write after its decision."""
     writes: list[Write] = []
     for _, line in parsed:
-        if not isinstance(line, Assumed):
+        if not isinstance(line, WriteAssumed):
             break
         writes.append(line.write)
     return writes
 
 
-def _parsed(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, Line]]:
+def _parsed(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, RecordedLine]]:
     """Read line by line; one that was cut short may only be the last before a run starts, or of all."""
     broken = ""
     for number, data in enumerate(lines, start=1):
@@ -156,23 +159,23 @@ def _parsed(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, Lin
                 raise BadRecordingError(broken) from None
             broken = f"line {number}: not a line of a recording: {error}"
             continue
-        if broken and not isinstance(line, Begun):
+        if broken and not isinstance(line, Started):
             raise BadRecordingError(broken)
         if broken:
-            notes.append(f"line {number - 1}: cut short; whoever wrote it was killed")
+            notes.append(f"line {number - 1}: cut short; the process that wrote it was killed")
         broken = ""
         yield number, line
     if broken:
-        notes.append("the last line is cut short; whoever wrote it was killed")
+        notes.append("the last line is cut short; the process that wrote it was killed")
 
 
-def _event(told: Told, number: int) -> Event:
-    kind = _KINDS.get(told.kind)
+def _event(recorded: RecordedEvent, number: int) -> Event:
+    kind = KINDS_BY_NAME.get(recorded.kind)
     if kind is None:
-        raise BadRecordingError(f"line {number}: {told.kind} is not a kind that Maar reads")
-    if told.gone:
-        return Vanished(kind=told.kind, key=told.gone)
+        raise BadRecordingError(f"line {number}: {recorded.kind} is not a kind that Maar reads")
+    if recorded.gone:
+        return Deleted(kind=recorded.kind, key=recorded.gone)
     try:
-        return Appeared(object=cast("AnyObject", from_json(kind, told.object)))
+        return Upserted(object=from_json(kind, recorded.object))
     except BadObjectError as error:
-        raise BadRecordingError(f"line {number}: a {told.kind} cannot be read: {error}") from None
+        raise BadRecordingError(f"line {number}: a {recorded.kind} cannot be read: {error}") from None

@@ -15,12 +15,11 @@ from typing import Final
 from maar import __version__
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.files import Snapshot, write
-from maar.apps.snapshots.plan import whole
 from maar.core.engine import Engine
 from maar.core.model.plan import Plan
 from maar.core.policy.configuration import Configuration
 from maar.core.views.objects import Seen
-from maar.core.views.planning import shown
+from maar.core.views.planning import plan_data, whole
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -49,7 +48,7 @@ class Taken:
             scheduler_name=self.seen.scheduler_name,
             configuration=as_document(self.configuration),
             resources=self.seen.resources,
-            plan=shown(self.plan),
+            plan=plan_data(self.plan),
             version=__version__,
         )
 
@@ -77,7 +76,7 @@ class Snapshots:
         return await asyncio.to_thread(taken.result().write, self._folder)
 
     def decided(self, engine: Engine, now: float, plan: Plan) -> None:
-        """Hold what was just decided on, where somebody waits for it; called by whoever decides."""
+        """Keep what was just decided on where a snapshot is requested; called by the engine."""
         if not self._waiting:
             return
         complete = whole(plan, engine.tables.groups.values())
@@ -90,7 +89,7 @@ class Snapshots:
         try:
             _LOG.info("snapshot written to %s", await self.take())
         except TimeoutError:
-            why = f"nothing was decided for {self._patience_s:g} s; where another process leads, ask that one"
+            why = f"nothing was decided for {self._patience_s:g} s; if another process leads, signal that one"
             _LOG.warning("no snapshot: %s", why)
         except OSError as error:
             _LOG.warning("no snapshot: it cannot be written into %s: %s", self._folder, error)

@@ -1,4 +1,4 @@
-"""The webhook configurations of the cluster: how to reach us and whom to trust, put there and kept there."""
+"""The webhook configurations of the cluster: their address and CA bundle, written and kept up to date."""
 
 import base64
 from collections.abc import Iterator
@@ -11,14 +11,16 @@ from maar.core.admission.request import Json
 from maar.core.model.kinds import plain
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone
-from maar.kube.paths import Place
+from maar.kube.paths import ResourcePath
 from maar.kube.write import get, patch
 from maar.parsing.yaml_documents import documents
 
 _VERSION: Final = "admissionregistration.k8s.io/v1"
 _PLACES: Final = {
-    "MutatingWebhookConfiguration": Place(_VERSION, "mutatingwebhookconfigurations", namespaced=False),
-    "ValidatingWebhookConfiguration": Place(_VERSION, "validatingwebhookconfigurations", namespaced=False),
+    "MutatingWebhookConfiguration": ResourcePath(_VERSION, "mutatingwebhookconfigurations", namespaced=False),
+    "ValidatingWebhookConfiguration": ResourcePath(
+        _VERSION, "validatingwebhookconfigurations", namespaced=False
+    ),
 }
 _REACHED_BY: Final = ("url", "service", "caBundle")
 _SCHEDULER: Final = "scheduler-name"
@@ -29,14 +31,14 @@ _INSTALL: Final = "maar manifests | kubectl apply -f -"
 class Registration:
     """A webhook configuration as Maar ships it."""
 
-    place: Place
+    place: ResourcePath
     name: str
     webhooks: tuple[Json, ...]
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What every configuration has to say: where we are, and which schedulers' pods we judge."""
+    """What every configuration needs: the address, the CA, and the scheduler names of reviewed pods."""
 
     scheduler_names: tuple[str, ...]
     url: str = ""  # empty where a Service leads to us
@@ -101,7 +103,9 @@ async def register(server: ApiServer, wanted: Wanted, trusted: bytes) -> list[st
         elif not isinstance(found, Done | Conflict):  # another replica was faster, or the next look does it
             problems.append(f"webhook configuration {one.name}: {found.message}")
     if missing:
-        what = f"nothing is judged by {', '.join(missing)}: the cluster has no such webhook configuration"
+        what = (
+            f"no request is reviewed by {', '.join(missing)}: the cluster has no such webhook configuration"
+        )
         problems.append(f"{what}; {_INSTALL}")
     return problems
 

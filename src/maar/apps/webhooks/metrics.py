@@ -1,4 +1,4 @@
-"""What the webhooks judge, in numbers."""
+"""Metrics of the webhooks."""
 
 from http import HTTPStatus
 from typing import Final
@@ -24,7 +24,7 @@ class WebhookMetrics:
         )
         self._seconds = Histogram(
             "maar_webhook_review_seconds",
-            "From the head of a request to the verdict, a moment for news on their way included.",
+            "From the head of a request to the verdict, a short wait for changes under way included.",
             ["resource", "webhook"],
             buckets=_REVIEW_S,
             registry=registry,

@@ -14,35 +14,33 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import uvicorn
-
 from maar.apps.daemons.health import happened, serve_on, take
 from maar.apps.metrics.registry import new_registry
 from maar.apps.webhooks.configurations import Wanted, register, service_hosts
-from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.metrics import WebhookMetrics
+from maar.apps.webhooks.reviewer import AdmissionReviewer
 from maar.apps.webhooks.server import NOT_READY, WebhookServer
 from maar.core.admission.request import Options
-from maar.embedded.quiet_server import QuietServer
-from maar.embedded.serving import listen
 from maar.kube.api_server import ApiServer
 from maar.kube.certificates import VALID_FOR, CertificatesError, KeptKeys, Keys
 from maar.kube.credentials import load
+from maar.serving.http_server import HttpServer, server_tls
+from maar.serving.listening import listen
 
 _LOG: Final = logging.getLogger(__name__)
 
 SECRET: Final = "maar-system/maar-webhooks"  # noqa: S105  # the name of one, not a secret
 LOOK_EVERY_S: Final = 3.0  # for changed configurations, and for keys that another replica has renewed
-HEARD_WITHIN_S: Final = 2.0  # an API server knows by then whom to trust anew
+CHANGES_WITHIN_S: Final = 2.0  # an API server knows by then whom to trust anew
 _CONNECTIONS: Final = 1_000
 _FINISH_WITHIN_S: Final = 3  # seconds that running reviews get at the end
 
-Say = Callable[[str], None]  # hears the address once reviews are answered
+Announce = Callable[[str], None]  # hears the address once reviews are answered
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Where to answer and how to judge."""
+class WebhookSettings:
+    """Where to answer and how to review."""
 
     host: str = "0.0.0.0"  # noqa: S104  # API servers call from other machines
     port: int = 8443
@@ -54,39 +52,38 @@ class Settings:
     options: Options = field(default_factory=Options)
 
 
-async def webhooks(settings: Settings, say: Say) -> None:
-    """Answer reviews until SIGINT or SIGTERM; `say` hears when that begins."""
+async def webhooks(settings: WebhookSettings, announce: Announce) -> None:
+    """Answer reviews until SIGINT or SIGTERM; `announce` is called when it is ready."""
     shown_at = take(settings.listen) if settings.listen else nullcontext()
     with shown_at as status, listen(settings.host, settings.port) as place:
         async with ApiServer(await load(settings.kubeconfig, settings.context)) as api:
-            judge, stop, registry = Judge(settings.options), asyncio.Event(), new_registry()
+            reviewer, stop, registry = AdmissionReviewer(settings.options), asyncio.Event(), new_registry()
             certificates = _Certificates(api, settings)
             await certificates.look()
-            server = https_server(WebhookServer(judge, WebhookMetrics(registry)), certificates.tls)
+            server = https_server(WebhookServer(reviewer, WebhookMetrics(registry)), certificates.tls)
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, stop.set)
             async with asyncio.TaskGroup() as tasks:
                 serving = tasks.create_task(server.serve(sockets=[place]))
                 address = settings.url or f"https://{settings.host}:{place.getsockname()[1]}"
                 background = [
-                    tasks.create_task(judge.run(api)),
+                    tasks.create_task(reviewer.run(api)),
                     tasks.create_task(certificates.keep()),
-                    tasks.create_task(_announce(judge, lambda: say(address))),
+                    tasks.create_task(_announce(reviewer, lambda: announce(address))),
                 ]
                 if status is not None:
-                    ready = {"cluster": happened(judge.warm, NOT_READY)}
+                    ready = {"cluster": happened(reviewer.warm, NOT_READY)}
                     background.append(tasks.create_task(serve_on(status, {}, ready, registry)))
                 await stop.wait()
-                server.should_exit = True
-                await asyncio.wait([serving], timeout=_FINISH_WITHIN_S + 1)
-                for task in (*background, serving):
+                await server.finish(serving)
+                for task in background:
                     task.cancel()
 
 
 class _Certificates:
     """What TLS is served with, always the newest that clients trust; new connections get it."""
 
-    def __init__(self, api: ApiServer, settings: Settings) -> None:
+    def __init__(self, api: ApiServer, settings: WebhookSettings) -> None:
         host = urlsplit(settings.url).hostname
         self._api = api
         self._kept = KeptKeys(api, SECRET, (host,) if host else service_hosts(), settings.valid_for)
@@ -94,8 +91,7 @@ class _Certificates:
         self._every_s = min(LOOK_EVERY_S, settings.valid_for.total_seconds() / 10)
         self._served: Keys | None = None
         self._problems: list[str] = []
-        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.tls.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.tls = server_tls()
 
     async def keep(self) -> None:
         """Look again and again until cancelled."""
@@ -111,7 +107,7 @@ class _Certificates:
         keys = await self._kept.look()
         self._report(await register(self._api, self._wanted, keys.trusted(datetime.now(UTC))))
         if self._served is not None and self._served.authority != keys.authority:
-            await asyncio.sleep(HEARD_WITHIN_S)
+            await asyncio.sleep(CHANGES_WITHIN_S)
         if self._served != keys:
             serve_with(self.tls, keys)
             self._served = keys
@@ -132,29 +128,15 @@ def serve_with(tls: ssl.SSLContext, keys: Keys) -> None:
         tls.load_cert_chain(certificate, key)
 
 
-def https_server(application: WebhookServer, tls: ssl.SSLContext) -> uvicorn.Server:
+def https_server(application: WebhookServer, tls: ssl.SSLContext) -> HttpServer:
     """The application over HTTPS."""
-    return QuietServer(
-        uvicorn.Config(
-            application,
-            ssl_context_factory=lambda _config, _default: tls,
-            lifespan="off",
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            proxy_headers=False,
-            date_header=False,
-            limit_concurrency=_CONNECTIONS,
-            timeout_keep_alive=75,
-            timeout_graceful_shutdown=_FINISH_WITHIN_S,
-        )
-    )
+    return HttpServer(application, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN_S, tls=tls)
 
 
-async def _announce(judge: Judge, say: Callable[[], None]) -> None:
-    await judge.warm.wait()
+async def _announce(reviewer: AdmissionReviewer, announce: Callable[[], None]) -> None:
+    await reviewer.warm.wait()
     spare_what_is_known()
-    say()
+    announce()
 
 
 def spare_what_is_known() -> None:

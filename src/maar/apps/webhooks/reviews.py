@@ -7,7 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from maar.core.admission.request import Json, Request, Verdict
-from maar.core.admission.rules import BOOKS
+from maar.core.admission.rules import RULES_BY_RESOURCE
 from maar.core.model.kinds import to_json
 from maar.core.model.metadata import Record
 
@@ -16,7 +16,9 @@ Verb = Literal["mutate", "validate"]
 API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
 PATHS: Final[dict[str, tuple[str, Verb]]] = {
-    f"/{resource}/{verb}": (resource, verb) for resource in BOOKS for verb in ("mutate", "validate")
+    f"/{resource}/{verb}": (resource, verb)
+    for resource in RULES_BY_RESOURCE
+    for verb in ("mutate", "validate")
 }
 
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -26,14 +28,14 @@ class BadReviewError(ValueError):
     """What came is no review that can be answered."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class AdmissionRequest(msgspec.Struct, frozen=True):
     """A request to be judged, and the mark that its answer carries."""
 
     uid: str
     request: Request
 
 
-def read_review(body: bytes, resource: str) -> Question:
+def read_review(body: bytes, resource: str) -> AdmissionRequest:
     """Read a review of a resource as an API server sends it."""
     try:
         review = _REVIEW.decode(body)
@@ -62,7 +64,7 @@ def read_review(body: bytes, resource: str) -> Question:
         groups=tuple(asked.user_info.groups or ()),
         dry_run=bool(asked.dry_run),
     )
-    return Question(asked.uid, request)
+    return AdmissionRequest(asked.uid, request)
 
 
 def answer_of(uid: str, verdict: Verdict) -> bytes:

@@ -1,29 +1,27 @@
-"""The webhooks over HTTP: reviews on Volcano's paths, and whether we are well and ready."""
+"""The webhooks over HTTP: reviews on Volcano's paths, liveness and readiness."""
 
-import asyncio
 import time
 from http import HTTPStatus
 from typing import Final, cast
 
 from prometheus_client import CollectorRegistry
 
-from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.metrics import WebhookMetrics
+from maar.apps.webhooks.reviewer import AdmissionReviewer
 from maar.apps.webhooks.reviews import PATHS, BadReviewError, answer_of, read_review
-from maar.embedded.http import Message, Receive, Send, answer
+from maar.serving.http import PLAIN_TEXT, BodyError, Message, Receive, Send, answer, read_body
 
 NOT_READY: Final = "not ready: queues, jobs and nodes of the cluster are still being read; try again soon"
 LARGEST_BODY: Final = 8 << 20  # bytes: an object of Kubernetes has at most 3 MB, and there may be two
 _BODY_WITHIN_S: Final = 5.0
-_TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 _HEALTH: Final = ("/healthz", "/readyz")
 
 
 class WebhookServer:
     """The ASGI application."""
 
-    def __init__(self, judge: Judge, metrics: WebhookMetrics | None = None) -> None:
-        self._judge, self._metrics = judge, metrics or WebhookMetrics(CollectorRegistry())
+    def __init__(self, reviewer: AdmissionReviewer, metrics: WebhookMetrics | None = None) -> None:
+        self._reviewer, self._metrics = reviewer, metrics or WebhookMetrics(CollectorRegistry())
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request; what is no review is refused in a sentence."""
@@ -33,18 +31,20 @@ class WebhookServer:
         try:
             if path in _HEALTH:
                 self._check(path)
-                await answer(send, b"ok\n", headers=[_TEXT])
+                await answer(send, b"ok\n", headers=[PLAIN_TEXT])
             else:
                 await answer(send, await self._review(cast(str, scope["method"]), path, receive))
         except _RefusedError as error:
             if path not in _HEALTH:
                 self._metrics.turned_away(error.status)
-            await answer(send, f"{error}\n".encode(), error.status, headers=[_TEXT])
+            await answer(send, f"{error}\n".encode(), error.status, headers=[PLAIN_TEXT])
 
     async def _review(self, method: str, path: str, receive: Receive) -> bytes:
         if path not in PATHS:
             known = ", ".join([*PATHS, *_HEALTH])
-            raise _RefusedError(HTTPStatus.NOT_FOUND, f"{path[:100]!r} is none of the paths here: {known}")
+            raise _RefusedError(
+                HTTPStatus.NOT_FOUND, f"{path[:100]!r} is not a path of this server; use one of {known}"
+            )
         if method != "POST":
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes a POST of an AdmissionReview")
         self._check(path)
@@ -53,12 +53,12 @@ class WebhookServer:
             question = read_review(await _body(receive), resource)
         except BadReviewError as error:
             raise _RefusedError(HTTPStatus.BAD_REQUEST, str(error)) from None
-        verdict = await self._judge.judge(verb, question.request)
+        verdict = await self._reviewer.review(verb, question.request)
         self._metrics.reviewed(verb, question.request, verdict, time.monotonic() - began)
         return answer_of(question.uid, verdict)
 
     def _check(self, path: str) -> None:
-        if path != "/healthz" and not self._judge.warm.is_set():
+        if path != "/healthz" and not self._reviewer.warm.is_set():
             raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
 
 
@@ -71,26 +71,15 @@ class _RefusedError(Exception):
 
 
 async def _body(receive: Receive) -> bytes:
-    """The whole body, within a limit of size and time."""
-    parts: list[bytes] = []
-    size = 0
     try:
-        async with asyncio.timeout(_BODY_WITHIN_S):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise _RefusedError(
-                        HTTPStatus.BAD_REQUEST, "the client left before the whole review came"
-                    )
-                parts.append(cast(bytes, message.get("body", b"")))
-                size += len(parts[-1])
-                if size > LARGEST_BODY:
-                    what = (
-                        f"the review has more than {LARGEST_BODY} bytes; no object of Kubernetes is so large"
-                    )
-                    raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, what)
-                if not message.get("more_body"):
-                    return b"".join(parts)
-    except TimeoutError:
-        what = f"the review did not come within {_BODY_WITHIN_S:.0f} s; send it in one go"
-        raise _RefusedError(HTTPStatus.REQUEST_TIMEOUT, what) from None
+        return await read_body(receive, LARGEST_BODY, _BODY_WITHIN_S)
+    except BodyError as error:
+        raise _RefusedError(error.status, _bad_body(error.status)) from None
+
+
+def _bad_body(status: HTTPStatus) -> str:
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return f"the review has more than {LARGEST_BODY} bytes; no object of Kubernetes is so large"
+    if status == HTTPStatus.REQUEST_TIMEOUT:
+        return f"the review did not come within {_BODY_WITHIN_S:.0f} s; send it in one go"
+    return "the client left before the whole review came"

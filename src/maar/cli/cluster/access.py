@@ -1,4 +1,4 @@
-"""The cluster that a command works on: which one it is, and the one way in."""
+"""The cluster that a command works on: how it is chosen and reached."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ import typer
 from maar.cli.entry import INTERRUPTED, raise_when_interrupted
 
 if TYPE_CHECKING:  # at run time it is imported where it is used: that takes longer than most commands
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 T = TypeVar("T")
 
@@ -26,15 +26,15 @@ ContextOption = Annotated[
 
 @dataclass(frozen=True)
 class Access:
-    """How to find the cluster."""
+    """How to find the cluster; --kubeconfig and --context of every command that works on one."""
 
-    kubeconfig: Path | None = None
-    context: str | None = None
+    kubeconfig: KubeconfigOption = None
+    context: ContextOption = None
     server: str = ""  # an address that takes the place of the kubeconfig's
 
 
-def on_cluster(access: Access, work: "Callable[[Cluster], Awaitable[T]]") -> T:
-    """Do something on a cluster; whatever fails there is told in a sentence."""
+def on_cluster(access: Access, work: "Callable[[ClusterClient], Awaitable[T]]") -> T:
+    """Do something on a cluster; every failure is a sentence with the next step."""
     from maar.cli.cluster.client import connected  # noqa: PLC0415  # see above
 
     async def session() -> T:

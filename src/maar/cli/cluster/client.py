@@ -12,7 +12,7 @@ import typer
 
 from maar.apps.scheduler.scheduler import WATCHED
 from maar.cli.cluster.access import Access
-from maar.cli.cluster.refusal import Errand, refusal, refusal_of_list
+from maar.cli.cluster.refusal import Operation, refusal, refusal_of_list
 from maar.cli.failure import CommandError
 from maar.cli.up import data_folder
 from maar.core.model.events import AnyObject, Event
@@ -23,9 +23,9 @@ from maar.kube.credentials import load
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import objects, read_pages, selection
 from maar.kube.outcome import Done, Gone, Outcome
-from maar.kube.paths import Place, place_of
+from maar.kube.paths import ResourcePath, resource_path_of
 from maar.kube.sources import CredentialsError, NoClusterError
-from maar.kube.watch import Trouble, Watch
+from maar.kube.watch import Watch, unless_repeated
 from maar.kube.write import create, delete, get, patch
 
 Document = dict[str, object]
@@ -34,8 +34,8 @@ PATIENCE_S: Final = 1.5  # somebody sits there and waits
 
 
 @asynccontextmanager
-async def connected(access: Access) -> AsyncIterator["Cluster"]:
-    """Open the way to a cluster."""
+async def connected(access: Access) -> AsyncIterator["ClusterClient"]:
+    """Connect to a cluster."""
     try:
         credentials = await load(access.kubeconfig, access.context)
         if access.server:
@@ -53,32 +53,34 @@ async def connected(access: Access) -> AsyncIterator["Cluster"]:
         advice = "" if "; " in str(error) else "; choose another with --kubeconfig or --context"
         raise CommandError(f"{error}{advice}") from None
     async with way as server:
-        yield Cluster(server)
+        yield ClusterClient(server)
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterClient:
     """A cluster; objects are plain documents, with all that the server says of them."""
 
     server: ApiServer
 
     async def get(self, kind: type[Object], key: str) -> Document:
         """Read an object."""
-        return await self._done(await get(self.server, *_at(kind, key)), Errand("get", kind, key))
+        return await self._done(await get(self.server, *_at(kind, key)), Operation("get", kind, key))
 
     async def create(self, kind: type[Object], key: str, document: Document) -> Document:
         """Make an object."""
         place, key = _at(kind, key)
-        return await self._done(await create(self.server, place, key, document), Errand("create", kind, key))
+        return await self._done(
+            await create(self.server, place, key, document), Operation("create", kind, key)
+        )
 
     async def change(self, kind: type[Object], key: str, change: Document) -> Document:
         """Change an object by a merge patch."""
         place, key = _at(kind, key)
-        return await self._done(await patch(self.server, place, key, change), Errand("change", kind, key))
+        return await self._done(await patch(self.server, place, key, change), Operation("change", kind, key))
 
     async def delete(self, kind: type[Object], key: str) -> None:
         """Delete an object."""
-        await self._done(await delete(self.server, *_at(kind, key)), Errand("delete", kind, key))
+        await self._done(await delete(self.server, *_at(kind, key)), Operation("delete", kind, key))
 
     async def all(self, kind: type[Object], labels: str = "") -> list[Document]:
         """Read all objects of a kind, or those with the labels."""
@@ -88,19 +90,19 @@ class Cluster:
             found.extend(cast(Document, plain(item)) for item in items)
 
         try:
-            await read_pages(self.server, place_of(kind).all(), selection(labels), take)
+            await read_pages(self.server, resource_path_of(kind).all(), selection(labels), take)
         except (ApiError, UnansweredError) as error:
             raise refusal_of_list(error, kind) from None
         return found
 
-    async def _done(self, outcome: Outcome, errand: Errand) -> Document:
+    async def _done(self, outcome: Outcome, operation: Operation) -> Document:
         if isinstance(outcome, Done):
             return cast(Document, plain(outcome.body))
-        names = await self._names(errand.kind) if isinstance(outcome, Gone) else ()
-        raise refusal(outcome, errand, names)
+        names = await self.names(operation.kind) if isinstance(outcome, Gone) else ()
+        raise refusal(outcome, operation, names)
 
-    async def _names(self, kind: type[Object]) -> list[str]:
-        """The names there are, for whoever has misspelt one; none where they cannot be asked for."""
+    async def names(self, kind: type[Object]) -> list[str]:
+        """The names there are; none where they cannot be asked for."""
         try:
             found = await self.all(kind)
         except CommandError:
@@ -109,7 +111,7 @@ class Cluster:
         return [str(metadata.get("name", "")) for metadata in named if isinstance(metadata, dict)]
 
     async def everything(self) -> list[Object]:
-        """Read all that the scheduler decides with; an object that cannot be read is told of and left out."""
+        """Read all that the scheduler decides with; one that cannot be read is left out with a warning."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 read = [tasks.create_task(self._objects(kind)) for kind in WATCHED]
@@ -126,26 +128,21 @@ class Cluster:
         except (ApiError, UnansweredError) as error:
             raise refusal_of_list(error, kind) from None
 
-    async def watch(self, kind: type[AnyObject], hear: Callable[[list[Event]], None], labels: str) -> None:
-        """Hear of all objects, then of every change, until somebody interrupts."""
-        said = ""
-
-        def report(trouble: Trouble) -> None:
-            nonlocal said
-            if trouble.problem != said:  # an attempt that fails like the one before is no news
-                said = trouble.problem
-                typer.echo(f"warning: {said}", err=True)
-
-        await Watch(self.server, kind, hear, report, labels=labels).run()
+    async def watch(
+        self, kind: type[AnyObject], on_events: Callable[[list[Event]], None], labels: str
+    ) -> None:
+        """Watch all objects, then every change, until interrupted."""
+        report = unless_repeated(lambda trouble: typer.echo(f"warning: {trouble.problem}", err=True))
+        await Watch(self.server, kind, on_events, report, labels=labels).run()
 
 
 def _warn(warning: str) -> None:
-    """Tell what the API server warns of, as kubectl does."""
+    """Print a warning of the API server, as kubectl does."""
     typer.echo(f"{typer.style('Warning:', fg='yellow', bold=True)} {warning}", err=True)
 
 
-def _at(kind: type[Object], key: str) -> tuple[Place, str]:
-    place = place_of(kind)
+def _at(kind: type[Object], key: str) -> tuple[ResourcePath, str]:
+    place = resource_path_of(kind)
     try:
         place.split(key)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What a server has against a command, in a sentence that says what to do next."""
+"""The refusal of a server as a sentence that says what to do next."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from maar.cli.failure import CommandError
 from maar.core.model.metadata import Object
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.outcome import Conflict, Gone, Outcome, Refused
-from maar.kube.paths import place_of
+from maar.kube.paths import resource_path_of
 
 _MOST_SUGGESTIONS: Final = 3
 _VERY_CLOSE: Final = 0.85  # of what is alike to this degree, the rest was not meant
@@ -19,7 +19,7 @@ _FORBIDDEN: Final = re.compile(r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) res
 _DENIED: Final = re.compile(r"^admission [^:]* denied the request: ")
 
 
-class Errand(NamedTuple):
+class Operation(NamedTuple):
     """What was asked of the server."""
 
     verb: str
@@ -37,21 +37,21 @@ class Errand(NamedTuple):
         return f"{self.word} {self.key}"
 
 
-def refusal(outcome: Outcome, errand: Errand, names: Sequence[str] = ()) -> CommandError:
+def refusal(outcome: Outcome, operation: Operation, names: Sequence[str] = ()) -> CommandError:
     """Say why it was not done; `names` are those that there are, one of which may have been meant."""
     match outcome:
         case Gone(message=message):
-            return CommandError(_gone(message, errand, names))
-        case Conflict() if errand.verb == "create":
-            again = f"change it with maar {errand.word} update {errand.key}, or choose another name"
-            return CommandError(f"{errand.name} exists already; {again}")
+            return CommandError(_gone(message, operation, names))
+        case Conflict() if operation.verb == "create":
+            again = f"change it with maar {operation.word} update {operation.key}, or choose another name"
+            return CommandError(f"{operation.name} exists already; {again}")
         case Conflict():
-            look = f"maar {errand.word} get {errand.key}"
+            look = f"maar {operation.word} get {operation.key}"
             return CommandError(
-                f"{errand.name} has just been changed by somebody else; see {look}, and try again"
+                f"{operation.name} has just been changed by another client; see {look}, and try again"
             )
         case Refused():
-            return CommandError(*_refused(outcome, errand))
+            return CommandError(*_refused(outcome, operation))
         case _:
             return CommandError(str(getattr(outcome, "message", outcome)))
 
@@ -60,34 +60,37 @@ def refusal_of_list(error: ApiError | UnansweredError, kind: type[Object]) -> Co
     """Say why a list could not be read."""
     if isinstance(error, UnansweredError):
         return CommandError(str(error))
-    errand = Errand("list", kind)
+    operation = Operation("list", kind)
     if error.code == HTTPStatus.NOT_FOUND:
-        return CommandError(_gone(error.message, errand))
+        return CommandError(_gone(error.message, operation))
     if error.code == HTTPStatus.BAD_REQUEST:
-        return CommandError(f"{errand.word}s cannot be listed: {error.message}; write -l team=a,tier!=dev")
+        return CommandError(f"{operation.word}s cannot be listed: {error.message}; write -l team=a,tier!=dev")
     refused = Refused(error.code, error.reason, error.message, error.details.causes)
-    return CommandError(*_refused(refused, errand))
+    return CommandError(*_refused(refused, operation))
 
 
-def unknown(errand: Errand, names: Sequence[str]) -> str:
+def unknown(operation: Operation, names: Sequence[str]) -> str:
     """Say that there is no such object, and which may have been meant."""
-    close = get_close_matches(errand.key, names, _MOST_SUGGESTIONS, _VERY_CLOSE)
-    close = close or get_close_matches(errand.key, names, _MOST_SUGGESTIONS)
-    meant = f"did you mean {' or '.join(close)}?" if close else f"maar {errand.word} list shows those that do"
-    return f"{errand.name} does not exist; {meant}"
+    close = get_close_matches(operation.key, names, _MOST_SUGGESTIONS, _VERY_CLOSE)
+    close = close or get_close_matches(operation.key, names, _MOST_SUGGESTIONS)
+    meant = (
+        f"did you mean {' or '.join(close)}?" if close else f"maar {operation.word} list shows those that do"
+    )
+    return f"{operation.name} does not exist; {meant}"
 
 
-def _gone(message: str, errand: Errand, names: Sequence[str] = ()) -> str:
-    name = errand.key.rpartition("/")[2]
+def _gone(message: str, operation: Operation, names: Sequence[str] = ()) -> str:
+    name = operation.key.rpartition("/")[2]
     if name and f'"{name}" not found' in message:
-        return unknown(errand, names)
+        return unknown(operation, names)
     if "not found" in message and "namespaces" in message:
-        return f"{errand.name}: {message}; create the namespace first"
-    served = f"its API server does not serve {place_of(errand.kind).plural} of {errand.kind.api_version}"
+        return f"{operation.name}: {message}; create the namespace first"
+    plural = resource_path_of(operation.kind).plural
+    served = f"its API server does not serve {plural} of {operation.kind.api_version}"
     return f"Maar is not installed on this cluster: {served}; run maar manifests | kubectl apply -f -"
 
 
-def _refused(outcome: Refused, errand: Errand) -> list[str]:
+def _refused(outcome: Refused, operation: Operation) -> list[str]:
     message = outcome.message
     if outcome.code == HTTPStatus.UNAUTHORIZED:
         return [
@@ -97,7 +100,7 @@ def _refused(outcome: Refused, errand: Errand) -> list[str]:
         what = f"{forbidden['user']} may not {forbidden['verb']} {forbidden['resource']} on this cluster"
         return [f"{what}; ask its administrator for that right, or choose another --context"]
     if outcome.code == HTTPStatus.UNPROCESSABLE_ENTITY and outcome.causes:
-        about = errand.name if errand.key else errand.word
+        about = operation.name if operation.key else operation.word
         return [
             f"{about}: {cause.field}: {cause.message}{_advice(cause.message)}" for cause in outcome.causes
         ]

@@ -1,4 +1,4 @@
-"""`maar demo`: an hour of an example organisation, played fast on a cluster of its own."""
+"""`maar demo`: an hour of an example organisation, simulated on its own cluster."""
 
 import asyncio
 import shlex
@@ -16,7 +16,7 @@ from maar.cli.entry import INTERRUPTED, raise_when_interrupted
 from maar.cli.failure import FAILED, CommandError
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.apps.demo.scene import Scene, Summary
+    from maar.apps.demo.frame import Frame, Summary
 
 NODES: Final = "12x8cpu,32Gi"
 _FASTEST: Final = 120  # then an hour is no longer than starting and evicting pods takes
@@ -28,14 +28,14 @@ def demo(
         bool, typer.Option("--stay", help="Keep the cluster when the hour is over, until Ctrl-C.")
     ] = False,
     speed: Annotated[
-        float, typer.Option(min=1, max=_FASTEST, help="How many times faster than a real hour to play.")
+        float, typer.Option(min=1, max=_FASTEST, help="How many times faster than real time to run.")
     ] = 60,
-    seed: Annotated[int, typer.Option(help="Which hour; the same seed submits the same work.")] = 1,
+    seed: Annotated[int, typer.Option(help="The seed of the workload; equal seeds submit equal work.")] = 1,
     organisation: Annotated[
         Path, typer.Option(help="The manifests of the organisation: namespaces and queues.")
     ] = Path("examples/organisation"),
 ) -> None:
-    """Play an hour of an example organisation on a cluster of its own, and show how it is shared."""
+    """Simulate an hour of an example organisation on its own cluster, and show how it is shared."""
     documents = _read(organisation)
     raise_when_interrupted()  # the cluster is stopped first
     for number in (signal.SIGTERM, signal.SIGHUP):  # they end it as Ctrl-C does
@@ -75,20 +75,20 @@ def _play(
     console: Console,
 ) -> "Summary":
     from maar.apps.demo.hour import hour  # noqa: PLC0415
-    from maar.apps.demo.performance import perform  # noqa: PLC0415  # see above
-    from maar.apps.demo.player import DemoError  # noqa: PLC0415
+    from maar.apps.demo.run import run_demo  # noqa: PLC0415  # see above
+    from maar.apps.demo.submitter import DemoError  # noqa: PLC0415
     from maar.cli.demo.screen import showing  # noqa: PLC0415
     from maar.cli.demo.summary import print_summary  # noqa: PLC0415
 
     with showing(console) as show:
 
-        def look(scene: "Scene") -> None:
+        def look(frame: "Frame") -> None:
             if cluster.has_ended:
                 raise cluster.ended()
-            show(scene)
+            show(frame)
 
         try:
-            summary = asyncio.run(perform(cluster.kubeconfig, organisation, hour(seed), speed, look))
+            summary = asyncio.run(run_demo(cluster.kubeconfig, organisation, hour(seed), speed, look))
         except* (CommandError, DemoError) as group:
             raise CommandError(str(_first(group))) from None
     print_summary(summary, console)

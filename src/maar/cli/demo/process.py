@@ -1,4 +1,4 @@
-"""`maar up` as a process of the demo's own, in a folder that goes when it ends."""
+"""`maar up` as a child process of the demo, in a temporary folder."""
 
 import subprocess
 import sys
@@ -70,7 +70,7 @@ class ClusterProcess:
     def ended(self) -> CommandError:
         """What to say when it has ended by itself."""
         words = self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_LINES:]
-        return CommandError("maar up ended by itself; its last words:", *words)
+        return CommandError("maar up ended unexpectedly; the end of its output:", *words)
 
     @property
     def has_ended(self) -> bool:

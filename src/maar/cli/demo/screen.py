@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.text import Text
 
 from maar.apps.demo.clock import MINUTE_S, clock_time
-from maar.apps.demo.scene import Scene
+from maar.apps.demo.frame import Frame
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import CPU, roughly
 from maar.core.views.drawing import branches
@@ -17,7 +17,7 @@ from maar.core.views.queue_tree import Measure, TreeQueue, TreeView
 
 WIDTH: Final = 80
 _BAR: Final = 24
-_LATEST: Final = 3  # happenings on the screen
+_LATEST: Final = 3  # log lines on the screen
 _TREE_EVERY_S: Final = 5.0  # where there is no screen
 _STATES: Final = {"Open": "", "Closing": "yellow", "Closed": "red"}
 _USED, _BORROWED, _RESERVED, _DESERVED = "█", "▓", "▒", "░"
@@ -31,13 +31,13 @@ _LEGEND: Final = (
 
 
 @contextmanager
-def showing(console: Console) -> Iterator[Callable[[Scene], None]]:
-    """Give what shows scenes: in place on a terminal, line by line elsewhere."""
+def showing(console: Console) -> Iterator[Callable[[Frame], None]]:
+    """Give what shows frames: in place on a terminal, line by line elsewhere."""
     if not console.is_terminal:
         yield PlainLines(console)
         return
     with Live(console=console, auto_refresh=False, transient=True) as live:
-        yield lambda scene: live.update(drawn(scene), refresh=True)
+        yield lambda frame: live.update(drawn(frame), refresh=True)
 
 
 class PlainLines:
@@ -46,14 +46,14 @@ class PlainLines:
     def __init__(self, console: Console) -> None:
         self._console, self._said, self._tree_at = console, 0, 0.0
 
-    def __call__(self, scene: Scene) -> None:
+    def __call__(self, frame: Frame) -> None:
         """Print what is new."""
-        for minute, text in scene.happenings[self._said :]:
+        for minute, text in frame.log[self._said :]:
             self._print(Text(f"{clock_time(minute)}  {text}"))
-        self._said = len(scene.happenings)
-        if scene.minute >= self._tree_at:
-            self._tree_at = scene.minute + _TREE_EVERY_S * scene.speed / MINUTE_S
-            for line in (_heading(scene), *_tree(scene.tree)):
+        self._said = len(frame.log)
+        if frame.minute >= self._tree_at:
+            self._tree_at = frame.minute + _TREE_EVERY_S * frame.speed / MINUTE_S
+            for line in (_heading(frame), *_tree(frame.tree)):
                 self._print(line)
 
     def _print(self, line: Text) -> None:
@@ -61,25 +61,25 @@ class PlainLines:
         self._console.print(line, soft_wrap=True)
 
 
-def drawn(scene: Scene) -> RenderableType:
-    """One scene, a screenful of eighty columns."""
-    acts = [
-        Text(f"✓ {act.outcome}", "green") if act.outcome else Text(f"· {act.title}", "dim")
-        for act in scene.acts
+def drawn(frame: Frame) -> RenderableType:
+    """One frame, eighty columns wide."""
+    steps = [
+        Text(f"✓ {step.outcome}", "green") if step.outcome else Text(f"· {step.title}", "dim")
+        for step in frame.steps
     ]
-    latest = [Text(f"{clock_time(minute)}  {text}") for minute, text in scene.happenings[-_LATEST:]]
-    lines = [_heading(scene), *_tree(scene.tree), _legend(), *acts, *latest]
+    latest = [Text(f"{clock_time(minute)}  {text}") for minute, text in frame.log[-_LATEST:]]
+    lines = [_heading(frame), *_tree(frame.tree), _legend(), *steps, *latest]
     for line in lines:
         line.truncate(WIDTH, overflow="ellipsis")
     return Group(*lines)
 
 
-def _heading(scene: Scene) -> Text:
-    cluster = scene.tree.queues[ROOT]
+def _heading(frame: Frame) -> Text:
+    cluster = frame.tree.queues[ROOT]
     cpu = cluster.resources[CPU]
-    pace = "paused" if scene.is_held else f"x {scene.speed:g}"
+    pace = "paused" if frame.is_held else f"x {frame.speed:g}"
     return Text(
-        f"{clock_time(scene.minute)} of the hour ({pace}): {_cpus(cpu.used)} of {_cpus(cpu.deserved)} CPUs "
+        f"{clock_time(frame.minute)} of the hour ({pace}): {_cpus(cpu.used)} of {_cpus(cpu.deserved)} CPUs "
         f"in use, {cluster.running} groups run, {_waiting(cluster)} wait",
         "bold",
     )

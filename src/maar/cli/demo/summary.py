@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.text import Text
 
 from maar.apps.demo.clock import clock_time
-from maar.apps.demo.scene import Row, Summary
-from maar.apps.demo.story import Act
+from maar.apps.demo.frame import Row, Summary
+from maar.apps.demo.steps import Step
 
 _HEADINGS: Final = ("USED", "DESERVED", "GROUPS", "DONE", "MEDIAN WAIT", "EVICTED PODS")
 _NAME: Final = 18
@@ -22,14 +22,14 @@ def print_summary(summary: Summary, console: Console) -> None:
     if summary.failed:
         failed = f"pods that failed and were submitted again: {summary.failed}; none should have"
         console.print(Text(failed, "red"), soft_wrap=True)
-    for act in summary.acts:
-        console.print(_act(act), soft_wrap=True)
+    for step in summary.steps:
+        console.print(_step(step), soft_wrap=True)
 
 
-def _act(act: Act) -> Text:
-    if act.outcome:
-        return Text(f"✓ {act.title}\n  {act.outcome}", "green")
-    return Text(f"✗ {act.title}\n  was not seen", "red")
+def _step(step: Step) -> Text:
+    if step.outcome:
+        return Text(f"✓ {step.title}\n  {step.outcome}", "green")
+    return Text(f"✗ {step.title}\n  was not seen", "red")
 
 
 def _table(rows: tuple[Row, ...]) -> Iterator[Text]:

@@ -7,30 +7,30 @@ import typer
 from maar.core.model.resources import BadAmountError, Percentages, Resources
 
 Json = dict[str, object]
-Amounts = Mapping[str, str | None]  # as written; None where one is taken away
+WrittenAmounts = Mapping[str, str | None]  # as written; None where one is taken away
 
 
-def amounts(text: str) -> Amounts:
+def amounts(text: str) -> WrittenAmounts:
     """Read amounts: cpu=4,memory=8Gi."""
     return _checked(_pairs(text))
 
 
-def changed_amounts(text: str) -> Amounts:
+def changed_amounts(text: str) -> WrittenAmounts:
     """Read amounts to change: cpu=4 sets one, cpu- takes it away."""
     return _checked(_pairs(text, may_remove=True))
 
 
-def parts(text: str) -> Amounts:
+def parts(text: str) -> WrittenAmounts:
     """Read amounts and parts of the cluster's total: cpu=4,memory=20%."""
     return _checked(_pairs(text), may_be_parts=True)
 
 
-def changed_parts(text: str) -> Amounts:
+def changed_parts(text: str) -> WrittenAmounts:
     """Read amounts and parts of the total to change: cpu=20% sets one, cpu- takes it away."""
     return _checked(_pairs(text, may_remove=True), may_be_parts=True)
 
 
-def guarantee(asked: Amounts) -> Json:
+def guarantee(asked: WrittenAmounts) -> Json:
     """A guarantee: of a resource either an amount or a part of the total, not both."""
     resource: dict[str, str | None] = {}
     percentage: dict[str, str | None] = {}
@@ -41,7 +41,7 @@ def guarantee(asked: Amounts) -> Json:
     return {"resource": resource, "percentage": percentage}
 
 
-def _pairs(text: str, *, may_remove: bool = False) -> Amounts:
+def _pairs(text: str, *, may_remove: bool = False) -> WrittenAmounts:
     pairs: dict[str, str | None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
@@ -59,7 +59,7 @@ def _pairs(text: str, *, may_remove: bool = False) -> Amounts:
     return pairs
 
 
-def _checked(pairs: Amounts, *, may_be_parts: bool = False) -> Amounts:
+def _checked(pairs: WrittenAmounts, *, may_be_parts: bool = False) -> WrittenAmounts:
     """Refuse what no server would take, before it is asked."""
     given = {name: text for name, text in pairs.items() if text is not None}
     percentages = {name: text.removesuffix("%") for name, text in given.items() if text.endswith("%")}

@@ -4,100 +4,61 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
+from maar.cli.cluster.access import Access, on_cluster
+from maar.cli.option_groups import with_groups
 from maar.cli.queue.flags import (
-    CapabilityOption,
-    GuaranteeOption,
     LabelsOption,
     NameArgument,
     NamesArgument,
-    NewCapabilityOption,
-    NewGuaranteeOption,
     NewNameArgument,
-    NewRequestOption,
     OutputOption,
-    ParentOption,
-    PriorityOption,
-    ReclaimableOption,
-    RequestOption,
-    StateOption,
+    QueueChanges,
+    QueueFlags,
     WatchOption,
     WeightOption,
 )
 from maar.cli.queue.sharing import explain, tree
 from maar.cli.queue.show import Document, Output, follow, show
-from maar.cli.queue.spec import State, spec_of
+from maar.cli.queue.spec import State
 from maar.cli.queue.work import create_queue, delete_queue, for_each, set_state, update_queue
 from maar.core.model.queue import Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 queue_app: Final = typer.Typer(help="Queues: make, change, look at and explain them.", no_args_is_help=True)
 
 
 @queue_app.command()
-def create(  # noqa: PLR0913  # a command has its flags one by one
-    name: NewNameArgument,
-    *,
-    weight: WeightOption = None,
-    state: StateOption = None,
-    parent: ParentOption = None,
-    capability: CapabilityOption = None,
-    guarantee: GuaranteeOption = None,
-    reclaimable: ReclaimableOption = None,
-    priority: PriorityOption = None,
-    request: RequestOption = None,
-    output: OutputOption = None,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
-) -> None:
+@with_groups
+def create(name: NewNameArgument, *, flags: QueueFlags, output: OutputOption = None, access: Access) -> None:
     """Make a queue."""
-    spec = spec_of(
-        weight=weight, state=state, parent=parent, capability=capability, guarantee=guarantee,
-        reclaimable=reclaimable, priority=priority, request=request,
-    )  # fmt: skip
-    on_cluster(Access(kubeconfig, context), lambda cluster: create_queue(cluster, name, spec, output))
+    on_cluster(access, lambda cluster: create_queue(cluster, name, flags.spec(), output))
 
 
 @queue_app.command()
-def update(  # noqa: PLR0913  # a command has its flags one by one
-    name: NameArgument,
-    *,
-    weight: WeightOption = None,
-    state: StateOption = None,
-    parent: ParentOption = None,
-    capability: NewCapabilityOption = None,
-    guarantee: NewGuaranteeOption = None,
-    reclaimable: ReclaimableOption = None,
-    priority: PriorityOption = None,
-    request: NewRequestOption = None,
-    output: OutputOption = None,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
-) -> None:
+@with_groups
+def update(name: NameArgument, *, flags: QueueChanges, output: OutputOption = None, access: Access) -> None:
     """Change a queue: what is not named stays, and cpu- takes an amount away."""
-    spec = spec_of(
-        weight=weight, state=state, parent=parent, capability=capability, guarantee=guarantee,
-        reclaimable=reclaimable, priority=priority, request=request,
-    )  # fmt: skip
+    spec = flags.spec()
     if not spec:
         raise typer.BadParameter("nothing is to be changed; say what, for example --weight 2")
-    on_cluster(Access(kubeconfig, context), lambda cluster: update_queue(cluster, name, spec, output))
+    on_cluster(access, lambda cluster: update_queue(cluster, name, spec, output))
 
 
 @queue_app.command()
+@with_groups
 def get(
     names: NamesArgument,
+    *,
     output: OutputOption = None,
     watch: WatchOption = False,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
 ) -> None:
     """Show queues by name."""
     _check_watch(output, watch=watch)
 
-    async def work(cluster: "Cluster") -> None:
+    async def work(cluster: "ClusterClient") -> None:
         found: list[Document] = []
 
         async def read(name: str) -> None:
@@ -111,21 +72,22 @@ def get(
         if watch:
             await follow(cluster, names, "", output, found)
 
-    on_cluster(Access(kubeconfig, context), work)
+    on_cluster(access, work)
 
 
 @queue_app.command("list")
+@with_groups
 def list_all(
+    *,
     output: OutputOption = None,
     labels: LabelsOption = "",
     watch: WatchOption = False,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
 ) -> None:
     """Show all queues."""
     _check_watch(output, watch=watch)
 
-    async def work(cluster: "Cluster") -> None:
+    async def work(cluster: "ClusterClient") -> None:
         found = await cluster.all(Queue, labels)
         if watch:
             await follow(cluster, (), labels, output, found)
@@ -134,7 +96,7 @@ def list_all(
         else:
             typer.echo(f"No queues found{' with these labels' if labels else ''}", err=True)
 
-    on_cluster(Access(kubeconfig, context), work)
+    on_cluster(access, work)
 
 
 queue_app.command()(tree)
@@ -142,46 +104,45 @@ queue_app.command()(explain)
 
 
 @queue_app.command()
-def delete(names: NamesArgument, kubeconfig: KubeconfigOption = None, context: ContextOption = None) -> None:
+@with_groups
+def delete(names: NamesArgument, access: Access) -> None:
     """Delete queues; they must be Closed and have no children."""
     on_cluster(
-        Access(kubeconfig, context),
+        access,
         lambda cluster: for_each(names, lambda name: delete_queue(cluster, name)),
     )
 
 
 @queue_app.command("open")
-def open_queues(
-    names: NamesArgument, kubeconfig: KubeconfigOption = None, context: ContextOption = None
-) -> None:
+@with_groups
+def open_queues(names: NamesArgument, access: Access) -> None:
     """Let queues take new jobs again."""
-    _set_states(names, "Open", Access(kubeconfig, context))
+    _set_states(names, "Open", access)
 
 
 @queue_app.command("close")
-def close_queues(
-    names: NamesArgument, kubeconfig: KubeconfigOption = None, context: ContextOption = None
-) -> None:
+@with_groups
+def close_queues(names: NamesArgument, access: Access) -> None:
     """Let queues take no new jobs; each is Closed when the jobs it has are finished."""
-    _set_states(names, "Closed", Access(kubeconfig, context))
+    _set_states(names, "Closed", access)
 
 
 @queue_app.command()
+@with_groups
 def operate(
     name: NameArgument,
     action: Annotated[Literal["open", "close", "update"], typer.Option("--action", "-a", help="What to do.")],
+    *,
     weight: WeightOption = None,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
 ) -> None:
     """Open, close or update a queue, as Volcano's verb does."""
-    access = Access(kubeconfig, context)
     if action != "update":
         _set_states([name], "Open" if action == "open" else "Closed", access)
     elif weight is None:
         raise typer.BadParameter("nothing is to be changed; add --weight, or use maar queue update")
     else:
-        spec = spec_of(weight=weight)
+        spec = QueueFlags(weight=weight).spec()
         on_cluster(access, lambda cluster: update_queue(cluster, name, spec, None))
 
 

@@ -1,15 +1,16 @@
 """The flags of the queue commands, each declared once."""
 
+from dataclasses import dataclass, fields
 from typing import Annotated, Final, Literal
 
 import typer
 
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.failure import CommandError
-from maar.cli.queue.amounts import Amounts, amounts, changed_amounts, changed_parts, parts
+from maar.cli.queue.amounts import WrittenAmounts, amounts, changed_amounts, changed_parts, guarantee, parts
 from maar.cli.queue.show import Output
-from maar.cli.queue.spec import State
-from maar.core.fairshare.claim import LARGEST_WEIGHT
+from maar.cli.queue.spec import Json, State
+from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
 from maar.core.model.queue import Queue
 
 _LISTED: Final = "cpu=4,memory=8Gi"
@@ -20,24 +21,25 @@ def _names(context: typer.Context, incomplete: str) -> list[str]:
     """Complete the name of a queue; a cluster that cannot be asked completes nothing."""
     access = Access(context.params.get("kubeconfig"), context.params.get("context"))
     try:
-        found = on_cluster(access, lambda cluster: cluster.all(Queue))
+        names = on_cluster(access, lambda cluster: cluster.names(Queue))
     except (CommandError, typer.Exit):
         return []
-    named = (one.get("metadata") for one in found)
-    names = [str(metadata.get("name", "")) for metadata in named if isinstance(metadata, dict)]
     return [name for name in names if name.startswith(incomplete)]
 
 
 NameArgument = Annotated[str, typer.Argument(help="The queue.", autocompletion=_names)]
 NamesArgument = Annotated[list[str], typer.Argument(help="The queues.", autocompletion=_names)]
 TopArgument = Annotated[
-    str, typer.Argument(help="The queue to begin with.", show_default="root", autocompletion=_names)
+    str,
+    typer.Argument(
+        help="The queue at the top of the tree that is shown.", show_default="root", autocompletion=_names
+    ),
 ]
 NewNameArgument = Annotated[str, typer.Argument(help="The name of the new queue.")]
 
 WeightOption = Annotated[
     int | None,
-    typer.Option(min=1, max=LARGEST_WEIGHT, help="Its claim relative to its siblings'; 1 unless set."),
+    typer.Option(min=1, max=LARGEST_WEIGHT, help="Its weight among its siblings; 1 unless set."),
 ]
 StateOption = Annotated[
     State | None, typer.Option(case_sensitive=False, help="Whether it takes new jobs; Open unless set.")
@@ -48,13 +50,16 @@ ReclaimableOption = Annotated[
     typer.Option(help="Whether others may take back what it uses beyond its deserved; true unless set."),
 ]
 PriorityOption = Annotated[
-    int | None, typer.Option(min=0, max=2**31 - 1, help="Higher ones go first and lose last; 0 unless set.")
+    int | None,
+    typer.Option(
+        min=0, max=2**31 - 1, help="Higher priorities are served first and evicted last; 0 unless set."
+    ),
 ]
 CapabilityOption = Annotated[
-    Amounts | None, typer.Option(parser=amounts, metavar=_LISTED, help="The most it may use.")
+    WrittenAmounts | None, typer.Option(parser=amounts, metavar=_LISTED, help="The most it may use.")
 ]
 GuaranteeOption = Annotated[
-    Amounts | None,
+    WrittenAmounts | None,
     typer.Option(
         parser=parts,
         metavar="cpu=4,memory=20%",
@@ -62,21 +67,21 @@ GuaranteeOption = Annotated[
     ),
 ]
 RequestOption = Annotated[
-    Amounts | None,
+    WrittenAmounts | None,
     typer.Option(parser=amounts, metavar=_LISTED, help="What it asks for in place of what its pods do."),
 ]
-NewCapabilityOption = Annotated[
-    Amounts | None,
+ChangedCapabilityOption = Annotated[
+    WrittenAmounts | None,
     typer.Option("--capability", parser=changed_amounts, metavar=_CHANGED, help="The most it may use."),
 ]
-NewGuaranteeOption = Annotated[
-    Amounts | None,
+ChangedGuaranteeOption = Annotated[
+    WrittenAmounts | None,
     typer.Option(
         "--guarantee", parser=changed_parts, metavar="cpu=20%,memory-", help="What is reserved for it."
     ),
 ]
-NewRequestOption = Annotated[
-    Amounts | None,
+ChangedRequestOption = Annotated[
+    WrittenAmounts | None,
     typer.Option(
         "--request", parser=changed_amounts, metavar=_CHANGED, help="What it asks for in place of its pods."
     ),
@@ -96,7 +101,40 @@ ResourceOption = Annotated[
 LabelsOption = Annotated[
     str, typer.Option("--selector", "-l", help="Only queues with these labels, such as team=a.")
 ]
-WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Go on with every change, until Ctrl-C.")]
+WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes, until Ctrl-C.")]
+
+
+@dataclass(frozen=True)
+class QueueFlags:
+    """The flags that describe a new queue; None where one was not given."""
+
+    weight: WeightOption = None
+    state: StateOption = None
+    parent: ParentOption = None
+    capability: CapabilityOption = None
+    guarantee: GuaranteeOption = None
+    reclaimable: ReclaimableOption = None
+    priority: PriorityOption = None
+    request: RequestOption = None
+
+    def spec(self) -> Json:
+        """The fields of a spec that were given; None inside stands for what is to be taken away."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        spec: Json = {name: value for name, value in given.items() if value is not None}
+        if self.guarantee:
+            spec["guarantee"] = guarantee(self.guarantee)
+        if self.reclaimable is not None:
+            spec["reclaimable"] = self.reclaimable == "true"
+        return spec
+
+
+@dataclass(frozen=True)
+class QueueChanges(QueueFlags):
+    """The flags that change a queue: of amounts each can be set and taken away."""
+
+    capability: ChangedCapabilityOption = None
+    guarantee: ChangedGuaranteeOption = None
+    request: ChangedRequestOption = None
 
 
 def check_resource(name: str, known: tuple[str, ...]) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from maar.core.model.durations import age
 from maar.core.model.queue import ROOT, Queue
 from maar.core.model.resources import Percentages, roughly
-from maar.embedded.rows import age
 
 _NONE: Final = "<none>"
 _GAP: Final = "   "

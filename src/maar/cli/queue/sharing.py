@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
-from maar.cli.cluster.access import Access, ContextOption, KubeconfigOption, on_cluster
-from maar.cli.cluster.refusal import Errand, unknown
+from maar.cli.cluster.access import Access, on_cluster
+from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
 from maar.cli.lines import print_lines, width_of
+from maar.cli.option_groups import with_groups
 from maar.cli.queue.explain_text import print_explanation
 from maar.cli.queue.flags import (
     DataOption,
@@ -28,12 +29,12 @@ from maar.core.model.metadata import Object
 from maar.core.model.queue import ROOT, Queue
 from maar.core.views.queue_explain import explain_queue
 from maar.core.views.queue_shares import queue_shares
-from maar.core.views.queue_tree import Namespaces, is_settled, queue_tree, shown_tree
-from maar.core.views.queue_words import shown_explanation
+from maar.core.views.queue_tree import Namespaces, is_settled, queue_tree, tree_data
+from maar.core.views.queue_words import explanation_data
 from maar.core.views.tree_text import tree_lines
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 FilesOption = Annotated[
     list[Path] | None,
@@ -45,19 +46,19 @@ _READS: Final = 4
 _BETWEEN_READS_S: Final = 0.4  # the scheduler writes a queue's status once a second at most
 
 
+@with_groups
 def tree(
     top: TopArgument = ROOT,
+    *,
     namespaces: Annotated[
         bool, typer.Option("--namespaces", help="Show the namespaces of each queue.")
     ] = False,
     resource: ResourceOption = "",
     files: FilesOption = None,
     output: TreeOutputOption = None,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
 ) -> None:
     """Draw the queue tree: what each queue deserves and uses of the resource that is wanted most."""
-    access = Access(kubeconfig, context)
     inside: Namespaces = {}
     if files or namespaces:
         shared = queue_shares(_objects(files, access), time.time())
@@ -67,31 +68,32 @@ def tree(
         _wonder(queues)
     view = queue_tree(queues, top, inside)
     if view is None:
-        raise CommandError(unknown(Errand("get", Queue, top), [queue.key for queue in queues]))
+        raise CommandError(unknown(Operation("get", Queue, top), [queue.key for queue in queues]))
     if output in ("json", "yaml"):
-        typer.echo(text_of(shown_tree(view), output))
+        typer.echo(text_of(tree_data(view), output))
         return
     check_resource(resource, view.resources)
     console = Console(highlight=False)
     print_lines(console, tree_lines(view, width_of(console), resource, wide=output == "wide"))
 
 
+@with_groups
 def explain(
     name: NameArgument,
+    *,
     files: FilesOption = None,
     output: DataOption = None,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
+    access: Access,
 ) -> None:
     """Say why a queue deserves what it does."""
-    shared = queue_shares(_objects(files, Access(kubeconfig, context)), time.time())
+    shared = queue_shares(_objects(files, access), time.time())
     if why := shared.set_aside.get(name):
         raise CommandError(f"queue {name} takes no part and deserves nothing: {why}")
     if name not in shared.shares:
-        raise CommandError(unknown(Errand("get", Queue, name), [queue.key for queue in shared.queues]))
+        raise CommandError(unknown(Operation("get", Queue, name), [queue.key for queue in shared.queues]))
     explanation = explain_queue(shared.shares, name)
     if output:
-        typer.echo(text_of(shown_explanation(explanation), output))
+        typer.echo(text_of(explanation_data(explanation), output))
     else:
         print_explanation(explanation, Console(highlight=False))
 
@@ -107,7 +109,7 @@ def _objects(files: list[Path] | None, access: Access) -> list[Object]:
     return manifests.objects
 
 
-async def _queues(top: str, cluster: "Cluster") -> list[Queue]:
+async def _queues(top: str, cluster: "ClusterClient") -> list[Queue]:
     """Read all queues; where their shares are of different moments, once more when the others are written."""
     for _ in range(_READS):
         queues = read_queues(await cluster.all(Queue))
@@ -123,7 +125,7 @@ async def _queues(top: str, cluster: "Cluster") -> list[Queue]:
 
 
 def _wonder(queues: list[Queue]) -> None:
-    """Say so where nobody has written shares: the tree would be a tree of nothing."""
+    """Print a note where no queue has a share in its status: the tree would be empty."""
     if not any(queue.status.deserved for queue in queues):
         typer.echo(
             "note: no queue has a share in its status yet; is Maar's scheduler running? "

@@ -9,12 +9,12 @@ import typer
 import yaml
 
 from maar.cli.queue.rows import STATE, Columns, cells, headings
-from maar.core.model.events import Appeared, Event
+from maar.core.model.events import Event, Upserted
 from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.queue import Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 Output = Literal["json", "yaml", "wide", "name"]
 Document = dict[str, object]
@@ -46,26 +46,30 @@ def show(documents: Sequence[Document], output: Output | None, *, as_list: bool)
 
 
 async def follow(
-    cluster: "Cluster", names: Sequence[str], labels: str, output: Output | None, shown: Sequence[Document]
+    cluster: "ClusterClient",
+    names: Sequence[str],
+    labels: str,
+    output: Output | None,
+    shown: Sequence[Document],
 ) -> None:
     """Print queues, then each again whenever it changes."""
     queues = read_queues(shown)
     rows, known = Rows(queues, output), {queue.key: queue for queue in queues}
 
-    def hear(events: list[Event]) -> None:
+    def on_events(events: list[Event]) -> None:
         for event in events:
             match event:
-                case Appeared(object=Queue() as queue) if not names or queue.key in names:
+                case Upserted(object=Queue() as queue) if not names or queue.key in names:
                     before, known[queue.key] = known.get(queue.key), queue
                     if before is None or rows.differ(before, queue):
                         rows.show(queue)
-                case Appeared():
+                case Upserted():
                     pass
                 case _:
                     if (gone := known.pop(event.key, None)) is not None:
                         rows.show(gone, state="Deleted")
 
-    await cluster.watch(Queue, hear, labels)
+    await cluster.watch(Queue, on_events, labels)
 
 
 class Rows:
@@ -95,7 +99,7 @@ class Rows:
 
 
 def read_queues(documents: Sequence[Document]) -> list[Queue]:
-    """Read queues; one that cannot be read is told of and left out."""
+    """Read queues; one that cannot be read is left out with a warning."""
     queues = []
     for document in documents:
         try:

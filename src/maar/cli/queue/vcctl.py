@@ -1,5 +1,6 @@
 """`vcctl queue`: Volcano's verbs, flags and columns."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
@@ -7,21 +8,17 @@ import typer
 
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.failure import CommandError
+from maar.cli.option_groups import with_groups
 from maar.cli.queue.show import Document, read_queues
 from maar.cli.queue.spec import State, document_of
 from maar.core.model.job import Command
 from maar.core.model.queue import ROOT, Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 Order = Literal["OpenQueue", "CloseQueue"]
 
-MasterOption = Annotated[str, typer.Option("--master", "-s", help="The address of the API server.")]
-KubeconfigOption = Annotated[
-    Path | None,
-    typer.Option("--kubeconfig", "-k", help="The kubeconfig; $KUBECONFIG or the user's own unless set."),
-]
 NameOption = Annotated[str, typer.Option("--name", "-n", help="The name of the queue.")]
 WeightOption = Annotated[int, typer.Option("--weight", "-w", help="The weight of the queue.")]
 
@@ -34,47 +31,67 @@ _WIDTHS: Final = (25, *[8] * 8)
 vcctl_queue_app: Final = typer.Typer(help="Queues, in Volcano's manner.", no_args_is_help=True)
 
 
+@dataclass(frozen=True)
+class ServerFlags:
+    """How Volcano's commands find the cluster."""
+
+    master: Annotated[str, typer.Option("--master", "-s", help="The address of the API server.")] = ""
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option("--kubeconfig", "-k", help="The kubeconfig; $KUBECONFIG or the user's own unless set."),
+    ] = None
+
+    @property
+    def access(self) -> Access:
+        """The cluster as other commands know it."""
+        return Access(self.kubeconfig, server=self.master)
+
+
 @vcctl_queue_app.command()
+@with_groups
 def create(
+    *,
     name: NameOption = "test",
     weight: WeightOption = 1,
     state: Annotated[State, typer.Option("--state", "-S", help="The state of the queue.")] = "Open",
-    master: MasterOption = "",
-    kubeconfig: KubeconfigOption = None,
+    server: ServerFlags,
 ) -> None:
     """Make a queue."""
     document = document_of(name, {"weight": weight, "state": state})
-    on_cluster(Access(kubeconfig, server=master), lambda cluster: cluster.create(Queue, name, document))
+    on_cluster(server.access, lambda cluster: cluster.create(Queue, name, document))
 
 
 @vcctl_queue_app.command()
-def delete(name: NameOption = "", master: MasterOption = "", kubeconfig: KubeconfigOption = None) -> None:
+@with_groups
+def delete(*, name: NameOption = "", server: ServerFlags) -> None:
     """Delete a queue; it must be Closed and have no children."""
     named = _named(name)
-    on_cluster(Access(kubeconfig, server=master), lambda cluster: cluster.delete(Queue, named))
+    on_cluster(server.access, lambda cluster: cluster.delete(Queue, named))
 
 
 @vcctl_queue_app.command()
+@with_groups
 def update(
+    *,
     name: NameOption = "",
     weight: WeightOption = 0,
-    master: MasterOption = "",
-    kubeconfig: KubeconfigOption = None,
+    server: ServerFlags,
 ) -> None:
     """Change the weight of a queue."""
-    _update(_named(name), weight, Access(kubeconfig, server=master))
+    _update(_named(name), weight, server.access)
 
 
 @vcctl_queue_app.command()
+@with_groups
 def operate(
+    *,
     name: NameOption = "",
     weight: WeightOption = 0,
     action: Annotated[str, typer.Option("--action", "-a", help="What to do: open, close or update.")] = "",
-    master: MasterOption = "",
-    kubeconfig: KubeconfigOption = None,
+    server: ServerFlags,
 ) -> None:
     """Open, close or update a queue."""
-    access, named = Access(kubeconfig, server=master), _named(name)
+    access, named = server.access, _named(name)
     match action:
         case "open":
             _order(named, "OpenQueue", access)
@@ -89,31 +106,33 @@ def operate(
 
 
 @vcctl_queue_app.command("open")
-def open_queue(name: NameOption = "", master: MasterOption = "", kubeconfig: KubeconfigOption = None) -> None:
+@with_groups
+def open_queue(*, name: NameOption = "", server: ServerFlags) -> None:
     """Let a queue take new jobs again."""
-    _order(_named(name), "OpenQueue", Access(kubeconfig, server=master))
+    _order(_named(name), "OpenQueue", server.access)
 
 
 @vcctl_queue_app.command("close")
-def close_queue(
-    name: NameOption = "", master: MasterOption = "", kubeconfig: KubeconfigOption = None
-) -> None:
+@with_groups
+def close_queue(*, name: NameOption = "", server: ServerFlags) -> None:
     """Let a queue take no new jobs; it is Closed when the jobs it has are finished."""
-    _order(_named(name), "CloseQueue", Access(kubeconfig, server=master))
+    _order(_named(name), "CloseQueue", server.access)
 
 
 @vcctl_queue_app.command()
-def get(name: NameOption = "", master: MasterOption = "", kubeconfig: KubeconfigOption = None) -> None:
+@with_groups
+def get(*, name: NameOption = "", server: ServerFlags) -> None:
     """Show a queue."""
     named = _named(name)
-    found = on_cluster(Access(kubeconfig, server=master), lambda cluster: cluster.get(Queue, named))
+    found = on_cluster(server.access, lambda cluster: cluster.get(Queue, named))
     typer.echo(table(read_queues([found])))
 
 
 @vcctl_queue_app.command("list")
-def list_all(master: MasterOption = "", kubeconfig: KubeconfigOption = None) -> None:
+@with_groups
+def list_all(server: ServerFlags) -> None:
     """Show all queues."""
-    found = on_cluster(Access(kubeconfig, server=master), lambda cluster: cluster.all(Queue))
+    found = on_cluster(server.access, lambda cluster: cluster.all(Queue))
     typer.echo(table(read_queues(found)) if found else "No resources found")
 
 
@@ -153,7 +172,7 @@ def _update(name: str, weight: int, access: Access) -> None:
 def _order(name: str, order: Order, access: Access) -> None:
     """Leave an order for the queue, as Volcano's clients do; a controller carries it out."""
 
-    async def work(cluster: "Cluster") -> None:
+    async def work(cluster: "ClusterClient") -> None:
         queue = await cluster.get(Queue, name)
         prefix = f"{name}-{order.lower()}-"
         await cluster.create(Command, f"{_COMMANDS_LIVE_IN}/{prefix}", _command(queue, prefix, order))

@@ -1,4 +1,4 @@
-"""What the commands that change queues do on a cluster, and what they say when it is done."""
+"""What the commands that change queues do on a cluster, and what they print."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, cast
@@ -11,16 +11,16 @@ from maar.cli.queue.spec import Json, State, difference, document_of
 from maar.core.model.queue import ALWAYS_OPEN, ROOT, Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
-    from maar.cli.cluster.client import Cluster
+    from maar.cli.cluster.client import ClusterClient
 
 
-async def create_queue(cluster: "Cluster", name: str, spec: Json, output: Output | None) -> None:
+async def create_queue(cluster: "ClusterClient", name: str, spec: Json, output: Output | None) -> None:
     """Make a queue."""
     made = await cluster.create(Queue, name, document_of(name, spec))
     _say(made, name, "created", output)
 
 
-async def update_queue(cluster: "Cluster", name: str, spec: Json, output: Output | None) -> None:
+async def update_queue(cluster: "ClusterClient", name: str, spec: Json, output: Output | None) -> None:
     """Bring a queue's spec to what is wanted; fields that are not named stay."""
     there = await cluster.get(Queue, name)
     change = difference(_spec(there), spec)
@@ -30,7 +30,7 @@ async def update_queue(cluster: "Cluster", name: str, spec: Json, output: Output
 
 
 async def for_each(names: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
-    """Do something to several queues; one that refuses keeps no other from it."""
+    """Do something to several queues; a failure of one does not stop the others."""
     refusals: list[str] = []
     for name in names:
         try:
@@ -41,7 +41,7 @@ async def for_each(names: Sequence[str], work: Callable[[str], Awaitable[None]])
         raise CommandError(*refusals)
 
 
-async def set_state(cluster: "Cluster", name: str, state: State) -> None:
+async def set_state(cluster: "ClusterClient", name: str, state: State) -> None:
     """Ask a queue to open or to close."""
     there = await cluster.get(Queue, name)
     word = "opened" if state == "Open" else "closing"
@@ -58,13 +58,13 @@ async def set_state(cluster: "Cluster", name: str, state: State) -> None:
         )
 
 
-async def delete_queue(cluster: "Cluster", name: str) -> None:
+async def delete_queue(cluster: "ClusterClient", name: str) -> None:
     """Delete a queue."""
     await cluster.delete(Queue, name)
     typer.echo(f"{title(name)} deleted")
 
 
-async def _closed_above(cluster: "Cluster", queue: Document) -> str:
+async def _closed_above(cluster: "ClusterClient", queue: Document) -> str:
     """The nearest queue above that is asked to close; empty where there is none."""
     seen = set[str]()
     while (parent := str(_spec(queue).get("parent") or ROOT)) not in (*seen, ROOT):

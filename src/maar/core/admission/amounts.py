@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from maar.core.admission.plain import at, below, shown
+from maar.core.admission.plain import at, below, brief
 from maar.core.admission.request import Problem
 from maar.core.model.resources import BadAmountError, amount
 
@@ -31,20 +31,20 @@ def _bad_entries(amounts: object, path: str, problem: Callable[[str, object], st
         return
     if len(amounts) > _MOST_RESOURCES:
         sentence = f"names {len(amounts)} resources, and the most is {_MOST_RESOURCES}; leave some out"
-        yield Problem(path, shown(amounts), sentence)
+        yield Problem(path, brief(amounts), sentence)
         return
     for resource, value in amounts.items():
         if not isinstance(resource, str) or not 0 < len(resource) <= _LONGEST_NAME:
-            sentence = f"is the amount of {shown(resource)}; name a resource, such as cpu or nvidia.com/gpu"
+            sentence = f"is the amount of {brief(resource)}; name a resource, such as cpu or nvidia.com/gpu"
         else:
             sentence = problem(resource, value) if value is not None else ""
         if sentence:
-            yield Problem(below(path, resource), shown(value), sentence)
+            yield Problem(below(path, resource), brief(value), sentence)
 
 
 def _bad_quantity(resource: str, value: object) -> str:
     if isinstance(value, bool | dict | list) or (isinstance(value, int) and abs(value) > _LARGEST):
-        return f"is {shown(value)}, must be a quantity >= 0; write for example 500m, 2 or 4Gi"
+        return f"is {brief(value)}, must be a quantity >= 0; write for example 500m, 2 or 4Gi"
     try:
         amount(resource, str(value))
     except BadAmountError as error:
@@ -57,4 +57,4 @@ def _bad_percentage(_resource: str, value: object) -> str:
         is_right = bool(_PERCENTAGE.fullmatch(value)) and float(value) <= _HUNDRED
     else:
         is_right = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _HUNDRED
-    return "" if is_right else f'is {shown(value)}, must be from 0 to 100; write for example 20 or "12.5"'
+    return "" if is_right else f'is {brief(value)}, must be from 0 to 100; write for example 20 or "12.5"'

@@ -3,21 +3,22 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from maar.core.admission.plain import below, shown
+from maar.core.admission.plain import below, brief
 from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.request import Problem
-from maar.core.admission.rulebook import Rule
+from maar.core.admission.rulebook import Rule, about_others
 from maar.core.model.queue import Queue
 from maar.core.model.resources import precisely
 
 
-class Limit(NamedTuple):
-    """The capability that holds for the children of a queue, and who sets it."""
+class CapabilityLimit(NamedTuple):
+    """The capability that holds for the children of a queue, and the queue that sets it."""
 
     units: int
     setter: str
 
 
+@about_others
 def capability_parent(queue: QueueCase) -> Iterator[Problem]:
     """Children's capabilities together (--child-capability=max: each) stay within the nearest one above."""
     if queue.is_resized and queue.has_place:
@@ -48,7 +49,7 @@ def _above(queue: QueueCase) -> Iterator[Problem]:
 
 
 def _below(queue: QueueCase) -> Iterator[Problem]:
-    """What hangs below the queue, where a capability that holds for it gets smaller."""
+    """The queues below, where a capability that holds for the queue gets smaller."""
     after = [queue.new, *queue.known.above(queue.new)]
     before = [queue.old, *queue.known.above(queue.old)] if queue.old is not None else []
     for resource in dict.fromkeys(resource for one in after for resource in one.spec.capability):
@@ -71,11 +72,11 @@ def _place(queue: QueueCase, resource: str) -> tuple[str, str]:
     if resource in queue.spec.capability:
         units = queue.spec.capability[resource]
         return below("spec.capability", resource), precisely(resource, units)
-    return "spec.parent", shown(queue.new.parent)
+    return "spec.parent", brief(queue.new.parent)
 
 
 def _capped(queue: QueueCase, resource: str) -> Iterator[tuple[str, int]]:
-    """Whatever is compared with the capability that holds at the queue: in words, and how much it is."""
+    """What is compared with the capability that holds at the queue: as text, and the amount."""
     todo = [queue.name]
     seen = {queue.name}
     for name in todo:
@@ -94,10 +95,10 @@ def _capped(queue: QueueCase, resource: str) -> Iterator[tuple[str, int]]:
         todo += sorted(new)
 
 
-def _nearest(path: Iterable[Queue], resource: str) -> Limit | None:
+def _nearest(path: Iterable[Queue], resource: str) -> CapabilityLimit | None:
     for one in path:
         if resource in one.spec.capability:
-            return Limit(one.spec.capability[resource], one.metadata.name)
+            return CapabilityLimit(one.spec.capability[resource], one.metadata.name)
     return None
 
 

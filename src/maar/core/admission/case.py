@@ -11,7 +11,7 @@ from maar.core.model.job import Job
 
 @dataclass(frozen=True)
 class Case:
-    """What every rule may ask about; objects are plain values that nobody has checked."""
+    """What every rule may read; objects are plain values that have not been checked."""
 
     request: Request
     known: KnownCluster
@@ -29,7 +29,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The object's name; in a deletion of many only the object tells it."""
+        """The object's name; in a deletion of a collection only the object has it."""
         return (
             text_at(self.new, "metadata", "name")
             or text_at(self.old, "metadata", "name")
@@ -43,7 +43,7 @@ class Case:
 
     @property
     def is_by_maar(self) -> bool:
-        """Whether Maar's own controllers ask."""
+        """Whether the request is from Maar's own controllers."""
         return self.request.user == self.options.controllers_user
 
     @property

@@ -1,11 +1,11 @@
-"""What rules need to know of the cluster, kept event by event so that a look-up costs next to nothing."""
+"""What rules need to know of the cluster, kept up to date by events, so that a look-up is cheap."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from maar.core.admission.reservations import Reservations
 from maar.core.admission.total import Total
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.namespace import Namespace
 from maar.core.model.node import Node
@@ -13,6 +13,7 @@ from maar.core.model.pod import QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 
+KNOWN_KINDS: Final[tuple[type[AnyObject], ...]] = (Queue, PodGroup, Job, Namespace, Node, Pod)
 NAME_LABEL: Final = "kubernetes.io/metadata.name"  # which every namespace has
 
 _DONE: Final = ("Aborted", "Completed", "Terminated", "Failed")
@@ -46,22 +47,22 @@ class KnownCluster:
     # --- events
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened."""
+        """Take events in."""
         for event in events:
             match event:
-                case Appeared(object=Queue() as queue):
+                case Upserted(object=Queue() as queue):
                     self._put_queue(queue)
-                case Appeared(object=PodGroup() as group):
+                case Upserted(object=PodGroup() as group):
                     self._put_group(group)
-                case Appeared(object=Job() as job):
+                case Upserted(object=Job() as job):
                     self._put_job(job)
-                case Appeared(object=Namespace() as namespace):
+                case Upserted(object=Namespace() as namespace):
                     self._namespaces[namespace.key] = namespace
-                case Appeared(object=Node() as node):
+                case Upserted(object=Node() as node):
                     self.total.put_node(node)
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     self.total.put_pod(pod)
-                case Vanished(kind=kind, key=key):
+                case Deleted(kind=kind, key=key):
                     self._vanish(kind, key)
 
     def _vanish(self, kind: str, key: str) -> None:
@@ -106,22 +107,22 @@ class KnownCluster:
                 del self._children[queue.parent]
 
     def _put_group(self, group: PodGroup) -> None:
-        words = f"pod group {group.key}"
-        self._leave(self._groups.get(group.key), words)
+        label = f"pod group {group.key}"
+        self._leave(self._groups.get(group.key), label)
         self._groups[group.key] = group.spec.queue
         if group.status.phase != "Completed":
-            self._work.setdefault(group.spec.queue, {})[words] = None
+            self._work.setdefault(group.spec.queue, {})[label] = None
 
     def _put_job(self, job: Job) -> None:
-        words, known = f"job {job.key}", self._jobs.get(job.key)
-        self._leave(known and known.queue, words)
+        label, known = f"job {job.key}", self._jobs.get(job.key)
+        self._leave(known and known.queue, label)
         self._jobs[job.key] = KnownJob(job.metadata.uid, job.spec.queue)
         if job.status.state.phase not in _DONE:
-            self._work.setdefault(job.spec.queue, {})[words] = None
+            self._work.setdefault(job.spec.queue, {})[label] = None
 
-    def _leave(self, queue: str | None, words: str) -> None:
+    def _leave(self, queue: str | None, label: str) -> None:
         work = self._work.get(queue or "", {})
-        work.pop(words, None)
+        work.pop(label, None)
         if queue and not work:
             self._work.pop(queue, None)
 
@@ -132,7 +133,7 @@ class KnownCluster:
         return self._queues.get(name)
 
     def annotated(self, annotation: str) -> Iterator[tuple[str, str]]:
-        """The queues that have an annotation, and what it says."""
+        """The queues that have an annotation, and its value."""
         for name, queue in self._queues.items():
             if found := queue.metadata.annotations.get(annotation):
                 yield name, found
@@ -153,7 +154,7 @@ class KnownCluster:
             queue = parent
 
     def is_below(self, queue: Queue, name: str) -> bool:
-        """Whether a queue hangs, over however many others, on the one of this name."""
+        """Whether a queue is below the one of this name, at any depth."""
         return any(one.metadata.name == name for one in self.above(queue))
 
     def leaves(self, name: str, most: int) -> list[str]:
@@ -171,7 +172,7 @@ class KnownCluster:
         return found[:most]
 
     def height(self, name: str, most: int) -> int:
-        """How many levels hang below a queue, counted as far as `most`."""
+        """How many levels are below a queue, counted as far as `most`."""
         level, seen, height = [name], {name}, 0
         while height < most:
             level = [child for queue in level for child in self.children(queue) if child not in seen]
@@ -204,7 +205,7 @@ class KnownCluster:
         return known.metadata.annotations.get(QUEUE_ANNOTATION, "") if known else ""
 
     def _way_up(self, name: str) -> Iterator[str]:
-        """A queue's name and those above it, a missing parent's too: what hangs on it may be asked about."""
+        """A queue's name and those above it, a missing parent's too: queues below it may be asked for."""
         queue = self._queues[name]
         yield name
         for parent in self.above(queue):

@@ -1,14 +1,14 @@
-"""Rules for commands: orders that somebody can carry out."""
+"""Rules for commands: an action that can be carried out, on a target."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from maar.core.admission.case import Case
-from maar.core.admission.plain import cut, shown, text_at
+from maar.core.admission.plain import brief, cut, text_at
 from maar.core.admission.policy_rules import ACTIONS
 from maar.core.admission.request import Problem
-from maar.core.admission.rulebook import Rule, Rulebook
+from maar.core.admission.rulebook import Rule, Rulebook, about_others
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.queue import ALWAYS_OPEN
 
@@ -17,7 +17,7 @@ _ORDERS: Final = {"Queue": ("OpenQueue", "CloseQueue"), "Job": ACTIONS}
 
 @dataclass(frozen=True)
 class CommandCase:
-    """An order that somebody gives."""
+    """A command before the rules."""
 
     case: Case
     action: str
@@ -36,17 +36,17 @@ def read_command(case: Case) -> CommandCase:
 def target(command: CommandCase) -> Iterator[Problem]:
     """A command is for a queue or a job, by name."""
     if command.kind not in _ORDERS:
-        sentence = f"is {shown(command.kind)}; a command is for a {' or a '.join(_ORDERS)}"
-        yield Problem("target.kind", shown(command.kind), sentence)
+        sentence = f"is {brief(command.kind)}; a command is for a {' or a '.join(_ORDERS)}"
+        yield Problem("target.kind", brief(command.kind), sentence)
     if not command.target:
-        yield Problem("target.name", shown(command.target), "is empty; name the object that is meant")
+        yield Problem("target.name", brief(command.target), "is empty; name the object that is meant")
 
 
 def action(command: CommandCase) -> Iterator[Problem]:
     """A command asks for something that can be done to its target."""
     orders = _ORDERS.get(command.kind, ())
     if orders and command.action not in orders:
-        wrong = shown(command.action)
+        wrong = brief(command.action)
         yield Problem("action", wrong, f"is {wrong}; a {command.kind} can be told {', '.join(orders)}")
 
 
@@ -56,9 +56,10 @@ def always_open(command: CommandCase) -> Iterator[Problem]:
         sentence = (
             "is CloseQueue, and the queues root and default must not be closed; close queues below root"
         )
-        yield Problem("action", shown(command.action), sentence)
+        yield Problem("action", brief(command.action), sentence)
 
 
+@about_others
 def target_missing(command: CommandCase) -> Iterator[Problem]:
     """A command to something that is not there does nothing."""
     known, namespace = command.case.known, command.case.namespace
@@ -66,9 +67,9 @@ def target_missing(command: CommandCase) -> Iterator[Problem]:
     is_job = command.kind == "Job" and known.job(f"{namespace}/{command.target}") is not None
     if not is_queue and not is_job:
         sentence = (
-            f"is {shown(command.target)}, and there is no such {cut(command.kind)}: nothing will happen"
+            f"is {brief(command.target)}, and there is no such {cut(command.kind)}: nothing will happen"
         )
-        yield Problem("target.name", shown(command.target), sentence)
+        yield Problem("target.name", brief(command.target), sentence)
 
 
 RULES: Final[Mapping[str, Rule[CommandCase]]] = {
@@ -77,5 +78,5 @@ RULES: Final[Mapping[str, Rule[CommandCase]]] = {
     "queue-always-open": always_open,
 }
 BOOK: Final = Rulebook(
-    word="command", read=read_command, create=RULES, warnings={"command-target-missing": target_missing}
+    noun="command", read=read_command, create=RULES, warnings={"command-target-missing": target_missing}
 )

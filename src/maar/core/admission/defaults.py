@@ -1,4 +1,4 @@
-"""The mutating half: what people leave out is filled in, each default a rule of its own."""
+"""The mutating half: fields that are left out are filled in, each default a rule of its own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -41,7 +41,7 @@ def work_queue(case: Case) -> Iterator[Json]:
     if case.request.operation == UPDATE:
         stored = text_at(case.old, "spec", "queue") or DEFAULT
         if case.request.resource == "jobs" or stored == DEFAULT:
-            own = stored  # a job stays where it is, and nobody is moved because the namespace has a queue now
+            own = stored  # a job keeps its queue, also when its namespace gets another
     elif case.owning_job() is not None:
         return
     if own != asked:
@@ -124,7 +124,7 @@ def _was_filled_in(case: Case, asked: object) -> bool:
 
 
 def _has_no_minimum(case: Case, number: int, task: dict[str, object]) -> bool:
-    """Whether nobody set a task's minimum: it is left out, or the one that Maar filled in before.
+    """Whether no client set a task's minimum: it is left out, or the one that Maar filled in before.
 
     Patches and edits leave that one where it is. Where nothing tells it from one that a person set, it gives
     way only when the task gets smaller: as it stands, the task could not be stored.

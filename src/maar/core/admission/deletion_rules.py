@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from maar.core.admission.case import Case
-from maar.core.admission.plain import listed, shown, text_at
+from maar.core.admission.plain import brief, listed, text_at
 from maar.core.admission.request import Problem
-from maar.core.admission.rulebook import Rule
+from maar.core.admission.rulebook import Rule, about_others
 from maar.core.model.queue import ALWAYS_OPEN, ROOT
 
 
@@ -14,15 +14,16 @@ def protected(case: Case) -> Iterator[Problem]:
     """The queues `root` and `default` are never deleted."""
     if case.name in ALWAYS_OPEN:
         sentence = f"is {case.name}: `{case.name}` queue can not be deleted; delete queues below root instead"
-        yield Problem("metadata.name", shown(case.name), sentence)
+        yield Problem("metadata.name", brief(case.name), sentence)
 
 
+@about_others
 def childless(case: Case) -> Iterator[Problem]:
     """A queue with children is not deleted."""
     children = list(case.known.children(case.name))
     if children and case.name != ROOT:
-        sentence = f"is {shown(case.name)}, which has children: {listed(children)}; delete or move them first"
-        yield Problem("metadata.name", shown(case.name), sentence)
+        sentence = f"is {brief(case.name)}, which has children: {listed(children)}; delete or move them first"
+        yield Problem("metadata.name", brief(case.name), sentence)
 
 
 def closed(case: Case) -> Iterator[Problem]:
@@ -35,10 +36,10 @@ def closed(case: Case) -> Iterator[Problem]:
     if stored != "Closed" and case.name not in ALWAYS_OPEN:
         state = stored or "Open"
         sentence = (
-            f"is {shown(state)}: only queue with state `Closed` can be deleted; "
+            f"is {brief(state)}: only queue with state `Closed` can be deleted; "
             "close it (maar queue close) and wait until its jobs have finished"
         )
-        yield Problem("status.state", shown(state), sentence)
+        yield Problem("status.state", brief(state), sentence)
 
 
 RULES: Final[Mapping[str, Rule[Case]]] = {

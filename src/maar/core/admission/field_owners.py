@@ -1,4 +1,4 @@
-"""Whether a client set a field of an object: defaults that Maar filled in are on nobody's record.
+"""Whether a client set a field of an object: defaults that Maar filled in have no field manager.
 
 kubectl's client-side apply keeps what it sent in an annotation; API servers keep in managedFields which
 fields each client sent, before webhooks fill in others.
@@ -29,7 +29,7 @@ def applied_tasks(document: object) -> list[object]:
 
 
 def is_sent_by_apply(document: object, *path: str) -> bool:
-    """Whether server-side apply sent a field as it is now: whoever changes it otherwise takes it over."""
+    """Whether server-side apply sent a field as it is now: another kind of write changes its manager."""
     return any(
         text_at(one, "operation") == "Apply"
         and at(one, "fieldsV1", *(f"f:{key}" for key in path)) is not None

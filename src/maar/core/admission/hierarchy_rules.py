@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Final
 
 from maar.core.admission.case import Case
-from maar.core.admission.plain import below, cut, shown, text_at
+from maar.core.admission.plain import below, brief, cut, text_at
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 
@@ -22,25 +22,25 @@ def hierarchy(case: Case) -> Iterator[Problem]:
     levels, numbers = path.split("/"), weights.split("/")
     if len(levels) != len(numbers) or len(levels) > _MOST_LEVELS:
         sentence = (
-            f"has {len(levels)} levels and {shown(weights)} {len(numbers)}: {PATH} must have the same length "
+            f"has {len(levels)} levels and {brief(weights)} {len(numbers)}: {PATH} must have the same length "
             f"with {WEIGHTS}, at most {_MOST_LEVELS}; write one weight for each level"
         )
-        yield Problem(_field(PATH), shown(path), sentence)
+        yield Problem(_field(PATH), brief(path), sentence)
         return
     for number in numbers:
         if problem := _bad_weight(number):
             sentence = (
-                f"is {shown(weights)}: {cut(number)} in the {cut(weights)} {problem}; write for example 1/2/4"
+                f"is {brief(weights)}: {cut(number)} in the {cut(weights)} {problem}; write for example 1/2/4"
             )
-            yield Problem(_field(WEIGHTS), shown(weights), sentence)
+            yield Problem(_field(WEIGHTS), brief(weights), sentence)
             return
     for name, other in case.known.annotated(PATH):
         if name != case.name and other.startswith(f"{path}/"):
             sentence = (
-                f"is {shown(path)}, which is not allowed to be in the sub path of {cut(other)} of queue "
+                f"is {brief(path)}, which is not allowed to be in the sub path of {cut(other)} of queue "
                 f"{cut(name)}: only leaves hold work; name a path of its own"
             )
-            yield Problem(_field(PATH), shown(path), sentence)
+            yield Problem(_field(PATH), brief(path), sentence)
             return
 
 

@@ -1,4 +1,4 @@
-"""A job before the rules, and how large one may be before anybody looks at it closely."""
+"""A job before the rules, and how large one may be to be checked at all."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 from maar.core.admission.case import Case
 from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.defaults import MOST_TASKS
-from maar.core.admission.plain import at, list_at, numbered, shown
+from maar.core.admission.plain import at, brief, list_at, numbered
 from maar.core.admission.reading import read_spec
 from maar.core.admission.request import CREATE, Problem
 from maar.core.admission.work_rules import Destination
@@ -18,7 +18,7 @@ _MOST: Final = {"tasks": MOST_TASKS, "volumes": 128, "policies": 64}  # as in th
 
 @dataclass(frozen=True, eq=False)
 class JobCase:
-    """A job that somebody writes."""
+    """A job before the rules."""
 
     case: Case
     spec: JobSpec
@@ -56,5 +56,5 @@ def size(case: Case) -> Iterator[Problem]:
     for path, values, most in lists:
         if len(values) > most:
             yield Problem(
-                path, shown(values), f"has {len(values)} entries, and the most is {most}; split the job"
+                path, brief(values), f"has {len(values)} entries, and the most is {most}; split the job"
             )

@@ -7,7 +7,7 @@ from typing import Final
 from maar.core.admission import policy_rules, template_rules, update_rules, work_rules
 from maar.core.admission.case import Case
 from maar.core.admission.job_case import JobCase, read_job, size
-from maar.core.admission.plain import at, below, cut, list_at, listed, numbered, shown
+from maar.core.admission.plain import at, below, brief, cut, list_at, listed, numbered
 from maar.core.admission.pod_group_rules import both_tiers, without_effect
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule, Rulebook
@@ -36,9 +36,9 @@ def numbers(job: JobCase) -> Iterator[Problem]:
     for path, value, least in fields:
         if isinstance(value, int) and not least <= value <= _LARGEST:
             sentence = (
-                f"is {shown(value)}, should be greater than or equal to {least} and below 2^31; correct it"
+                f"is {brief(value)}, should be greater than or equal to {least} and below 2^31; correct it"
             )
-            yield Problem(path, shown(value), sentence)
+            yield Problem(path, brief(value), sentence)
 
 
 def task_name(job: JobCase) -> Iterator[Problem]:
@@ -47,11 +47,11 @@ def task_name(job: JobCase) -> Iterator[Problem]:
     for number, task in enumerate(job.spec.tasks):
         path = f"spec.tasks[{number}].name"
         if task.name and not _LABEL.fullmatch(task.name):
-            wrong = shown(task.name)
+            wrong = brief(task.name)
             sentence = f"is {wrong}, should match {_LABEL.pattern}; use a-z, 0-9 and -, at most 63 of them"
             yield Problem(path, wrong, sentence)
         elif task.name and task.name in seen:
-            wrong = shown(task.name)
+            wrong = brief(task.name)
             yield Problem(
                 path, wrong, f"is a duplicated task name, {wrong}; give each task a name of its own"
             )
@@ -66,17 +66,17 @@ def pod_name(job: JobCase) -> Iterator[Problem]:
             sentence = (
                 f"makes pods such as {cut(longest)}, longer than {_LONGEST_NAME} letters; shorten a name"
             )
-            yield Problem(f"spec.tasks[{number}].name", shown(task.name), sentence)
+            yield Problem(f"spec.tasks[{number}].name", brief(task.name), sentence)
 
 
 def task_min_available(job: JobCase) -> Iterator[Problem]:
     """A task waits for no more pods than it has."""
     for number, task in enumerate(job.spec.tasks):
         if task.min_available is not None and task.min_available > task.replicas:
-            wrong = shown(task.min_available)
+            wrong = brief(task.min_available)
             sentence = (
                 f"is {wrong}: 'minAvailable' is greater than 'replicas' in task: {cut(task.name)}, "
-                f"and must be <= replicas, {shown(task.replicas)}; "
+                f"and must be <= replicas, {brief(task.replicas)}; "
                 "lower minAvailable or raise replicas"
             )
             yield Problem(f"spec.tasks[{number}].minAvailable", wrong, sentence)
@@ -86,10 +86,10 @@ def min_available(job: JobCase) -> Iterator[Problem]:
     """A job waits for no more pods than its tasks have."""
     total = sum(task.replicas for task in job.spec.tasks)
     if job.spec.min_available is not None and job.spec.tasks and job.spec.min_available > total:
-        wrong = shown(job.spec.min_available)
+        wrong = brief(job.spec.min_available)
         sentence = (
             f"is {wrong}: job 'minAvailable' should not be greater than total replicas in tasks, "
-            f"{shown(total)}; lower it or raise the replicas of a task"
+            f"{brief(total)}; lower it or raise the replicas of a task"
         )
         yield Problem("spec.minAvailable", wrong, sentence)
 
@@ -104,7 +104,7 @@ def depends_on(job: JobCase) -> Iterator[Problem]:
             sentence = (
                 f"names {listed(unknown)}, and the job has no such task; name one of {listed(sorted(names))}"
             )
-            yield Problem(f"spec.tasks[{number}].dependsOn.name", shown(unknown[0]), sentence)
+            yield Problem(f"spec.tasks[{number}].dependsOn.name", brief(unknown[0]), sentence)
         waits[task.name] = wanted & names
     while ready := [name for name, wanted in waits.items() if not wanted]:
         for name in ready:
@@ -126,7 +126,7 @@ def plugins(job: JobCase) -> Iterator[Problem]:
             sentence = (
                 f"is a plugin that nobody knows: unable to find job plugin; there are {', '.join(_PLUGINS)}"
             )
-            yield Problem(below("spec.plugins", name), shown(name), sentence)
+            yield Problem(below("spec.plugins", name), brief(name), sentence)
 
 
 def mount_path(job: JobCase) -> Iterator[Problem]:
@@ -136,11 +136,11 @@ def mount_path(job: JobCase) -> Iterator[Problem]:
         path, where = f"spec.volumes[{number}].mountPath", volume.mount_path
         if not where:
             yield Problem(
-                path, shown(where), "should be at least 1 chars long: mountPath is required; name a path"
+                path, brief(where), "should be at least 1 chars long: mountPath is required; name a path"
             )
         elif where in seen:
             yield Problem(
-                path, shown(where), f"is a duplicated mountPath, {shown(where)}; mount it elsewhere"
+                path, brief(where), f"is a duplicated mountPath, {brief(where)}; mount it elsewhere"
             )
         seen.add(where)
 
@@ -153,7 +153,7 @@ def volume_claim(job: JobCase) -> Iterator[Problem]:
                 "must have one of the two: either VolumeClaim or VolumeClaimName must be specified; "
                 f"{'remove' if volume.volume_claim_name else 'add'} one"
             )
-            yield Problem(f"spec.volumes[{number}]", shown(volume.volume_claim_name), sentence)
+            yield Problem(f"spec.volumes[{number}]", brief(volume.volume_claim_name), sentence)
 
 
 def network_topology(job: JobCase) -> Iterator[Problem]:
@@ -173,7 +173,7 @@ def no_effect(job: JobCase) -> Iterator[Problem]:
     for name in job.spec.plugins:
         if name in _PLUGINS_OF_VOLCANO:
             yield Problem(
-                f"spec.plugins.{name}", shown(name), "is stored and has no effect in Maar; remove it"
+                f"spec.plugins.{name}", brief(name), "is stored and has no effect in Maar; remove it"
             )
 
 
@@ -191,10 +191,7 @@ RULES: Final[Mapping[str, Rule[JobCase]]] = {
     "job-volume-mount-path": mount_path,
     "job-volume-claim": volume_claim,
     "job-network-topology": network_topology,
-    "job-queue-exists": work_rules.queue_exists,
-    "job-queue-leaf": work_rules.queue_leaf,
-    "job-queue-open": work_rules.queue_open,
-    "job-queue-namespace": work_rules.queue_namespace,
+    **work_rules.rules_of("job"),
 }
 READABLE: Final[Mapping[str, Rule[Case]]] = {"job-size": size, "job-quantity": template_rules.quantities}
 UPDATE_RULES: Final[Mapping[str, Rule[JobCase]]] = {
@@ -208,5 +205,5 @@ WARNINGS: Final[Mapping[str, Rule[JobCase]]] = {
     "job-no-effect": no_effect,
 }
 BOOK: Final = Rulebook(
-    word="job", read=read_job, readable=READABLE, create=RULES, update=UPDATE_RULES, warnings=WARNINGS
+    noun="job", read=read_job, readable=READABLE, create=RULES, update=UPDATE_RULES, warnings=WARNINGS
 )

@@ -4,20 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from maar.core.admission.queue_case import QueueCase
-from maar.core.admission.reservations import Amounts, larger
+from maar.core.admission.reservations import AmountsByName, larger
 from maar.core.model.queue import ROOT, Queue
 
 
 @dataclass(frozen=True)
-class Level:
+class ChangedGuarantees:
     """A queue whose children's guarantees change: what they come to, and what the queue itself sets."""
 
     parent: Queue
-    before: Amounts
-    after: Amounts
+    before: AmountsByName
+    after: AmountsByName
 
 
-def guarantees_above(queue: QueueCase) -> Iterator[Level]:
+def guarantees_above(queue: QueueCase) -> Iterator[ChangedGuarantees]:
     """Every level above a queue on which more or less would be guaranteed than now, nearest first."""
     if queue.name == ROOT or not queue.has_place:
         return
@@ -27,25 +27,25 @@ def guarantees_above(queue: QueueCase) -> Iterator[Level]:
     if known is not None:
         where, lost = _lost(queue, known, {one.metadata.name for one in path})
         gained[where] = _difference(gained.get(where, {}), lost)
-    change: Amounts = {}
+    change: AmountsByName = {}
     for parent in path:
         change = _sum(change, gained.get(parent.metadata.name, {}))
         before = sums.below(parent.metadata.name)
         after = _sum(before, change)
         if any(change.values()):
-            yield Level(parent, before, after)
+            yield ChangedGuarantees(parent, before, after)
         own = sums.declared(parent)
         change = _difference(larger(own, after), larger(own, before))
 
 
-def guaranteed_in_all(queue: QueueCase) -> Amounts:
+def guaranteed_in_all(queue: QueueCase) -> AmountsByName:
     """What all queues below the root would guarantee together."""
     at_root = [level.after for level in guarantees_above(queue) if level.parent.metadata.name == ROOT]
     return at_root[0] if at_root else queue.known.reservations.below(ROOT)
 
 
-def _lost(queue: QueueCase, known: Queue, path: set[str]) -> tuple[str, Amounts]:
-    """What the old place loses, as the first queue sees it that the old and the new place both hang on."""
+def _lost(queue: QueueCase, known: Queue, path: set[str]) -> tuple[str, AmountsByName]:
+    """What the old place loses, at the first queue that is above both the old and the new place."""
     sums = queue.known.reservations
     lost = sums.of(known)
     for parent in queue.known.above(known):
@@ -57,9 +57,9 @@ def _lost(queue: QueueCase, known: Queue, path: set[str]) -> tuple[str, Amounts]
     return "", {}
 
 
-def _sum(one: Amounts, other: Amounts) -> Amounts:
+def _sum(one: AmountsByName, other: AmountsByName) -> AmountsByName:
     return {resource: one.get(resource, 0) + other.get(resource, 0) for resource in {**one, **other}}
 
 
-def _difference(one: Amounts, other: Amounts) -> Amounts:
+def _difference(one: AmountsByName, other: AmountsByName) -> AmountsByName:
     return {resource: one.get(resource, 0) - other.get(resource, 0) for resource in {**one, **other}}

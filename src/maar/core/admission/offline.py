@@ -1,4 +1,4 @@
-"""Admission without a cluster: objects are judged as if they were applied, in an order that makes sense."""
+"""Admission without a cluster: objects are checked as if they were applied, parents before children."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,29 +11,23 @@ from maar.core.admission.plain import at, cut, text_at
 from maar.core.admission.reading import read
 from maar.core.admission.request import CREATE, UPDATE, Finding, Json, Options, Request
 from maar.core.admission.review import mutated, review
+from maar.core.admission.rules import RULES_BY_RESOURCE
 from maar.core.admission.server_rules import server_findings
-from maar.core.model.events import AnyObject, Appeared
-from maar.core.model.job import Command, Job
-from maar.core.model.kinds import BadObjectError
+from maar.core.model.events import AnyObject, Upserted
+from maar.core.model.kinds import KINDS, BadObjectError
 from maar.core.model.metadata import Object
-from maar.core.model.namespace import ResourceQuota
-from maar.core.model.pod import Pod
-from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import ROOT, Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.unread import unknown_fields
 
 UNKNOWN_FIELD: Final = "unknown-field"
-_RESOURCES: Final[dict[type[Object], str]] = {
-    Queue: "queues", Job: "jobs", PodGroup: "podgroups", Pod: "pods", Command: "commands",
-    ResourceQuota: "resourcequotas",
-}  # fmt: skip
+_JUDGED: Final = tuple(kind for kind in KINDS if kind.plural in RULES_BY_RESOURCE)  # queues first
 
 Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Sent:
-    """An object that somebody wants to apply, and where it was found."""
+    """An object to be applied, and where it was found."""
 
     place: str
     kind: type[Object]
@@ -41,20 +35,20 @@ class Sent:
 
     @property
     def key(self) -> Key:
-        """What tells it from others: kind, namespace and name."""
+        """What identifies it: kind, namespace and name."""
         metadata = at(self.document, "metadata")
         namespace = (text_at(metadata, "namespace") or "default") if self.kind.namespaced else ""
         return self.kind.__name__, namespace, text_at(metadata, "name")
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its name in messages."""
         kind, *names = self.key
         return f"{kind} {cut('/'.join(filter(None, names)))}"
 
 
 @dataclass
-class Judged:
+class Checked:
     """What would become of one object."""
 
     sent: Sent
@@ -67,7 +61,7 @@ class Judged:
 class Report:
     """What would become of all of them, in their order, and what could not be read."""
 
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[Checked] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # of what is stored already
 
@@ -84,7 +78,7 @@ class Imagined:
         self.known = KnownCluster(self.options.scheduler_names)
 
     def learn(self, sent: Iterable[Sent]) -> Iterator[str]:
-        """Take objects in as they are; those that cannot be read are named."""
+        """Add objects as they are; those that cannot be read are named."""
         for one in sent:
             try:
                 known = read(one.kind, one.document)
@@ -92,28 +86,28 @@ class Imagined:
                 yield f"{one.place}: {one.title}: {error}"
                 continue
             self.stored[one.key] = one.document
-            self.known.feed([Appeared(object=cast("AnyObject", known))])
+            self.known.feed([Upserted(object=cast("AnyObject", known))])
 
-    def apply(self, sent: Sent) -> Judged:
-        """Judge an object, and take it in unless it is refused."""
+    def apply(self, sent: Sent) -> Checked:
+        """Check an object, and add it unless it is refused."""
         request = self._request(sent)
         refusals = (*_findings(sent), *review(request, self.known, self.options).refusals)
         if not refusals:
             self._take(sent, cast("Json", mutated(request, self.known, self.options)))
-        return Judged(sent, request, refusals)
+        return Checked(sent, request, refusals)
 
-    def unruled(self, sent: Sent) -> Judged:
+    def unruled(self, sent: Sent) -> Checked:
         """An object that admission has no rules for, but that no API server takes."""
-        return Judged(sent, self._request(sent), _findings(sent))
+        return Checked(sent, self._request(sent), _findings(sent))
 
     def pretend(self, queue: Sent) -> None:
         """Give a refused queue its place and no more, so that those below it are judged for themselves."""
         if queue.key not in self.stored:
             spec = QueueSpec(parent=text_at(queue.document, "spec", "parent"))
-            self.known.feed([Appeared(object=Queue(metadata=QueueMetadata(name=queue.key[-1]), spec=spec))])
+            self.known.feed([Upserted(object=Queue(metadata=QueueMetadata(name=queue.key[-1]), spec=spec))])
 
-    def warnings(self, judged: Judged) -> Iterator[Finding]:
-        """What people should hear of an object once everything else is there too."""
+    def warnings(self, judged: Checked) -> Iterator[Finding]:
+        """The warnings about an object, once all other objects are there too."""
         sent = judged.sent
         for unknown in unknown_fields(sent.kind, sent.document):
             name, _, hint = unknown.partition(" ")
@@ -125,7 +119,7 @@ class Imagined:
         old = self.stored.get(sent.key)
         return Request(
             operation=CREATE if old is None else UPDATE,
-            resource=_RESOURCES.get(sent.kind, ""),
+            resource=sent.kind.plural if sent.kind in _JUDGED else "",
             namespace=namespace,
             name=name,
             old=old,
@@ -137,10 +131,10 @@ class Imagined:
         try:
             one = read(sent.kind, document)
         except BadObjectError:
-            return  # it breaks no rule, and tells the others nothing
+            return  # it breaks no rule, and no other rule reads it
         if isinstance(one, Queue):
             one = msgspec.structs.replace(one, status=QueueStatus())  # the state follows the spec
-        self.known.feed([Appeared(object=cast("AnyObject", one))])
+        self.known.feed([Upserted(object=cast("AnyObject", one))])
 
 
 def _findings(sent: Sent) -> tuple[Finding, ...]:
@@ -152,18 +146,18 @@ def check(sent: Iterable[Sent], against: Iterable[Sent], options: Options) -> Re
     """Judge objects as if they were applied to a cluster: parents before children, queues before work."""
     cluster, given = Imagined(options), list(sent)
     left_out = list(cluster.learn(against))
-    unreadable = list(cluster.learn(one for one in given if one.kind not in _RESOURCES))
+    unreadable = list(cluster.learn(one for one in given if one.kind not in _JUDGED))
     judged = _apply_queues(cluster, _parents_first([one for one in given if one.kind is Queue]))
-    for kind in [kind for kind in _RESOURCES if kind is not Queue]:
+    for kind in [kind for kind in _JUDGED if kind is not Queue]:
         judged += [cluster.apply(one) for one in given if one.kind is kind]
     for one in judged:
         one.warnings = tuple(cluster.warnings(one))
-    judged += [cluster.unruled(one) for one in given if one.kind not in _RESOURCES and _findings(one)]
+    judged += [cluster.unruled(one) for one in given if one.kind not in _JUDGED and _findings(one)]
     order = {id(one): place for place, one in enumerate(given)}
     return Report(sorted(judged, key=lambda one: order[id(one.sent)]), unreadable, left_out)
 
 
-def _apply_queues(cluster: Imagined, queues: list[Sent]) -> list[Judged]:
+def _apply_queues(cluster: Imagined, queues: list[Sent]) -> list[Checked]:
     """A queue that is refused is tried again once the others are in: it may only have come too early."""
     judged = []
     for one in queues:

@@ -1,4 +1,4 @@
-"""JSON patches: what is filled in, as an API server wants to hear it, and the object with it."""
+"""JSON patches: what is filled in, as an API server expects it, and the object with it."""
 
 from collections.abc import Iterable, Sequence
 

@@ -41,7 +41,7 @@ def list_at(value: object, *keys: str) -> list[object]:
 
 
 def has_more_values(value: object, most: int) -> bool:
-    """Whether an object has more values than anybody should have to look at; never looks at more itself."""
+    """Whether an object has more values than a limit; no more than that are counted."""
     todo, seen = [value], 0
     while todo and seen + len(todo) <= most:
         one = todo.pop()
@@ -54,7 +54,7 @@ def has_more_values(value: object, most: int) -> bool:
 
 
 def value_at(value: object, path: str) -> object:
-    """What stands at a path such as spec.tasks[0].name; None where a key in it is no plain word."""
+    """The value at a path such as spec.tasks[0].name; None where a key in it is not a plain identifier."""
     for part in _PART.findall(path[:_LONGEST_PATH]):
         if part.startswith("["):
             place = whole_number(part[1:-1])
@@ -73,13 +73,13 @@ def numbered(path: str, values: list[object]) -> Iterator[tuple[str, object]]:
 
 
 def below(path: str, key: object) -> str:
-    """The path of a key; one that is no plain word stands in brackets, as Kubernetes writes it."""
+    """The path of a key; one that is not a plain identifier is in brackets, as Kubernetes writes it."""
     if isinstance(key, str) and _SIMPLE_KEY.fullmatch(key):
         return f"{path}.{key}"
-    return f"{path}[{cut(key) if isinstance(key, str) else shown(key)}]"
+    return f"{path}[{cut(key) if isinstance(key, str) else brief(key)}]"
 
 
-def shown(value: object) -> str:
+def brief(value: object) -> str:
     """A value in a sentence: short, on one line, and never costly."""
     match value:
         case str():
@@ -106,6 +106,6 @@ def listed(names: list[str], most: int = 5) -> str:
 
 
 def cut(text: str, most: int = _LONGEST) -> str:
-    """The text without what would break a line or a terminal, and no longer than people read."""
+    """The text without characters that break a line or a terminal, and cut to a length."""
     short = text if len(text) <= most else f"{text[:most]}..."
     return short if short.isprintable() else ascii(short)[1:-1]

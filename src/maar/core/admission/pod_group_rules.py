@@ -9,7 +9,7 @@ from maar.core.admission import work_rules
 from maar.core.admission.amounts import bad_quantities
 from maar.core.admission.case import Case
 from maar.core.admission.cluster import KnownCluster
-from maar.core.admission.plain import at, below, list_at, numbered, shown
+from maar.core.admission.plain import at, below, brief, list_at, numbered
 from maar.core.admission.reading import read_spec
 from maar.core.admission.request import CREATE, Problem
 from maar.core.admission.rulebook import Rule, Rulebook
@@ -23,7 +23,7 @@ _LARGEST: Final = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class PodGroupCase:
-    """A pod group that somebody writes."""
+    """A pod group before the rules."""
 
     case: Case
     spec: PodGroupSpec
@@ -35,7 +35,7 @@ class PodGroupCase:
 
     @cached_property
     def destination(self) -> Destination | None:
-        """Its queue, unless it was let in before: by its job, by its pods, or by staying where it is."""
+        """Its queue, unless it was admitted before: with its job, with its pods, or in that queue."""
         case = self.case
         is_new = case.request.operation == CREATE
         stored = at(case.old, "spec", "queue") or DEFAULT
@@ -62,17 +62,17 @@ def min_member(group: PodGroupCase) -> Iterator[Problem]:
     asked = group.spec.min_member
     if not 0 <= asked <= _LARGEST:
         sentence = (
-            f"is {shown(asked)}, should be greater than or equal to 0; write how many pods start together"
+            f"is {brief(asked)}, should be greater than or equal to 0; write how many pods start together"
         )
-        yield Problem("spec.minMember", shown(asked), sentence)
+        yield Problem("spec.minMember", brief(asked), sentence)
 
 
 def min_task_member(group: PodGroupCase) -> Iterator[Problem]:
     """A pod group waits for 0 or more pods of each task."""
     for task, asked in group.spec.min_task_member.items():
         if not 0 <= asked <= _LARGEST:
-            sentence = f"is {shown(asked)}, must be a number >= 0; raise the number or leave the task out"
-            yield Problem(below("spec.minTaskMember", task), shown(asked), sentence)
+            sentence = f"is {brief(asked)}, must be a number >= 0; raise the number or leave the task out"
+            yield Problem(below("spec.minTaskMember", task), brief(asked), sentence)
 
 
 def network_topology(group: PodGroupCase) -> Iterator[Problem]:
@@ -87,7 +87,7 @@ def both_tiers(holder: object, path: str) -> Iterator[Problem]:
     first, second = (at(holder, "networkTopology", tier) for tier in _TIERS)
     if first is not None and second not in (None, ""):
         sentence = f"must not have both {' and '.join(_TIERS)}; remove one of them"
-        yield Problem(f"{path}.networkTopology", shown(second), sentence)
+        yield Problem(f"{path}.networkTopology", brief(second), sentence)
 
 
 def unread(group: PodGroupCase) -> Iterator[Problem]:
@@ -100,20 +100,17 @@ def without_effect(holder: object, path: str, fields: tuple[str, ...]) -> Iterat
     for field in fields:
         value = at(holder, field)
         if value not in (None, "", [], {}):
-            yield Problem(f"{path}.{field}", shown(value), "is stored and has no effect in Maar; remove it")
+            yield Problem(f"{path}.{field}", brief(value), "is stored and has no effect in Maar; remove it")
 
 
 RULES: Final[Mapping[str, Rule[PodGroupCase]]] = {
     "podgroup-min-member": min_member,
     "podgroup-min-task-member": min_task_member,
     "podgroup-network-topology": network_topology,
-    "podgroup-queue-exists": work_rules.queue_exists,
-    "podgroup-queue-leaf": work_rules.queue_leaf,
-    "podgroup-queue-open": work_rules.queue_open,
-    "podgroup-queue-namespace": work_rules.queue_namespace,
+    **work_rules.rules_of("podgroup"),
 }
 BOOK: Final = Rulebook(
-    word="pod group",
+    noun="pod group",
     read=read_pod_group,
     readable={"podgroup-quantity": quantities},
     create=RULES,

@@ -1,4 +1,4 @@
-"""Rules for pods of our scheduler; everybody else's are none of our business."""
+"""Rules for pods of our scheduler; others are not checked."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,9 +9,9 @@ from typing import Final
 from maar.core.admission import work_rules
 from maar.core.admission.case import Case
 from maar.core.admission.cluster import KnownCluster
-from maar.core.admission.plain import at, below, cut, list_at, map_at, shown, text_at
+from maar.core.admission.plain import at, below, brief, cut, list_at, map_at, text_at
 from maar.core.admission.request import CREATE, Problem
-from maar.core.admission.rulebook import Rule, Rulebook
+from maar.core.admission.rulebook import Rule, Rulebook, about_others
 from maar.core.admission.work_rules import Destination
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION
@@ -26,7 +26,7 @@ _WHOLE_CLUSTER: Final = 100
 
 @dataclass(frozen=True, eq=False)
 class PodCase:
-    """A pod that somebody writes."""
+    """A pod before the rules."""
 
     case: Case
 
@@ -86,7 +86,7 @@ def budget(pod: PodCase) -> Iterator[Problem]:
     found = [name for name in _BUDGETS if name in annotations]
     if len(found) > 1:
         sentence = f"not allow configure multiple annotations {' and '.join(_BUDGETS)}; remove one of them"
-        yield Problem(_ANNOTATIONS, shown(annotations[found[1]]), f"says too much: {sentence}")
+        yield Problem(_ANNOTATIONS, brief(annotations[found[1]]), f"says too much: {sentence}")
     for name in found:
         text = str(annotations[name])
         if not _is_budget(text):
@@ -95,19 +95,20 @@ def budget(pod: PodCase) -> Iterator[Problem]:
                 if text.endswith("%")
                 else "must be a positive integer"
             )
-            sentence = f"is {shown(text)}, {what}; write for example 2 or 50%"
-            yield Problem(below(_ANNOTATIONS, name), shown(text), sentence)
+            sentence = f"is {brief(text)}, {what}; write for example 2 or 50%"
+            yield Problem(below(_ANNOTATIONS, name), brief(text), sentence)
 
 
+@about_others
 def group_missing(pod: PodCase) -> Iterator[Problem]:
     """A pod that names a pod group waits until there is one."""
     case = pod.case
     is_bare = not list_at(case.new, "metadata", "ownerReferences")
     if pod.group and is_bare and not pod.known.has_group(f"{case.namespace}/{pod.group}"):
         sentence = (
-            f"is {shown(pod.group)}, and there is no such pod group in {cut(case.namespace)}; create it too"
+            f"is {brief(pod.group)}, and there is no such pod group in {cut(case.namespace)}; create it too"
         )
-        yield Problem(below(_ANNOTATIONS, GROUP_ANNOTATION), shown(pod.group), sentence)
+        yield Problem(below(_ANNOTATIONS, GROUP_ANNOTATION), brief(pod.group), sentence)
 
 
 def _is_budget(text: str) -> bool:
@@ -118,13 +119,10 @@ def _is_budget(text: str) -> bool:
 
 RULES: Final[Mapping[str, Rule[PodCase]]] = {
     "pod-budget": budget,
-    "pod-queue-exists": work_rules.queue_exists,
-    "pod-queue-leaf": work_rules.queue_leaf,
-    "pod-queue-open": work_rules.queue_open,
-    "pod-queue-namespace": work_rules.queue_namespace,
+    **work_rules.rules_of("pod"),
 }
 BOOK: Final = Rulebook(
-    word="pod",
+    noun="pod",
     read=read_pod,
     create=RULES,
     warnings={"pod-group-missing": group_missing, "pod-queue-set-aside": work_rules.set_aside},

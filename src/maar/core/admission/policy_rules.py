@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from maar.core.admission.job_case import JobCase
-from maar.core.admission.plain import shown
+from maar.core.admission.plain import brief
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 from maar.core.model.job import LifecyclePolicy
@@ -27,12 +27,12 @@ def trigger(job: JobCase) -> Iterator[Problem]:
     for path, policy in _policies(job):
         if _events(policy) and policy.exit_code is not None:
             sentence = "must not specify event and exitCode simultaneously; remove one of them"
-            yield Problem(path, shown(policy.exit_code), sentence)
+            yield Problem(path, brief(policy.exit_code), sentence)
         elif not _events(policy) and policy.exit_code is None:
             sentence = (
                 "has no trigger: either event and exitCode should be specified; add the one that is meant"
             )
-            yield Problem(path, shown(policy.action), sentence)
+            yield Problem(path, brief(policy.action), sentence)
 
 
 def event(job: JobCase) -> Iterator[Problem]:
@@ -40,8 +40,8 @@ def event(job: JobCase) -> Iterator[Problem]:
     for path, policy in _policies(job):
         for name in dict.fromkeys(_events(policy)):
             if name not in EVENTS:
-                sentence = f"has {shown(name)}, an invalid policy event; use one of {', '.join(EVENTS)}"
-                yield Problem(f"{path}.event", shown(name), sentence)
+                sentence = f"has {brief(name)}, an invalid policy event; use one of {', '.join(EVENTS)}"
+                yield Problem(f"{path}.event", brief(name), sentence)
 
 
 def event_unique(job: JobCase) -> Iterator[Problem]:
@@ -52,15 +52,15 @@ def event_unique(job: JobCase) -> Iterator[Problem]:
             for name in dict.fromkeys(_events(policy)):
                 if name in seen:
                     sentence = (
-                        f"has a duplicate event, {shown(name)}, which {seen[name]} answers; keep one of them"
+                        f"has a duplicate event, {brief(name)}, which {seen[name]} answers; keep one of them"
                     )
-                    yield Problem(f"{path}.event", shown(name), sentence)
+                    yield Problem(f"{path}.event", brief(name), sentence)
                 elif seen and ANY_EVENT in (name, *seen):
                     first = next(iter(seen.values()))
                     sentence = (
                         f"stands beside {first}: if there's * here, no other policy should be here; keep one"
                     )
-                    yield Problem(f"{path}.event", shown(name), sentence)
+                    yield Problem(f"{path}.event", brief(name), sentence)
                 seen.setdefault(name, path)
 
 
@@ -68,7 +68,7 @@ def action(job: JobCase) -> Iterator[Problem]:
     """A policy does something that can be done to a job."""
     for path, policy in _policies(job):
         if policy.action not in ACTIONS:
-            wrong = shown(policy.action)
+            wrong = brief(policy.action)
             sentence = f"is {wrong}, an invalid policy action; use one of {', '.join(ACTIONS)}"
             yield Problem(f"{path}.action", wrong, sentence)
 
@@ -91,9 +91,9 @@ def exit_code_unique(job: JobCase) -> Iterator[Problem]:
             code = policy.exit_code
             if code is not None and code in seen:
                 sentence = (
-                    f"is a duplicate exitCode, {shown(code)}, which {seen[code]} answers; keep one of them"
+                    f"is a duplicate exitCode, {brief(code)}, which {seen[code]} answers; keep one of them"
                 )
-                yield Problem(f"{path}.exitCode", shown(code), sentence)
+                yield Problem(f"{path}.exitCode", brief(code), sentence)
             elif code is not None:
                 seen[code] = path
 
@@ -102,7 +102,7 @@ def timeout(job: JobCase) -> Iterator[Problem]:
     """A policy waits for a length of time such as 30s or 1h30m."""
     for path, policy in _policies(job):
         if policy.timeout is not None and not DURATION.fullmatch(policy.timeout):
-            wrong = shown(policy.timeout)
+            wrong = brief(policy.timeout)
             yield Problem(
                 f"{path}.timeout", wrong, f"is {wrong}, no length of time; write for example 30s or 1h30m"
             )

@@ -13,7 +13,7 @@ from maar.core.model.queue import Queue, QueueSpec
 
 @dataclass(frozen=True, eq=False)
 class QueueCase:
-    """A queue that somebody writes; `old` is None where it is new, or cannot be read as it stands."""
+    """A queue before the rules; `old` is None where it is new, or where the stored one cannot be read."""
 
     new: Queue
     old: Queue | None
@@ -37,7 +37,7 @@ class QueueCase:
 
     @cached_property
     def is_resized(self) -> bool:
-        """Whether what it guarantees or its capability changes, or whom they are compared with."""
+        """Whether its guarantee or capability changes, or the queues they are compared with."""
         return (
             self.old is None
             or self.is_moved

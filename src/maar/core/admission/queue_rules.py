@@ -5,12 +5,12 @@ from typing import Final
 
 from maar.core.admission.amounts import bad_percentages, bad_quantities
 from maar.core.admission.case import Case
-from maar.core.admission.plain import below, cut, list_at, shown
+from maar.core.admission.plain import below, brief, cut, list_at
 from maar.core.admission.policy_rules import DURATION
 from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
-from maar.core.fairshare.claim import LARGEST_WEIGHT
+from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
 from maar.core.model.queue import ALWAYS_OPEN, ROOT, QueueSpec
 from maar.core.model.resources import precisely
 from maar.core.policy.selectors import LABEL_OPERATORS
@@ -38,7 +38,7 @@ def percentages(case: Case) -> Iterator[Problem]:
 def state(queue: QueueCase) -> Iterator[Problem]:
     """Whoever writes a queue sets its state to Open or Closed; Closing is for Maar to say."""
     if queue.spec.state not in _STATES:
-        wrong = shown(queue.spec.state)
+        wrong = brief(queue.spec.state)
         yield Problem("spec.state", wrong, f"is {wrong}, must be Open or Closed; write one of them")
 
 
@@ -46,7 +46,7 @@ def always_open(queue: QueueCase) -> Iterator[Problem]:
     """The queues `root` and `default` are never closed."""
     if queue.name in ALWAYS_OPEN and queue.spec.state == "Closed":
         sentence = "of the queues root and default must not be Closed; close single queues below root instead"
-        yield Problem("spec.state", shown("Closed"), sentence)
+        yield Problem("spec.state", brief("Closed"), sentence)
 
 
 def root_resources(queue: QueueCase) -> Iterator[Problem]:
@@ -60,7 +60,7 @@ def root_resources(queue: QueueCase) -> Iterator[Problem]:
                 "changes: root queue's resource attributes (capability, deserved, guarantee) cannot be "
                 "modified; set it on queues below root"
             )
-            yield Problem(f"spec.{field}", shown(str(after)), sentence)
+            yield Problem(f"spec.{field}", brief(str(after)), sentence)
 
 
 def weight(queue: QueueCase) -> Iterator[Problem]:
@@ -68,8 +68,8 @@ def weight(queue: QueueCase) -> Iterator[Problem]:
     asked = queue.spec.weight
     if not 1 <= asked <= LARGEST_WEIGHT:
         limit = "greater than or equal to 1" if asked < 1 else f"less than or equal to {LARGEST_WEIGHT}"
-        sentence = f"is {shown(asked)}, should be {limit}; write a number from 1 to {LARGEST_WEIGHT}"
-        yield Problem("spec.weight", shown(asked), sentence)
+        sentence = f"is {brief(asked)}, should be {limit}; write a number from 1 to {LARGEST_WEIGHT}"
+        yield Problem("spec.weight", brief(asked), sentence)
 
 
 def priority(queue: QueueCase) -> Iterator[Problem]:
@@ -77,8 +77,8 @@ def priority(queue: QueueCase) -> Iterator[Problem]:
     asked = queue.spec.priority
     if not 0 <= asked <= _LARGEST_PRIORITY:
         limit = "greater than or equal to 0" if asked < 0 else f"less than or equal to {_LARGEST_PRIORITY}"
-        sentence = f"is {shown(asked)}, should be {limit}; the higher number goes first"
-        yield Problem("spec.priority", shown(asked), sentence)
+        sentence = f"is {brief(asked)}, should be {limit}; the higher number goes first"
+        yield Problem("spec.priority", brief(asked), sentence)
 
 
 def durations(queue: QueueCase) -> Iterator[Problem]:
@@ -86,9 +86,9 @@ def durations(queue: QueueCase) -> Iterator[Problem]:
     for field, asked in min_runtimes(queue.spec).items():
         if asked != "0" and not DURATION.fullmatch(asked):
             sentence = (
-                f"is {shown(asked)}, must be a length of time >= 0; write for example 90s, 10m or 1h30m"
+                f"is {brief(asked)}, must be a length of time >= 0; write for example 90s, 10m or 1h30m"
             )
-            yield Problem(field, shown(asked), sentence)
+            yield Problem(field, brief(asked), sentence)
 
 
 def min_runtimes(spec: QueueSpec) -> dict[str, str]:
@@ -121,14 +121,14 @@ def namespace_selector(queue: QueueCase) -> Iterator[Problem]:
     for number, one in enumerate(selector.match_expressions if selector else ()):
         path = f"spec.namespaceSelector.matchExpressions[{number}]"
         if one.operator not in LABEL_OPERATORS:
-            wrong, known = shown(one.operator), ", ".join(sorted(LABEL_OPERATORS))
+            wrong, known = brief(one.operator), ", ".join(sorted(LABEL_OPERATORS))
             yield Problem(f"{path}.operator", wrong, f"is {wrong}; write one of {known}")
         elif (one.operator in ("In", "NotIn")) != bool(one.values):
             sentence = (
                 "must have values with In and NotIn and none with Exists and DoesNotExist; "
                 f"{'remove' if one.values else 'add'} values for {cut(one.key)}"
             )
-            yield Problem(f"{path}.values", shown(list(one.values)), sentence)
+            yield Problem(f"{path}.values", brief(list(one.values)), sentence)
 
 
 def guarantee_field(queue: QueueCase, resource: str) -> str:

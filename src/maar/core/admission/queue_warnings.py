@@ -1,16 +1,17 @@
-"""What is legal for a queue and surely a mistake, said when it is written and not on every later update."""
+"""Warnings: what a queue may have but is surely a mistake, given when it is written, not on later updates."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from maar.core.admission.levels import guaranteed_in_all
-from maar.core.admission.plain import shown
+from maar.core.admission.plain import brief
 from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.queue_rules import guarantee_field, min_runtimes
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 from maar.core.admission.sum_rules import over_total
 from maar.core.model.queue import DEFAULT, ROOT
+from maar.core.model.queue_state import asked_to_close_by
 from maar.core.model.resources import precisely
 
 _PARENT: Final = "spec.parent"
@@ -18,11 +19,12 @@ _PARENT: Final = "spec.parent"
 
 def closed_parent(queue: QueueCase) -> Iterator[Problem]:
     """A queue below a closed one receives no jobs."""
-    closed = [one.metadata.name for one in queue.known.above(queue.new) if one.is_asked_to_close]
+    closed = asked_to_close_by(queue.known.above(queue.new))
     opens = queue.old is not None and queue.old.is_asked_to_close and not queue.new.is_asked_to_close
-    if closed and (queue.is_moved or opens):
-        sentence = f"leads to {closed[0]}, which is closed: this queue receives no jobs until that is opened"
-        yield Problem(_PARENT, shown(queue.new.parent), sentence)
+    if closed is not None and (queue.is_moved or opens):
+        name = closed.metadata.name
+        sentence = f"leads to {name}, which is closed: this queue receives no jobs until that is opened"
+        yield Problem(_PARENT, brief(queue.new.parent), sentence)
 
 
 def only_child(queue: QueueCase) -> Iterator[Problem]:
@@ -61,7 +63,7 @@ def deserved(queue: QueueCase) -> Iterator[Problem]:
     """A deserved of Volcano's capacity plugin has no effect."""
     if queue.spec.deserved and (queue.old is None or queue.old.spec.deserved != queue.spec.deserved):
         sentence = "has no effect in Maar: shares come from weights; set spec.weight or spec.guarantee"
-        yield Problem("spec.deserved", shown(str(queue.spec.deserved)), sentence)
+        yield Problem("spec.deserved", brief(str(queue.spec.deserved)), sentence)
 
 
 def min_runtime(queue: QueueCase) -> Iterator[Problem]:
@@ -69,14 +71,14 @@ def min_runtime(queue: QueueCase) -> Iterator[Problem]:
     before = min_runtimes(queue.old.spec) if queue.old is not None else {}
     for field, asked in min_runtimes(queue.spec).items():
         if before.get(field) != asked:
-            yield Problem(field, shown(asked), "is stored and has no effect in Maar yet; remove it")
+            yield Problem(field, brief(asked), "is stored and has no effect in Maar yet; remove it")
 
 
 def default_parent(queue: QueueCase) -> Iterator[Problem]:
     """Below `default` a child takes jobs without a queue their place away."""
     if queue.new.parent == DEFAULT and queue.is_moved:
         sentence = "is default, which is then no leaf: jobs that name no queue will be refused"
-        yield Problem(_PARENT, shown(DEFAULT), sentence)
+        yield Problem(_PARENT, brief(DEFAULT), sentence)
 
 
 def set_aside(queue: QueueCase) -> Iterator[Problem]:
@@ -86,7 +88,7 @@ def set_aside(queue: QueueCase) -> Iterator[Problem]:
         sentence = (
             f"does not lead to root: nothing is scheduled here until the parent of {above[-1]} is put right"
         )
-        yield Problem(_PARENT, shown(queue.new.parent), sentence)
+        yield Problem(_PARENT, brief(queue.new.parent), sentence)
 
 
 WARNINGS: Final[Mapping[str, Rule[QueueCase]]] = {

@@ -1,10 +1,10 @@
-"""The guard on the quota manager's objects: what follows a queue's allocation is nobody else's to change."""
+"""The guard on the quota manager's objects: only it changes quotas that follow a queue's allocation."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from maar.core.admission.case import Case
-from maar.core.admission.plain import at, map_at, shown, text_at
+from maar.core.admission.plain import at, brief, map_at, text_at
 from maar.core.admission.request import DELETE, UPDATE, Problem
 from maar.core.admission.rulebook import Rulebook
 from maar.core.model.namespace import QUOTA_LABEL
@@ -24,10 +24,10 @@ def owner(case: Case) -> Iterator[Problem]:
             case.new, "metadata", "labels", QUOTA_LABEL
         )
         sentence = (
-            f"is {shown(wrong)}: only Maar's quota manager may write this quota, which follows what its "
+            f"is {brief(wrong)}: only Maar's quota manager may write this quota, which follows what its "
             "queue is allocated; change the queue's spec.request, or use another quota without this label"
         )
-        yield Problem(f"metadata.labels[{QUOTA_LABEL}]", shown(wrong), sentence)
+        yield Problem(f"metadata.labels[{QUOTA_LABEL}]", brief(wrong), sentence)
 
 
 def is_ours(case: Case) -> bool:
@@ -50,4 +50,4 @@ def read_quota(case: Case) -> Case:
     return case
 
 
-BOOK: Final = Rulebook(word="quota", read=read_quota, guard={"quota-owner": owner}, concerns=is_ours)
+BOOK: Final = Rulebook(noun="quota", read=read_quota, guard={"quota-owner": owner}, concerns=is_ours)

@@ -1,4 +1,4 @@
-"""What is asked of admission and what it answers: a request, the options, findings and the verdict."""
+"""The input and output of admission: a request, the options, findings and the verdict."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -12,7 +12,7 @@ DELETE: Final = "DELETE"
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Somebody wants to write an object; `old` and `new` are whatever was sent, as parsed JSON."""
+    """A request to write an object; `old` and `new` are the objects that were sent, as parsed JSON."""
 
     operation: str
     resource: str  # as in the API's paths: queues, podgroups, jobs, pods, commands, resourcequotas
@@ -35,12 +35,12 @@ class Options:
     max_queue_depth: int = 5  # levels below the root
     scheduler_names: tuple[str, ...] = ("volcano",)
     controllers_user: str = "system:serviceaccount:maar-system:maar-controllers"
-    cluster_users: tuple[str, ...] = ()  # who acts for the cluster beside Kubernetes' own controllers
+    cluster_users: tuple[str, ...] = ()  # users that act for the cluster beside Kubernetes' own controllers
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a field: where, what stands there, and what to do about it."""
+    """What is wrong with a field: its path, its value, and what to do about it."""
 
     field: str
     value: str
@@ -62,7 +62,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the object may be stored, why not, what people should hear, and what is filled in."""
+    """Whether the object may be stored, why not, the warnings, and what is filled in."""
 
     refusals: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
@@ -70,7 +70,7 @@ class Verdict:
 
     @property
     def allowed(self) -> bool:
-        """Whether nothing speaks against it."""
+        """Whether the object may be stored."""
         return not self.refusals
 
     @property

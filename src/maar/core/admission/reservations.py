@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from maar.core.admission.total import Total
-from maar.core.fairshare.claim import HUNDRED_PERCENT
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT
 from maar.core.model.queue import Queue
 
-Amounts = Mapping[str, int]
+AmountsByName = Mapping[str, int]
 
 
 class Reservations:
@@ -16,14 +16,16 @@ class Reservations:
         self, queues: Mapping[str, Queue], children: Mapping[str, Iterable[str]], total: Total
     ) -> None:
         self._queues, self._children, self._total = queues, children, total
-        self._guaranteed: dict[str, Amounts] = {}  # by each queue, as plain dictionaries: ten times faster
-        self._guaranteed_below: dict[str, Amounts] = {}
-        self._capability: dict[str, Amounts] = {}
-        self._capped_below: dict[str, Amounts] = {}
+        self._guaranteed: dict[
+            str, AmountsByName
+        ] = {}  # by each queue, as plain dictionaries: ten times faster
+        self._guaranteed_below: dict[str, AmountsByName] = {}
+        self._capability: dict[str, AmountsByName] = {}
+        self._capped_below: dict[str, AmountsByName] = {}
         self._has_percentages = False  # among what is remembered
         self._counted_at = 0  # the version of the total that percentages were counted with
 
-    def declared(self, queue: Queue) -> Amounts:
+    def declared(self, queue: Queue) -> AmountsByName:
         """What a queue itself guarantees, percentages as that part of the cluster's total."""
         guarantee = queue.spec.guarantee
         if not guarantee.percentage:
@@ -36,11 +38,11 @@ class Reservations:
             amounts[resource] = max(amounts.get(resource, 0), share)
         return amounts
 
-    def of(self, queue: Queue) -> Amounts:
+    def of(self, queue: Queue) -> AmountsByName:
         """What a queue guarantees: the larger of its own and its children's together."""
         return larger(self.declared(queue), self.below(queue.metadata.name))
 
-    def below(self, name: str) -> Amounts:
+    def below(self, name: str) -> AmountsByName:
         """What a queue's children guarantee together."""
         if name not in self._children:
             return {}
@@ -54,7 +56,7 @@ class Reservations:
                 self._count(queue)
         return self._guaranteed_below[name]
 
-    def capped_below(self, name: str) -> Amounts:
+    def capped_below(self, name: str) -> AmountsByName:
         """What the capabilities of a queue's children come to."""
         if name not in self._children:
             return {}
@@ -67,7 +69,7 @@ class Reservations:
         return self._capped_below[name]
 
     def forget(self, names: Iterable[str]) -> None:
-        """Add up anew, when somebody asks, what these queues are part of."""
+        """Drop the sums that these queues are part of; they are computed again when next read."""
         for name in names:
             self._guaranteed.pop(name, None)
             self._guaranteed_below.pop(name, None)
@@ -94,7 +96,7 @@ class Reservations:
             self._guaranteed[name] = dict(larger(self.declared(self._queues[name]), together))
 
 
-def _sum(of_all: Iterable[Amounts]) -> Amounts:
+def _sum(of_all: Iterable[AmountsByName]) -> AmountsByName:
     together: dict[str, int] = {}
     for amounts in of_all:
         for resource, units in amounts.items():
@@ -102,7 +104,7 @@ def _sum(of_all: Iterable[Amounts]) -> Amounts:
     return together
 
 
-def larger(one: Amounts, other: Amounts) -> Amounts:
+def larger(one: AmountsByName, other: AmountsByName) -> AmountsByName:
     """The larger amount, resource by resource."""
     if not one or not other:
         return one or other

@@ -9,7 +9,7 @@ from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.defaults import defaults
 from maar.core.admission.patch import patched
 from maar.core.admission.request import Json, Options, Request, Verdict
-from maar.core.admission.rules import BOOKS
+from maar.core.admission.rules import RULES_BY_RESOURCE
 
 _DEFAULT: Final = Options()
 
@@ -33,7 +33,7 @@ def mutated(request: Request, known: KnownCluster, options: Options = _DEFAULT) 
 
 def validate(request: Request, known: KnownCluster, options: Options = _DEFAULT) -> Verdict:
     """Judge the object as it was sent."""
-    book = BOOKS.get(request.resource)
+    book = RULES_BY_RESOURCE.get(request.resource)
     return Verdict() if book is None else book.judge(Case(request, known, options))
 
 

@@ -1,4 +1,4 @@
-"""All rules of admission: by resource, and by id with what each asks."""
+"""All rules of admission: by resource, and by id with their sentences."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, Protocol
@@ -24,14 +24,17 @@ from maar.core.admission.request import Verdict
 from maar.core.admission.rulebook import Rule, Rulebook
 
 
-class Judge(Protocol):
+class ResourceRules(Protocol):
     """The rules of some resource."""
 
     def judge(self, case: Case) -> Verdict:
-        """Say what speaks against a case, and what people should hear."""
+        """Return the findings against a case, and the warnings."""
 
     def sentences(self) -> Iterator[tuple[str, str]]:
-        """Every rule by its id, with what it asks."""
+        """Every rule by its id, with its sentence."""
+
+    def ids_about_others(self) -> Iterator[str]:
+        """The ids of the rules whose answer a change of another object can overturn."""
 
 
 _QUEUE_RULES: Final[Mapping[str, Rule[QueueCase]]] = {
@@ -40,9 +43,9 @@ _QUEUE_RULES: Final[Mapping[str, Rule[QueueCase]]] = {
     **sum_rules.RULES,
     **capability_rules.RULES,
 }
-BOOKS: Final[Mapping[str, Judge]] = {
+RULES_BY_RESOURCE: Final[Mapping[str, ResourceRules]] = {
     "queues": Rulebook(
-        word="queue",
+        noun="queue",
         read=read_queue,
         readable={**queue_rules.READABLE, **hierarchy_rules.READABLE},
         annotations=(hierarchy_rules.PATH, hierarchy_rules.WEIGHTS),
@@ -58,10 +61,14 @@ BOOKS: Final[Mapping[str, Judge]] = {
     "resourcequotas": quota_rules.BOOK,
 }
 
+RULES_ABOUT_OTHERS: Final = frozenset(
+    name for book in RULES_BY_RESOURCE.values() for name in book.ids_about_others()
+)
+
 
 def all_rules() -> dict[str, str]:
-    """Every rule by its id, defaults first, with what it asks."""
+    """Every rule by its id, defaults first, with its sentence."""
     found = {name: rule.__doc__ or "" for rules in DEFAULTS.values() for name, rule in rules.items()}
-    for book in BOOKS.values():
+    for book in RULES_BY_RESOURCE.values():
         found.update(book.sentences())
     return found

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from maar.core.admission.plain import at, below, list_at, map_at, numbered, shown, text_at
+from maar.core.admission.plain import at, below, brief, list_at, map_at, numbered, text_at
 from maar.core.admission.request import Finding, Problem
 from maar.core.model import name_rules as names
 
@@ -17,7 +17,7 @@ def server_findings(kind: str, document: object) -> Iterator[Finding]:
     metadata = at(document, "metadata")
     for part, problems in _names(kind, metadata).items():
         for problem in problems:
-            value = shown(text_at(metadata, part))
+            value = brief(text_at(metadata, part))
             yield Finding(NAME, f"metadata.{part}", value, f"is {value}, which no cluster takes: {problem}")
     for one in label_problems(metadata, "metadata"):
         yield Finding(LABEL, one.field, one.value, one.sentence)
@@ -39,19 +39,19 @@ def label_problems(metadata: object, path: str) -> Iterator[Problem]:
     for field in ("labels", "annotations"):
         found = at(metadata, field)
         if found is not None and not isinstance(found, dict):
-            yield Problem(f"{path}.{field}", shown(found), f"is {shown(found)}; write keys and texts")
+            yield Problem(f"{path}.{field}", brief(found), f"is {brief(found)}; write keys and texts")
         for key, value in map_at(metadata, field).items():
             where = below(f"{path}.{field}", key)
             written = str(key) if field == "labels" else str(key).lower()
             for problem in names.qualified(written):
-                yield Problem(where, shown(value), f"has a key that no cluster takes: {problem}")
+                yield Problem(where, brief(value), f"has a key that no cluster takes: {problem}")
             if not isinstance(value, str):
                 if value is not None:
-                    yield Problem(where, shown(value), f"is {shown(value)}, which is no text; quote it")
+                    yield Problem(where, brief(value), f"is {brief(value)}, which is no text; quote it")
             elif field == "labels":
                 for problem in names.value(value):
-                    sentence = f"is {shown(value)}, which no cluster takes: {problem}"
-                    yield Problem(where, shown(value), sentence)
+                    sentence = f"is {brief(value)}, which no cluster takes: {problem}"
+                    yield Problem(where, brief(value), sentence)
 
 
 def container_problems(spec: object, path: str) -> Iterator[Problem]:
@@ -60,7 +60,7 @@ def container_problems(spec: object, path: str) -> Iterator[Problem]:
     for field in ("initContainers", "containers"):
         for where, container in numbered(f"{path}.{field}", list_at(spec, field)):
             name = at(container, "name")
-            said = shown(name)
+            said = brief(name)
             if not isinstance(name, str) or not name or name in seen:
                 yield Problem(f"{where}.name", said, f"is {said}; give each container a name of its own")
             elif problems := names.label(name):

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from maar.core.admission.levels import guarantees_above
-from maar.core.admission.plain import below, shown
+from maar.core.admission.plain import below, brief
 from maar.core.admission.queue_case import QueueCase
 from maar.core.admission.queue_rules import guarantee_field
 from maar.core.admission.request import Problem
-from maar.core.admission.reservations import Amounts
-from maar.core.admission.rulebook import Rule
+from maar.core.admission.reservations import AmountsByName
+from maar.core.admission.rulebook import Rule, about_others
 from maar.core.model.queue import Queue
 from maar.core.model.resources import precisely
 
@@ -34,11 +34,13 @@ def over_total(queue: QueueCase) -> Iterator[Problem]:
             yield Problem(guarantee_field(queue, resource), amount, sentence)
 
 
+@about_others
 def guarantee_parent(queue: QueueCase) -> Iterator[Problem]:
     """Children together guarantee no more than their parent guarantees, where it sets a guarantee."""
     return _over_limit(queue, "guarantee")
 
 
+@about_others
 def guarantee_parent_capability(queue: QueueCase) -> Iterator[Problem]:
     """Children together guarantee no more than their parent's capability, where it sets one."""
     return _over_limit(queue, "capability")
@@ -79,7 +81,7 @@ def _under_children(queue: QueueCase, word: str) -> Iterator[Problem]:
             )
 
 
-def _limits(queue: QueueCase, parent: Queue, word: str) -> Amounts:
+def _limits(queue: QueueCase, parent: Queue, word: str) -> AmountsByName:
     return queue.known.reservations.declared(parent) if word == "guarantee" else parent.spec.capability
 
 
@@ -88,7 +90,7 @@ def _place(queue: QueueCase, resource: str) -> tuple[str, str]:
     declared = queue.known.reservations.declared(queue.new)
     if resource in declared:
         return guarantee_field(queue, resource), precisely(resource, declared[resource])
-    return "spec.parent", shown(queue.new.parent)
+    return "spec.parent", brief(queue.new.parent)
 
 
 RULES: Final[Mapping[str, Rule[QueueCase]]] = {

@@ -7,7 +7,7 @@ from typing import Final
 from maar.core.admission.amounts import bad_quantities
 from maar.core.admission.case import Case
 from maar.core.admission.job_case import JobCase
-from maar.core.admission.plain import at, below, cut, list_at, numbered, shown, text_at
+from maar.core.admission.plain import at, below, brief, cut, list_at, numbered, text_at
 from maar.core.admission.reading import read
 from maar.core.admission.request import Problem
 from maar.core.admission.server_rules import container_problems, label_problems
@@ -46,7 +46,7 @@ def template(job: JobCase) -> Iterator[Problem]:
             sentence = (
                 f"cannot be read: {cut(error.problem, 200)}; kubectl explain pod.spec says what belongs there"
             )
-            yield Problem(field, shown(task.template), sentence)
+            yield Problem(field, brief(task.template), sentence)
             continue
         yield from _at(path, _problems(pod, task.template))
 
@@ -56,8 +56,8 @@ def _problems(pod: Pod, raw: dict[str, object]) -> Iterator[Problem]:
         yield Problem("spec.containers", "[]", "is empty: a pod has at least one container; add one")
     policy = text_at(raw, "spec", "restartPolicy")
     if policy not in _RESTART_POLICIES:
-        sentence = f"is {shown(policy)}; write one of {', '.join(_RESTART_POLICIES[1:])}"
-        yield Problem("spec.restartPolicy", shown(policy), sentence)
+        sentence = f"is {brief(policy)}; write one of {', '.join(_RESTART_POLICIES[1:])}"
+        yield Problem("spec.restartPolicy", brief(policy), sentence)
     yield from container_problems(raw.get("spec"), "spec")
     yield from label_problems(raw.get("metadata"), "metadata")
     for field, containers in (
@@ -68,7 +68,7 @@ def _problems(pod: Pod, raw: dict[str, object]) -> Iterator[Problem]:
             path = f"spec.{field}[{number}]"
             image = at(list_at(raw, "spec", field)[number], "image")
             if not isinstance(image, str) or not image:
-                yield Problem(f"{path}.image", shown(image), f"is {shown(image)}; name the image to run")
+                yield Problem(f"{path}.image", brief(image), f"is {brief(image)}; name the image to run")
             yield from _at(path, _over_limits(container))
 
 

@@ -80,11 +80,11 @@ class Total:
             self._add(node.status.allocatable, sign)
         self._count_pods(self._on_node.get(node.metadata.name, {}).values(), node, sign)
 
-    def _count_pods(self, holdings: Iterable[_Holding], node: Node | None, sign: int) -> None:
+    def _count_pods(self, leaf_usage: Iterable[_Holding], node: Node | None, sign: int) -> None:
         """Others' pods take from nodes that are open; ours add what they hold on nodes that take no more."""
         if node is None or not node.is_ready:
             return
-        for holding in holdings:
+        for holding in leaf_usage:
             if holding.is_ours and node.spec.unschedulable:
                 self._add(holding.request, sign)
             elif not holding.is_ours and not node.spec.unschedulable:

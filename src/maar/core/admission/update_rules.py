@@ -1,6 +1,6 @@
 """What an update of a job may change: how many pods it has and waits for, and its priority.
 
-Both sides are compared with their defaults: what Maar fills in is nobody's change.
+Both sides are compared with their defaults: what Maar fills in is not a change by a client.
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Final
 
 from maar.core.admission.defaults import with_defaults
 from maar.core.admission.job_case import JobCase
-from maar.core.admission.plain import at, below, list_at, map_at, shown
+from maar.core.admission.plain import at, below, brief, list_at, map_at
 from maar.core.admission.request import Problem
 from maar.core.admission.same_meaning import means_the_same
 
@@ -28,19 +28,19 @@ def job_update(job: JobCase) -> Iterator[Problem]:
     if len(before) != len(after):
         counts = f"has {len(after)} tasks and had {len(before)}"
         sentence = f"{counts}: job updates may not add or remove tasks; make a new job"
-        yield Problem("spec.tasks", shown(after), sentence)
+        yield Problem("spec.tasks", brief(after), sentence)
         return
     for number, (was, becomes) in enumerate(zip(before, after, strict=True)):
         yield from _changes(f"spec.tasks[{number}]", was, becomes, _FREE_IN_TASKS)
     if not means_the_same(_claims(old), _claims(new)):
-        yield Problem("spec.volumes", shown(list_at(new, "volumes")), f"changes: {_TODO}")
+        yield Problem("spec.volumes", brief(list_at(new, "volumes")), f"changes: {_TODO}")
 
 
 def _changes(path: str, old: object, new: object, free: tuple[str, ...]) -> Iterator[Problem]:
     before, after = map_at(old), map_at(new)
     for field in {**before, **after}:
         if field not in free and not means_the_same(before.get(field), after.get(field)):
-            value = shown(after.get(field))
+            value = brief(after.get(field))
             yield Problem(below(path, field), value, f"changes: {_TODO}")
 
 

@@ -1,1 +1,1 @@
-"""Controllers that converge: reconcile(desired, observed) gives the writes that are missing."""
+"""Controllers that converge: reconcile(cluster, keys, now) gives the writes that are missing."""

@@ -11,15 +11,13 @@ from typing import Final, NamedTuple
 import msgspec
 
 from maar.core.model.metadata import Metadata, OwnerReference
-from maar.core.model.pod import PREEMPTABLE_MARK, QUEUE_ANNOTATION, Pod
+from maar.core.model.pod import GROUP_ANNOTATION, PREEMPTABLE_MARK, QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import OWNER_SINCE_ANNOTATION, PodGroup
 from maar.core.model.resources import PODS, BadAmountError, Resources
 
 MIN_MEMBER_ANNOTATION: Final = "scheduling.volcano.sh/group-min-member"
 MIN_RESOURCES_ANNOTATION: Final = "scheduling.volcano.sh/group-min-resources"
-MADE_ANNOTATION: Final = (
-    "maar.sh/made-for-pods"  # on groups that nobody asked for, and that go with their pods
-)
+MADE_ANNOTATION: Final = "maar.sh/made-for-pods"  # on groups that Maar made for pods, and deletes with them
 _INHERITED_PREFIX: Final = "volcano.sh/"  # what an owner says there holds for the group
 _INHERITED_FROM_PODS: Final = (  # what else a pod says there is about itself, such as its task
     PREEMPTABLE_MARK,
@@ -46,7 +44,9 @@ class Member(NamedTuple):
     name: str
     uid: str
     group: str  # the name of the group that would be made for it
+    group_key: str  # of the group that it names, or that would be made for it
     is_live: bool
+    names_group: bool
     request: Resources
     priority_class: str
     statements: Statements
@@ -64,8 +64,9 @@ class Wanted(NamedTuple):
 
 
 def member(pod: Pod) -> Member:
-    """Read what a pod says about its group."""
+    """Read what a pod sets for its group."""
     metadata, created = pod.metadata, pod.metadata.creation_timestamp
+    named, own = metadata.annotations.get(GROUP_ANNOTATION, ""), group_name(pod)
     statements = _chosen(metadata.annotations, _INHERITED_FROM_PODS)
     if QUEUE_ANNOTATION in metadata.labels:
         statements = {QUEUE_ANNOTATION: metadata.labels[QUEUE_ANNOTATION], **statements}
@@ -73,8 +74,10 @@ def member(pod: Pod) -> Member:
         created=created.timestamp() if created else 0.0,
         name=metadata.name,
         uid=metadata.uid,
-        group=group_name(pod),
+        group=own,
+        group_key=f"{metadata.namespace or 'default'}/{named or own}",
         is_live=not pod.is_finished and not pod.is_terminating,
+        names_group=bool(named),
         request=pod.request,
         priority_class=pod.spec.priority_class_name,
         statements=statements,
@@ -83,7 +86,7 @@ def member(pod: Pod) -> Member:
 
 
 def statements_of_owner(metadata: Metadata) -> Statements:
-    """Read what an owner of pods says about their group."""
+    """Read what an owner of pods sets for their group."""
     inherited = [name for name in metadata.annotations if name.startswith(_INHERITED_PREFIX)]
     since = metadata.creation_timestamp
     age = {OWNER_SINCE_ANNOTATION: since.astimezone(UTC).strftime(_RFC_3339)} if since is not None else {}

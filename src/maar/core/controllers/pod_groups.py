@@ -4,153 +4,124 @@ A group is made for the controller of its pods, or for a pod without one, and fo
 minimum and resources are what the youngest live pod and the owner say now. Owners are known by their
 metadata; a pod whose owner can be known waits until it is, or a gang could start as single pods. A group is
 looked at when one of its pods, its owner or itself has changed; what differs is wanted until it is there. One
-that could not be created, or that somebody deleted, is wanted while a pod lives that it is for.
+that could not be created, or that was deleted, is wanted while a pod lives that it is for.
 """
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from datetime import datetime
 from typing import Final
 
+from maar.core.controllers.cluster_view import (
+    AnyChange,
+    ClusterView,
+    OwnerChanged,
+    PodChanged,
+    PodGroupChanged,
+)
+from maar.core.controllers.controller import Reconciled
 from maar.core.controllers.group_template import (
     MADE_ANNOTATION,
     Member,
     Statements,
     document,
-    group_name,
-    member,
     patches,
-    statements_of_owner,
     wanted_group,
 )
-from maar.core.model.events import Appeared, Event, Vanished
 from maar.core.model.metadata import OwnerReference
 from maar.core.model.names import natural
-from maar.core.model.namespace import Namespace
-from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION, Pod
-from maar.core.model.pod_group import PodGroup
+from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION
 from maar.core.model.queue import DEFAULT
-from maar.core.model.workload import WORKLOADS, Workload
-from maar.core.model.writes import Change, Create, Remove, Upkeep
+from maar.core.model.writes import ControllerWrite, Create, Delete, Patch
 
 _NOTHING: Final[Statements] = {}
 
 
-@dataclass(eq=False)
 class MissingGroups:
-    """Pods of our scheduler by their groups, the groups and the owners that exist, kept event by event."""
+    """Keys are those of pod groups, those that do not exist yet included."""
 
-    scheduler_name: str = "volcano"
-    workloads: Collection[type[Workload]] = WORKLOADS  # the kinds of owners that are known
-    without: dict[str, Pod] = field(default_factory=dict)  # pods that name no group yet
-    members: dict[str, dict[str, Member]] = field(default_factory=dict)  # the pods of every group
-    groups: dict[str, PodGroup] = field(default_factory=dict)
-    owners: dict[str, Statements] = field(default_factory=dict)  # what owners say, by their uid
-    _namespaces: dict[str, str] = field(default_factory=dict)  # the queue that a namespace names
-    _group_of: dict[str, str] = field(default_factory=dict)
-    _uids: dict[tuple[str, str], str] = field(default_factory=dict)  # of owners, by kind and key
-    _unsettled: dict[str, list[Upkeep]] = field(default_factory=dict)  # what groups lack
+    first_keys: Final = ()
 
-    def __post_init__(self) -> None:
-        self._known_kinds = {(one.api_version, one.kind) for one in self.workloads}
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+        """The groups that a change concerns."""
+        match change:
+            case PodChanged() if change.before != change.after:
+                yield from [one.group_key for one in (change.before, change.after) if one is not None]
+            case PodGroupChanged():
+                yield change.key
+            case OwnerChanged() if change.after is not None:
+                yield change.after.group
+            case _:
+                pass
 
-    def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened."""
-        changed: dict[str, None] = {}
-        for event in events:
-            match event:
-                case Appeared(object=Pod() as pod) if pod.spec.scheduler_name == self.scheduler_name:
-                    changed[self._forget(pod.key)] = None
-                    changed[self._learn(pod)] = None
-                case Appeared(object=PodGroup() as group):
-                    self.groups[group.key] = group
-                    changed[group.key] = None
-                case Appeared(object=Workload() as owner):
-                    changed[self._learn_owner(owner)] = None
-                case Appeared(object=Namespace() as namespace):
-                    self._namespaces[namespace.key] = namespace.metadata.annotations.get(QUEUE_ANNOTATION, "")
-                case Vanished(kind="Pod", key=key):
-                    changed[self._forget(key)] = None
-                case Vanished(kind="PodGroup", key=key):
-                    self.groups.pop(key, None)
-                    changed[key] = None
-                case Vanished(kind=kind, key=key) if (kind, key) in self._uids:
-                    self.owners.pop(self._uids.pop((kind, key)), None)
-                case _:
-                    pass
-        for key in changed:
-            self._look_at(key)
-
-    def reconcile(self) -> list[Upkeep]:
+    def reconcile(
+        self,
+        cluster: ClusterView,
+        keys: Collection[str],
+        now: datetime,  # noqa: ARG002
+    ) -> Reconciled:
         """Make what groups are missing, let the pods name them, and change or remove those that need it."""
-        writes = [write for key in sorted(self._unsettled, key=self._age) for write in self._unsettled[key]]
-        for key, pod in self.without.items():
-            group = self._group_of[key]
-            if group in self.groups or group in self._unsettled:
-                notes = {GROUP_ANNOTATION: group_name(pod)}
-                writes.append(Change(kind="Pod", key=key, patch={"metadata": {"annotations": notes}}))
-        return writes
+        found: list[tuple[tuple[float, str], str, list[ControllerWrite]]] = []
+        naming: list[tuple[str, ControllerWrite]] = []
+        for key in keys:
+            members = [cluster.pods[pod] for pod in cluster.pods_of_group.keys(key)]
+            wanted = _group_writes(cluster, key, members)
+            if wanted:
+                found.append((_age(members), key, wanted))
+            if wanted or key in cluster.groups:
+                naming += [(key, _name_group(key, pod)) for pod in members if _is_without(pod)]
+        found.sort(key=lambda one: one[0])
+        return Reconciled([*((key, write) for _, key, writes in found for write in writes), *naming])
 
-    def _age(self, key: str) -> tuple[float, str]:
-        """In which order groups are made, and so the order in which they run: that of their pods."""
-        ages = [
-            (one.created, natural(one.owner.name if one.owner else one.name))
-            for one in self.members.get(key, {}).values()
-        ]
-        return min(ages, default=(0.0, ""))
 
-    def _look_at(self, key: str) -> None:
-        """Work out what the group of some pods lacks, where it is one that we make."""
-        self._unsettled.pop(key, None)
-        group, members = self.groups.get(key), self.members.get(key, {}).values()
-        if group is not None and (group.is_terminating or MADE_ANNOTATION not in group.metadata.annotations):
-            return
-        if not members and group is not None:
-            self._unsettled[key] = [Remove(kind="PodGroup", key=key, uid=group.metadata.uid)]
-        namespace, _, name = key.partition("/")
-        live = [one for one in members if one.is_live and one.group == name]
-        youngest = max(live, key=lambda one: (one.created, one.name), default=None)
-        owner = None if youngest is None else self._statements(youngest.owner)
-        if youngest is None or owner is None:
-            return  # an owner is heard of soon; where it was deleted, its pods go too
-        wanted = wanted_group(youngest, owner)
-        if group is None:
-            made, about = document(youngest, namespace, wanted), f"{namespace}/{youngest.name}"
-            self._unsettled[key] = [Create(kind="PodGroup", key=key, document=made, about=about)]
-            return
-        if wanted.queue == DEFAULT:  # which admission reads as the queue of the namespace
-            wanted = wanted._replace(queue=self._namespaces.get(namespace) or DEFAULT)
-        if found := patches(group, wanted):
-            self._unsettled[key] = [Change(kind="PodGroup", key=key, patch=one) for one in found]
+def _age(members: list[Member]) -> tuple[float, str]:
+    """In which order groups are made, and so the order in which they run: that of their pods."""
+    ages = [(one.created, natural(one.owner.name if one.owner else one.name)) for one in members]
+    return min(ages, default=(0.0, ""))
 
-    def _statements(self, owner: OwnerReference | None) -> Statements | None:
-        """What an owner says; nothing of one that is not read, None of one that is not known yet."""
-        if owner is None or (owner.api_version, owner.kind) not in self._known_kinds:
-            return _NOTHING
-        return self.owners.get(owner.uid)
 
-    def _learn_owner(self, owner: Workload) -> str:
-        """Take in what an owner says; gives the group that it would be about."""
-        uid = owner.metadata.uid
-        self.owners[uid] = statements_of_owner(owner.metadata) or _NOTHING
-        self._uids[type(owner).__name__, owner.key] = uid
-        return f"{owner.metadata.namespace or 'default'}/podgroup-{uid}"
+def _is_without(pod: Member) -> bool:
+    """Whether a pod lives and names no group yet."""
+    return pod.is_live and not pod.names_group
 
-    def _learn(self, pod: Pod) -> str:
-        """Take in a pod; gives its group."""
-        named = pod.metadata.annotations.get(GROUP_ANNOTATION)
-        group = f"{pod.metadata.namespace or 'default'}/{named or group_name(pod)}"
-        self._group_of[pod.key] = group
-        self.members.setdefault(group, {})[pod.key] = member(pod)
-        if not named and not pod.is_finished and not pod.is_terminating:
-            self.without[pod.key] = pod
-        return group
 
-    def _forget(self, pod: str) -> str:
-        """Forget a pod; gives its group."""
-        self.without.pop(pod, None)
-        group = self._group_of.pop(pod, "")
-        if group:
-            del self.members[group][pod]
-            if not self.members[group]:
-                del self.members[group]
-        return group
+def _name_group(key: str, pod: Member) -> Patch:
+    notes = {GROUP_ANNOTATION: pod.group}
+    namespace = key.partition("/")[0]
+    return Patch(kind="Pod", key=f"{namespace}/{pod.name}", patch={"metadata": {"annotations": notes}})
+
+
+def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list[ControllerWrite]:
+    """What the group of some pods lacks, where it is one that we make."""
+    group = cluster.groups.get(key)
+    if group is not None and (group.is_terminating or MADE_ANNOTATION not in group.metadata.annotations):
+        return []
+    if not members:
+        return [] if group is None else [Delete(kind="PodGroup", key=key, uid=group.metadata.uid)]
+    namespace, _, name = key.partition("/")
+    live = [one for one in members if one.is_live and one.group == name]
+    youngest = max(live, key=lambda one: (one.created, one.name), default=None)
+    owner = None if youngest is None else _statements(cluster, youngest.owner)
+    if youngest is None or owner is None:
+        return []  # an event for the owner is on its way; where it was deleted, its pods go too
+    wanted = wanted_group(youngest, owner)
+    if group is None:
+        made, about = document(youngest, namespace, wanted), f"{namespace}/{youngest.name}"
+        return [Create(kind="PodGroup", key=key, document=made, about=about)]
+    if wanted.queue == DEFAULT:  # which admission reads as the queue of the namespace
+        wanted = wanted._replace(queue=_queue_of(cluster, namespace) or DEFAULT)
+    return [Patch(kind="PodGroup", key=key, patch=one) for one in patches(group, wanted)]
+
+
+def _statements(cluster: ClusterView, owner: OwnerReference | None) -> Statements | None:
+    """What an owner sets; nothing for a kind that is not read, None for one that is not known yet."""
+    if owner is None or all(
+        (one.api_version, one.kind) != (owner.api_version, owner.kind) for one in cluster.workloads
+    ):
+        return _NOTHING
+    return cluster.statements(owner.uid)
+
+
+def _queue_of(cluster: ClusterView, namespace: str) -> str:
+    """The queue that a namespace names; empty where it names none."""
+    known = cluster.namespaces.get(namespace)
+    return "" if known is None else known.metadata.annotations.get(QUEUE_ANNOTATION, "")

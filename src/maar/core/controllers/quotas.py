@@ -4,104 +4,127 @@ Each such namespace has one ResourceQuota that is ours; the largest whole parts 
 than the queue has.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
 from typing import Final
 
-from maar.core.model.events import Appeared, Event, Vanished
-from maar.core.model.namespace import QUOTA_LABEL, Namespace, ResourceQuota
+from maar.core.controllers.cluster_view import (
+    AnyChange,
+    ClusterView,
+    NamespaceChanged,
+    QueueChanged,
+    QuotaChanged,
+    label_of_namespace,
+    label_of_quota,
+)
+from maar.core.controllers.controller import Reconciled
+from maar.core.model.namespace import QUOTA_LABEL, ResourceQuota, quota_label
 from maar.core.model.pod import QUEUE_ANNOTATION
 from maar.core.model.queue import Queue
 from maar.core.model.resources import BadAmountError, Resources, amount
-from maar.core.model.writes import Change, Create, Remove, Upkeep
+from maar.core.model.writes import ControllerWrite, Create, Delete, Patch
 
 QUOTA_NAME: Final = "maar-queue"
 
 _AS_THEY_ARE: Final = ("pods",)
 _PREFIX: Final = "requests."
-_LONGEST_LABEL: Final = 63
 
 
-@dataclass(eq=False)
 class NamespaceQuotas:
-    """Queues, namespaces and quotas, kept event by event."""
+    """Keys are the labels of quotas, which have the names of their queues, cut to the length of a label."""
 
-    queues: dict[str, Queue] = field(default_factory=dict)
-    namespaces: dict[str, Namespace] = field(default_factory=dict)
-    quotas: dict[str, ResourceQuota] = field(default_factory=dict)
+    first_keys: Final = ()
 
-    def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened."""
-        for event in events:
-            match event:
-                case Appeared(object=Queue() as queue):
-                    self.queues[queue.key] = queue
-                case Appeared(object=Namespace() as namespace):
-                    self.namespaces[namespace.key] = namespace
-                case Appeared(object=ResourceQuota() as quota):
-                    self.quotas[quota.key] = quota
-                case Vanished(kind="Queue", key=key):
-                    self.queues.pop(key, None)
-                case Vanished(kind="Namespace", key=key):
-                    self.namespaces.pop(key, None)
-                case Vanished(kind="ResourceQuota", key=key):
-                    self.quotas.pop(key, None)
-                case _:
-                    pass
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
+        """The queues whose quotas a change concerns."""
+        match change:
+            case QueueChanged() if _divided_amounts(change.before) != _divided_amounts(change.after):
+                label = quota_label(change.key)
+                found = [label, *(_stored(cluster, one) for one in cluster.namespaces_by_label.keys(label))]
+            case NamespaceChanged():
+                found = [label_of_namespace(change.before), label_of_namespace(change.after)]
+                found.append(_stored(cluster, change.key))
+            case QuotaChanged():
+                namespace = cluster.namespaces.get(change.key.partition("/")[0])
+                found = [label_of_quota(change.before), label_of_quota(change.after)]
+                found.append(label_of_namespace(namespace))
+            case _:
+                found = []
+        yield from filter(None, found)
 
-    def reconcile(self) -> list[Upkeep]:
+    def reconcile(
+        self,
+        cluster: ClusterView,
+        keys: Collection[str],
+        now: datetime,  # noqa: ARG002
+    ) -> Reconciled:
         """What has to be written; a queue's limits grow in a later round than others of it shrink."""
-        wanted = self._wanted()
-        shrinking: list[tuple[str, Upkeep]] = []
-        growing: list[tuple[str, Upkeep]] = []
-        for key, (queue, hard) in wanted.items():
-            there, label = self.quotas.get(key), _label(queue)
-            if there is None:
-                create = Create(kind="ResourceQuota", key=key, document=_document(key, queue, hard))
-                growing.append((label, create))
-                continue
-            before = {name: str(limit) for name, limit in there.spec.hard.items()}
-            lowered = _lowered(before, hard)
-            if lowered != before or there.metadata.labels.get(QUOTA_LABEL) != label:
-                shrinking.append((label, _change(key, queue, before, lowered)))
-            elif before != hard:
-                growing.append((label, _change(key, queue, before, hard)))
-        for key, quota in self.quotas.items():
-            label = quota.metadata.labels.get(QUOTA_LABEL, "")
-            if label and key not in wanted and not quota.is_terminating:
-                shrinking.append((label, Remove(kind="ResourceQuota", key=key, uid=quota.metadata.uid)))
-        shrinks = {label for label, _ in shrinking}
-        return [*(one for _, one in shrinking), *(one for label, one in growing if label not in shrinks)]
+        return Reconciled([(label, write) for label in sorted(keys) for write in _writes(cluster, label)])
 
-    def _wanted(self) -> dict[str, tuple[str, dict[str, str]]]:
-        """By quota, the queue it belongs to and its limits."""
-        wanted = {}
-        weights = self._weights()
-        for queue, members in self._members().items():
-            spec, allocated = self.queues[queue].spec, self.queues[queue].status.allocated
-            mine = {name: allocated.get(name, 0) for name in spec.request or {}}
-            parts = _divided(mine, {namespace: weights.get(namespace, 1) for namespace in members})
-            for namespace, amounts in parts.items():
-                quantities = Resources(amounts).quantities()
-                hard = {_limit(name): quantity for name, quantity in quantities.items()}
-                wanted[f"{namespace}/{QUOTA_NAME}"] = (queue, hard)
-        return wanted
 
-    def _members(self) -> dict[str, list[str]]:
-        """The namespaces of each queue that declares its request."""
-        members: dict[str, list[str]] = {}
-        for name, namespace in sorted(self.namespaces.items()):
-            queue = self.queues.get(namespace.metadata.annotations.get(QUEUE_ANNOTATION, ""))
-            if queue is not None and queue.spec.request is not None and not namespace.is_terminating:
-                members.setdefault(queue.key, []).append(name)
-        return members
+def _stored(cluster: ClusterView, namespace: str) -> str:
+    """The label that the quota of a namespace has now; another client may have changed it."""
+    return label_of_quota(cluster.quotas.get(f"{namespace}/{QUOTA_NAME}"))
 
-    def _weights(self) -> dict[str, int]:
-        weights: dict[str, int] = {}
-        for quota in self.quotas.values():
-            namespace = quota.metadata.namespace or "default"
-            weights[namespace] = max(weights.get(namespace, 1), quota.weight)
-        return weights
+
+def _divided_amounts(queue: Queue | None) -> dict[str, int] | None:
+    """What the namespaces of a queue share; None where they have no quotas."""
+    if queue is None or queue.spec.request is None:
+        return None
+    return {name: queue.status.allocated.get(name, 0) for name in queue.spec.request}
+
+
+def _writes(cluster: ClusterView, label: str) -> list[ControllerWrite]:
+    wanted = _wanted(cluster, label)
+    shrinking: list[ControllerWrite] = []
+    growing: list[ControllerWrite] = []
+    for key, (queue, hard) in wanted.items():
+        there = cluster.quotas.get(key)
+        if there is None:
+            growing.append(Create(kind="ResourceQuota", key=key, document=_document(key, queue, hard)))
+            continue
+        before = {name: str(limit) for name, limit in there.spec.hard.items()}
+        lowered = _lowered(before, hard)
+        if lowered != before or label_of_quota(there) != label:
+            shrinking.append(_change(key, queue, before, lowered))
+        elif before != hard:
+            growing.append(_change(key, queue, before, hard))
+    for key in cluster.quotas_by_label.keys(label):
+        quota, (namespace, _, name) = cluster.quotas[key], key.partition("/")
+        is_wanted = name == QUOTA_NAME and _queue_of(cluster, namespace) is not None
+        if not is_wanted and not quota.is_terminating:
+            shrinking.append(Delete(kind="ResourceQuota", key=key, uid=quota.metadata.uid))
+    return shrinking or growing
+
+
+def _wanted(cluster: ClusterView, label: str) -> dict[str, tuple[str, dict[str, str]]]:
+    """By quota, the queue it belongs to and its limits."""
+    members: dict[str, list[str]] = {}
+    for namespace in sorted(cluster.namespaces_by_label.keys(label)):
+        if (queue := _queue_of(cluster, namespace)) is not None:
+            members.setdefault(queue.key, []).append(namespace)
+    wanted = {}
+    for name, namespaces in members.items():
+        amounts = _divided_amounts(cluster.queues[name]) or {}
+        parts = _divided(amounts, {namespace: _weight(cluster, namespace) for namespace in namespaces})
+        for namespace, part in parts.items():
+            quantities = Resources(part).quantities()
+            hard = {_limit(resource): quantity for resource, quantity in quantities.items()}
+            wanted[f"{namespace}/{QUOTA_NAME}"] = (name, hard)
+    return wanted
+
+
+def _queue_of(cluster: ClusterView, name: str) -> Queue | None:
+    """The queue that a namespace shares with others by quotas; None where it has none."""
+    namespace = cluster.namespaces.get(name)
+    if namespace is None or namespace.is_terminating:
+        return None
+    queue = cluster.queues.get(namespace.metadata.annotations.get(QUEUE_ANNOTATION, ""))
+    return queue if queue is not None and queue.spec.request is not None else None
+
+
+def _weight(cluster: ClusterView, namespace: str) -> int:
+    return max([cluster.quotas[key].weight for key in cluster.quotas_of_namespace.keys(namespace)], default=1)
 
 
 def _divided(amounts: Mapping[str, int], weights: Mapping[str, int]) -> dict[str, dict[str, int]]:
@@ -111,15 +134,10 @@ def _divided(amounts: Mapping[str, int], weights: Mapping[str, int]) -> dict[str
     for resource, units in amounts.items():
         whole = {name: divmod(units * weight, total) for name, weight in weights.items()}
         left = units - sum(part for part, _ in whole.values())
-        luckiest = sorted(weights, key=lambda name: (-whole[name][1], name))[:left]
+        rounded_up = sorted(weights, key=lambda name: (-whole[name][1], name))[:left]
         for name, (part, _) in whole.items():
-            parts[name][resource] = part + (name in luckiest)
+            parts[name][resource] = part + (name in rounded_up)
     return parts
-
-
-def _label(queue: str) -> str:
-    """A queue's name as the value of a label, which is shorter than a name can be."""
-    return queue[:_LONGEST_LABEL].rstrip("-.")
 
 
 def _limit(resource: str) -> str:
@@ -136,17 +154,17 @@ def _lowered(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, s
             if amount(resource, before[name]) <= amount(resource, after[name]):
                 lowered[name] = before[name]
         except BadAmountError:
-            pass  # somebody has written what cannot be read; it will be overwritten
+            pass  # another client wrote what cannot be read; it will be overwritten
     return lowered
 
 
-def _change(key: str, queue: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:
+def _change(key: str, queue: str, before: Mapping[str, str], after: Mapping[str, str]) -> Patch:
     gone = dict.fromkeys(before.keys() - after.keys())
     patch: dict[str, object] = {
-        "metadata": {"labels": {QUOTA_LABEL: _label(queue)}},
+        "metadata": {"labels": {QUOTA_LABEL: quota_label(queue)}},
         "spec": {"hard": {**gone, **after}},
     }
-    return Change(kind="ResourceQuota", key=key, patch=patch)
+    return Patch(kind="ResourceQuota", key=key, patch=patch)
 
 
 def _document(key: str, queue: str, hard: dict[str, str]) -> dict[str, object]:
@@ -154,6 +172,6 @@ def _document(key: str, queue: str, hard: dict[str, str]) -> dict[str, object]:
     return {
         "apiVersion": ResourceQuota.api_version,
         "kind": "ResourceQuota",
-        "metadata": {"name": name, "namespace": namespace, "labels": {QUOTA_LABEL: _label(queue)}},
+        "metadata": {"name": name, "namespace": namespace, "labels": {QUOTA_LABEL: quota_label(queue)}},
         "spec": {"hard": hard},
     }

@@ -1,56 +1,51 @@
-"""Pods that wait for a scheduler that nobody runs; only where all schedulers are known, as in `maar up`."""
+"""Pods that wait for a scheduler that does not run; only where all schedulers are known, as in `maar up`."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
 
-from maar.core.model.events import Appeared, Event, Vanished
-from maar.core.model.pod import Pod
-from maar.core.model.writes import Tell, Upkeep
+from maar.core.controllers.cluster_view import AnyChange, ClusterView, OtherPodChanged
+from maar.core.controllers.controller import Reconciled
+from maar.core.model.writes import RecordEvent
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class UnservedPods:
-    """Tells each such pod once, in an event, what to write instead."""
+    """Writes an event for each such pod that says which scheduler to name; the keys are those of the pods."""
 
     served: Collection[str] = ("volcano",)
-    _told: set[str] = field(default_factory=set)
-    _untold: dict[str, str] = field(default_factory=dict)  # the scheduler by pod
+    first_keys: ClassVar[tuple[str, ...]] = ()
 
-    def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened."""
-        for event in events:
-            match event:
-                case Appeared(object=Pod() as pod):
-                    self._learn(pod)
-                case Vanished(kind="Pod", key=key):
-                    self._told.discard(key)
-                    self._untold.pop(key, None)
-                case _:
-                    pass
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
+        """The key of a pod that starts to wait."""
+        if isinstance(change, OtherPodChanged) and change.before is None:
+            yield change.key
 
-    def reconcile(self) -> list[Upkeep]:
-        """Tell those that have not been told."""
-        untold, self._untold = self._untold, {}
-        self._told.update(untold)
-        return [
-            Tell(
-                kind="Pod",
-                key=key,
-                reason="FailedScheduling",
-                message=_sentence(name, sorted(self.served)),
-                is_warning=True,
-            )
-            for key, name in untold.items()
-        ]
-
-    def _learn(self, pod: Pod) -> None:
-        name, key = pod.spec.scheduler_name, pod.key
-        waits = not (pod.spec.node_name or pod.is_finished or pod.is_terminating or pod.spec.scheduling_gates)
-        if waits and name not in ("", *self.served):
-            if key not in self._told:
-                self._untold[key] = name
-        else:
-            self._untold.pop(key, None)
+    def reconcile(
+        self,
+        cluster: ClusterView,
+        keys: Collection[str],
+        now: datetime,  # noqa: ARG002
+    ) -> Reconciled:
+        """Write an event for those that still wait."""
+        waiting = [(key, cluster.waiting_elsewhere.get(key, "")) for key in keys]
+        return Reconciled(
+            [
+                (
+                    key,
+                    RecordEvent(
+                        kind="Pod",
+                        key=key,
+                        reason="FailedScheduling",
+                        message=_sentence(name, sorted(self.served)),
+                        is_warning=True,
+                    ),
+                )
+                for key, name in waiting
+                if name not in ("", *self.served)
+            ]
+        )
 
 
 def _sentence(name: str, served: list[str]) -> str:

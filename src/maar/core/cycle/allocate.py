@@ -6,14 +6,15 @@ group ready, or one more pod of a ready group, or nothing. What is reserved is n
 
 from collections.abc import Callable, Sequence
 
+from maar.core.cycle.group_placement import GroupPlacement, wait_for_claims
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
-from maar.core.cycle.order import Phase, Turns
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
-from maar.core.cycle.turn import Placing, wait_for_claims
+from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.model.names import natural
+from maar.core.tables.axis import times
 from maar.core.tables.rows import PodRow
 
 Wanted = Callable[[GroupState], list[PodRow]]
@@ -30,21 +31,22 @@ def allocate(state: State) -> None:
 
 def backfill(state: State) -> None:
     """Place pods that ask for nothing, in allocate's order; gangs hold."""
-    is_gang = state.configuration.asks("gang", "enableJobReady")
+    is_gang = state.configuration.is_enabled("gang", "enableJobReady")
     _take_turns(state, "fair", Limits(state, None), for_backfill, is_gang=is_gang)
 
 
 def keep_promises(state: State) -> None:
     """Bind the pods that were promised a node, a group's together, once their room is free.
 
-    A promise that the node cannot keep, whoever leaves it, is let go: it would hold the room for ever.
+    A promise that the node cannot keep even when all leaving pods are gone is dropped: it would block the
+    room for ever.
     """
     by_group: dict[str, list[PodRow]] = {}
     for pod in map(state.tables.pods.__getitem__, state.promised):
         by_group.setdefault(pod.group_key, []).append(pod)
     for key in sorted(by_group, key=natural):
         pods = sorted(by_group[key], key=state.pod_order)
-        nodes = {pod.key: state.break_promise(pod) for pod in pods}
+        nodes = {pod.key: state.unplace(pod, "later") for pod in pods}
         with state.trial() as trial:
             if all(_bind_best(state, pod) for pod in pods) and _is_enough(state, pods):
                 trial.keep()
@@ -60,29 +62,29 @@ def keep_promises(state: State) -> None:
 
 def _is_enough(state: State, pods: Sequence[PodRow]) -> bool:
     """Whether the pods' group is ready with them where they are now."""
-    return all(pod.group is None or state.group(pod.group).is_ready for pod in pods)
+    return all(state.group_of(pod).is_ready for pod in pods)
 
 
 def _release(state: State, pods: Sequence[PodRow]) -> None:
-    """Let pods wait again whose promises are no longer worth anything."""
+    """Let pods wait again whose promise was dropped, and take back their charges."""
     for pod in pods:
-        if pod.group is not None:
-            group = state.group(pod.group)
-            group.pending = sorted([*group.pending, pod], key=state.pod_order)
+        group = state.group_of(pod)
+        state.charge(group, times(pod.shape.needs, -1))
+        group.pending = sorted([*group.pending, pod], key=state.pod_order)
 
 
 def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, is_gang: bool = True) -> None:
-    """Give turns until nobody is left who can use one."""
-    placing = Placing(state, limits, is_gang=is_gang)
+    """Give turns until no group is left that can use one."""
+    placing = GroupPlacement(state, limits, is_gang=is_gang)
     waiting = [group for group in state.waiting() if group.pending and state.is_admitted(group)]
     while groups := [group for group in waiting if group.pending and wanted(group)]:
-        waiting = _take_round(placing, Turns(state, phase, groups), wanted)
+        waiting = _take_round(placing, TurnOrder(state, phase, groups), wanted)
 
 
-def _take_round(placing: Placing, turns: Turns, wanted: Wanted) -> list[GroupState]:
-    """Give turns while anybody can use one; a group without a turn steps back.
+def _take_round(placing: GroupPlacement, turns: TurnOrder, wanted: Wanted) -> list[GroupState]:
+    """Give turns while any group can use one; a group that cannot is done in this round.
 
-    Those who mind where others are may have a turn after all, once somebody else has: say who they are.
+    Groups whose pods depend on where others are may be placeable once others are placed; they are returned.
     """
     state, back, again = placing.state, list[GroupState](), list[GroupState]()
     while group := turns.next():
@@ -90,18 +92,18 @@ def _take_round(placing: Placing, turns: Turns, wanted: Wanted) -> list[GroupSta
             again += back
             back.clear()
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
-            group.held = None
+            group.refusal = None
             if group.pending and wanted(group):
                 turns.again(group)
             else:
                 turns.done(group)
             continue
         turns.done(group)
-        if state.places.minds_anybody and any(map(state.places.minds, wanted(group))):
+        if state.places.any_has_affinity and any(map(state.places.has_affinity, wanted(group))):
             back.append(group)
-        if wanted is for_allocate and state.books.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
+        if wanted is for_allocate and state.ledger.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
             for behind in turns.stop(group.leaf):
-                behind.held = behind_first(behind, group)
+                behind.refusal = behind_first(behind, group)
     return again
 
 
@@ -122,7 +124,7 @@ def for_backfill(group: GroupState) -> list[PodRow]:
 
 
 def for_eviction(group: GroupState) -> list[PodRow]:
-    """The pods of the group's next turn that may push others out; nobody where they are too few."""
+    """The pods of the group's next turn that may preempt others; none where they are too few."""
     return next_turn(group, [pod for pod in group.pending if not pod.never_preempts])
 
 
@@ -133,31 +135,31 @@ def for_next_turn(group: GroupState) -> list[PodRow]:
 
 def next_turn(group: GroupState, pods: list[PodRow]) -> list[PodRow]:
     """Of pods those that make the group ready, or one more; none where they are too few."""
-    lacking, tasks = group.missing()
+    missing_pods, tasks = group.missing()
     if not tasks:
-        return pods[: max(lacking, 1)] if len(pods) >= lacking else []
+        return pods[: max(missing_pods, 1)] if len(pods) >= missing_pods else []
     chosen: list[PodRow] = []
     for pod in pods:
         if tasks.get(pod.task, 0) > 0:
             tasks[pod.task] -= 1
             chosen.append(pod)
     for pod in pods:
-        if len(chosen) >= max(lacking, 1):
+        if len(chosen) >= max(missing_pods, 1):
             break
         if pod not in chosen:
             chosen.append(pod)
-    return chosen if len(chosen) >= lacking and not any(tasks.values()) else []
+    return chosen if len(chosen) >= missing_pods and not any(tasks.values()) else []
 
 
 def _promise_again(state: State, pod: PodRow, node: int) -> bool:
     is_possible = state.places.best(pod, "later") == node  # its promised node comes first
     if is_possible:
-        state.promise(pod, node)
+        state.place(state.group_of(pod), pod, node, "later")
     return is_possible
 
 
 def _bind_best(state: State, pod: PodRow) -> bool:
     node = state.places.best(pod, "now")
     if node != NOWHERE:
-        state.bind(pod, node)
+        state.place(state.group_of(pod), pod, node)
     return node != NOWHERE

@@ -1,7 +1,43 @@
-"""One try to make room: units are taken until a beneficiary fits, then all that was not needed is put back.
+"""The search for victims: units are taken until the beneficiary fits, then those not needed are put back.
 
-The whole plan is simulated in a trial: the victims gone, the beneficiary's pods on their nodes. Unless that
-works out nothing is evicted.
+The problem. A group (the beneficiary) waits, which its queue's share (reclaim) or its priority or namespace
+(preempt) entitles to run. Wanted are victims, as few and as unimportant as possible, so that all pods of its
+next turn find nodes. What may be evicted depends on the victims so far: each lowers the share of its queue.
+
+How it works. Victims come in units, a surplus pod or a whole gang (`units.py`). The units of a leaf are kept
+in the order in which they are evicted (`unit_pool.py`), and the leaves come in the order that the action
+gives (`leaves`). An attempt, all of it in trials of the state,
+
+1. takes the first unit that may be taken, until the pods fit; shares have changed, so the order is read again
+   after every unit;
+2. drops units again that are not needed, from the one taken last (the most important) to the first;
+3. checks that the rest may still be taken, one after the other, and that the pods fit.
+
+Units that are first in the order may be spread over many nodes, and their queues may have nothing more to
+give before any one node has room. So when steps 1 to 3 fail for the whole cluster, they are repeated for
+single nodes, with the units of that node alone. Nothing is evicted before an attempt has succeeded; then the
+victims are evicted and their room is promised (nominated) to the pods in one step.
+
+Invariants.
+- A failed attempt leaves the state, the pools and the disruption budgets exactly as they were. Pools and
+  budgets are not part of the state's trials: `_put_back` restores them.
+- No unit leaves a gang with fewer pods than its minimum: it has all of it, or only what is above.
+- Each unit of the result may be taken after those before it, and without it the pods would not fit. A
+  smaller set of other units may exist.
+- What all comparisons start from (`reserved_before`, and the shares of the subclasses) is read before the
+  first unit is taken.
+
+Complexity. With V units taken, V + 1 placements of the pods to find them, V more to drop, and one to check;
+each costs its own steps only, not a copy of the cluster. What keeps V and the number of searches small:
+namespaces without a possible victim are skipped (`may_be_victim`); a unit like one that was refused is not
+tested again in the same pass (`refusal`); groups with the same `equivalence_key` fail together until one
+succeeds (`evict.py`); single nodes are left out where even all units of the leaves would not free enough
+(`_candidate_nodes`).
+
+Why not otherwise? The smallest set of victims is a packing problem, with no fast exact solution.
+kube-scheduler removes all less important pods of one node and puts back as many as it can; that knows neither
+gangs, which need several nodes and are evicted whole, nor queues, whose shares bound how many may go. The
+laws that the result obeys are in docs/specification/eviction.md. Decision record 10.
 """
 
 from collections import Counter
@@ -13,11 +49,11 @@ import numpy as np
 
 from maar.core.cycle.allocate import for_eviction
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.hunt import Hunt
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import Eviction
 from maar.core.cycle.units import Rank, Unit, is_gang
-from maar.core.model.reasons import Held
+from maar.core.cycle.victim_search import VictimSearch
+from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column, PodRow
 
@@ -27,12 +63,12 @@ class Attempt:
 
     action: ClassVar[Literal["reclaim", "preempt"]]
 
-    def __init__(self, hunt: Hunt, group: GroupState) -> None:
-        self.hunt, self.state, self.books = hunt, hunt.state, hunt.state.books
+    def __init__(self, search: VictimSearch, group: GroupState) -> None:
+        self.search, self.state, self.ledger = search, search.state, search.state.ledger
         self.group, self.leaf = group, group.leaf
         self.pods = for_eviction(group)
-        self.saw_candidates = False  # whether anybody at all could have been taken
-        self.blocked: Held | None = None  # who may not be touched and stands in the way
+        self.saw_candidates = False  # whether any unit at all could have been taken
+        self.blocked: Refusal | None = None  # what may not be evicted and blocks it
         self._found: list[tuple[PodRow, int]] = []  # where its pods can go with the victims of this search
 
     @cached_property
@@ -45,18 +81,18 @@ class Attempt:
         return tuple(amounts.items())
 
     @cached_property
-    def held_before(self) -> dict[int, Column]:
-        """What the queues of its path held before anybody had to go."""
-        return {queue: list(self.books.held[queue]) for queue in (*self.books.paths[self.leaf], 0)}
+    def reserved_before(self) -> dict[int, Column]:
+        """What the queues of its path had reserved before the first eviction."""
+        return {queue: list(self.ledger.reserved[queue]) for queue in (*self.ledger.paths[self.leaf], 0)}
 
     def is_like_others(self) -> bool:
-        """Whether nothing but the shapes of its pods bears on where they can go."""
+        """Whether the shapes of its pods alone decide where they can go."""
         return self.state.places.see_only_shapes(self.pods)
 
     # --- what the actions differ in
 
-    def fate(self) -> object:
-        """What it all depends on: the same happens to whoever has the same fate, while nobody succeeds."""
+    def equivalence_key(self) -> object:
+        """All that the result depends on: until an attempt succeeds, attempts with equal keys fail alike."""
         return (self.leaf, tuple([pod.shape for pod in self.pods]))
 
     def is_worthwhile(self) -> bool:
@@ -64,10 +100,10 @@ class Attempt:
         return bool(self.pods)
 
     def leaves(self) -> Sequence[int]:
-        """The leaves that may have to pay, the first to pay first."""
+        """The leaves that may have victims, those with the first victims first."""
         raise NotImplementedError
 
-    def may_pay(self, rank: Rank, namespace: str, share: float) -> bool:  # noqa: ARG002 (of use to some)
+    def may_be_victim(self, rank: Rank, namespace: str, share: float) -> bool:  # noqa: ARG002 (subclasses use them)
         """Whether units of a rank and a namespace, which uses a share, could be taken at all."""
         return True
 
@@ -86,12 +122,12 @@ class Attempt:
     # --- the search
 
     def succeeds(self) -> list[Unit] | None:
-        """Evict and promise if a lawful set exists, anywhere or on one node alone; say who had to go."""
+        """Evict and promise if a lawful set exists, anywhere or on one node alone; returns the victims."""
         if not self.is_worthwhile():
             return None
-        _ = self.held_before  # as things are before the search begins
+        _ = self.reserved_before  # computed before the search begins
         taken = self._collect(None)
-        for node in self._hopeful_nodes() if taken is None and self.saw_candidates else ():
+        for node in self._candidate_nodes() if taken is None and self.saw_candidates else ():
             taken = self._collect(node)
             if taken is not None:
                 break
@@ -119,19 +155,21 @@ class Attempt:
         return taken if self._is_lawful(taken) else None
 
     def _candidates(self, node: int | None) -> Iterator[Unit]:
-        """The units that may be taken next, the first to pay first."""
+        """The units that may be taken next, in the order of victims."""
         for leaf in self.leaves():
             refused: set[object] = set()
             for unit in (
-                self.hunt.pool(leaf).in_order(self.may_pay) if node is None else self._units_on(node, leaf)
+                self.search.pool(leaf).in_order(self.may_be_victim)
+                if node is None
+                else self._units_on(node, leaf)
             ):
                 if self._may_go(unit, refused):
                     self.saw_candidates = True
                     yield unit
 
     def _may_go(self, unit: Unit, refused: set[object]) -> bool:
-        """Whether a unit may be taken next; those that are refused are kept, by what they have in common."""
-        if unit.group is self.group or not self.hunt.budgets.allow(unit.pods):
+        """Whether a unit may be taken next; `refused` collects what refused units have in common."""
+        if unit.group is self.group or not self.search.budgets.allow(unit.pods):
             return False
         alike = self.refusal(unit)
         if alike in refused:
@@ -142,14 +180,14 @@ class Attempt:
         return False
 
     def _units_on(self, node: int, leaf: int) -> list[Unit]:
-        """The units of a leaf that are on one node, in the order in which they pay."""
-        state, row, pool = self.state, self.state.room.nodes[node], self.hunt.pool(leaf)
+        """The units of a leaf that are on one node, in the order of victims."""
+        state, row, pool = self.state, self.state.room.nodes[node], self.search.pool(leaf)
         groups = {pod.group_key for pod in row.pods.values()}
-        units = [pool.unit_on(row.name, key, self.may_pay) for key in groups if key in pool]
+        units = [pool.unit_on(row.name, key, self.may_be_victim) for key in groups if key in pool]
 
         def order(unit: Unit) -> tuple[object, ...]:
             one = unit.group.row
-            namespace, job = state.namespace_share(leaf, one.namespace), self.books.dominant(unit.group.used)
+            namespace, job = state.namespace_share(leaf, one.namespace), self.ledger.dominant(unit.group.used)
             return (namespace, job, one.order)
 
         last_first = sorted((unit for unit in units if unit is not None), key=order, reverse=True)
@@ -158,14 +196,14 @@ class Attempt:
     def _take(self, unit: Unit) -> None:
         for pod in unit.pods:
             self.state.evict(pod)
-        self.hunt.budgets.spend(unit.pods)
-        self.hunt.refresh(unit.group)
+        self.search.budgets.spend(unit.pods)
+        self.search.refresh(unit.group)
 
     def _put_back(self, taken: Sequence[Unit]) -> None:
-        """The trial is over: the pools see the units again."""
+        """Restore budgets and pools after a trial."""
         for unit in taken:
-            self.hunt.budgets.spend(unit.pods, -1)
-            self.hunt.refresh(unit.group)
+            self.search.budgets.spend(unit.pods, -1)
+            self.search.refresh(unit.group)
 
     def _fits(self) -> bool:
         """Whether the beneficiary may grow and finds its places, with the victims gone."""
@@ -177,7 +215,7 @@ class Attempt:
     def _promise(self) -> bool:
         """Promise all pods their nodes, or none.
 
-        Where they have been found nodes, those come first: without a victim another search may go astray.
+        Nodes that were found before come first: with a victim fewer, another search may find none.
         """
         if self._found and self._are_promised(self._found):
             return True
@@ -198,7 +236,7 @@ class Attempt:
         node = self.state.places.best(pod, "later", wanted)
         if node == NOWHERE or wanted not in (node, NOWHERE):
             return False
-        self.state.promise(pod, node)
+        self.state.take(pod, node, "later")
         return True
 
     def _works_with(self, units: Sequence[Unit]) -> bool:
@@ -206,7 +244,7 @@ class Attempt:
             for unit in units:
                 for pod in unit.pods:
                     self.state.evict(pod)
-            return self._fits() and self._cripples_nobody(units)
+            return self._fits() and self._leaves_gangs_whole(units)
 
     def _trimmed(self, taken: list[Unit]) -> list[Unit]:
         """Drop what was not needed, from the most important unit down."""
@@ -216,7 +254,7 @@ class Attempt:
                 taken = rest
         return taken
 
-    def _cripples_nobody(self, units: Sequence[Unit]) -> bool:
+    def _leaves_gangs_whole(self, units: Sequence[Unit]) -> bool:
         for unit in units:
             left = [*self.state.holders(unit.group), *self.state.newly_bound(unit.group)]
             if left and not is_gang(unit.group, left):
@@ -231,40 +269,42 @@ class Attempt:
                     return False
                 for pod in unit.pods:
                     self.state.evict(pod)
-            return bool(taken) and self._cripples_nobody(taken) and self._fits()
+            return bool(taken) and self._leaves_gangs_whole(taken) and self._fits()
 
     def _commit(self, taken: Sequence[Unit]) -> None:
         with self.state.trial() as trial:
             for unit in taken:
                 self._take(unit)
                 for pod in unit.pods:
-                    self.hunt.holdings.leave(pod)
+                    self.search.leaf_usage.leave(pod)
                     self.state.record(Eviction(pod, self.group.row, self.action))
             self._promise()
             trial.keep()
 
-    def _hopeful_nodes(self) -> list[int]:
-        """Nodes with a unit that may be taken, and that could take the first pod if the leaves left them.
+    def _candidate_nodes(self) -> list[int]:
+        """Nodes with a unit that may be taken, and with room for the first pod if the leaves' pods left.
 
-        With what is idle elsewhere, they also have to do for all the other pods.
+        With what is idle elsewhere, there must then be room for all the other pods too.
         """
         places, (allocatable, _, later) = self.state.places, self.state.room.columns()
-        idle, held = allocatable - later, self.hunt.holdings.of(self.leaves())  # [R, N]
-        hopeful = places.usable & held.any(axis=0)  # [N]
+        idle, reserved = allocatable - later, self.search.leaf_usage.of(self.leaves())  # [R, N]
+        possible = places.usable & reserved.any(axis=0)  # [N]
         for resource, amount in self.pods[0].shape.needs:
-            hopeful &= idle[resource] + held[resource] >= amount
-        for shape, count in Counter(pod.shape for pod in self.pods).items() if hopeful.any() else ():
-            now, then = (places.most(shape, room, count) for room in (idle, idle + held))  # [N]
-            hopeful &= now.sum() - now + then >= count
-        offering = self._offering_nodes() if hopeful.any() else ()
-        return [int(node) for node in np.flatnonzero(hopeful) if self.state.room.nodes[node].name in offering]
+            possible &= idle[resource] + reserved[resource] >= amount
+        for shape, count in Counter(pod.shape for pod in self.pods).items() if possible.any() else ():
+            now, then = (places.most(shape, room, count) for room in (idle, idle + reserved))  # [N]
+            possible &= now.sum() - now + then >= count
+        with_units = self._nodes_with_units() if possible.any() else ()
+        return [
+            int(node) for node in np.flatnonzero(possible) if self.state.room.nodes[node].name in with_units
+        ]
 
-    def _offering_nodes(self) -> set[str]:
+    def _nodes_with_units(self) -> set[str]:
         """Nodes with a gang that may be taken and is nowhere else, or with a pod of a job with surplus."""
         nodes: set[str] = set()
         for leaf in self.leaves():
             refused: set[object] = set()
-            for unit in self.hunt.pool(leaf).in_order(self.may_pay):
+            for unit in self.search.pool(leaf).in_order(self.may_be_victim):
                 on = {pod.node_name for pod in unit.pods}
                 if unit.is_surplus:
                     nodes.update([pod.node_name for pod in self.state.holders(unit.group)])

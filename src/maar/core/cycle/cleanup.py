@@ -7,9 +7,9 @@ from maar.core.cycle.state import Eviction, State
 
 def cleanup(state: State) -> None:
     """Evict the pods of starving groups for which nothing is being freed: they can do no work."""
-    books = state.books
-    for row in books.rows:
-        if not row.is_leaf or not any(map(gt, books.used[row.index], books.deserved[row.index])):
+    ledger = state.ledger
+    for row in ledger.rows:
+        if not row.is_leaf or not any(map(gt, ledger.used[row.index], ledger.deserved[row.index])):
             continue
         promised = {state.tables.pods[key].group_key for key in state.promised}
         for group_row in sorted(row.groups.values(), key=attrgetter("order")):

@@ -15,18 +15,13 @@ from maar.core.policy.configuration import Configuration
 from maar.core.tables.tables import Tables
 
 ACTIONS: Final[Mapping[str, Callable[[State], None]]] = {
-    "enqueue": enqueue,
-    "allocate": allocate,
-    "backfill": backfill,
-    "reclaim": reclaim,
-    "preempt": preempt,
-    "cleanup": cleanup,
+    action.__name__: action for action in (enqueue, allocate, backfill, reclaim, preempt, cleanup)
 }
 
 
 def decide(tables: Tables, configuration: Configuration, now: float) -> Plan:
     """Decide for the whole cluster; the tables stay as they are."""
-    tables.settle(heeds_taints=configuration.heeds_taints)  # 1. bring what hangs on the tree up to date
+    tables.settle(heeds_taints=configuration.heeds_taints)  # 1. update what depends on the tree
     state = State(tables, configuration, now)  # 2. share the cluster out, see promises as kept
     if "enqueue" not in configuration.actions:
         admit_all(state)

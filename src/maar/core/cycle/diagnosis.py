@@ -1,10 +1,10 @@
 """Why a group waits, once a cycle has decided: the constraint that binds, its numbers, and its cure.
 
-What was in the way during a turn may be gone at the end of the cycle, and what is said must be true of the
-cluster as people see it, so groups are looked at again when everything has been decided. In this order:
+What was in the way during a turn may be gone at the end of the cycle, and the reason must be true of the
+cluster as users see it, so groups are examined again when everything has been decided. In this order:
 
-1. what only somebody's action changes: a missing queue, missing pods, gates, claims, its place in a queue;
-2. what never changes on this cluster: alone on it (`Alone`), the group would not start either;
+1. what only a user can change: a missing queue, missing pods, gates, claims, its place in a queue;
+2. what never changes on this cluster: alone on it (`EmptyCluster`), the group would not start either;
 3. limits of its queue: a ceiling, or room that is reserved for others;
 4. room: where the queue would be above its fair share with it, that share, else what the nodes lack.
 
@@ -21,21 +21,21 @@ from typing import Final
 import msgspec
 
 from maar.core.cycle.allocate import for_next_turn
-from maar.core.cycle.alone import Alone, opened, tolerated
-from maar.core.cycle.books import Books, larger_cluster
+from maar.core.cycle.empty_cluster import EmptyCluster, opened, tolerated
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.node_tally import NodeTally, closed_nodes, tally
-from maar.core.cycle.places import Places
+from maar.core.cycle.queue_ledger import QueueLedger, larger_cluster
 from maar.core.cycle.refusals import beyond_deserved, beyond_limits
 from maar.core.cycle.state import State
-from maar.core.model.reasons import Cure, Held, Reason, Shortage
+from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 
-_FEW: Final = 3  # names that a sentence bears
-# More nodes might help, but not as a rule, or not this group: nobody should buy any for it.
+_FEW: Final = 3  # names in one message
+# More nodes might help, but not reliably, or not this group: an autoscaler should not add any for it.
 _OF_THE_CLUSTERS_SIZE: Final = (Reason.CLUSTER_OVERCOMMITTED, Reason.NOT_ENOUGH_RESOURCES)
 _NO_NODES_WANTED: Final = (Reason.CLAIM_NOT_BOUND, Reason.RESOURCE_CLAIM, Reason.GUARANTEE_BLOCKED)
 
@@ -45,27 +45,31 @@ class Diagnosis:
 
     def __init__(self, state: State) -> None:
         self.state, self.names = state, state.tables.axis.names
-        self._alone = Alone(state)
-        self._known: dict[object, Held] = {}
+        self._empty_cluster = EmptyCluster(state)
+        self._known: dict[object, Refusal] = {}
         self._tallies: dict[Shape, NodeTally] = {}
 
     @cached_property
-    def _opened(self) -> Alone:
+    def _opened_cluster(self) -> EmptyCluster:
         """The cluster if all its nodes could be used."""
         nodes = self.state.tables.node_list
-        return self._alone if all(node.is_shared for node in nodes) else Alone(self.state, opened(nodes))
+        return (
+            self._empty_cluster
+            if all(node.is_shared for node in nodes)
+            else EmptyCluster(self.state, opened(nodes))
+        )
 
     @cached_property
-    def _tolerated(self) -> Alone:
-        """The cluster for those of whom it is not known yet what they tolerate."""
-        return Alone(self.state, tolerated(self.state.tables.node_list))
+    def _tolerated_cluster(self) -> EmptyCluster:
+        """The cluster for groups whose pods, and tolerations, are not known yet."""
+        return EmptyCluster(self.state, tolerated(self.state.tables.node_list))
 
     @cached_property
-    def _larger(self) -> Books:
-        return larger_cluster(self.state.tables, self.state.books.used)
+    def _larger(self) -> QueueLedger:
+        return larger_cluster(self.state.tables, self.state.ledger.used)
 
-    def of(self, group: GroupState) -> Held | None:
-        """What holds a group whose pods wait, or that waits to be let in; None where nothing does."""
+    def of(self, group: GroupState) -> Refusal | None:
+        """What holds a group whose pods wait, or that waits for admission; None where nothing does."""
         state, waits = self.state, bool(group.pending or group.row.gated)
         if group.leaf < 0:
             return self._no_queue(group) if waits else None
@@ -74,93 +78,101 @@ class Diagnosis:
         if not waits and not group.was_unschedulable:
             return self._not_let_in(group, []) if group.phase == "Pending" else None
         leaving = sum(pod.key in state.gone for pod in group.row.pods.values())
-        held = _too_few_pods(group, leaving)
-        if held is not None or not waits:
-            return held
+        refusal = _too_few_pods(group, leaving)
+        if refusal is not None or not waits:
+            return refusal
         pods = for_next_turn(group)
         if not state.is_admitted(group):
             return self._not_let_in(group, pods)
         return self._waits(group, pods) if pods else self._loses_pods(group)
 
-    def _loses_pods(self, group: GroupState) -> Held:
+    def _loses_pods(self, group: GroupState) -> Refusal:
         """Some of its pods are being evicted, and those that wait are too few without them."""
         pods = group.pending[: max(1, group.missing()[0])]
         return self._no_room(group, pods, _together(pods))
 
-    # --- what somebody has to do
+    # --- what a user or a controller has to do
 
-    def _no_queue(self, group: GroupState) -> Held:
-        name, books = group.row.queue_name, self.state.books
+    def _no_queue(self, group: GroupState) -> Refusal:
+        name, ledger = group.row.queue_name, self.state.ledger
         row = self.state.tables.queues.get(name)
         if row is None:
-            return Held(reason=Reason.QUEUE_MISSING, cure=Cure.SOMEBODY_ACTS, queue=name)
+            return Refusal(reason=Reason.QUEUE_MISSING, cure=Cure.SOMEBODY_ACTS, queue=name)
         if row.index < 0:
             why = self.state.tables.set_aside.get(name, "")
-            return Held(reason=Reason.QUEUE_SET_ASIDE, cure=Cure.SOMEBODY_ACTS, queue=name, others=(why,))
-        leaves = [one.name for one in books.rows if one.is_leaf and row.index in (*books.paths[one.index], 0)]
+            return Refusal(reason=Reason.QUEUE_SET_ASIDE, cure=Cure.SOMEBODY_ACTS, queue=name, others=(why,))
+        leaves = [
+            one.name for one in ledger.rows if one.is_leaf and row.index in (*ledger.paths[one.index], 0)
+        ]
         others = tuple(sorted(leaves))
-        return Held(reason=Reason.QUEUE_NOT_LEAF, cure=Cure.SOMEBODY_ACTS, queue=name, others=others)
+        return Refusal(reason=Reason.QUEUE_NOT_LEAF, cure=Cure.SOMEBODY_ACTS, queue=name, others=others)
 
-    def _promised(self, group: GroupState) -> Held:
+    def _promised(self, group: GroupState) -> Refusal:
         """Room is being freed for it, or a volume is being made where it will run."""
         state, name = self.state, group.row.queue_name
         victims = sorted(state.victims.get(group.row.key, ()))
         claims = {key for pod in group.row.pods.values() for key in state.places.claims.unbound(pod.shape)}
         if claims and not victims:
-            return Held(reason=Reason.CLAIM_NOT_BOUND, queue=name, others=tuple(sorted(claims)[:_FEW]))
-        return Held(reason=Reason.WAITING_FOR_VICTIMS, queue=name, others=tuple(victims[:_FEW]))
+            return Refusal(reason=Reason.CLAIM_NOT_BOUND, queue=name, others=tuple(sorted(claims)[:_FEW]))
+        return Refusal(reason=Reason.WAITING_FOR_VICTIMS, queue=name, others=tuple(victims[:_FEW]))
 
-    # --- what keeps it from being let in
+    # --- what keeps it from being admitted
 
-    def _not_let_in(self, group: GroupState, pods: list[PodRow]) -> Held | None:
-        held = group.held
-        if held is None or held.reason == Reason.BEHIND_FIRST_IN_QUEUE:
-            return self._behind(held) if held is not None else None
-        if held.more_nodes_help and not self._would_start_with_nodes(group, pods, _together(pods)):
-            held = _all_with(held, more_nodes_help=False)
-        alone = self._alone if group.placed + len(group.pending) >= group.row.min_member else self._tolerated
+    def _not_let_in(self, group: GroupState, pods: list[PodRow]) -> Refusal | None:
+        refusal = group.refusal
+        if refusal is None or refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
+            return self._behind(refusal) if refusal is not None else None
+        if refusal.more_nodes_help and not self._would_start_with_nodes(group, pods, _together(pods)):
+            refusal = _all_with(refusal, more_nodes_help=False)
+        alone = (
+            self._empty_cluster
+            if group.placed + len(group.pending) >= group.row.min_member
+            else self._tolerated_cluster
+        )
         if never := alone.kept_out(group):
-            return self._never_let_in(group, held, {self.names[row] for row in never})
-        if pods and held.reason in _OF_THE_CLUSTERS_SIZE:
+            return self._never_let_in(group, refusal, {self.names[row] for row in never})
+        if pods and refusal.reason in _OF_THE_CLUSTERS_SIZE:
             found = self._tally(pods[0])
             return msgspec.structs.replace(
-                held, nodes=found.nodes, taking=found.taking, clauses=found.clauses
+                refusal, nodes=found.nodes, taking=found.taking, clauses=found.clauses
             )
-        return held
+        return refusal
 
-    def _behind(self, held: Held) -> Held:
+    def _behind(self, refusal: Refusal) -> Refusal:
         """It waits for the first of its queue, and so for what lets that one start.
 
         In one phase of allocate that one may itself have been behind another, or even behind this one.
         """
-        first = self.state.tables.groups.get(held.others[0])
+        first = self.state.tables.groups.get(refusal.others[0])
         state = self.state.group(first) if first is not None else None
-        if state is None or (state.held is not None and state.held.reason == Reason.BEHIND_FIRST_IN_QUEUE):
-            return held
+        if state is None or (
+            state.refusal is not None and state.refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE
+        ):
+            return refusal
         blocker = self.of(state)
         if blocker is None:
-            return held
+            return refusal
         cure = Cure.SOMEBODY_ACTS if blocker.cure == Cure.NEVER else blocker.cure
-        return msgspec.structs.replace(held, cure=cure)
+        return msgspec.structs.replace(refusal, cure=cure)
 
-    def _never_let_in(self, group: GroupState, held: Held, never: set[str]) -> Held:
-        """Tell first of what keeps the group out whoever finishes; closed nodes may help against it."""
-        limits = [msgspec.structs.replace(one, further=()) for one in (held, *held.further)]
+    def _never_let_in(self, group: GroupState, refusal: Refusal, never: set[str]) -> Refusal:
+        """Put first what keeps the group out even when all others finish; closed nodes may help."""
+        limits = [msgspec.structs.replace(one, further=()) for one in (refusal, *refusal.further)]
         lasting = [one for one in limits if any(short.resource in never for short in one.shortages)]
         others = [one for one in limits if one not in lasting]
-        cure = self._cure_of_never(is_never=bool(self._opened.kept_out(group)))
+        cure = self._cure_of_never(is_never=bool(self._opened_cluster.kept_out(group)))
         first, *rest = [msgspec.structs.replace(one, **cure) for one in lasting] + others
         return msgspec.structs.replace(first, further=tuple(rest))
 
     def _cure_of_never(self, *, is_never: bool) -> dict[str, object]:
-        """What cures what never starts on the nodes that can be used: other nodes, where those are there."""
+        """The cure for a group that never starts on the usable nodes: other nodes, if there are any."""
         if is_never:
             return {"cure": Cure.NEVER}
         nodes = self.state.tables.node_list
         return {"cure": Cure.OTHER_NODES, "nodes": len(nodes), "clauses": closed_nodes(nodes)}
 
     def _tally(self, pod: PodRow) -> NodeTally:
-        """The nodes as they are, for a pod; those of one shape fare alike where nothing else matters."""
+        """The nodes as they are, for a pod; one tally for all pods of a shape where that alone matters."""
         if not self.state.places.see_only_shapes((pod,)):
             return tally(self.state.places, pod, 1)
         if pod.shape not in self._tallies:
@@ -169,97 +181,101 @@ class Diagnosis:
 
     # --- what keeps the pods of the next turn from being placed
 
-    def _waits(self, group: GroupState, pods: list[PodRow]) -> Held:
-        if group.held is not None and group.held.reason == Reason.BEHIND_FIRST_IN_QUEUE:
-            return self._behind(group.held)
+    def _waits(self, group: GroupState, pods: list[PodRow]) -> Refusal:
+        if group.refusal is not None and group.refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
+            return self._behind(group.refusal)
         key: object = group
         if group.is_idle and self.state.places.see_only_shapes(pods):
-            key = (group.leaf, frozenset(Counter(pod.shape for pod in pods).items()), group.held)
-        held = self._known.get(key)
-        if held is None:
-            held = self._known[key] = self._ask(group, pods)
-        return held
+            key = (group.leaf, frozenset(Counter(pod.shape for pod in pods).items()), group.refusal)
+        refusal = self._known.get(key)
+        if refusal is None:
+            refusal = self._known[key] = self._find_reason(group, pods)
+        return refusal
 
-    def _ask(self, group: GroupState, pods: list[PodRow]) -> Held:
+    def _find_reason(self, group: GroupState, pods: list[PodRow]) -> Refusal:
         needs = _together(pods)
-        held = self._claims(pods) or self._unfit(pods) or self._never(group, pods, needs) or group.held
-        held = held or beyond_limits(self.state.books, self.names, group.leaf, needs)
-        held = held or self._no_room(group, pods, needs)
-        if held.reason in _NO_NODES_WANTED:
-            return held
-        return msgspec.structs.replace(held, more_nodes_help=self._would_start_with_nodes(group, pods, needs))
+        refusal = self._claims(pods) or self._unfit(pods) or self._never(group, pods, needs) or group.refusal
+        refusal = refusal or beyond_limits(self.state.ledger, self.names, group.leaf, needs)
+        refusal = refusal or self._no_room(group, pods, needs)
+        if refusal.reason in _NO_NODES_WANTED:
+            return refusal
+        return msgspec.structs.replace(
+            refusal, more_nodes_help=self._would_start_with_nodes(group, pods, needs)
+        )
 
-    def _claims(self, pods: list[PodRow]) -> Held | None:
+    def _claims(self, pods: list[PodRow]) -> Refusal | None:
         claims = self.state.places.claims
-        held = (claims.hold(pod.shape) or claims.lacking(pod.shape) for pod in pods if _has_claims(pod))
-        return next((one for one in held if one is not None), None)
+        refusal = (claims.hold(pod.shape) or claims.lacking(pod.shape) for pod in pods if _has_claims(pod))
+        return next((one for one in refusal if one is not None), None)
 
-    def _unfit(self, pods: list[PodRow]) -> Held | None:
+    def _unfit(self, pods: list[PodRow]) -> Refusal | None:
         """No node, be it empty, would take one of the pods."""
         places = self.state.places
         if not self.state.room.nodes:
-            return Held(reason=Reason.NOT_ENOUGH_RESOURCES, cure=Cure.OTHER_NODES)
+            return Refusal(reason=Reason.NOT_ENOUGH_RESOURCES, cure=Cure.OTHER_NODES)
         for pod in {pod.shape: pod for pod in pods if places.never(pod.shape)}.values():
-            is_never = places.mask(pod.shape).any() and self._opened.places.never(pod.shape)
+            is_never = places.mask(pod.shape).any() and self._opened_cluster.places.never(pod.shape)
             cure = Cure.NEVER if is_never else Cure.OTHER_NODES
             return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
         return None
 
-    def _never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Held | None:
+    def _never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
         """Not even alone on the cluster would the group start."""
-        places, alone = self.state.places, self._alone
+        places, alone = self.state.places, self._empty_cluster
         too_much = tuple(one for one in self._of_total(needs) if one.wanted > one.limit)
         limits = alone.limits(group, needs)
         if limits is not None:
-            cure = self._cure_of_never(is_never=self._opened.limits(group, needs) is not None)
+            cure = self._cure_of_never(is_never=self._opened_cluster.limits(group, needs) is not None)
             return _all_with(self._with_total(limits, too_much, len(pods)), **cure)
         if alone.has_room(group, pods):
             return None
-        for pod in filter(places.minds, pods):
+        for pod in filter(places.has_affinity, pods):
             has_place = places.follows(pod) and places.would_take(pod).any()
             return None if has_place else self._never_together(pods, pod)
-        is_never = self._opened.limits(group, needs) is not None or not self._opened.has_room(group, pods)
+        is_never = self._opened_cluster.limits(group, needs) is not None or not self._opened_cluster.has_room(
+            group, pods
+        )
         never = self._room(pods, alone.places, Cure.NEVER if is_never else Cure.OTHER_NODES)
         if never.reason == Reason.CLAIM_NOT_BOUND or not is_never:
             return never
         return msgspec.structs.replace(never, shortages=too_much) if too_much else never
 
-    def _with_total(self, limits: Held, too_much: tuple[Shortage, ...], pods: int) -> Held:
+    def _with_total(self, limits: Refusal, too_much: tuple[Shortage, ...], pods: int) -> Refusal:
         """Add to limits of queues what the whole cluster has too little of."""
-        told = {short.resource for one in (limits, *limits.further) for short in one.shortages}
-        rest = tuple(one for one in too_much if one.resource not in told)
+        named = {short.resource for one in (limits, *limits.further) for short in one.shortages}
+        rest = tuple(one for one in too_much if one.resource not in named)
         if not rest:
             return limits
         nodes = len(self.state.tables.node_list)
-        size = Held(reason=Reason.NOT_ENOUGH_RESOURCES, shortages=rest, wanted=pods, nodes=nodes)
+        size = Refusal(reason=Reason.NOT_ENOUGH_RESOURCES, shortages=rest, wanted=pods, nodes=nodes)
         return msgspec.structs.replace(limits, further=(*limits.further, size))
 
-    def _no_room(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Held:
-        """No node has room for the pods: told by its queue's share where that is why it cannot reclaim."""
-        minding = [pod for pod in pods if self.state.places.minds(pod)]
-        if minding and tally(self.state.places, minding[0], 1).roomy:
-            return self._kept_off(minding[0], Cure.OTHERS_FINISH)
-        held = self._room(pods, self.state.places, Cure.OTHERS_FINISH)
+    def _no_room(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal:
+        """No node has room for the pods; the queue's share is the reason where that prevents reclaim."""
+        with_affinity = [pod for pod in pods if self.state.places.has_affinity(pod)]
+        if with_affinity and tally(self.state.places, with_affinity[0], 1).roomy:
+            return self._kept_off(with_affinity[0], Cure.OTHERS_FINISH)
+        refusal = self._room(pods, self.state.places, Cure.OTHERS_FINISH)
         share = None
-        if self.state.configuration.asks("proportion", "enabledAllocatable"):
-            share = beyond_deserved(self.state.books, self.names, group.leaf, needs)
-        if share is None or held.reason == Reason.CLAIM_NOT_BOUND:
-            return held
-        return msgspec.structs.replace(held, **_limit_of(share))
+        if self.state.configuration.is_enabled("proportion", "enabledAllocatable"):
+            share = beyond_deserved(self.state.ledger, self.names, group.leaf, needs)
+        if share is None or refusal.reason == Reason.CLAIM_NOT_BOUND:
+            return refusal
+        return msgspec.structs.replace(refusal, **_limit_of(share))
 
-    def _never_together(self, pods: list[PodRow], pod: PodRow) -> Held:
+    def _never_together(self, pods: list[PodRow], pod: PodRow) -> Refusal:
         """Not even alone there are nodes for a pod near the others it needs, or for all pods together."""
-        places = self.state.places if self.state.places.follows(pod) else self._alone.places
+        places = self.state.places if self.state.places.follows(pod) else self._empty_cluster.places
         found = tally(places, pod, 1)
         cure = Cure.NEVER if found.taking else Cure.SOMEBODY_ACTS
-        held = self._of_nodes(Reason.NO_NODE_FITS, cure, pod, found)
-        return msgspec.structs.replace(held, wanted=len(pods))
+        refusal = self._of_nodes(Reason.NO_NODE_FITS, cure, pod, found)
+        return msgspec.structs.replace(refusal, wanted=len(pods))
 
-    def _kept_off(self, pod: PodRow, cure: Cure) -> Held:
+    def _kept_off(self, pod: PodRow, cure: Cure) -> Refusal:
         """Other pods keep a pod off the nodes that have room for it."""
         return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(self.state.places, pod, 1))
 
-    def _room(self, pods: list[PodRow], places: Places, cure: Cure) -> Held:
+    def _room(self, pods: list[PodRow], places: NodeChooser, cure: Cure) -> Refusal:
         """What the nodes lack for the kind of pods of which the least part finds room, or else volumes."""
         kinds: dict[object, list[PodRow]] = {}
         for pod in pods:
@@ -268,11 +284,13 @@ class Diagnosis:
         pod, count, found = min(tallies, key=lambda one: one[2].fits / one[1])
         claims = [key for pod in pods for key in places.claims.unbound(pod.shape)]
         if claims and found.fits >= count:
-            return Held(reason=Reason.CLAIM_NOT_BOUND, cure=Cure.SOMEBODY_ACTS, others=tuple(claims[:_FEW]))
-        held = self._of_nodes(Reason.NOT_ENOUGH_RESOURCES, cure, pod, found)
-        return msgspec.structs.replace(held, wanted=count, available=found.fits)
+            return Refusal(
+                reason=Reason.CLAIM_NOT_BOUND, cure=Cure.SOMEBODY_ACTS, others=tuple(claims[:_FEW])
+            )
+        refusal = self._of_nodes(Reason.NOT_ENOUGH_RESOURCES, cure, pod, found)
+        return msgspec.structs.replace(refusal, wanted=count, available=found.fits)
 
-    def _of_nodes(self, reason: Reason, cure: Cure, pod: PodRow, found: NodeTally) -> Held:
+    def _of_nodes(self, reason: Reason, cure: Cure, pod: PodRow, found: NodeTally) -> Refusal:
         """A refusal by the nodes, with what the pod wants and the most that is free on one of them."""
         places = self.state.places
         idle, mask = places.idle("now"), places.mask(pod.shape)
@@ -286,7 +304,7 @@ class Diagnosis:
             for row, amount in pod.shape.needs
             if self.names[row] != PODS or len(pod.shape.needs) == 1
         )
-        return Held(
+        return Refusal(
             reason=reason,
             cure=cure,
             shortages=shortages,
@@ -297,7 +315,7 @@ class Diagnosis:
 
     def _of_total(self, needs: Needs) -> Iterator[Shortage]:
         """What is wanted beside what the cluster has in all."""
-        total = self._alone.total
+        total = self._empty_cluster.total
         for row, amount in needs:
             yield Shortage(resource=self.names[row], wanted=amount, used=0, limit=total[row])
 
@@ -307,16 +325,16 @@ class Diagnosis:
         return is_allowed and self.state.places.helped_by_new_nodes(pods)
 
 
-def _too_few_pods(group: GroupState, leaving: int) -> Held | None:
+def _too_few_pods(group: GroupState, leaving: int) -> Refusal | None:
     """A gang that cannot start because its pods are not there, or must not be placed yet."""
     row, there = group.row, group.placed + len(group.pending) + leaving
     name, acts = row.queue_name, Cure.SOMEBODY_ACTS
     exist = there + row.gated
-    too_few = Held(
+    too_few = Refusal(
         reason=Reason.NOT_ENOUGH_TASKS, cure=acts, queue=name, wanted=row.min_member, available=exist
     )
     if row.gated and (there < row.min_member or not group.pending):
-        return Held(
+        return Refusal(
             reason=Reason.SCHEDULING_GATED,
             cure=acts,
             queue=name,
@@ -330,20 +348,20 @@ def _too_few_pods(group: GroupState, leaving: int) -> Held | None:
         have = group.tasks[task] + sum(pod.task == task for pod in group.pending)
         if have < least and not leaving:
             reason = Reason.NOT_ENOUGH_PODS_OF_TASK
-            return Held(reason=reason, cure=acts, queue=name, others=(task,), wanted=least, available=have)
+            return Refusal(reason=reason, cure=acts, queue=name, others=(task,), wanted=least, available=have)
     return None
 
 
-def _all_with(held: Held, **changes: object) -> Held:
+def _all_with(refusal: Refusal, **changes: object) -> Refusal:
     """A refusal with something else in it, and in all that it names further."""
-    further = tuple(msgspec.structs.replace(one, **changes) for one in held.further)
-    return msgspec.structs.replace(held, further=further, **changes)
+    further = tuple(msgspec.structs.replace(one, **changes) for one in refusal.further)
+    return msgspec.structs.replace(refusal, further=further, **changes)
 
 
-def _limit_of(held: Held) -> dict[str, object]:
-    """What a refusal by a queue says of that queue; what the nodes lack may stand beside it."""
+def _limit_of(refusal: Refusal) -> dict[str, object]:
+    """The fields of a refusal that are about its queue; what the nodes lack can be beside them."""
     return {
-        name: getattr(held, name) for name in ("reason", "cure", "queue", "shortages", "others", "further")
+        name: getattr(refusal, name) for name in ("reason", "cure", "queue", "shortages", "others", "further")
     }
 
 

@@ -1,34 +1,34 @@
-"""Evictions: every group that waits, in allocate's order, tries to make room until nobody succeeds."""
+"""Evictions: every group that waits, in allocate's order, tries to make room until none succeeds."""
 
 from maar.core.cycle.attempt import Attempt
-from maar.core.cycle.hunt import Hunt
-from maar.core.cycle.order import Turns
 from maar.core.cycle.state import State
-from maar.core.model.reasons import Held
+from maar.core.cycle.turn_order import TurnOrder
+from maar.core.cycle.victim_search import VictimSearch
+from maar.core.model.reasons import Refusal
 
 
 def evict(state: State, attempt: type[Attempt]) -> None:
     """Let every group try; one that succeeds has another turn while more of its pods wait.
 
-    A failure leaves everything as it was. Until somebody succeeds, the same would happen to all who have the
-    same fate, and they need not try: in a full cluster there are many who wait, and of few kinds.
+    A failure leaves everything as it was. Until an attempt succeeds, all with the same equivalence key would
+    fail too and are skipped: in a full cluster many groups wait, and they are of few kinds.
     """
-    hunt = Hunt(state, attempt.action)
+    search = VictimSearch(state, attempt.action)
     waiting = [group for group in state.waiting() if group.pending and state.is_admitted(group)]
-    turns = Turns(state, "fair", waiting)
-    failed: dict[object, Held | None] = {}  # by fate: who stood in the way, where somebody did
+    turns = TurnOrder(state, "fair", waiting)
+    failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
     while group := turns.next():
-        one = attempt(hunt, group)
-        fate = one.fate() if one.is_like_others() else group
-        victims = one.succeeds() if fate not in failed else None
+        one = attempt(search, group)
+        equivalence_key = one.equivalence_key() if one.is_like_others() else group
+        victims = one.succeeds() if equivalence_key not in failed else None
         if victims is None:
-            failed.setdefault(fate, one.blocked)
-            group.held = failed[fate] or group.held
+            failed.setdefault(equivalence_key, one.blocked)
+            group.refusal = failed[equivalence_key] or group.refusal
             turns.done(group)
             continue
         failed.clear()
         group.pending = [pod for pod in group.pending if pod.key not in state.promised]
-        hunt.refresh(group)
+        search.refresh(group)
         if group.pending:
             turns.again(group)
         else:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maar.core.model.pod_group import PodGroupPhase
-from maar.core.model.reasons import Held
+from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class UsagePath:
     """Where the use of a group counts: in its namespace, its queue and all above."""
 
     leaf: int
@@ -23,12 +23,12 @@ class GroupState:
 
     row: GroupRow
     leaf: int
-    line: Line
+    usage_path: UsagePath
     phase: PodGroupPhase
     pending: list[PodRow]  # without a place, in the order in which they are placed
     placed: int  # pods that count towards minMember
     tasks: dict[str, int]  # of each task that has a minimum
-    held: Held | None = None
+    refusal: Refusal | None = None
     was_unschedulable: bool = False
     more: Needs = ()  # what it uses more than when the cycle began, unless it is summed up
     _used: Column | None = None
@@ -36,14 +36,22 @@ class GroupState:
 
     @property
     def used(self) -> Column:
-        """What it uses; few ask for it, so that it is summed up for those who do."""
+        """What it uses; it is needed rarely, so it is summed up when it is first read."""
         if self._used is None:
             counted = self.row.used
-            self._used = [*counted, *([0] * (len(self.line.columns[0]) - len(counted)))]
+            self._used = [*counted, *([0] * (len(self.usage_path.columns[0]) - len(counted)))]
         for resource, amount in self.more:
             self._used[resource] += amount
         self.more = ()
         return self._used
+
+    def uncharge(self, needs: Needs, before: Needs) -> None:
+        """Take back a charge; where what it uses has been summed up since, from the sum."""
+        if len(self.more) == len(before) + len(needs):
+            self.more = before
+        else:
+            for resource, amount in needs:
+                self.used[resource] -= amount
 
     @property
     def is_idle(self) -> bool:
@@ -76,7 +84,9 @@ class GroupState:
 
     def missing(self) -> tuple[int, dict[str, int]]:
         """How many pods, and how many of each task, it lacks to be ready."""
-        lacking, least = max(0, self.row.min_member - self.placed), self.row.min_task_member
+        missing_pods, least = max(0, self.row.min_member - self.placed), self.row.min_task_member
         if not least:
-            return lacking, NO_TASKS
-        return lacking, {task: least[task] - have for task, have in self.tasks.items() if least[task] > have}
+            return missing_pods, NO_TASKS
+        return missing_pods, {
+            task: least[task] - have for task, have in self.tasks.items() if least[task] > have
+        }

@@ -1,10 +1,10 @@
 """What a queue may use while turns are taken."""
 
-from maar.core.cycle.group_state import GroupState, Line
-from maar.core.cycle.order import Phase
+from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.state import State
+from maar.core.cycle.turn_order import Phase
 from maar.core.fairshare.share_out import UNLIMITED
-from maar.core.tables.axis import Needs, times
+from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column
 
 
@@ -12,55 +12,65 @@ class Limits:
     """The limits of a phase: what queues deserve, or what they can borrow; without a phase there are none."""
 
     def __init__(self, state: State, phase: Phase | None) -> None:
-        self.state, self.books, self.phase = state, state.books, phase
-        self._asks_deserved = phase == "fair" and state.configuration.asks("proportion", "enabledAllocatable")
-        self._pairs: dict[Line, list[tuple[Column, Column]]] = {}  # what is used, and the most that may be
+        self.state, self.ledger, self.phase = state, state.ledger, phase
+        self._asks_deserved = phase == "fair" and state.configuration.is_enabled(
+            "proportion", "enabledAllocatable"
+        )
+        self._pairs: dict[
+            UsagePath, list[tuple[Column, Column]]
+        ] = {}  # what is used, and the most that may be
 
     def charge(self, group: GroupState, needs: Needs) -> bool:
         """Let a group use this much more if nothing keeps its queue, or one above, from it."""
-        if self.books.reserves(needs):
-            if not self.allow(group.leaf, needs):
-                return False
-            self.state.use(group.line, needs)
-            return True
-        is_over = False
-        for used, most in self._pairs.get(group.line) or self._pair(group.line):
+        if self.ledger.is_reservable(needs):
+            is_allowed = self.allow(group.leaf, needs)
+            if is_allowed:
+                self.state.charge(group, needs)
+            return is_allowed
+        is_over, pairs = False, self._pairs.get(group.usage_path) or self._pair(group.usage_path)
+        for used, most in pairs:
             for resource, amount in needs:
                 used[resource] = now = used[resource] + amount
                 if now > most[resource]:
                     is_over = True
         if is_over:
-            self.give_back(group, needs)
+            for used, _ in pairs:
+                for resource, amount in needs:
+                    used[resource] -= amount
+        else:  # as State.charge does; single pods are charged by the thousand
+            before = group.more
+            group.more = before + needs
+            self.state.steps.append(("charge", group, needs, before))
         return not is_over
-
-    def give_back(self, group: GroupState, needs: Needs) -> None:
-        """Take a charge back."""
-        self.state.use(group.line, times(needs, -1))
 
     def allow(self, leaf: int, needs: Needs) -> bool:
         """Whether a leaf may use this much more.
 
         A queue and all above it stay within their limits, and nothing reserved is given away.
         """
-        books = self.books
+        ledger = self.ledger
         if self.phase is None:
             return True
-        if self._asks_deserved and books.beyond(leaf, needs, books.deserved) is not None:
+        if self._asks_deserved and ledger.beyond(leaf, needs, ledger.deserved) is not None:
             return False
-        return books.beyond(leaf, needs, books.real) is None and books.gives_away(leaf, needs) is None
+        return ledger.beyond(leaf, needs, ledger.real) is None and ledger.gives_away(leaf, needs) is None
 
-    def _pair(self, line: Line) -> list[tuple[Column, Column]]:
+    def _pair(self, usage_path: UsagePath) -> list[tuple[Column, Column]]:
         """Set what is used beside the most that may be: in the namespace, in its queue and all above."""
-        books = self.books
-        unlimited = [UNLIMITED] * len(books.total)
-        limits = [unlimited] * len(line.columns)
+        ledger = self.ledger
+        unlimited = [UNLIMITED] * len(ledger.total)
+        limits = [unlimited] * len(usage_path.columns)
         if self.phase is not None:
-            limits = [unlimited, *(self._most(queue) for queue in books.paths[line.leaf]), books.real[0]]
-        pairs = self._pairs[line] = list(zip(line.columns, limits, strict=True))
+            limits = [
+                unlimited,
+                *(self._most(queue) for queue in ledger.paths[usage_path.leaf]),
+                ledger.real[0],
+            ]
+        pairs = self._pairs[usage_path] = list(zip(usage_path.columns, limits, strict=True))
         return pairs
 
     def _most(self, queue: int) -> Column:
-        real = self.books.real[queue]
+        real = self.ledger.real[queue]
         if not self._asks_deserved:
             return real
-        return [min(pair) for pair in zip(self.books.deserved[queue], real, strict=True)]
+        return [min(pair) for pair in zip(self.ledger.deserved[queue], real, strict=True)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maar.core.cycle.places import Places
+from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.model.resources import PODS, roughly
 from maar.core.tables.rows import NodeRow, PodRow
@@ -25,7 +25,7 @@ class NodeTally:
     clauses: Clauses
 
 
-def tally(places: Places, pod: PodRow, count: int) -> NodeTally:
+def tally(places: NodeChooser, pod: PodRow, count: int) -> NodeTally:
     """Count the nodes for so many pods like this one.
 
     A node that lacks several resources counts for each of them, as in kube-scheduler's summary.
@@ -52,7 +52,7 @@ def tally(places: Places, pod: PodRow, count: int) -> NodeTally:
 
 
 def closed_nodes(nodes: Iterable[NodeRow]) -> Clauses:
-    """Count the nodes that nobody in the queues can use now, by what closes them."""
+    """Count the nodes that no pod of the queues can use now, by the reason."""
     found = Counter[str]()
     for node in nodes:
         if not node.is_ready:
@@ -64,8 +64,8 @@ def closed_nodes(nodes: Iterable[NodeRow]) -> Clauses:
     return tuple((number, clause) for clause, number in sorted(found.items()))
 
 
-def _shortages(places: Places, resource: int, lacks: Flags, idle: Ints) -> dict[str, int]:
-    """Say of the nodes that lack a resource whether they have any, and what is free at most."""
+def _shortages(places: NodeChooser, resource: int, lacks: Flags, idle: Ints) -> dict[str, int]:
+    """Count the nodes that lack a resource: those without any, and those with too little free."""
     name, allocatable = places.tables.axis.names[resource], places.room.columns()[0][resource]
     none, some = lacks & (allocatable == 0), lacks & (allocatable > 0)
     found = {f"have no {name}": int(none.sum())} if none.any() else {}
@@ -82,7 +82,7 @@ def _shortages(places: Places, resource: int, lacks: Flags, idle: Ints) -> dict[
 
 
 def summary(nodes: int, taking: int, clauses: Clauses) -> str:
-    """A tally in words: 0/12 nodes: 8 lack memory (at most 3Gi free of 8Gi), 4 have taint gpu=only."""
+    """A tally as text: 0/12 nodes: 8 lack memory (at most 3Gi free of 8Gi), 4 have taint gpu=only."""
     said = listed(clauses)
     return f"{taking}/{nodes} nodes: {said}" if said else f"{taking}/{nodes} nodes"
 

@@ -9,7 +9,7 @@ from maar.core.cycle.standings import standings
 from maar.core.cycle.state import State
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod_group import PodGroupPhase
-from maar.core.model.reasons import Cure, Held, Reason
+from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.writes import Bind, Evict, Nominate
 from maar.core.tables.groups import phase_with
 from maar.core.tables.rows import PodRow
@@ -18,7 +18,7 @@ _WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupP
 
 
 def plan_of(state: State) -> Plan:
-    """Write down what a cycle has decided."""
+    """Make the plan of what a cycle has decided."""
     nodes = state.room.nodes
     return Plan(
         queues=standings(state),
@@ -41,25 +41,25 @@ def plan_of(state: State) -> Plan:
 def _outcomes(state: State) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
     outcomes, diagnosis = {}, Diagnosis(state)
-    sentences: dict[Held, str] = {}  # many wait for the same reason
+    sentences: dict[Refusal, str] = {}  # many wait for the same reason
     for group in state.short():
-        group.was_unschedulable |= not group.pending and not group.is_ready  # nobody is there to be placed
+        group.was_unschedulable |= not group.pending and not group.is_ready  # it has no pods to place
     for key, group in state.touched().items():
-        phase, held = _phase(state, group), diagnosis.of(group)
-        if held is None and not group.was_unschedulable:
+        phase, refusal = _phase(state, group), diagnosis.of(group)
+        if refusal is None and not group.was_unschedulable:
             outcomes[key] = _WELL[phase]
         else:
             message = ""
-            if held is not None:
-                message = sentences.get(held) or sentences.setdefault(held, sentence(state, held))
+            if refusal is not None:
+                message = sentences.get(refusal) or sentences.setdefault(refusal, sentence(state, refusal))
             outcomes[key] = GroupOutcome(
-                phase=phase, held=held, message=message, is_unschedulable=group.was_unschedulable
+                phase=phase, refusal=refusal, message=message, is_unschedulable=group.was_unschedulable
             )
     for pod in state.tables.orphans.values():
         key = missing_group_key(pod)
         if key not in outcomes:
-            held = _group_missing(state, pod)
-            outcomes[key] = GroupOutcome(phase="Pending", held=held, message=sentence(state, held))
+            refusal = _group_missing(state, pod)
+            outcomes[key] = GroupOutcome(phase="Pending", refusal=refusal, message=sentence(state, refusal))
     return outcomes
 
 
@@ -68,12 +68,12 @@ def missing_group_key(pod: PodRow) -> str:
     return pod.group_key or f"{pod.namespace}/pod/{pod.key.rpartition('/')[2]}"
 
 
-def _group_missing(state: State, pod: PodRow) -> Held:
+def _group_missing(state: State, pod: PodRow) -> Refusal:
     """A pod's group does not exist; namespaces that have a group of that name are named too."""
     groups, name = state.tables.groups, pod.group_key.partition("/")[2]
     elsewhere = [one for one in state.tables.namespaces if f"{one}/{name}" in groups] if name else []
     named = (pod.group_key, *sorted(elsewhere)) if name else ()
-    return Held(reason=Reason.POD_GROUP_MISSING, cure=Cure.SOMEBODY_ACTS, others=named)
+    return Refusal(reason=Reason.POD_GROUP_MISSING, cure=Cure.SOMEBODY_ACTS, others=named)
 
 
 def _phase(state: State, group: GroupState) -> PodGroupPhase:

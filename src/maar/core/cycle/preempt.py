@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from maar.core.cycle.attempt import Attempt
-from maar.core.cycle.books import largest_part
 from maar.core.cycle.evict import evict
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.hunt import Hunt
+from maar.core.cycle.queue_ledger import largest_part
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Rank, Unit
+from maar.core.cycle.victim_search import VictimSearch
 
 
 def preempt(state: State) -> None:
@@ -22,25 +22,25 @@ class Preempt(Attempt):
 
     action: ClassVar[Literal["reclaim", "preempt"]] = "preempt"
 
-    def __init__(self, hunt: Hunt, group: GroupState) -> None:
-        super().__init__(hunt, group)
+    def __init__(self, search: VictimSearch, group: GroupState) -> None:
+        super().__init__(search, group)
         self.was_ready = group.is_ready
-        self.job_before = 0.0 if group.is_idle else self.books.dominant(group.used)
+        self.job_before = 0.0 if group.is_idle else self.ledger.dominant(group.used)
         self.namespace_before = self.state.namespace_share(self.leaf, group.row.namespace)
-        self.by_priority = self.state.configuration.asks("priority", "enablePreemptable")
-        self.by_fairness = self.state.configuration.asks("drf", "enablePreemptable")
+        self.by_priority = self.state.configuration.is_enabled("priority", "enablePreemptable")
+        self.by_fairness = self.state.configuration.is_enabled("drf", "enablePreemptable")
 
-    def fate(self) -> object:
-        """Its own unit, which it leaves out, is no victim for its likes either: they use as much as it."""
+    def equivalence_key(self) -> object:
+        """Its own unit, which it leaves out, is no victim for equal groups either: they use as much as it."""
         row, job = self.group.row, None if self.was_ready else self.job_before
-        return (super().fate(), row.namespace, row.priority, job)
+        return (super().equivalence_key(), row.namespace, row.priority, job)
 
     def leaves(self) -> Sequence[int]:
-        """Only its own queue pays."""
+        """Only its own queue has victims."""
         return (self.leaf,)
 
-    def may_pay(self, rank: Rank, namespace: str, share: float) -> bool:
-        """Nobody of higher priority, of a namespace that uses no more, or of a job that would be no more."""
+    def may_be_victim(self, rank: Rank, namespace: str, share: float) -> bool:
+        """No unit of higher priority, of a namespace that uses no more, or a whole job of equal priority."""
         mine = self.group.row
         if rank.priority > mine.priority or (self.was_ready and rank.priority == mine.priority):
             return False
@@ -51,7 +51,7 @@ class Preempt(Attempt):
         return self.by_fairness and not rank.is_whole
 
     def may_take(self, unit: Unit) -> bool:
-        """Lower priority in its own namespace; else who stays strictly above where the beneficiary was."""
+        """Lower priority in its own namespace; else what stays strictly above where the beneficiary was."""
         victim, mine = unit.group.row, self.group.row
         is_lower = victim.priority < mine.priority
         if self.was_ready and not is_lower:
@@ -64,14 +64,14 @@ class Preempt(Attempt):
             used = unit.left_of(self.state.namespace_used(self.leaf, victim.namespace))
             left = largest_part(used, self.state.namespace_whole(victim.namespace))
             return victim.priority <= mine.priority and left > self.namespace_before
-        left = self.books.dominant(unit.left_of(unit.group.used))
+        left = self.ledger.dominant(unit.left_of(unit.group.used))
         return victim.priority == mine.priority and left > self.job_before
 
     def allows(self) -> bool:
         """Within real capability, and nothing reserved is given away."""
-        books = self.books
-        within = books.beyond(self.leaf, self.request, books.real) is None
-        return within and not books.gives_away_since(self.leaf, self.request, self.held_before)
+        ledger = self.ledger
+        within = ledger.beyond(self.leaf, self.request, ledger.real) is None
+        return within and not ledger.gives_away_since(self.leaf, self.request, self.reserved_before)
 
     def refusal(self, unit: Unit) -> object:
         """What is refused to one job of its own namespace may be lawful to take from another."""

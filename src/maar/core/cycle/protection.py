@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from math import ceil
 
-from maar.core.cycle.places import pod_view
+from maar.core.cycle.node_stack import pod_view
 from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.whole_numbers import whole_number
 from maar.core.policy.configuration import Configuration
@@ -19,7 +19,7 @@ class Protection:
     def __init__(self, tables: Tables, configuration: Configuration, action: str) -> None:
         self.tables, self.action = tables, action
         switch = "enablePreemptable" if action == "preempt" else "enableReclaimable"
-        self._spares_critical = configuration.asks("conformance", switch)
+        self._spares_critical = configuration.is_enabled("conformance", switch)
         self._vetoes = configuration.vetoes(action)
 
     def covers(self, pod: PodRow) -> bool:

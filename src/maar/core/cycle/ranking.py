@@ -1,4 +1,39 @@
-"""The best node for a shape, kept as nodes change: ranked once, then scored again where something changed."""
+"""The best node for a shape, kept up to date as nodes change: ranked once, then only changed nodes again.
+
+The problem. For every pod the node with the best score is wanted, of all nodes where the pod may run and
+fits. Every placement changes the score of one node. Scoring all nodes for every pod would make the cost of
+one more pod grow with the cluster.
+
+How it works. Pods with equal requests and constraints have one shape, and a cycle has one ranking for a shape
+("now" and "later" each have their own). At first all nodes are scored together and sorted. From then on every
+node is in one of two places:
+
+- nodes that have not changed are read from the first order, one after the other (`_unchanged`);
+- nodes that have changed have their present entry in `_changed`, and, where the pod still fits, also in the
+  list `_sorted`.
+
+`Room` keeps the nodes that have changed in the order of their last change. `best` reads
+them from the latest back to the last change that this ranking has seen, scores each again, and compares the
+first entries of both places.
+
+Invariants.
+- `best` gives the node that scoring all nodes would give; of equal scores the one with the smallest index.
+- `_first_unchanged` is never a node that has changed, so its score is the present one.
+- `_sorted` has an entry for exactly those changed nodes where the pod fits, and one at its start that is
+  worse than every node.
+- The score of one node and the scores of columns are the same to the last bit: both take the same steps on
+  the same floats. A test compares them.
+
+Complexity. O(N log N) for the first order. After that, for every changed node, one score and a search in
+`_sorted`, which has no more entries than nodes that changed. Where pods are packed, few nodes change before
+they are full. A full node is not scored again until something gives room back (`Room.given_back`). Where more
+than `_MANY` nodes have changed, ranking all of them as columns is faster, and is done.
+
+Why not otherwise? Scoring a sample of the nodes, as kube-scheduler does in large clusters, is cheap too, but
+the result depends on the sample. Pods whose nodes depend on other pods (affinity, spread, ports) cannot use
+the first order, because one placement changes many scores; they ask for `every_score`. Decision records 8
+and 10.
+"""
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
@@ -15,16 +50,12 @@ from maar.core.tables.shapes import Shape
 Entry = tuple[float, int]  # the score, and minus the node: the largest is the best
 
 _OUT: Final = -inf
-_NOBODY: Final[Entry] = (_OUT, -NOWHERE)  # comes after every node
-_MANY: Final = 500  # nodes that are ranked anew faster together than one by one
+_NO_NODE: Final[Entry] = (_OUT, -NOWHERE)  # comes after every node
+_MANY: Final = 500  # changed nodes; from here on ranking all is faster than one by one
 
 
 class Ranking:
-    """Nodes for one shape, best first; of equal scores the first by name.
-
-    Nodes stand in the order of the first scoring until they change. Those that have changed and have room are
-    in a sorted list, which is short where pods are packed.
-    """
+    """Nodes for one shape, best first; of equal scores the first by name."""
 
     def __init__(
         self, shape: Shape, room: Room, when: When, usage: UsageScore, mask: Flags, preference: Floats
@@ -33,7 +64,7 @@ class Ranking:
         self._mask, self._preference = mask, preference
         self._needs, self._request = shape.needs, dict(shape.needs)
         self._score = self._scorer()
-        self._column: Floats | None = None  # [N] for those who ask for all scores
+        self._column: Floats | None = None  # [N] all scores, where they have been asked for
         self._column_seen = 0
         self._rank()
 
@@ -43,9 +74,9 @@ class Ranking:
         fitting = np.flatnonzero(scores > _OUT)
         order = fitting[np.argsort(-scores[fitting], kind="stable")]
         self._unchanged: Iterator[Entry] = zip(scores[order].data, (-order).data, strict=True)
-        self._first_unchanged = next(self._unchanged, _NOBODY)
+        self._first_unchanged = next(self._unchanged, _NO_NODE)
         self._changed: dict[int, Entry | None] = {}  # the entries of nodes that have changed
-        self._sorted = [_NOBODY]  # those that have room, the best last
+        self._sorted = [_NO_NODE]  # those that have room, the best last
         self._seen = self.room.changes
 
     def best(self) -> int:
@@ -80,7 +111,7 @@ class Ranking:
         return np.where(fits, score, _OUT)
 
     def _catch_up(self) -> None:
-        """Enter the nodes that have changed since the last time."""
+        """Score the nodes again that have changed since this ranking last did so."""
         seen, self._seen = self._seen, self.room.changes
         if self._seen - seen > _MANY and len(self.room.changed_since(seen)) > _MANY:
             self._rank()
@@ -90,8 +121,8 @@ class Ranking:
         for node, change in reversed(self.room.changed.items()):
             if change <= seen:
                 break
-            known = changed.get(node, _NOBODY)
-            if known is not _NOBODY:
+            known = changed.get(node, _NO_NODE)
+            if known is not _NO_NODE:
                 if known is not None:
                     del entries[bisect_left(entries, known)]
                 elif stays_full:
@@ -102,10 +133,10 @@ class Ranking:
                 changed[node] = entry = (score, -node)
                 insort(entries, entry)
         while -self._first_unchanged[1] in changed:
-            self._first_unchanged = next(self._unchanged, _NOBODY)
+            self._first_unchanged = next(self._unchanged, _NO_NODE)
 
     def _scorer(self) -> Callable[[int], float]:
-        """Give the score of one node as it is, in the same steps as for many."""
+        """Make the function that scores one node as it is, in the same steps as `scores` does for many."""
         room, needs, allowed, bonus = self.room, self._needs, self._mask.tobytes(), self._preference.data
         allocatable, laters = room.allocatable, room.later
         helds = room.now if self.when == "now" else laters

@@ -7,13 +7,13 @@ from typing import ClassVar, Final, Literal
 from maar.core.cycle.attempt import Attempt
 from maar.core.cycle.evict import evict
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.hunt import Hunt
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Unit
+from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.names import natural
-from maar.core.model.reasons import Held, Reason
+from maar.core.model.reasons import Reason, Refusal
 
-_FEW: Final = 5  # names that a sentence bears
+_FEW: Final = 5  # names in one message
 
 
 def reclaim(state: State) -> None:
@@ -26,13 +26,13 @@ class Reclaim(Attempt):
 
     action: ClassVar[Literal["reclaim", "preempt"]] = "reclaim"
 
-    def __init__(self, hunt: Hunt, group: GroupState) -> None:
-        super().__init__(hunt, group)
-        self.path = self.books.paths[self.leaf]
+    def __init__(self, search: VictimSearch, group: GroupState) -> None:
+        super().__init__(search, group)
+        self.path = self.ledger.paths[self.leaf]
 
     def is_worthwhile(self) -> bool:
         """Its queue stays within deserved with it, and idle room is not enough."""
-        used, deserved = self.books.used[self.leaf], self.books.deserved[self.leaf]
+        used, deserved = self.ledger.used[self.leaf], self.ledger.deserved[self.leaf]
         if not self.pods or any(
             used[resource] + amount > deserved[resource] for resource, amount in self.request
         ):
@@ -46,7 +46,7 @@ class Reclaim(Attempt):
     @cached_property
     def _reserved(self) -> frozenset[int]:
         """Resources of which the idle room is held for others."""
-        return frozenset(self.books.gives_away_since(self.leaf, self.request, self.held_before))
+        return frozenset(self.ledger.gives_away_since(self.leaf, self.request, self.reserved_before))
 
     @cached_property
     def short(self) -> tuple[int, ...]:
@@ -68,9 +68,9 @@ class Reclaim(Attempt):
         """Whether it stays within a guarantee that names everything it cannot get."""
         names, request = self.state.tables.axis.names, dict(self.request)
         for queue in self.path:
-            spec = self.books.rows[queue].queue.spec.guarantee
+            spec = self.ledger.rows[queue].queue.spec.guarantee
             named = [row for row in request if names[row] in spec.resource or names[row] in spec.percentage]
-            used, guarantee = self.books_used_before[queue], self.books.guarantee[queue]
+            used, guarantee = self.used_before[queue], self.ledger.guarantee[queue]
             if set(self.short) <= set(named) and all(
                 used[row] + request[row] <= guarantee[row] for row in named
             ):
@@ -78,29 +78,29 @@ class Reclaim(Attempt):
         return False
 
     @cached_property
-    def books_used_before(self) -> dict[int, list[int]]:
-        """What the queues of its path used before anybody had to go."""
-        return {queue: list(self.books.used[queue]) for queue in self.path}
+    def used_before(self) -> dict[int, list[int]]:
+        """What the queues of its path used before the first eviction."""
+        return {queue: list(self.ledger.used[queue]) for queue in self.path}
 
     @cached_property
     def shares_before(self) -> dict[int, float]:
-        """The shares of its own branches, on what it cannot get, before anybody had to go."""
-        return {queue: self.books.share(queue, resources=self.short) for queue in self.path}
+        """The shares of its own branches, on what it cannot get, before the first eviction."""
+        return {queue: self.ledger.share(queue, resources=self.short) for queue in self.path}
 
     def succeeds(self) -> list[Unit] | None:
         """Look at how things are before the search begins."""
         if not self.is_worthwhile():
             return None
-        _ = (self.short, self.books_used_before, self.is_reserved_first, self.shares_before)
+        _ = (self.short, self.used_before, self.is_reserved_first, self.shares_before)
         taken = super().succeeds()
         if taken is None and self.is_reserved_first:
-            self._name_who_stands_in_the_way()
+            self._name_blockers()
         return taken
 
-    def _name_who_stands_in_the_way(self) -> None:
+    def _name_blockers(self) -> None:
         """A group within its guarantee that cannot start says which queues, pods and budgets stop it."""
         blockers = []
-        for row in self.books.rows:
+        for row in self.ledger.rows:
             if not row.is_leaf or row.index == self.leaf or not self._is_overused(row.index):
                 continue
             if not row.queue.spec.reclaimable:
@@ -109,17 +109,17 @@ class Reclaim(Attempt):
             pods = [
                 pod for group in row.groups.values() for pod in self.state.holders(self.state.group(group))
             ]
-            blockers += sorted(f"pod {pod.key}" for pod in pods if self.hunt.protection.covers(pod))
-            blockers += [f"disruption budget {key}" for key in self.hunt.budgets.refusing(pods)]
+            blockers += sorted(f"pod {pod.key}" for pod in pods if self.search.protection.covers(pod))
+            blockers += [f"disruption budget {key}" for key in self.search.budgets.refusing(pods)]
         if blockers:
             reason, name = Reason.GUARANTEE_BLOCKED, self.group.row.queue_name
-            self.blocked = Held(reason=reason, queue=name, others=tuple(blockers[:_FEW]))
+            self.blocked = Refusal(reason=reason, queue=name, others=tuple(blockers[:_FEW]))
 
     def leaves(self) -> Sequence[int]:
         """Reclaimable leaves, the nearest first; then branch against branch from where they part."""
         leaves = [
             row.index
-            for row in self.books.rows
+            for row in self.ledger.rows
             if row.is_leaf
             and row.index != self.leaf
             and row.queue.spec.reclaimable
@@ -130,7 +130,7 @@ class Reclaim(Attempt):
     def _branch(self, leaf: int) -> list[int]:
         """A victim's leaf and the queues above it, up to where its branch meets the beneficiary's."""
         mine = set(self.path)
-        return [queue for queue in self.books.paths[leaf] if queue not in mine]
+        return [queue for queue in self.ledger.paths[leaf] if queue not in mine]
 
     def _branch_key(self, leaf: int) -> tuple[object, ...]:
         branch = self._branch(leaf)
@@ -138,19 +138,19 @@ class Reclaim(Attempt):
             (
                 spec.priority,
                 spec.weight,
-                -self.books.share(queue),
-                -self.books.tree.claims[queue].created,
-                natural(self.books.rows[queue].name),
+                -self.ledger.share(queue),
+                -self.ledger.tree.claims[queue].created,
+                natural(self.ledger.rows[queue].name),
             )
             for queue in reversed(branch)
-            for spec in (self.books.rows[queue].queue.spec,)
+            for spec in (self.ledger.rows[queue].queue.spec,)
         ]
-        return (-(len(self.books.paths[leaf]) - len(branch)), keys)
+        return (-(len(self.ledger.paths[leaf]) - len(branch)), keys)
 
     def _is_overused(self, leaf: int) -> bool:
         """Whether a leaf and every queue up to where the branches meet use more than they deserve."""
         return all(
-            any(self.books.used[queue][row] > self.books.deserved[queue][row] for row in self.short)
+            any(self.ledger.used[queue][row] > self.ledger.deserved[queue][row] for row in self.short)
             for queue in self._branch(leaf)
         )
 
@@ -171,16 +171,16 @@ class Reclaim(Attempt):
             if self.is_reserved_first:
                 return True
             mine = next(
-                queue for queue in reversed(self.path) if queue not in self.books.paths[unit.group.leaf]
+                queue for queue in reversed(self.path) if queue not in self.ledger.paths[unit.group.leaf]
             )
-            return self.books.share(branch[-1], resources=self.short) > self.shares_before[mine]
+            return self.ledger.share(branch[-1], resources=self.short) > self.shares_before[mine]
 
     def _keeps_guarantee(self, queue: int, lost: set[int]) -> bool:
-        used, guarantee = self.books.used[queue], self.books.guarantee[queue]
+        used, guarantee = self.ledger.used[queue], self.ledger.guarantee[queue]
         return all(guarantee[row] == 0 or used[row] >= guarantee[row] for row in lost)
 
     def allows(self) -> bool:
         """Within deserved at every level, and nothing reserved is given away, with the victims gone."""
-        books = self.books
-        within = books.beyond(self.leaf, self.request, books.deserved) is None
-        return within and not books.gives_away_since(self.leaf, self.request, self.held_before)
+        ledger = self.ledger
+        within = ledger.beyond(self.leaf, self.request, ledger.deserved) is None
+        return within and not ledger.gives_away_since(self.leaf, self.request, self.reserved_before)

@@ -5,31 +5,32 @@ from typing import Final
 
 from maar.core.cycle.node_tally import listed, summary
 from maar.core.cycle.state import Eviction, State
-from maar.core.model.reasons import Cure, Held, Reason, Shortage
+from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import roughly
 
 _NEVER: Final = "never on this cluster"
-_FEW: Final = 3  # names that a sentence bears
+_FEW: Final = 3  # names in one message
 
 
-def sentence(state: State, held: Held) -> str:
-    """Say what holds a group: which queue and resource, the numbers, and what would change it."""
-    return "; also, ".join(_SENTENCES[one.reason](state, one) for one in (held, *held.further))
+def sentence(state: State, refusal: Refusal) -> str:
+    """Why a group waits, as a sentence: which queue and resource, the numbers, and what would change it."""
+    return "; also, ".join(_SENTENCES[one.reason](state, one) for one in (refusal, *refusal.further))
 
 
 def why_evicted(state: State, eviction: Eviction) -> str:
-    """Say for whom a pod is evicted, and by which right."""
-    victim, heir = eviction.pod.group, eviction.beneficiary
-    if victim is None or heir is None:
+    """For which group a pod is evicted, and why that is allowed, as a sentence."""
+    victim, beneficiary = eviction.pod.group, eviction.beneficiary
+    if victim is None or beneficiary is None:
         there, least = (victim.placed, victim.min_member) if victim is not None else (0, 0)
         return f"cleanup: {there} of the {least} pods that its group needs to work have nodes, for too long"
     if eviction.action == "reclaim":
-        return f"reclaim for {heir.key} of queue {_path(state, heir.queue_name)}: {_overuse(state, eviction)}"
-    if heir.priority > victim.priority:
-        right = f"it has priority {heir.priority}, this one {victim.priority}"
+        queue = _path(state, beneficiary.queue_name)
+        return f"reclaim for {beneficiary.key} of queue {queue}: {_overuse(state, eviction)}"
+    if beneficiary.priority > victim.priority:
+        right = f"it has priority {beneficiary.priority}, this one {victim.priority}"
     else:
-        right = f"it has had less of queue {_path(state, heir.queue_name)}"
-    return f"preempt for {heir.key}: {right}"
+        right = f"it has had less of queue {_path(state, beneficiary.queue_name)}"
+    return f"preempt for {beneficiary.key}: {right}"
 
 
 def _overuse(state: State, eviction: Eviction) -> str:
@@ -37,7 +38,7 @@ def _overuse(state: State, eviction: Eviction) -> str:
     leaf = eviction.pod.group.leaf if eviction.pod.group is not None else None
     if leaf is None:
         return "its queue takes no part"
-    deserved, names = state.books.deserved[leaf.index], state.tables.axis.names
+    deserved, names = state.ledger.deserved[leaf.index], state.tables.axis.names
     over = [
         Shortage(resource=names[row], wanted=0, used=leaf.used[row], limit=deserved[row])
         for row, _ in eviction.pod.shape.needs
@@ -47,127 +48,132 @@ def _overuse(state: State, eviction: Eviction) -> str:
     return f"queue {path} uses {_listed(over, lambda one: _of(one, 'deserved'))}" if over else f"from {path}"
 
 
-def _at_fair_share(state: State, held: Held) -> str:
-    books, queue = state.books, _path(state, held.queue)
-    row, rows = state.tables.queues[held.queue].index, state.tables.axis.row
-    resources = [rows[one.resource] for one in held.shortages]
-    if held.cure == Cure.SOMEBODY_ACTS:
-        declared = _listed(held.shortages, _of_limit)
+def _at_fair_share(state: State, refusal: Refusal) -> str:
+    ledger, queue = state.ledger, _path(state, refusal.queue)
+    row, rows = state.tables.queues[refusal.queue].index, state.tables.axis.row
+    resources = [rows[one.resource] for one in refusal.shortages]
+    if refusal.cure == Cure.SOMEBODY_ACTS:
+        declared = _listed(refusal.shortages, _of_limit)
         return f"queue {queue} declares a request of {declared}; raise its spec.request"
-    parent = books.parent[row]
-    siblings = [other for other in range(1, len(books.rows)) if books.parent[other] == parent]
-    asking = [one for one in siblings if one == row or books.shares.request[resources[0], one]]
-    weights = f"weight {books.weight[row]} of {sum(books.weight[one] for one in asking)}"
+    parent = ledger.parent[row]
+    siblings = [other for other in range(1, len(ledger.rows)) if ledger.parent[other] == parent]
+    asking = [one for one in siblings if one == row or ledger.shares.request[resources[0], one]]
+    weights = f"weight {ledger.weight[row]} of {sum(ledger.weight[one] for one in asking)}"
     givers = [
-        books.rows[one].name
+        ledger.rows[one].name
         for one in siblings
-        if one != row and any(books.used[one][resource] for resource in resources)
+        if one != row and any(ledger.used[one][resource] for resource in resources)
     ]
     names = ", ".join(_path(state, name) for name in givers[:_FEW])
     change = f"it gets more when {names} releases" if givers else "it gets more when the cluster has more"
-    above, nodes = _path(state, books.rows[parent].name), summary(held.nodes, held.taking, held.clauses)
-    if all(one.used >= one.limit for one in held.shortages):
-        full = _listed(held.shortages, lambda one: _fullness(one, "deserved"))
+    above, nodes = (
+        _path(state, ledger.rows[parent].name),
+        summary(refusal.nodes, refusal.taking, refusal.clauses),
+    )
+    if all(one.used >= one.limit for one in refusal.shortages):
+        full = _listed(refusal.shortages, lambda one: _fullness(one, "deserved"))
         share = f"queue {queue} is at its fair share: {full} ({weights} under {above})"
     else:
-        wanted = _listed(held.shortages, lambda one: f"{one.resource} {_amount(one, one.wanted)}")
-        fair = _listed(held.shortages, lambda one: _of(one, "deserved"))
+        wanted = _listed(refusal.shortages, lambda one: f"{one.resource} {_amount(one, one.wanted)}")
+        fair = _listed(refusal.shortages, lambda one: _of(one, "deserved"))
         share = f"it needs {wanted} at once, beyond the fair share of queue {queue}: {fair}"
         share += f" ({weights} under {above})"
-    if not held.nodes:
+    if not refusal.nodes:
         return f"{share}; {change}"
     idle = "nothing idle is left to lend"
-    if held.available:
-        idle = f"there is idle room for {held.available} of the {held.wanted} pods that start together"
+    if refusal.available:
+        idle = f"there is idle room for {refusal.available} of the {refusal.wanted} pods that start together"
     return f"{share}, and {idle}, {nodes}; {change}"
 
 
-def _at_capability(state: State, held: Held) -> str:
-    queue = _path(state, held.queue)
-    if _is_beyond(held):
+def _at_capability(state: State, refusal: Refusal) -> str:
+    queue = _path(state, refusal.queue)
+    if _is_beyond(refusal):
         end = f"{_NEVER}, unless its capability is raised"
-        return f"it needs {_needs(held)} and queue {queue} can use {_most(held)} at most: {end}"
-    full = _listed(held.shortages, lambda one: _fullness(one, "at most"))
+        return f"it needs {_needs(refusal)} and queue {queue} can use {_most(refusal)} at most: {end}"
+    full = _listed(refusal.shortages, lambda one: _fullness(one, "at most"))
     end = "it starts when work there finishes, or with a larger capability"
     return f"queue {queue} is at its real capability: {full}; {end}"
 
 
-def _reserved(state: State, held: Held) -> str:
-    above = _path(state, held.queue)
-    names = ", ".join(_path(state, name) for name in held.others[:_FEW]) or "others"
-    if _is_beyond(held):
-        less = f"{above} less what is reserved there for {names} has {_most(held)}"
-        return f"it needs {_needs(held)} and {less}: {_beyond(held)}, unless that is changed"
-    end = f"it starts when others finish{_with_nodes(held)}, or with a smaller reservation"
-    return f"what is idle under {above} is reserved for {names}: {_left(held)}; {end}"
+def _reserved(state: State, refusal: Refusal) -> str:
+    above = _path(state, refusal.queue)
+    names = ", ".join(_path(state, name) for name in refusal.others[:_FEW]) or "others"
+    if _is_beyond(refusal):
+        less = f"{above} less what is reserved there for {names} has {_most(refusal)}"
+        return f"it needs {_needs(refusal)} and {less}: {_beyond(refusal)}, unless that is changed"
+    end = f"it starts when others finish{_with_nodes(refusal)}, or with a smaller reservation"
+    return f"what is idle under {above} is reserved for {names}: {_left(refusal)}; {end}"
 
 
-def _overcommitted(state: State, held: Held) -> str:
-    row = state.tables.queues[held.queue].index
-    whom = f"queue {_path(state, held.queue)}" if row > 0 else "the cluster"
-    if _is_beyond(held):
-        most = f"{whom} is let in with {_most(held)} at most"
-        return f"it needs {_needs(held)} and {most}: {_beyond(held)}"
-    nodes = f", {summary(held.nodes, held.taking, held.clauses)}" if held.clauses else ""
-    end = f"it is let in when others finish{_with_nodes(held)}"
-    return f"{whom} is let in with {_most(held)} at most: {_left(held)}{nodes}; {end}"
+def _overcommitted(state: State, refusal: Refusal) -> str:
+    row = state.tables.queues[refusal.queue].index
+    whom = f"queue {_path(state, refusal.queue)}" if row > 0 else "the cluster"
+    if _is_beyond(refusal):
+        most = f"{whom} is let in with {_most(refusal)} at most"
+        return f"it needs {_needs(refusal)} and {most}: {_beyond(refusal)}"
+    nodes = f", {summary(refusal.nodes, refusal.taking, refusal.clauses)}" if refusal.clauses else ""
+    end = f"it is let in when others finish{_with_nodes(refusal)}"
+    return f"{whom} is let in with {_most(refusal)} at most: {_left(refusal)}{nodes}; {end}"
 
 
-def _no_room(state: State, held: Held) -> str:
-    if held.cure == Cure.OTHER_NODES and not held.nodes:
+def _no_room(state: State, refusal: Refusal) -> str:
+    if refusal.cure == Cure.OTHER_NODES and not refusal.nodes:
         return "the cluster has no nodes; it starts when some come"
-    if held.queue and held.shortages:  # at the gate, where the size of the cluster is the limit of a queue
-        return _overcommitted(state, held)
-    if not held.nodes:
+    if (
+        refusal.queue and refusal.shortages
+    ):  # at the gate, where the size of the cluster is the limit of a queue
+        return _overcommitted(state, refusal)
+    if not refusal.nodes:
         return "room came after its turn; the next decision tries it again"
-    return _never_room(held) if _is_beyond(held) else _no_room_now(held)
+    return _never_room(refusal) if _is_beyond(refusal) else _no_room_now(refusal)
 
 
-def _never_room(held: Held) -> str:
-    end, nodes = f"{_NEVER}{_with_nodes(held)}", summary(held.nodes, held.taking, held.clauses)
-    if held.cure == Cure.OTHER_NODES:
-        end = f"it starts when more of its nodes can be used{_with_nodes(held)}"
-    elif any(one.wanted > one.limit for one in held.shortages):
-        who = "its pods that start together need" if held.wanted > 1 else "it needs"
-        return f"{who} {_needs(held)} and the cluster has {_most(held)}: {end}"
-    few = f"room for {held.available} of the {held.wanted} pods that start together"
+def _never_room(refusal: Refusal) -> str:
+    end, nodes = f"{_NEVER}{_with_nodes(refusal)}", summary(refusal.nodes, refusal.taking, refusal.clauses)
+    if refusal.cure == Cure.OTHER_NODES:
+        end = f"it starts when more of its nodes can be used{_with_nodes(refusal)}"
+    elif any(one.wanted > one.limit for one in refusal.shortages):
+        who = "its pods that start together need" if refusal.wanted > 1 else "it needs"
+        return f"{who} {_needs(refusal)} and the cluster has {_most(refusal)}: {end}"
+    few = f"room for {refusal.available} of the {refusal.wanted} pods that start together"
     return f"even with nothing else in the queues there is {few}, {nodes}: {end}"
 
 
-def _no_room_now(held: Held) -> str:
-    nodes = summary(held.nodes, held.taking, held.clauses)
-    end = f"it starts when others finish{_with_nodes(held)}"
-    if held.available >= held.wanted:
+def _no_room_now(refusal: Refusal) -> str:
+    nodes = summary(refusal.nodes, refusal.taking, refusal.clauses)
+    end = f"it starts when others finish{_with_nodes(refusal)}"
+    if refusal.available >= refusal.wanted:
         return f"there is room for each of its pods, but not for all at once; {end}"
-    if held.wanted > 1:
-        few = f"{held.available} of the {held.wanted} pods that start together ({_needs(held)} each)"
+    if refusal.wanted > 1:
+        few = f"{refusal.available} of the {refusal.wanted} pods that start together ({_needs(refusal)} each)"
         return f"there is room for {few}, {nodes}; {end}"
-    return f"no node has room for {_needs(held)}, {nodes}; {end}"
+    return f"no node has room for {_needs(refusal)}, {nodes}; {end}"
 
 
-def _no_node(_state: State, held: Held) -> str:
-    nodes = summary(held.nodes, held.taking, held.clauses)
-    match held.cure:
-        case Cure.NEVER if held.wanted:
-            pods = f"the {held.wanted} pods that start together"
+def _no_node(_state: State, refusal: Refusal) -> str:
+    nodes = summary(refusal.nodes, refusal.taking, refusal.clauses)
+    match refusal.cure:
+        case Cure.NEVER if refusal.wanted:
+            pods = f"the {refusal.wanted} pods that start together"
             ask = "as their affinity, spread and ports ask"
-            return f"{pods} find no nodes {ask}, {nodes} take one of them: {_NEVER}{_with_nodes(held)}"
+            return f"{pods} find no nodes {ask}, {nodes} take one of them: {_NEVER}{_with_nodes(refusal)}"
         case Cure.NEVER:
-            return f"no node is large enough for {_needs(held)}, {nodes}: {_NEVER}, it needs other nodes"
+            return f"no node is large enough for {_needs(refusal)}, {nodes}: {_NEVER}, it needs other nodes"
         case Cure.OTHER_NODES:
             return f"no node suits the pod, {nodes}; it needs other nodes, selectors or tolerations"
         case Cure.SOMEBODY_ACTS:
             end = "look at its affinity, spread and ports, or start what it has to be near"
             return f"other pods, or the lack of them, keep it off every node, {nodes}; {end}"
         case _:
-            end = f"it starts when others finish{_with_nodes(held)}"
+            end = f"it starts when others finish{_with_nodes(refusal)}"
             return f"no node takes it beside the pods that are there, {nodes}; {end}"
 
 
-def _no_group(_state: State, held: Held) -> str:
-    if not held.others:
+def _no_group(_state: State, refusal: Refusal) -> str:
+    if not refusal.others:
         return "it names no pod group and none was made for it; check that `maar controllers` runs"
-    group, *elsewhere = held.others
+    group, *elsewhere = refusal.others
     missing = f"there is no pod group {group} for its pods; create it"
     if not elsewhere:
         return missing
@@ -175,31 +181,31 @@ def _no_group(_state: State, held: Held) -> str:
     return f"{missing} ({which} is not theirs: a pod and its group share a namespace)"
 
 
-def _behind(_state: State, held: Held) -> str:
-    first = f"queue {held.queue} is first in, first out: {held.others[0]} comes first"
-    if held.cure == Cure.SOMEBODY_ACTS:
+def _behind(_state: State, refusal: Refusal) -> str:
+    first = f"queue {refusal.queue} is first in, first out: {refusal.others[0]} comes first"
+    if refusal.cure == Cure.SOMEBODY_ACTS:
         return f"{first} and does not start by itself; see what it waits for, or delete it"
     return f"{first}; it starts after that one"
 
 
-def _no_claim(state: State, held: Held) -> str:
-    claim = held.others[0]
+def _no_claim(state: State, refusal: Refusal) -> str:
+    claim = refusal.others[0]
     if claim not in state.tables.claims:
         return f"volume claim {claim} does not exist; create it"
     return f"volume claim {claim} is not bound; it starts when the claim is"
 
 
-def _being_freed(_state: State, held: Held) -> str:
-    by = f" by {', '.join(held.others)}" if held.others else ""
+def _being_freed(_state: State, refusal: Refusal) -> str:
+    by = f" by {', '.join(refusal.others)}" if refusal.others else ""
     return f"room is being freed for it{by}; it starts when they are gone"
 
 
 def _path(state: State, name: str) -> str:
-    """A queue as people name it: from below the root down."""
+    """A queue as users name it: its path from below the root."""
     row = state.tables.queues.get(name)
     if row is None or row.index <= 0:
         return name
-    return "/".join(state.books.rows[queue].name for queue in reversed(state.books.paths[row.index]))
+    return "/".join(state.ledger.rows[queue].name for queue in reversed(state.ledger.paths[row.index]))
 
 
 # Amounts, of all the resources that are short
@@ -225,55 +231,60 @@ def _fullness(one: Shortage, word: str) -> str:
     return f"{_of(one, word)}, {_amount(one, one.wanted)} more wanted"
 
 
-def _needs(held: Held) -> str:
-    return _listed(held.shortages, lambda one: f"{one.resource} {_amount(one, one.wanted)}")
+def _needs(refusal: Refusal) -> str:
+    return _listed(refusal.shortages, lambda one: f"{one.resource} {_amount(one, one.wanted)}")
 
 
-def _most(held: Held) -> str:
-    return _listed(held.shortages, lambda one: f"{one.resource} {_amount(one, one.limit)}")
+def _most(refusal: Refusal) -> str:
+    return _listed(refusal.shortages, lambda one: f"{one.resource} {_amount(one, one.limit)}")
 
 
-def _left(held: Held) -> str:
+def _left(refusal: Refusal) -> str:
     return _listed(
-        held.shortages,
+        refusal.shortages,
         lambda one: f"{one.resource} {_amount(one, one.wanted)} wanted, {_amount(one, one.available)} left",
     )
 
 
-def _is_beyond(held: Held) -> bool:
-    """Whether it wants more than there is on the nodes that can be used, whoever finishes."""
-    return held.cure in (Cure.NEVER, Cure.OTHER_NODES)
+def _is_beyond(refusal: Refusal) -> bool:
+    """Whether it wants more than there is on the nodes that can be used, even if all others finish."""
+    return refusal.cure in (Cure.NEVER, Cure.OTHER_NODES)
 
 
-def _beyond(held: Held) -> str:
+def _beyond(refusal: Refusal) -> str:
     """What changes that: nothing on this cluster, or nodes of it that cannot be used now."""
-    if held.cure == Cure.NEVER:
-        return f"{_NEVER}{_with_nodes(held)}"
-    return f"it starts when more nodes can be used ({listed(held.clauses)}){_with_nodes(held)}"
+    if refusal.cure == Cure.NEVER:
+        return f"{_NEVER}{_with_nodes(refusal)}"
+    return f"it starts when more nodes can be used ({listed(refusal.clauses)}){_with_nodes(refusal)}"
 
 
-def _with_nodes(held: Held) -> str:
-    return ", or with more nodes" if held.more_nodes_help else ""
+def _with_nodes(refusal: Refusal) -> str:
+    return ", or with more nodes" if refusal.more_nodes_help else ""
 
 
-_SENTENCES: Final[Mapping[Reason, Callable[[State, Held], str]]] = {
-    Reason.BAD_OBJECT: lambda _state, held: f"it cannot be read: {held.others[0]}",
+_SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
+    Reason.BAD_OBJECT: lambda _state, refusal: f"it cannot be read: {refusal.others[0]}",
     Reason.POD_GROUP_MISSING: _no_group,
-    Reason.QUEUE_MISSING: lambda _state, held: (
-        f"queue {held.queue} does not exist; create it, or put the group into another"
+    Reason.QUEUE_MISSING: lambda _state, refusal: (
+        f"queue {refusal.queue} does not exist; create it, or put the group into another"
     ),
-    Reason.QUEUE_NOT_LEAF: lambda _state, held: (
-        f"queue {held.queue} has queues below it and runs nothing itself; use one of {', '.join(held.others)}"
+    Reason.QUEUE_NOT_LEAF: lambda _state, refusal: (
+        f"queue {refusal.queue} has queues below it and runs nothing itself; "
+        f"use one of {', '.join(refusal.others)}"
     ),
-    Reason.QUEUE_SET_ASIDE: lambda _state, held: f"queue {held.queue} takes no part: {held.others[0]}",
-    Reason.NOT_ENOUGH_TASKS: lambda _state, held: (
-        f"{held.available} of the {held.wanted} pods that start together exist; it starts when the others do"
+    Reason.QUEUE_SET_ASIDE: lambda _state, refusal: (
+        f"queue {refusal.queue} takes no part: {refusal.others[0]}"
     ),
-    Reason.NOT_ENOUGH_PODS_OF_TASK: lambda _state, held: (
-        f"{held.available} of the {held.wanted} pods of task {held.others[0]} exist; it starts when all do"
+    Reason.NOT_ENOUGH_TASKS: lambda _state, refusal: (
+        f"{refusal.available} of the {refusal.wanted} pods that start together exist; "
+        "it starts when the others do"
     ),
-    Reason.SCHEDULING_GATED: lambda _state, held: (
-        f"{held.available} pod{'s have' if held.available != 1 else ' has'} scheduling gates; "
+    Reason.NOT_ENOUGH_PODS_OF_TASK: lambda _state, refusal: (
+        f"{refusal.available} of the {refusal.wanted} pods of task {refusal.others[0]} exist; "
+        "it starts when all do"
+    ),
+    Reason.SCHEDULING_GATED: lambda _state, refusal: (
+        f"{refusal.available} pod{'s have' if refusal.available != 1 else ' has'} scheduling gates; "
         "it starts when they are taken away"
     ),
     Reason.CLUSTER_OVERCOMMITTED: _overcommitted,
@@ -286,8 +297,8 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Held], str]]] = {
     Reason.CLAIM_NOT_BOUND: _no_claim,
     Reason.RESOURCE_CLAIM: lambda _state, _held: "it asks for resource claims, which Maar does not allocate",
     Reason.WAITING_FOR_VICTIMS: _being_freed,
-    Reason.GUARANTEE_BLOCKED: lambda _state, held: (
-        f"its guarantee leaves room for it, but {', '.join(held.others)} may not be evicted; "
+    Reason.GUARANTEE_BLOCKED: lambda _state, refusal: (
+        f"its guarantee leaves room for it, but {', '.join(refusal.others)} may not be evicted; "
         "it starts when they finish"
     ),
 }

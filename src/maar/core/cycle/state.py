@@ -1,19 +1,31 @@
 """The state of a cycle: the tables as decisions see them, and what has been decided so far.
 
-Terminating pods count as gone and nominated pods as placed. Every step is written down, so that a trial can
-be undone; the tables themselves are never changed.
+Terminating pods count as gone and nominated pods as placed. The tables themselves are never changed.
+
+There is one way to place a pod, which allocate, promises, evictions and everything tentative share:
+
+- `charge` lets a group use more: its namespace, its leaf queue and all queues above count it;
+- `place` puts a pod on a node, now or later (bound, or nominated until room there is freed), and takes the
+  room; `unplace` takes it off again;
+- `evict` lets a pod count as gone.
+
+A turn charges its queue once for all its pods and then places each of them; `take` does both for one pod.
+Every step is recorded. Leaving a `trial` without `keep()` undoes the steps taken in it, the last first, so
+that the state is exactly what it was; trials can be nested. What a search tried costs as many steps as it
+took, however large the cluster is. Once the outermost trial is kept nothing can undo its steps, and the
+record of them is dropped.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from types import TracebackType
+from typing import Self
 
-from maar.core.cycle.books import Books, Whole, largest_part
-from maar.core.cycle.group_state import GroupState, Line
-from maar.core.cycle.places import Places
+from maar.core.cycle.group_state import GroupState, UsagePath
+from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.protection import Budgets
-from maar.core.cycle.room import NOWHERE, Room
+from maar.core.cycle.queue_ledger import QueueLedger, Whole, largest_part
+from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.model.writes import EvictingAction
 from maar.core.policy.configuration import Configuration
 from maar.core.tables.axis import Needs, times
@@ -22,28 +34,48 @@ from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.tables import Tables
 
-Step = Literal["bind", "promise", "evict"]
+# A step: what was done ("place", "unplace", "evict" or "charge"), and to which group or pod.
+Placed = tuple[str, GroupState, PodRow, int, When]
+Evicted = tuple[str, PodRow]
+Charged = tuple[str, GroupState, Needs, Needs]
+Step = Placed | Evicted | Charged
 
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """A victim, for whom, and by which action."""
+    """A victim, the group it is evicted for, and the action."""
 
     pod: PodRow
     beneficiary: GroupRow | None
     action: EvictingAction
 
 
-@dataclass(slots=True)
 class Trial:
-    """A point to go back to."""
+    """A point to go back to; leaving it without `keep()` undoes what was done since."""
 
-    start: int
-    is_kept: bool = False
+    __slots__ = ("_start", "_state", "is_kept")
+
+    def __init__(self, state: "State") -> None:
+        self._state, self.is_kept = state, False
 
     def keep(self) -> None:
-        """Let what was tried stand."""
+        """Keep the steps of this trial."""
         self.is_kept = True
+
+    def __enter__(self) -> Self:
+        self._start = len(self._state.steps)
+        self._state.open_trials += 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state = self._state
+        state.open_trials -= 1
+        if not self.is_kept:
+            state.undo_to(self._start)
+        elif not state.open_trials:
+            state.steps.clear()  # no trial is left that could undo them
 
 
 class State:
@@ -51,11 +83,11 @@ class State:
 
     def __init__(self, tables: Tables, configuration: Configuration, now: float) -> None:
         self.tables, self.configuration, self.now = tables, configuration, now
-        self.books = Books(tables)
+        self.ledger = QueueLedger(tables)
         self.room = Room(tables.node_list, len(tables.axis.names))
-        self.places = Places(tables, self.room, configuration)
+        self.places = NodeChooser(tables, self.room, configuration)
         self.budgets = Budgets(tables)
-        self._by_pod_priority = configuration.asks("priority", "enableTaskOrder")
+        self._by_pod_priority = configuration.is_enabled("priority", "enableTaskOrder")
         self.bound: dict[str, int] = {}  # nodes by the key of the pod
         self.promised: dict[str, int] = {}
         self.gone: set[str] = set()
@@ -64,8 +96,10 @@ class State:
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
         self._groups: dict[str, GroupState] = {}
         self._waiting: list[GroupState] | None = None
-        self._lines: dict[tuple[int, str], Line] = {}
-        self._steps: list[tuple[Step, PodRow, int]] = []
+        self._usage_paths: dict[tuple[int, str], UsagePath] = {}
+        self.steps: list[Step] = []  # that a trial can undo
+        self.open_trials = 0
+        self._change_room, self._counts_moves = self.room.change, self.places.counts_moves
         for group in tables.waiting.values():
             for pod in group.pods.values():
                 if pod.counted is not None and not pod.counted.is_now:
@@ -76,7 +110,7 @@ class State:
     # --- reading
 
     def pod_order(self, pod: PodRow) -> tuple[object, ...]:
-        """Which pod of a group is placed first and evicted last; by priority where that plugin is asked."""
+        """Which pod of a group is placed first and evicted last; by priority where that plugin is enabled."""
         return pod.order if self._by_pod_priority else pod.order[1:]
 
     def group(self, row: GroupRow) -> GroupState:
@@ -107,13 +141,13 @@ class State:
 
     def _read(self, row: GroupRow) -> GroupState:
         leaf = row.leaf.index if row.leaf is not None else NOWHERE
-        line = self._lines.get((leaf, row.namespace)) or self._line(leaf, row.namespace)
+        usage_path = self._usage_paths.get((leaf, row.namespace)) or self._usage_path(leaf, row.namespace)
         tasks = dict(row.tasks) if row.tasks else NO_TASKS
         pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
-        return GroupState(row, leaf, line, row.phase, pending, row.placed, tasks)
+        return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks)
 
     def is_admitted(self, group: GroupState) -> bool:
-        """Whether the group has been let in."""
+        """Whether the group has been admitted."""
         return group.phase in ADMITTED_PHASES
 
     def holders(self, group: GroupState) -> list[PodRow]:
@@ -134,32 +168,32 @@ class State:
         return [pod for pod in group.row.pods.values() if pod.key in self.bound]
 
     def breaks_promise(self, pods: Sequence[PodRow]) -> bool:
-        """Whether somebody has been promised room near these pods, and could not be there without them."""
-        if not self.places.minds_anybody:
+        """Whether the affinity of a pod with a promised node forbids it to run there without these pods."""
+        if not self.places.any_has_affinity:
             return False
         known = self.tables.pods
-        leaning = [key for key in self.promised if known[key].shape.affinity and self._may_stay(key)]
-        if not leaning:
+        dependent = [key for key in self.promised if known[key].shape.affinity and self._may_stay(key)]
+        if not dependent:
             return False
         with self.trial():
             for pod in pods:
                 self.evict(pod)
-            return not all(map(self._may_stay, leaning))
+            return not all(map(self._may_stay, dependent))
 
     def _may_stay(self, promised: str) -> bool:
         return self.places.may_stay(self.tables.pods[promised], self.promised[promised])
 
     def namespace_used(self, leaf: int, namespace: str) -> Column:
         """What a namespace uses in a leaf."""
-        return (self._lines.get((leaf, namespace)) or self._line(leaf, namespace)).columns[0]
+        return (self._usage_paths.get((leaf, namespace)) or self._usage_path(leaf, namespace)).columns[0]
 
-    def _line(self, leaf: int, namespace: str) -> Line:
+    def _usage_path(self, leaf: int, namespace: str) -> UsagePath:
         used, above = self.tables.axis.zeros(), list[Column]()
         if leaf != NOWHERE:
-            used = list(self.books.rows[leaf].namespaces.get(namespace) or used)
-            above = self.books.line(leaf)
-        line = self._lines[leaf, namespace] = Line(leaf, [used, *above])
-        return line
+            used = list(self.ledger.rows[leaf].namespaces.get(namespace) or used)
+            above = self.ledger.usage_path(leaf)
+        usage_path = self._usage_paths[leaf, namespace] = UsagePath(leaf, [used, *above])
+        return usage_path
 
     def namespace_share(self, leaf: int, namespace: str) -> float:
         """The dominant share of the cluster that a namespace uses in this leaf, per weight."""
@@ -167,127 +201,128 @@ class State:
 
     def namespace_whole(self, namespace: str) -> Whole:
         """What the use of a namespace is a part of: the cluster's total, as many times as its weight."""
-        return self.books.whole(self.tables.namespace_weights.get(namespace, 1))
-
-    def use(self, line: Line, needs: Needs) -> None:
-        """Let a namespace, its queue and all above use more, or less where amounts are negative."""
-        for column in line.columns:
-            for resource, amount in needs:
-                column[resource] += amount
-        self.books.hold(line.leaf, needs)
+        return self.ledger.whole(self.tables.namespace_weights.get(namespace, 1))
 
     # --- deciding
 
-    def bind(self, pod: PodRow, node: int) -> None:
-        """Put a pod on a node now."""
-        self._do("bind", pod, node)
+    def charge(self, group: GroupState, needs: Needs) -> None:
+        """Let a group of a leaf queue use this much more, or less where amounts are negative."""
+        if group.leaf != NOWHERE:
+            self._use(group, needs)
+            self.steps.append(("charge", group, needs, group.more))
+            group.more += needs
 
-    def bind_together(
-        self, group: GroupState, pods: Sequence[PodRow], nodes: dict[str, int], needs: Needs
-    ) -> None:
-        """Put pods of one group on nodes; their room is taken already, and what they need together charged.
+    def place(self, group: GroupState, pod: PodRow, node: int, when: When = "now") -> None:
+        """Put a pod of a group on a node that has been charged for it; later: nominate it."""
+        self.steps.append(("place", group, pod, node, when))
+        shape = pod.shape
+        if when == "now":
+            self.bound[pod.key] = node
+            self._change_room(node, shape.needs, 1, 1)
+        else:
+            self.promised[pod.key] = node
+            self._change_room(node, shape.needs, 0, 1)
+        group.placed += 1
+        if self._counts_moves or shape.claims or group.tasks:
+            self._count_neighbour(group, pod, node, 1)
 
-        This is for good: it is no step of a trial.
-        """
-        self.bound.update(nodes)
-        group.placed += len(pods)
-        if group.tasks or self.places.minds_anybody:
-            for pod in pods:
-                self.places.moved(pod, nodes[pod.key], 1)
-                if pod.task in group.tasks:
-                    group.tasks[pod.task] += 1
-        group.more += needs
+    def take(self, pod: PodRow, node: int, when: When) -> None:
+        """Charge a pod's group for it, and put it on a node."""
+        group = self.group_of(pod)
+        self.charge(group, pod.shape.needs)
+        self.place(group, pod, node, when)
 
-    def promise(self, pod: PodRow, node: int) -> None:
-        """Promise a pod the room that is being freed on a node."""
-        self._do("promise", pod, node)
-
-    def unbind(self, pod: PodRow) -> int:
-        """Take a bind back, and say which node it was."""
-        node = self.bound[pod.key]
-        self._turn("bind", pod, node, -1)
-        return node
-
-    def break_promise(self, pod: PodRow) -> int:
-        """Take a promise back, and say which node it was."""
-        node = self.promised[pod.key]
-        self._turn("promise", pod, node, -1)
+    def unplace(self, pod: PodRow, when: When) -> int:
+        """Take a pod off the node that this cycle gave or left it, and return the node; it stays charged."""
+        group, node = self.group_of(pod), (self.bound if when == "now" else self.promised)[pod.key]
+        self._take_off(group, pod, node, when)
+        self.steps.append(("unplace", group, pod, node, when))
         return node
 
     def evict(self, pod: PodRow) -> None:
         """Let a pod count as gone."""
-        self._do("evict", pod, pod.counted.node.index if pod.counted is not None else -1)
+        self._leave(pod, 1)
+        self.steps.append(("evict", pod))
 
     def record(self, eviction: Eviction) -> None:
-        """Write an eviction down for good."""
+        """Record an eviction for the plan."""
         self.evictions.append(eviction)
         if eviction.beneficiary is not None:
             self.victims.setdefault(eviction.beneficiary.key, []).append(eviction.pod.key)
 
-    @contextmanager
-    def trial(self) -> Iterator[Trial]:
-        """Try something: leaving without `keep()` leaves no trace."""
-        trial = Trial(len(self._steps))
-        try:
-            yield trial
-        finally:
-            if not trial.is_kept:
-                self.undo_to(trial.start)
+    # --- trying
 
-    @property
-    def steps(self) -> int:
-        """How many steps have been taken."""
-        return len(self._steps)
+    def trial(self) -> Trial:
+        """Try something: leaving without `keep()` leaves no trace."""
+        return Trial(self)
 
     def undo_to(self, start: int) -> None:
-        """Undo all steps after the first `start`."""
-        while len(self._steps) > start:
-            self._turn(*self._steps.pop(), -1)
+        """Undo all steps after the first `start`, the last first."""
+        while len(self.steps) > start:
+            self._undo(self.steps.pop())
 
-    def _do(self, step: Step, pod: PodRow, node: int) -> None:
-        self._steps.append((step, pod, node))
-        self._turn(step, pod, node, 1)
+    def _undo(self, step: Step) -> None:
+        match step:
+            case "place", group, pod, node, when:
+                self._take_off(group, pod, node, when)
+            case "unplace", group, pod, node, when:
+                self.place(group, pod, node, when)
+                self.steps.pop()
+            case "charge", group, needs, before:
+                self._use(group, times(needs, -1))
+                group.uncharge(needs, before)
+            case _, pod:
+                self._leave(pod, -1)
 
-    def _turn(self, step: Step, pod: PodRow, node: int, sign: int) -> None:
-        """Take a step (+1) or take it back (-1)."""
-        needs = pod.shape.needs
-        if step == "evict":
-            self._turn_eviction(pod, node, sign)
-            return
-        decided = self.bound if step == "bind" else self.promised
-        if sign > 0:
-            decided[pod.key] = node
+    # --- steps
+
+    def _take_off(self, group: GroupState, pod: PodRow, node: int, when: When) -> None:
+        shape = pod.shape
+        if when == "now":
+            del self.bound[pod.key]
+            self._change_room(node, shape.needs, -1, -1)
         else:
-            del decided[pod.key]
-        self.room.change(node, needs, sign if step == "bind" else 0, sign)
-        self.places.moved(pod, node, sign)
+            del self.promised[pod.key]
+            self._change_room(node, shape.needs, 0, -1)
+        group.placed -= 1
+        if self._counts_moves or shape.claims or group.tasks:
+            self._count_neighbour(group, pod, node, -1)
+
+    def _count_neighbour(self, group: GroupState, pod: PodRow, node: int, sign: int) -> None:
+        """Count what concerns few pods: constraints of other pods, plugins, volumes, minima of tasks."""
+        if self._counts_moves:
+            self.places.moved(pod, node, sign)
         if pod.shape.claims:
             self.places.claims.moved(pod, node, sign)
-        self._count(pod, needs, sign)
-        if pod.group is not None:
-            self._place(self.group(pod.group), pod, sign)
-
-    def _turn_eviction(self, pod: PodRow, node: int, sign: int) -> None:
-        if sign > 0:
-            self.gone.add(pod.key)
-        else:
-            self.gone.discard(pod.key)
-        if node >= 0:
-            self.room.change(node, pod.shape.needs, 0, -sign)
-            self.places.left(pod, node, sign)
-        if pod.counted is not None and pod.counted.is_used:
-            self._count(pod, pod.shape.needs, -sign)
-        if pod.group is not None:
-            self._place(self.group(pod.group), pod, -sign)
-
-    def _count(self, pod: PodRow, needs: Needs, sign: int) -> None:
-        if pod.group is not None and pod.group.leaf is not None:
-            group = self.group(pod.group)
-            add_needs(group.used, needs, sign)
-            self.use(group.line, times(needs, sign))
-
-    @staticmethod
-    def _place(group: GroupState, pod: PodRow, sign: int) -> None:
-        group.placed += sign
         if pod.task in group.tasks:
             group.tasks[pod.task] += sign
+
+    def _leave(self, pod: PodRow, sign: int) -> None:
+        """Count a pod as gone (+1), or no longer (-1)."""
+        needs = pod.shape.needs
+        (self.gone.add if sign > 0 else self.gone.discard)(pod.key)
+        if pod.counted is not None:
+            self.room.change(pod.counted.node.index, needs, 0, -sign)
+            self.places.left(pod, pod.counted.node.index, sign)
+        if pod.group is None:
+            return
+        group = self.group(pod.group)
+        if group.leaf != NOWHERE and pod.counted is not None and pod.counted.is_used:
+            add_needs(group.used, needs, -sign)
+            self._use(group, times(needs, -sign))
+        group.placed -= sign
+        if pod.task in group.tasks:
+            group.tasks[pod.task] -= sign
+
+    def _use(self, group: GroupState, needs: Needs) -> None:
+        """Let a namespace, its queue and all above use more, or less where amounts are negative."""
+        for column in group.usage_path.columns:
+            for resource, amount in needs:
+                column[resource] += amount
+        self.ledger.reserve(group.leaf, needs)
+
+    def group_of(self, pod: PodRow) -> GroupState:
+        """The group of a pod that is placed, or about to be."""
+        if pod.group is None:
+            raise ValueError(f"pod {pod.key} has no pod group; only pods of groups are placed")
+        return self.group(pod.group)

@@ -1,4 +1,4 @@
-"""Victims come in units: a surplus pod, or a whole gang; never one that leaves a gang crippled."""
+"""Victims come in units: a surplus pod or a whole gang; no gang keeps too few pods. See `attempt.py`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from maar.core.tables.rows import Column, PodRow
 
 
 class Rank(NamedTuple):
-    """How early a unit pays, before shares are compared: the smaller first."""
+    """How early a unit is evicted, before shares are compared: the smaller first."""
 
     is_not_starving: bool
     priority: int
@@ -27,7 +27,7 @@ class Rank(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """Pods that go together or stay together."""
+    """Pods that are evicted together or not at all."""
 
     group: GroupState
     pods: tuple[PodRow, ...]
@@ -36,7 +36,7 @@ class Unit:
 
     @cached_property
     def rank(self) -> Rank:
-        """How early it pays."""
+        """How early it is evicted."""
         return Rank(not self.is_starving, self.group.row.priority, not self.is_surplus)
 
     @cached_property
@@ -69,7 +69,7 @@ def next_unit(state: State, group: GroupState, protection: Protection, node: str
     """
     pods = sorted(state.holders(group), key=state.pod_order, reverse=True)
     if any(pod.key in state.promised for pod in group.row.pods.values()):
-        return None  # room is being freed for it; taking part of it would cripple it
+        return None  # room is being freed for it; evicting a part would leave it with too few pods
     near = [pod for pod in pods if not node or pod.node_name == node]
     if not near:
         return None

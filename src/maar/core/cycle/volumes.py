@@ -1,4 +1,4 @@
-"""Volumes that are there already: whom they fit, which nodes reach them, and which are still to be had."""
+"""Volumes that exist: which claims they fit, which nodes reach them, and which are still free."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -30,7 +30,7 @@ class Offers:
         self._nodes: dict[str, Ints | slice] = {}
 
     def add(self, offer: Offer, mask: Flags | None) -> None:
-        """Take in a volume that some nodes reach, or all."""
+        """Add a volume that some nodes reach, or all."""
         nodes: Ints | slice = slice(None) if mask is None else np.flatnonzero(mask)
         self._nodes[offer[1]] = nodes
         self.left[nodes] += 1
@@ -42,7 +42,7 @@ class Offers:
                 self._at.setdefault(node, []).append(offer)
 
     def count(self, volume: str, sign: int) -> None:
-        """Learn that a volume is taken (-1), or after all is not (+1)."""
+        """Count a volume as taken (-1), or as free again (+1)."""
         nodes = self._nodes.get(volume)
         if nodes is not None:
             self.left[nodes] += sign
@@ -123,7 +123,7 @@ def size_of(claim: PersistentVolumeClaim) -> int:
 
 
 def _fits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether a volume is nobody's, large enough and of the kind that a claim asks for."""
+    """Whether a volume is free, large enough and of the kind that a claim asks for."""
     offered, asked = volume.spec, claim.spec
     return (
         offered.claim_ref is None

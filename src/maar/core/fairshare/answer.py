@@ -8,9 +8,9 @@ from typing import Final, TypeVar, cast
 import numpy as np
 
 from maar.core.fairshare.certificate import CONSTRAINTS
-from maar.core.fairshare.claim import LARGEST_AMOUNT, BadClaimError, Claim
-from maar.core.fairshare.dominant import held, roll_up_used, share
-from maar.core.fairshare.share_out import ClaimColumns, ShareColumns, share_columns
+from maar.core.fairshare.dominant import reserved, roll_up_used, share
+from maar.core.fairshare.queue_demand import LARGEST_AMOUNT, BadQueueDemandError, QueueDemand
+from maar.core.fairshare.share_out import DemandColumns, ShareColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
 from maar.core.fairshare.water_fill import Floats, Ints
 from maar.core.model.plan import Constraint
@@ -35,7 +35,7 @@ class Share:
     request: Resources  # of an inner queue, what its children may get
     ceiling: Resources
     used: Resources
-    held: Resources
+    reserved: Resources
     share: float
     binding: Mapping[str, Constraint]
     reduced: bool
@@ -50,7 +50,7 @@ class FairShares(Mapping[str, Share]):
     """The answer for a whole tree; ask it by queue name, or print it."""
 
     tree: QueueTree
-    claims: ClaimColumns
+    claims: DemandColumns
     columns: ShareColumns
     used_columns: Ints  # [R, Q] of leaves
 
@@ -77,7 +77,7 @@ class FairShares(Mapping[str, Share]):
             request=self._amounts(columns.request, row),
             ceiling=self._amounts(columns.ceiling, row),
             used=self._amounts(self._used, row),
-            held=self._amounts(self._held, row),
+            reserved=self._amounts(self._held, row),
             share=float(self._share[row]),
             binding={
                 resource: CONSTRAINTS[code]
@@ -102,7 +102,7 @@ class FairShares(Mapping[str, Share]):
 
     @cached_property
     def _held(self) -> Ints:
-        return held(self.tree, self.used_columns, self.columns.guarantee, self.claims.guarantee)
+        return reserved(self.tree, self.used_columns, self.columns.guarantee, self.claims.guarantee)
 
     @cached_property
     def _share(self) -> Floats:
@@ -117,7 +117,7 @@ def share_out(
 ) -> FairShares:
     """Share a total out over a tree of claims, in whole units; `used` is what leaves use now."""
     used = used or {}
-    claims = ClaimColumns.of(
+    claims = DemandColumns.of(
         tree, total, also={resource for amounts in used.values() for resource in amounts}
     )
     used_columns = np.zeros(claims.request.shape, np.int64)
@@ -136,21 +136,23 @@ def fair_shares(total: Mapping[str, object], queues: Mapping[str, Mapping[str, o
     """
     tree = QueueTree.of([_claim(name, data) for name, data in queues.items()])
     if tree.set_aside:
-        raise BadClaimError("; ".join(sorted(set(tree.set_aside.values()))))
+        raise BadQueueDemandError("; ".join(sorted(set(tree.set_aside.values()))))
     used = {name: _amounts(name, "used", data) for name, data in queues.items() if data.get("used")}
     for name in used:
         if name not in tree.leaves:
-            raise BadClaimError(
+            raise BadQueueDemandError(
                 f"queue {name}: used is given for leaves; what is above them adds up by itself"
             )
     return share_out(tree, _read("the total", Resources.parse, total), used)
 
 
-def _claim(name: str, data: Mapping[str, object]) -> Claim:
+def _claim(name: str, data: Mapping[str, object]) -> QueueDemand:
     unknown = [key for key in data if key not in _FIELDS]
     if unknown:
-        raise BadClaimError(f"queue {name}: {unknown[0]!r} is not known; a queue has {', '.join(_FIELDS)}")
-    return Claim(
+        raise BadQueueDemandError(
+            f"queue {name}: {unknown[0]!r} is not known; a queue has {', '.join(_FIELDS)}"
+        )
+    return QueueDemand(
         name=name,
         parent=str(data.get("parent") or ROOT),
         weight=cast("int", data.get("weight", 1)),  # checked by the claim itself
@@ -168,11 +170,13 @@ def _amounts(name: str, field: str, data: Mapping[str, object]) -> Resources:
 
 def _read(what: str, parse: Callable[[Mapping[str, object]], AmountsT], data: object) -> AmountsT:
     if not isinstance(data, Mapping):
-        raise BadClaimError(f"{what.removesuffix(' of')}: {data!r} is no map of resources to quantities")
+        raise BadQueueDemandError(
+            f"{what.removesuffix(' of')}: {data!r} is no map of resources to quantities"
+        )
     try:
         return parse(data)
     except BadAmountError as error:
-        raise BadClaimError(f"{what} {error}") from None
+        raise BadQueueDemandError(f"{what} {error}") from None
 
 
 def _drawn(shares: FairShares) -> list[str]:

@@ -25,8 +25,8 @@ def roll_up_used(tree: QueueTree, used: Ints) -> Ints:
     return rolled
 
 
-def held(tree: QueueTree, used: Ints, guarantee: Ints, own_guarantee: Ints) -> Ints:
-    """Give what nobody else may take. [R, Q]
+def reserved(tree: QueueTree, used: Ints, guarantee: Ints, own_guarantee: Ints) -> Ints:
+    """Give what no other queue may take. [R, Q]
 
     A leaf holds what it uses or its guarantee, an inner queue its own guarantee or what its children hold.
     """

@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from maar.core.fairshare.certificate import bindings
-from maar.core.fairshare.claim import HUNDRED_PERCENT, LARGEST_AMOUNT
 from maar.core.fairshare.guarantees import scale_down
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, LARGEST_AMOUNT
 from maar.core.fairshare.tree import Level, QueueTree
 from maar.core.fairshare.water_fill import Flags, Ints, water_fill
 
-UNLIMITED: Final = LARGEST_AMOUNT + 1  # more than anybody can ask for
+UNLIMITED: Final = LARGEST_AMOUNT + 1  # more than any request
 
 
 @dataclass(frozen=True, eq=False)
-class ClaimColumns:
+class DemandColumns:
     """What the queues of a tree claim; a capability that is not set is UNLIMITED."""
 
     resources: tuple[str, ...]
@@ -33,7 +33,7 @@ class ClaimColumns:
         total: Mapping[str, int],
         also: Iterable[str] = (),
         order: Sequence[str] | None = None,
-    ) -> "ClaimColumns":
+    ) -> "DemandColumns":
         """Lay the claims of a tree out in columns; percentages become amounts of the total.
 
         The resources are all that are named, sorted, unless an order is given that has them all.
@@ -73,13 +73,13 @@ class ShareColumns:
     reduced: Flags  # [Q]
 
 
-def share_columns(tree: QueueTree, claims: ClaimColumns) -> ShareColumns:
+def share_columns(tree: QueueTree, claims: DemandColumns) -> ShareColumns:
     """Share the total out over the tree."""
     wanted, request = _roll_up(tree, claims)
     return _flow_down(tree, claims, wanted, request)
 
 
-def _roll_up(tree: QueueTree, claims: ClaimColumns) -> tuple[Ints, Ints]:
+def _roll_up(tree: QueueTree, claims: DemandColumns) -> tuple[Ints, Ints]:
     """Add guarantees and requests up from the leaves: what every queue wants, before any is scaled down."""
     guarantee = claims.guarantee.copy()  # [R, Q]
     request = np.where(tree.is_leaf, claims.request, 0)  # [R, Q]
@@ -93,7 +93,7 @@ def _roll_up(tree: QueueTree, claims: ClaimColumns) -> tuple[Ints, Ints]:
     return guarantee, request
 
 
-def _flow_down(tree: QueueTree, claims: ClaimColumns, wanted: Ints, request: Ints) -> ShareColumns:
+def _flow_down(tree: QueueTree, claims: DemandColumns, wanted: Ints, request: Ints) -> ShareColumns:
     """Give every parent's deserved to its children, level by level."""
     deserved, real_capability, guarantee = (np.empty(wanted.shape, np.int64) for _ in range(3))
     on_floor = np.zeros(wanted.shape, np.bool_)

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from maar.core.fairshare.claim import BadClaimError, Claim
+from maar.core.fairshare.queue_demand import BadQueueDemandError, QueueDemand
 from maar.core.fairshare.water_fill import Flags, Groups, Ints
 from maar.core.model.queue import ROOT
 
-_LONGEST_CIRCLE: Final = 5  # names that a sentence bears
+_LONGEST_CIRCLE: Final = 5  # names in one message
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,17 +36,17 @@ class Level:
 class QueueTree:
     """The queues that take part, and those set aside with the sentence that says why."""
 
-    claims: tuple[Claim, ...]  # [Q]
+    claims: tuple[QueueDemand, ...]  # [Q]
     parent: Ints  # [Q] the root is its own
     levels: tuple[Level, ...]  # below the root
     set_aside: Mapping[str, str]
 
     @classmethod
-    def of(cls, claims: Iterable[Claim]) -> "QueueTree":
-        """Build the tree; a queue that does not hang on the root is set aside and harms nobody else."""
+    def of(cls, claims: Iterable[QueueDemand]) -> "QueueTree":
+        """Build the tree; a queue that is not below the root is set aside and does not affect others."""
         by_name = _by_name(claims)
-        root = by_name.pop(ROOT, None) or Claim(name=ROOT)
-        children: dict[str, list[Claim]] = {}
+        root = by_name.pop(ROOT, None) or QueueDemand(name=ROOT)
+        children: dict[str, list[QueueDemand]] = {}
         for claim in sorted(by_name.values(), key=lambda one: (one.created, one.name)):
             children.setdefault(claim.parent, []).append(claim)
 
@@ -129,16 +129,16 @@ class QueueTree:
         }
 
 
-def _by_name(claims: Iterable[Claim]) -> dict[str, Claim]:
-    by_name: dict[str, Claim] = {}
+def _by_name(claims: Iterable[QueueDemand]) -> dict[str, QueueDemand]:
+    by_name: dict[str, QueueDemand] = {}
     for claim in claims:
         if claim.name in by_name:
-            raise BadClaimError(f"queue {claim.name} is there twice: every queue has a name of its own")
+            raise BadQueueDemandError(f"queue {claim.name} is there twice: every queue has a name of its own")
         by_name[claim.name] = claim
     return by_name
 
 
-def _why_aside(names: Iterable[str], claims: Mapping[str, Claim]) -> dict[str, str]:
+def _why_aside(names: Iterable[str], claims: Mapping[str, QueueDemand]) -> dict[str, str]:
     """Say of every queue what keeps it from the root; the root itself is not among the claims here."""
     reasons: dict[str, str] = {}
     for name in names:

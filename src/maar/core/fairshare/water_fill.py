@@ -1,7 +1,35 @@
 """Weighted max-min fairness with floors and ceilings: many groups of siblings at once, exact in 64 bits.
 
-One entry is one child for one resource; entries of a group lie together, the older child first. Axis letters:
-E entries, G groups, V events (an entry starts to rise at floor / weight and stops at ceiling / weight).
+The problem. A parent queue has a budget of one resource. Each child has a weight, a floor (its guarantee) and
+a ceiling (what it can use). Wanted is one level for all children of the parent, such that each gets
+clamp(level x weight, floor, ceiling) and together they get the whole budget, or all their ceilings where the
+budget is more than those.
+
+How it works. What the children get beyond their floors grows with the level. It is a sum of straight lines,
+and its slope changes only at events: a child starts to rise at floor / weight, and stops at ceiling / weight.
+The events of a group are sorted by their level. Running sums over them give, at every event, the slope (the
+weights of the children that rise) and the part that no longer depends on the level (`fixed`). The last event
+that the budget reaches determines the level: (target - fixed) / slope, a fraction of two integers. Shares are
+rounded down; the units that are left over go to the largest remainders, the older child among equals.
+
+One entry is one child for one resource; the entries of a group lie together, the older child first. One call
+handles all groups of one level of the tree, for all resources. Axis letters: E entries, G groups, V events.
+
+Invariants.
+- Every entry gets at least its floor and at most its ceiling.
+- A group gets the smaller of its budget and the sum of its ceilings, to the unit. The caller has scaled the
+  floors down, so that the floors of a group are within its budget.
+- No share differs from clamp(level x weight, floor, ceiling) by a whole unit or more.
+- Weights are below 2^16 and amounts below 2^62. Products of remainders and weights then fit in 64 bits. Sums
+  may wrap around; they are right again wherever the true value fits, and a float shows whether it does.
+
+Complexity. O(V log V) for sorting the events, V at most 2 E; everything else is linear. An entry without a
+floor rises from the start and has one event.
+
+Why not otherwise? Sharing out by weight, removing the children that have enough and repeating until nothing
+changes, as Volcano does, needs a tolerance, and the result depends on it. The level in floating point would
+lose or invent units. `Fraction` is exact, and thousands of times slower: the tests compare with it. Decision
+record 6.
 """
 
 from dataclasses import dataclass
@@ -15,8 +43,8 @@ Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 NumbersT = TypeVar("NumbersT", Ints, Floats)
 
-# Sums wrap around in 64 bits and come out right again as long as the true value fits. A float tells
-# whether it does: budgets stay below 2^62, so what is certainly more than a budget need not fit.
+# Sums wrap around in 64 bits and are right again where the true value fits. A float shows whether it
+# does: budgets stay below 2^62, so a sum that is certainly more than a budget need not fit.
 _SAFE: Final = 2**62
 _FITS: Final = 1.5 * _SAFE
 
@@ -62,7 +90,7 @@ class Filled(NamedTuple):
 
 
 def water_fill(budget: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: Groups) -> Filled:
-    """Raise one level per group until its budget is spent or every entry stands at its ceiling.
+    """Raise one level per group until its budget is spent or every entry is at its ceiling.
 
     Every entry gets clamp(level x weight, floor, ceiling); a group's floors are within its budget.
     What whole units cannot share evenly goes to the largest remainders, the older entry first.
@@ -79,7 +107,7 @@ def water_fill(budget: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: G
             to_share[is_short],
             weight[entries],
             floor[entries],
-            np.minimum(ceiling[entries], budget[group] + 1),  # keeps sums small; nobody gets that much
+            np.minimum(ceiling[entries], budget[group] + 1),  # keeps sums small; no entry gets that much
             Groups.by_number((np.cumsum(is_short) - 1)[group]),
         )
         deserved[entries], on_floor[entries] = filled
@@ -101,7 +129,7 @@ def largest_remainders(units: Ints, remainder: Ints, group: Ints) -> Flags:
 
 
 def _fill(target: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: Groups) -> Filled:
-    """Fill groups whose target lies strictly between nothing and all that their entries can take."""
+    """Fill groups whose target is more than nothing and less than all that their entries can get."""
     level = _find_level(target, weight, floor, ceiling, groups)
     rising = level.risen & ~level.topped  # [E]
     slope, whole = level.slope[groups.of], (level.left // level.slope)[groups.of]  # [E]
@@ -116,7 +144,7 @@ def _fill(target: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: Groups
 
 
 class _Level(NamedTuple):
-    """The water level of every group as an exact fraction of integers, and who is where."""
+    """The water level of every group as an exact fraction, and which entries rise or have stopped."""
 
     left: Ints  # [G] what the rising entries share
     slope: Ints  # [G] their weights together; left / slope is the level
@@ -175,8 +203,9 @@ class _Events(NamedTuple):
 def _in_order(amount: Ints, weight: Ints, group: Ints) -> _Events:
     """Sort events by group, then by amount / weight, exactly.
 
-    Floats nearly always do; where neighbours show that they did not, whole part and remainder decide:
-    two remainders of weights below 2^16 differ by 2^-32 at least, which a float tells apart.
+    Sorting floats is nearly always right. Where two neighbours are in the wrong order, all events are sorted
+    again by whole part and remainder: two remainders of weights below 2^16 differ by 2^-32 at least, which
+    floats distinguish.
     """
     order = np.argsort(amount / weight)
     small = group.astype(np.uint16) if int(group[-1]) < 2**16 else group  # sorts in linear time

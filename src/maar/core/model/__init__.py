@@ -1,1 +1,1 @@
-"""The words: Kubernetes objects as Maar reads them, quantities, reasons, events, writes and the plan."""
+"""The model: Kubernetes objects as Maar reads them, quantities, reasons, events, writes and the plan."""

@@ -1,4 +1,4 @@
-"""Where a pod may run and next to whom: node affinity, pod affinity, tolerations, topology spread."""
+"""Where a pod may run and beside which pods: node affinity, pod affinity, tolerations, topology spread."""
 
 from typing import Literal
 
@@ -58,7 +58,7 @@ class PodAffinity(Record, frozen=True):
 
 
 class Affinity(Record, frozen=True):
-    """Everything a pod says about its neighbourhood."""
+    """The affinity of a pod: nodes and other pods."""
 
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None

@@ -26,6 +26,7 @@ class PodDisruptionBudget(Object, frozen=True, tag="PodDisruptionBudget"):
     """A limit on voluntary evictions."""
 
     api_version: ClassVar[str] = "policy/v1"
+    plural: ClassVar[str] = "poddisruptionbudgets"
     namespaced: ClassVar[bool] = True
 
     spec: BudgetSpec = BudgetSpec()

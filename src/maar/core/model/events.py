@@ -1,5 +1,7 @@
 """What has happened in the cluster, in the past tense: all that the engine ever learns."""
 
+from typing import Final, get_args
+
 from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.job import Command, Job
 from maar.core.model.metadata import Record
@@ -17,19 +19,20 @@ AnyObject = (
     | PodDisruptionBudget | PersistentVolumeClaim | PersistentVolume | StorageClass
     | ReplicaSet | StatefulSet | DaemonSet | BatchJob
 )  # fmt: skip
+ALL_KINDS: Final[tuple[type[AnyObject], ...]] = get_args(AnyObject)
 
 
-class Appeared(Record, frozen=True, tag=True, tag_field="event"):
+class Upserted(Record, frozen=True, tag=True, tag_field="event"):
     """An object is there, new or changed; the object is as it is now."""
 
     object: AnyObject
 
 
-class Vanished(Record, frozen=True, tag=True, tag_field="event"):
+class Deleted(Record, frozen=True, tag=True, tag_field="event"):
     """An object is gone."""
 
     kind: str
     key: str
 
 
-Event = Appeared | Vanished
+Event = Upserted | Deleted

@@ -107,6 +107,7 @@ class Job(Object, frozen=True, tag="Job"):
     """The `batch.volcano.sh` job."""
 
     api_version: ClassVar[str] = "batch.volcano.sh/v1alpha1"
+    plural: ClassVar[str] = "jobs"
     namespaced: ClassVar[bool] = True
 
     spec: JobSpec = JobSpec()
@@ -117,6 +118,7 @@ class Command(Object, frozen=True, tag="Command"):
     """An order to a queue or a job, carried out once."""
 
     api_version: ClassVar[str] = "bus.volcano.sh/v1alpha1"
+    plural: ClassVar[str] = "commands"
     namespaced: ClassVar[bool] = True
 
     action: str = ""

@@ -6,22 +6,13 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from maar.core.model.disruption_budget import PodDisruptionBudget
-from maar.core.model.job import Command, Job
+from maar.core.model.events import ALL_KINDS, AnyObject
 from maar.core.model.metadata import Metadata, Object
-from maar.core.model.namespace import Namespace, ResourceQuota
-from maar.core.model.node import Node
-from maar.core.model.pod import Pod
-from maar.core.model.pod_group import PodGroup
-from maar.core.model.priority_class import PriorityClass
-from maar.core.model.queue import Queue
 from maar.core.model.resources import BadAmountError, Percentages, Resources
-from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from maar.core.model.workload import WORKLOADS
 
-KINDS: Final[tuple[type[Object], ...]] = (
-    Queue, PodGroup, Job, Command, Pod, Node, Namespace, PriorityClass, ResourceQuota,
-    PodDisruptionBudget, PersistentVolumeClaim, PersistentVolume, StorageClass,
-)  # fmt: skip
+KINDS: Final[tuple[type[AnyObject], ...]] = tuple(kind for kind in ALL_KINDS if kind not in WORKLOADS)
+KINDS_BY_NAME: Final = {kind.__name__: kind for kind in KINDS}
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 

@@ -50,6 +50,7 @@ class Object(Record, frozen=True, tag_field="kind"):
     """An object of the API: it has a kind, a place in a group and metadata."""
 
     api_version: ClassVar[str]
+    plural: ClassVar[str]  # as in the paths of the API
     namespaced: ClassVar[bool]
     metadata: Metadata = Metadata()
 
@@ -65,7 +66,7 @@ class Object(Record, frozen=True, tag_field="kind"):
 
     @property
     def is_terminating(self) -> bool:
-        """Whether somebody has asked for its deletion."""
+        """Whether its deletion has been requested."""
         return self.metadata.deletion_timestamp is not None
 
 
@@ -95,5 +96,5 @@ class LabelSelector(Record, frozen=True):
 
 
 def mark(metadata: Metadata, name: str) -> str | None:
-    """Read a mark that people set as an annotation or as a label; the annotation wins."""
+    """Read a value that can be an annotation or a label; the annotation wins."""
     return metadata.annotations.get(name, metadata.labels.get(name))

@@ -1,4 +1,4 @@
-"""Kinds that were probably meant: a document that names none exactly is a mistake, or somebody else's."""
+"""Kinds that were probably meant: a document that names none exactly is a mistake, or of another project."""
 
 from difflib import get_close_matches
 from typing import Final
@@ -28,7 +28,7 @@ def misspelt(api_version: object, kind: object) -> str:
     ):
         what = f"no cluster has kind {kind} in {api_version}"
     else:
-        return ""  # of another group: somebody else's kind
+        return ""  # of another group: a kind of another project
     return f"{what}; did you mean apiVersion: {version}, kind: {name}?"
 
 

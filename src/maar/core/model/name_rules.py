@@ -18,7 +18,6 @@ _is_qualified: Final = re.compile(_QUALIFIED).fullmatch
 _is_value: Final = re.compile(_VALUE).fullmatch
 _is_config_key: Final = re.compile(_CONFIG_KEY).fullmatch
 _is_percent: Final = re.compile(_PERCENT).fullmatch
-_is_port_name: Final = re.compile("[-a-z0-9]+").fullmatch
 _is_variable: Final = re.compile("[ -<>-~]+").fullmatch  # printable ASCII but for "="
 
 _LABEL_WORDS: Final = (
@@ -54,14 +53,13 @@ _VARIABLE_WORDS: Final = (
 )
 LONGEST_LABEL: Final = 63
 LONGEST_SUBDOMAIN: Final = 253
-_LONGEST_PORT_NAME: Final = 15
 _LARGEST_PORT: Final = 65535
 
 Check = Callable[[str], Sequence[str]]
 
 
 def _remembered(check: Check) -> Check:
-    """A cluster says few short texts very often."""
+    """Cache the results of a check: few short texts are checked very often."""
     cached = lru_cache(maxsize=4096)(check)
     return lambda text: cached(text) if len(text) <= LONGEST_SUBDOMAIN else check(text)
 
@@ -149,23 +147,6 @@ def variable(text: str) -> Sequence[str]:
 def percent(text: str) -> Sequence[str]:
     """A share, such as 25%."""
     return () if _is_percent(text) else (_PERCENT_WORDS,)
-
-
-@_remembered
-def port_name(text: str) -> Sequence[str]:
-    """The name of a port."""
-    found = []
-    if len(text) > _LONGEST_PORT_NAME:
-        found.append(f"must be no more than {_LONGEST_PORT_NAME} characters")
-    if not _is_port_name(text):
-        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    if not any("a" <= letter <= "z" for letter in text):
-        found.append("must contain at least one letter (a-z)")
-    if "--" in text:
-        found.append("must not contain consecutive hyphens")
-    if text.startswith("-") or text.endswith("-"):
-        found.append("must not begin or end with a hyphen")
-    return found
 
 
 def port_number(number: int) -> Sequence[str]:

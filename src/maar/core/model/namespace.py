@@ -8,11 +8,19 @@ from maar.core.model.resources import BadAmountError, amount
 WEIGHT_RESOURCE: Final = "volcano.sh/namespace.weight"
 QUOTA_LABEL: Final = "maar.sh/quota-of"  # on the quotas that are Maar's own, with the queue's name
 
+_LONGEST_LABEL: Final = 63
+
+
+def quota_label(queue: str) -> str:
+    """A queue's name as the value of a label, which is shorter than a name can be."""
+    return queue[:_LONGEST_LABEL].rstrip("-.")
+
 
 class Namespace(Object, frozen=True, tag="Namespace"):
     """A namespace: its labels are matched by queues, its annotation names its queue."""
 
     api_version: ClassVar[str] = "v1"
+    plural: ClassVar[str] = "namespaces"
     namespaced: ClassVar[bool] = False
 
 
@@ -26,6 +34,7 @@ class ResourceQuota(Object, frozen=True, tag="ResourceQuota"):
     """A quota, which is also where a namespace's weight is written."""
 
     api_version: ClassVar[str] = "v1"
+    plural: ClassVar[str] = "resourcequotas"
     namespaced: ClassVar[bool] = True
 
     spec: QuotaSpec = QuotaSpec()

@@ -15,14 +15,14 @@ class Taint(Record, frozen=True):
 
 
 class NodeSpec(Record, frozen=True):
-    """What people and controllers ask of the node."""
+    """What users and controllers set on the node."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 
 
 class NodeStatus(Record, frozen=True):
-    """What the node says of itself."""
+    """What the kubelet reports of the node."""
 
     allocatable: Resources = Resources()
     conditions: tuple[Condition, ...] = ()
@@ -32,6 +32,7 @@ class Node(Object, frozen=True, tag="Node"):
     """A node, with the fields that Maar reads."""
 
     api_version: ClassVar[str] = "v1"
+    plural: ClassVar[str] = "nodes"
     namespaced: ClassVar[bool] = False
 
     spec: NodeSpec = NodeSpec()

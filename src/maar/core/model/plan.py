@@ -2,15 +2,22 @@
 
 from typing import Literal
 
+import msgspec
+
 from maar.core.model.metadata import Condition, Record
 from maar.core.model.pod_group import PodGroupPhase
-from maar.core.model.queue import QueueState
-from maar.core.model.reasons import Held
+from maar.core.model.queue import QueueState, QueueStatus, QueueSummary
+from maar.core.model.reasons import Refusal
 from maar.core.model.resources import Resources
 from maar.core.model.writes import Bind, Evict, Nominate, Selection
 
 Share = float | Literal["inf"]  # JSON has no infinity
 Constraint = Literal["request", "capability", "guarantee", "fair share", "parent"]
+
+
+def share_text(share: Share) -> str:
+    """A share as statuses have it: two decimals, or inf."""
+    return share if isinstance(share, str) else f"{share:.2f}"
 
 
 class NamespaceStanding(Record, frozen=True):
@@ -38,12 +45,25 @@ class QueueStanding(Record, frozen=True):
     conditions: tuple[Condition, ...] = ()
     namespaces: dict[str, NamespaceStanding] = {}
 
+    def status(self, old: QueueStatus) -> QueueStatus:
+        """A queue's status with its shares as they are now; the rest of it stays."""
+        return msgspec.structs.replace(
+            old,
+            deserved=self.deserved,
+            real_capability=self.real_capability,
+            allocated=self.allocated,
+            used=self.used,
+            preempting=self.preempting,
+            share=share_text(self.share),
+            summary=QueueSummary(deserved=self.deserved.summary(), used=self.used.summary()),
+        )
+
 
 class GroupOutcome(Record, frozen=True):
     """What becomes of a pod group in this cycle, and what holds it where something does."""
 
     phase: PodGroupPhase
-    held: Held | None = None
+    refusal: Refusal | None = None
     message: str = ""
     is_unschedulable: bool = False
 

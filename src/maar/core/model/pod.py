@@ -58,7 +58,7 @@ class ClaimSource(Record, frozen=True):
 
 
 class Volume(Record, frozen=True):
-    """A volume of a pod; only claims bear on where it can run."""
+    """A volume of a pod; only claims decide where it can run."""
 
     name: str
     persistent_volume_claim: ClaimSource | None = None
@@ -104,6 +104,7 @@ class Pod(Object, frozen=True, tag="Pod"):
     """A pod, with the fields that Maar reads."""
 
     api_version: ClassVar[str] = "v1"
+    plural: ClassVar[str] = "pods"
     namespaced: ClassVar[bool] = True
 
     spec: PodSpec = PodSpec()

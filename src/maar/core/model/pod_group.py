@@ -63,6 +63,7 @@ class PodGroup(Object, frozen=True, tag="PodGroup"):
     """Pods that start together or not at all."""
 
     api_version: ClassVar[str] = "scheduling.volcano.sh/v1beta1"
+    plural: ClassVar[str] = "podgroups"
     namespaced: ClassVar[bool] = True
 
     spec: PodGroupSpec = PodGroupSpec()

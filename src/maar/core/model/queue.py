@@ -73,6 +73,7 @@ class Queue(Object, frozen=True, tag="Queue"):
     """A queue of the tree; leaves hold work."""
 
     api_version: ClassVar[str] = "scheduling.volcano.sh/v1beta1"
+    plural: ClassVar[str] = "queues"
     namespaced: ClassVar[bool] = False
 
     metadata: QueueMetadata = QueueMetadata()

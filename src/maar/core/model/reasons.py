@@ -7,7 +7,7 @@ from maar.core.model.metadata import Record
 
 @unique
 class Reason(StrEnum):
-    """Everything that can hold a pod group or a pod; Volcano's word where it has one."""
+    """Everything that can hold a pod group or a pod; named as in Volcano where it has a name."""
 
     BAD_OBJECT = "BadObject"
     POD_GROUP_MISSING = "PodGroupMissing"
@@ -59,12 +59,12 @@ class Shortage(Record, frozen=True):
 Gist = tuple[Reason, Cure, bool]
 
 
-class Held(Record, frozen=True):
-    """A refusal with its evidence; what does not bear on the reason is left out."""
+class Refusal(Record, frozen=True):
+    """A refusal with its evidence; fields that the reason does not need are left out."""
 
     reason: Reason
     cure: Cure = Cure.OTHERS_FINISH
-    more_nodes_help: bool = False  # a cluster autoscaler should hear of it
+    more_nodes_help: bool = False  # a cluster autoscaler should add nodes
     queue: str = ""
     shortages: tuple[Shortage, ...] = ()
     others: tuple[str, ...] = ()
@@ -73,9 +73,9 @@ class Held(Record, frozen=True):
     nodes: int = 0  # of the cluster
     taking: int = 0  # those of them that take at least one of the pods
     clauses: tuple[tuple[int, str], ...] = ()  # how many nodes do not take a pod, and why
-    further: tuple["Held", ...] = ()  # other limits that are in the way as well
+    further: tuple["Refusal", ...] = ()  # other limits that are in the way as well
 
     @property
     def gist(self) -> Gist:
-        """What people have to hear of when it changes; numbers change all the time."""
+        """The parts whose change is reported to users; numbers change all the time."""
         return (self.reason, self.cure, self.more_nodes_help)

@@ -82,7 +82,7 @@ def amount(resource: str, text: str) -> int:
 
 
 @lru_cache(maxsize=4096)
-def shown(resource: str, units: int) -> str:
+def quantity_text(resource: str, units: int) -> str:
     """Write an amount for machines: exactly, as the canonical quantity of Kubernetes."""
     notation = Notation.BINARY if is_bytes(resource) else Notation.DECIMAL
     return str(Quantity(units * NANOS // units_in_one(resource), notation))
@@ -98,7 +98,7 @@ def roughly(resource: str, units: int) -> str:
 
 def precisely(resource: str, units: int) -> str:
     """Write an amount that people compare with another: exactly where that is short, else to six digits."""
-    exact = shown(resource, units) if is_bytes(resource) else _decimal(resource, units, _ALL_DIGITS)
+    exact = quantity_text(resource, units) if is_bytes(resource) else _decimal(resource, units, _ALL_DIGITS)
     return exact if len(exact) <= _SHORT else _decimal(resource, units, _MANY_DIGITS)
 
 
@@ -158,7 +158,7 @@ class Resources(Amounts):
 
     def quantities(self) -> dict[str, str]:
         """Write every amount as its canonical quantity."""
-        return {name: shown(name, units) for name, units in self.items()}
+        return {name: quantity_text(name, units) for name, units in self.items()}
 
     def __str__(self) -> str:
         """Write every amount as people read it."""

@@ -26,7 +26,7 @@ def untolerated(
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Whether a toleration puts up with a taint; an empty key or effect stands for all."""
+    """Whether a toleration tolerates a taint; an empty key or effect stands for all."""
     if (toleration.effect and toleration.effect != taint.effect) or (
         toleration.key and toleration.key != taint.key
     ):

@@ -37,6 +37,7 @@ class PersistentVolumeClaim(Object, frozen=True, tag="PersistentVolumeClaim"):
     """A claim to storage."""
 
     api_version: ClassVar[str] = "v1"
+    plural: ClassVar[str] = "persistentvolumeclaims"
     namespaced: ClassVar[bool] = True
 
     spec: ClaimSpec = ClaimSpec()
@@ -78,6 +79,7 @@ class PersistentVolume(Object, frozen=True, tag="PersistentVolume"):
     """A piece of storage."""
 
     api_version: ClassVar[str] = "v1"
+    plural: ClassVar[str] = "persistentvolumes"
     namespaced: ClassVar[bool] = False
 
     spec: VolumeSpec = VolumeSpec()
@@ -88,6 +90,7 @@ class StorageClass(Object, frozen=True, tag="StorageClass"):
     """How claims of a class are bound: at once, or when a pod that mounts them has its node."""
 
     api_version: ClassVar[str] = "storage.k8s.io/v1"
+    plural: ClassVar[str] = "storageclasses"
     namespaced: ClassVar[bool] = False
 
     provisioner: str = ""

@@ -1,4 +1,4 @@
-"""Whole numbers in texts that anybody may have written."""
+"""Whole numbers in texts from outside, which may be anything."""
 
 from typing import Final
 

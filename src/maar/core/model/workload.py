@@ -16,6 +16,7 @@ class ReplicaSet(Workload, frozen=True):
     """What a Deployment makes for each version of its template; it has the Deployment's annotations."""
 
     api_version: ClassVar[str] = "apps/v1"
+    plural: ClassVar[str] = "replicasets"
     kind: ClassVar[str] = "ReplicaSet"
 
 
@@ -23,6 +24,7 @@ class StatefulSet(Workload, frozen=True):
     """Pods by number."""
 
     api_version: ClassVar[str] = "apps/v1"
+    plural: ClassVar[str] = "statefulsets"
     kind: ClassVar[str] = "StatefulSet"
 
 
@@ -30,6 +32,7 @@ class DaemonSet(Workload, frozen=True):
     """A pod on every node."""
 
     api_version: ClassVar[str] = "apps/v1"
+    plural: ClassVar[str] = "daemonsets"
     kind: ClassVar[str] = "DaemonSet"
 
 
@@ -37,6 +40,7 @@ class BatchJob(Workload, frozen=True):
     """Kubernetes' own Job; `Job` is Volcano's."""
 
     api_version: ClassVar[str] = "batch/v1"
+    plural: ClassVar[str] = "jobs"
     kind: ClassVar[str] = "Job"
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from maar.core.model.metadata import Record, Time
+from maar.core.model.metadata import Record
 
 EvictingAction = Literal["reclaim", "preempt", "cleanup"]
 
@@ -20,7 +20,7 @@ class Bind(Record, frozen=True, tag=True, tag_field="write"):
 
 
 class Evict(Record, frozen=True, tag=True, tag_field="write"):
-    """Take a pod off its node, for a pod group or, in cleanup, for nobody."""
+    """Evict a pod, for a pod group or, in cleanup, for none."""
 
     pod: str
     action: EvictingAction
@@ -46,7 +46,7 @@ class Nominate(Record, frozen=True, tag=True, tag_field="write"):
 
 
 class SelectNode(Record, frozen=True, tag=True, tag_field="write"):
-    """Tell the provisioner of a claim on which node its first consumer will run."""
+    """Write to a claim on which node its first consumer will run, for its provisioner."""
 
     claim: str
     node: str
@@ -90,7 +90,7 @@ class Create(Record, frozen=True, tag=True, tag_field="write"):
     about: str = ""  # the key of the pod that it is made for
 
 
-class Change(Record, frozen=True, tag=True, tag_field="write"):
+class Patch(Record, frozen=True, tag=True, tag_field="write"):
     """Change an object by a merge patch, null where something goes."""
 
     kind: str
@@ -98,7 +98,7 @@ class Change(Record, frozen=True, tag=True, tag_field="write"):
     patch: dict[str, object]
 
 
-class Remove(Record, frozen=True, tag=True, tag_field="write"):
+class Delete(Record, frozen=True, tag=True, tag_field="write"):
     """Delete the object that was seen; another one of its name stays."""
 
     kind: str
@@ -106,7 +106,7 @@ class Remove(Record, frozen=True, tag=True, tag_field="write"):
     uid: str = ""
 
 
-class Tell(Record, frozen=True, tag=True, tag_field="write"):
+class RecordEvent(Record, frozen=True, tag=True, tag_field="write"):
     """Record an event on an object, for people to read."""
 
     kind: str
@@ -116,13 +116,6 @@ class Tell(Record, frozen=True, tag=True, tag_field="write"):
     is_warning: bool = False
 
 
-class Later(Record, frozen=True):
-    """Do something not before a time, unless what is there by then asks for something else."""
-
-    at: Time
-    write: SetStatus | Tell
-
-
 Selection = SelectNode | BindVolume  # how a claim gets its volume where its first consumer will run
 Write = Bind | Evict | Nominate | Selection  # what a plan asks for
-Upkeep = SetStatus | Create | Change | Remove | Tell  # what controllers ask for
+ControllerWrite = SetStatus | Create | Patch | Delete | RecordEvent  # what controllers ask for

@@ -1,1 +1,1 @@
-"""The opinions: filters, scores, orders and victims as callables; a profile is a tuple of them."""
+"""Policies: filters, scores, orders and victims as callables; a profile is a tuple of them."""

@@ -1,4 +1,4 @@
-"""What the pod affinity of a shape means: of which pods it speaks, in which topology, with what weight."""
+"""What the pod affinity of a shape means: which pods it selects, in which topology, with what weight."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from functools import reduce
 from typing import Final, NamedTuple
 
 from maar.core.model.affinity import Affinity, PodAffinity, PodAffinityTerm
-from maar.core.policy.audiences import Audience, audience, namespaces_of
+from maar.core.policy.pod_selectors import PodSelector, namespaces_of, pod_selector
 from maar.core.tables.shapes import Shape
 
 _NOTHING: Final = PodAffinity()
 
 
 class Term(NamedTuple):
-    """An audience, the topology whose domains count as together, and what it is worth."""
+    """A pod selector, the topology whose domains count as together, and its weight."""
 
-    audience: Audience
+    pod_selector: PodSelector
     topology: str
     weight: int = 1
 
@@ -24,7 +24,7 @@ class Term(NamedTuple):
 class Terms:
     """What the affinity of a pod means."""
 
-    together: Audience | None = None  # the pods that all required terms speak of
+    together: PodSelector | None = None  # the pods that all required terms select
     near: tuple[str, ...] = ()  # the topologies in which one of them must be
     apart: tuple[Term, ...] = ()
     preferred: tuple[Term, ...] = ()  # away from others: below 0
@@ -40,18 +40,18 @@ class TermReader:
     labels_of: Mapping[str, Mapping[str, str]]
 
     def read(self, shape: Shape, namespace: str, labels: Mapping[str, str]) -> Terms:
-        """Read a shape's affinity as a pod of a namespace with these labels says it."""
+        """Read a shape's affinity for a pod of a namespace with these labels."""
         affinity = shape.affinity or Affinity()
         near, away = affinity.pod_affinity or _NOTHING, affinity.pod_anti_affinity or _NOTHING
 
         def meant(term: PodAffinityTerm, weight: int = 1) -> Term:
             spaces = namespaces_of(term, namespace, self.labels_of)
             keys = term.match_label_keys, term.mismatch_label_keys
-            return Term(audience(term.label_selector, spaces, labels, *keys), term.topology_key, weight)
+            return Term(pod_selector(term.label_selector, spaces, labels, *keys), term.topology_key, weight)
 
         required = [meant(one) for one in near.required_during_scheduling_ignored_during_execution]
         return Terms(
-            together=reduce(Audience.both, [term.audience for term in required]) if required else None,
+            together=reduce(PodSelector.both, [term.pod_selector for term in required]) if required else None,
             near=tuple(dict.fromkeys(term.topology for term in required)),
             apart=tuple(meant(one) for one in away.required_during_scheduling_ignored_during_execution),
             preferred=tuple(

@@ -1,4 +1,4 @@
-"""What nodes say about themselves, as columns: made for a label when somebody first reads it."""
+"""Labels and other properties of nodes as columns: made for a label when it is first read."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -24,14 +24,14 @@ from maar.core.policy.grammar import (
     Argument,
     argument_named,
 )
-from maar.core.policy.opinions import Opinions, PluginFactory
-from maar.core.policy.values import Entry, Remarks, boolean, scalar, shown, text
+from maar.core.policy.plugin_hooks import PluginFactory, PluginHooks
+from maar.core.policy.values import Entry, Remarks, boolean, scalar, text, yaml_text
 
 __all__ = ["DEFAULT", "BadConfigurationError", "Configuration", "Plugin", "parse"]
 
 _NO_EFFECT: Final = "known, but it has no effect in Maar"
 _ALWAYS_PACKED: Final = frozenset({CPU, MEMORY})
-_NOBODY: Final[Mapping[str, PluginFactory]] = MappingProxyType({})
+_NO_PROVIDERS: Final[Mapping[str, PluginFactory]] = MappingProxyType({})
 _USUAL_ARGUMENTS: Final = {"nodeorder": {"leastrequested.weight": 0}}  # or it would cancel what binpack says
 _USUAL_TIERS: Final = [
     {"plugins": [{"name": name, "arguments": _USUAL_ARGUMENTS.get(name, {})} for name in tier]}
@@ -47,7 +47,7 @@ class BadConfigurationError(ValueError):
         self.problems = tuple(problems)
 
 
-def parse(document: object, plugins: Mapping[str, PluginFactory] = _NOBODY) -> Configuration:
+def parse(document: object, plugins: Mapping[str, PluginFactory] = _NO_PROVIDERS) -> Configuration:
     """Read a configuration from plain data; `plugins` are third parties', made where they are configured.
 
     Null is unset, and an empty document is the default.
@@ -76,7 +76,7 @@ def parse(document: object, plugins: Mapping[str, PluginFactory] = _NOBODY) -> C
 def _actions(entry: Entry) -> tuple[str, ...]:
     """Names with commas between them, in the order in which they run; one named twice runs twice."""
     if not isinstance(entry.value, str):
-        entry.refuse(f"{shown(entry.value)} is not a text of actions with commas between them")
+        entry.refuse(f"{yaml_text(entry.value)} is not a text of actions with commas between them")
         return ()
     actions = tuple(name.strip() for name in entry.value.split(","))
     for name, times in Counter(actions).items():
@@ -130,7 +130,7 @@ def _plugin(
         _warn_of_values(arguments, values)
         return Plugin(name, tier, switches, values)
     own = {key: one.value for key, one in arguments.fields().items()}
-    made = _opinions(entry, name, third_party[name], own) if isinstance(arguments.value, Mapping) else None
+    made = _hooks_of(entry, name, third_party[name], own) if isinstance(arguments.value, Mapping) else None
     return Plugin(name, tier, switches, own, made)
 
 
@@ -221,7 +221,7 @@ def _warn_of_values(entry: Entry, values: Mapping[str, object]) -> None:
     factor, listed = values.get(FACTOR), values.get(BINPACK_RESOURCES)
     if isinstance(factor, Fraction) and factor < 1:
         written = entry.at(FACTOR)
-        written.warn(f"{shown(written.value)} is below 1; {float(USUAL_FACTOR)} is used")
+        written.warn(f"{yaml_text(written.value)} is below 1; {float(USUAL_FACTOR)} is used")
     names = set(listed) if isinstance(listed, tuple) else set()
     for name in sorted(names & _ALWAYS_PACKED):
         entry.at(BINPACK_RESOURCES).warn(f"{name} has no effect there: its weight is binpack.{name}")
@@ -231,19 +231,19 @@ def _warn_of_values(entry: Entry, values: Mapping[str, object]) -> None:
             entry.at(key).warn(f"no effect: {BINPACK_RESOURCES} does not add this resource")
 
 
-def _opinions(
+def _hooks_of(
     entry: Entry, name: str, factory: PluginFactory, arguments: Mapping[str, object]
-) -> Opinions | None:
+) -> PluginHooks | None:
     """Let a third party make its plugin; whatever goes wrong there is a problem of that plugin."""
     try:
-        opinions = factory(dict(arguments))
+        hooks = factory(dict(arguments))
     except (Exception, SystemExit) as error:  # noqa: BLE001 (somebody else's code)
         entry.refuse(f"the plugin {name} cannot be made: {type(error).__name__}: {error}")
         return None
-    if not isinstance(opinions, Opinions):
-        entry.refuse(f"the plugin {name} gives {type(opinions).__name__} where it must give Opinions")
+    if not isinstance(hooks, PluginHooks):
+        entry.refuse(f"the plugin {name} gives {type(hooks).__name__} where it must give Opinions")
         return None
-    return opinions
+    return hooks
 
 
 DEFAULT: Final = parse(None)

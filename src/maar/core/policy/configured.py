@@ -17,7 +17,7 @@ from maar.core.policy.grammar import (
     Predicates,
     set_by,
 )
-from maar.core.policy.opinions import Filter, JobOrder, Opinions, Score, Veto
+from maar.core.policy.plugin_hooks import JobOrder, PluginHooks, Veto
 
 _EVICTION_SWITCHES: Final = {"preempt": "enablePreemptable", "reclaim": "enableReclaimable"}
 
@@ -33,7 +33,7 @@ class Plugin:
     tier: int
     switches: Mapping[str, bool] = field(default_factory=dict)
     arguments: Mapping[str, object] = field(default_factory=dict)
-    opinions: Opinions | None = field(default=None, compare=False)  # of a third party; follow from the rest
+    hooks: PluginHooks | None = field(default=None, compare=False)  # of a third party; follow from the rest
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Configuration:
     grace_seconds: float = USUAL_GRACE_SECONDS
     warnings: tuple[str, ...] = ()
 
-    def asks(self, plugin: str, switch: str) -> bool:
+    def is_enabled(self, plugin: str, switch: str) -> bool:
         """Whether a plugin's opinion is asked where the switch stands: it is configured and not off."""
         unset = SWITCHES[switch]
         return any(one.switches.get(switch, unset) for one in self.plugins if one.name == plugin)
@@ -78,27 +78,31 @@ class Configuration:
     @property
     def heeds_taints(self) -> bool:
         """Whether taints keep pods away that do not tolerate them."""
-        return self.asks("predicates", "enablePredicate") and self.predicates.taint_toleration
+        return self.is_enabled("predicates", "enablePredicate") and self.predicates.taint_toleration
 
-    def filters(self) -> tuple[Filter, ...]:
-        """Third parties' filters, in tier order."""
-        opinions = self._opinions("enablePredicate")
-        return tuple(one.filter for one in opinions if one.filter is not None)
-
-    def scores(self) -> tuple[Score, ...]:
-        """Third parties' scores, in tier order."""
-        return tuple(one.score for one in self._opinions("enableNodeOrder") if one.score is not None)
+    def node_hooks(self) -> tuple[PluginHooks, ...]:
+        """Third parties' filters and scores, in tier order, without those that are switched off."""
+        found = [
+            replace(
+                one.hooks,
+                filter=one.hooks.filter if self.is_enabled(one.name, "enablePredicate") else None,
+                score=one.hooks.score if self.is_enabled(one.name, "enableNodeOrder") else None,
+            )
+            for one in self.plugins
+            if one.hooks
+        ]
+        return tuple(one for one in found if one.filter is not None or one.score is not None)
 
     def job_orders(self) -> tuple[JobOrder, ...]:
         """Third parties' orders of jobs, in tier order."""
-        return tuple(one.job_order for one in self._opinions("enableJobOrder") if one.job_order is not None)
+        return tuple(one.job_order for one in self._hooks("enableJobOrder") if one.job_order is not None)
 
     def vetoes(self, action: str) -> tuple[Veto, ...]:
         """Third parties' vetoes against victims of an action, "reclaim" or "preempt"."""
-        return tuple(one.veto for one in self._opinions(_EVICTION_SWITCHES[action]) if one.veto is not None)
+        return tuple(one.veto for one in self._hooks(_EVICTION_SWITCHES[action]) if one.veto is not None)
 
-    def _opinions(self, switch: str) -> Iterator[Opinions]:
-        return (one.opinions for one in self.plugins if one.opinions and self.asks(one.name, switch))
+    def _hooks(self, switch: str) -> Iterator[PluginHooks]:
+        return (one.hooks for one in self.plugins if one.hooks and self.is_enabled(one.name, switch))
 
     def _arguments(self, plugin: str) -> Mapping[str, object]:
         return next((one.arguments for one in self.plugins if one.name == plugin), {})

@@ -1,6 +1,7 @@
 """Which nodes a shape may go to, as far as only the node and the pod itself matter."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,6 @@ from maar.core.policy.selectors import (
     HOSTNAME_LABEL,
     NAME_FIELD,
     NODE_OPERATORS,
-    match_node_selector,
     match_selector,
     meets,
 )
@@ -26,31 +26,55 @@ from maar.core.tables.shapes import Labels, Shape
 __all__ = [
     "Predicates",
     "affine",
-    "match_node_selector",
+    "allowed_by_all",
     "match_selector",
     "matching_term",
     "may_match_new_node",
     "obstacles",
     "required_affinity",
-    "static_mask",
+    "shape_filters",
     "suits_new_node",
     "tolerated",
 ]
 
+Clause = tuple[Flags, str]  # nodes, and what is said of them or of the others
+
 _MOST_SHOWN: Final = 3  # values of a requirement; a clause stays short
 
 
-def static_mask(shape: Shape, nodes: Sequence[NodeRow], switches: Predicates) -> Flags:
-    """The nodes that are usable and that selectors, affinity and taints allow. [N]
+@dataclass(frozen=True)
+class ShapeFilter:
+    """The nodes that a shape may go to by one rule, and what to say of the others.
 
-    Many shapes are filtered faster over the same `NodeColumns`.
+    Of the node and the pod itself, not of other pods: it is asked once for all pods of a shape.
     """
-    columns = NodeColumns.of(nodes)
-    mask = columns.usable.copy()
-    if switches.node_affinity:
-        mask &= affine(shape.node_selector, required_affinity(shape), columns)
-    if switches.taint_toleration:
-        mask &= tolerated(shape.tolerations, columns)
+
+    name: str
+    clauses: Callable[[Shape, NodeColumns], Iterator[Clause]]  # allowed nodes [N], and a clause on the others
+
+    def __call__(self, shape: Shape, columns: NodeColumns) -> Flags:
+        """The nodes that it allows. [N]"""
+        mask = np.ones(len(columns), np.bool_)
+        for allowed, _ in self.clauses(shape, columns):
+            mask &= allowed
+        return mask
+
+
+def shape_filters(switches: Predicates) -> tuple[ShapeFilter, ...]:
+    """The filters in force, in the order in which nodes are counted for people."""
+    return (
+        ShapeFilter("NodeReady", _ready),
+        ShapeFilter("NodeSchedulable", _schedulable),
+        *((_NODE_SELECTOR, _NODE_AFFINITY) if switches.node_affinity else ()),
+        *((_TAINTS,) if switches.taint_toleration else ()),
+    )
+
+
+def allowed_by_all(shape: Shape, columns: NodeColumns, filters: Sequence[ShapeFilter]) -> Flags:
+    """The nodes that all filters allow. [N]"""
+    mask = np.ones(len(columns), np.bool_)
+    for allows in filters:
+        mask &= allows(shape, columns)
     return mask
 
 
@@ -119,35 +143,48 @@ def tolerated(tolerations: tuple[Toleration, ...], columns: NodeColumns) -> Flag
     return allowed[numbers]
 
 
-def obstacles(shape: Shape, nodes: Sequence[NodeRow], switches: Predicates) -> list[tuple[Flags, str]]:
+def obstacles(shape: Shape, columns: NodeColumns, filters: Sequence[ShapeFilter]) -> list[Clause]:
     """What keeps a shape off nodes, as clauses, each with the nodes that it is the first to exclude. [N]"""
-    columns, found = NodeColumns.of(nodes), list[tuple[Flags, str]]()
-    left = np.ones(len(columns), np.bool_)
-    for allowed, clause in _clauses(shape, columns, switches):
-        excluded = left & ~allowed
-        if excluded.any():
-            found.append((excluded, clause))
-            left &= allowed
+    found, left = list[Clause](), np.ones(len(columns), np.bool_)
+    for one in filters:
+        for allowed, clause in one.clauses(shape, columns):
+            excluded = left & ~allowed
+            if excluded.any():
+                found.append((excluded, clause))
+                left &= allowed
     return found
 
 
-def _clauses(shape: Shape, columns: NodeColumns, switches: Predicates) -> Iterator[tuple[Flags, str]]:
-    """The nodes that each constraint allows, and what to say of the others."""
+def _ready(_shape: Shape, columns: NodeColumns) -> Iterator[Clause]:
     yield columns.ready, "are not ready"
+
+
+def _schedulable(_shape: Shape, columns: NodeColumns) -> Iterator[Clause]:
     yield columns.usable, "are unschedulable"
-    if switches.node_affinity:
-        selector = shape.node_selector
+
+
+def _matches_selector(shape: Shape, columns: NodeColumns) -> Iterator[Clause]:
+    if selector := shape.node_selector:
         yield affine(selector, None, columns), f"do not match the node selector {_pairs(selector)}"
-        required = required_affinity(shape)
-        if required is not None:
-            allowed = affine((), required, columns)
-            yield allowed, f"do not match the node affinity {_shown(required)}".rstrip()
-    if switches.taint_toleration:
-        numbers, kinds = columns.taints
-        for number, taints in enumerate(kinds):
-            for taint in untolerated(shape.tolerations, taints)[:1]:
-                value = f"={taint.value}" if taint.value else ""
-                yield numbers != number, f"have taint {taint.key}{value}:{taint.effect}"
+
+
+def _matches_affinity(shape: Shape, columns: NodeColumns) -> Iterator[Clause]:
+    required = required_affinity(shape)
+    if required is not None:
+        yield affine((), required, columns), f"do not match the node affinity {_shown(required)}".rstrip()
+
+
+def _tolerates_taints(shape: Shape, columns: NodeColumns) -> Iterator[Clause]:
+    numbers, kinds = columns.taints
+    for number, taints in enumerate(kinds):
+        for taint in untolerated(shape.tolerations, taints)[:1]:
+            value = f"={taint.value}" if taint.value else ""
+            yield numbers != number, f"have taint {taint.key}{value}:{taint.effect}"
+
+
+_NODE_SELECTOR: Final = ShapeFilter("NodeSelector", _matches_selector)
+_NODE_AFFINITY: Final = ShapeFilter("NodeAffinity", _matches_affinity)
+_TAINTS: Final = ShapeFilter("TaintToleration", _tolerates_taints)
 
 
 def _meeting(requirement: Requirement, column: Coded, operators: frozenset[str] = NODE_OPERATORS) -> Flags:

@@ -1,4 +1,4 @@
-"""The words of a scheduler configuration: which are known, how they are typed, which have an effect."""
+"""The terms of a scheduler configuration: which are known, how they are typed, which have an effect."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -132,7 +132,7 @@ NOT_IN_MAAR: Final = frozenset({
     "sla", "task-topology", "tdm", "usage",
 })  # fmt: skip
 
-# A third party's plugin is asked through its opinions; what its arguments mean is its own affair.
+# A third party's plugin is called through its hooks; only the plugin itself knows its arguments.
 THIRD_PARTY_SWITCHES: Final = frozenset(
     {"enablePredicate", "enableNodeOrder", "enableJobOrder", "enablePreemptable", "enableReclaimable"}
 )
@@ -164,7 +164,7 @@ def argument_named(name: str, known: Mapping[str, Argument]) -> Argument | None:
     if name in known and not name.endswith(ANY_NAME):
         return known[name]
     for pattern, argument in known.items():
-        beginning = pattern.removesuffix(ANY_NAME)
-        if beginning != pattern and name.startswith(beginning) and name != beginning:
+        domain_start = pattern.removesuffix(ANY_NAME)
+        if domain_start != pattern and name.startswith(domain_start) and name != domain_start:
             return argument
     return None

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Floats
-from maar.core.policy.audiences import Audience
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.host_ports import HostPorts
-from maar.core.policy.pod_affinity import Beginning, PodAffinities
+from maar.core.policy.pod_affinity import DomainStart, PodAffinities
+from maar.core.policy.pod_selectors import PodSelector
 from maar.core.policy.scores import BEST
 from maar.core.policy.spread import Spread
 from maar.core.policy.tallies import Tallies
@@ -37,13 +37,13 @@ class Neighbours:
         if self._tallies.has(pod, node.index):
             self.remove(pod, node)
         self._tallies.add(pod, node.index)
-        if pod.shape.minds_neighbours:
+        if pod.shape.has_affinity:
             self._count(pod, node.index, 1)
 
     def remove(self, pod: PodRow, node: NodeRow) -> None:
         """Take a pod off a node, whatever is known of it by now; nothing happens where it is not there."""
         came = self._tallies.remove(pod, node.index)
-        if came is not None and came.shape.minds_neighbours:
+        if came is not None and came.shape.has_affinity:
             self._count(came, node.index, -1)
 
     def matters_to(self, pod: PodRow) -> bool:
@@ -66,9 +66,9 @@ class Neighbours:
             self._spread.narrow(mask, pod)
         return mask
 
-    def company(self, pod: PodRow) -> Audience | None:
+    def required_near(self, pod: PodRow) -> PodSelector | None:
         """The pods that a pod has to be near."""
-        return self._affinities.company(pod) if self._switches.pod_affinity else None
+        return self._affinities.required_near(pod) if self._switches.pod_affinity else None
 
     def keep_alone(self, pod: PodRow) -> bool:
         """Whether no node takes two pods like this one."""
@@ -77,9 +77,9 @@ class Neighbours:
             (on.node_ports and pod.shape.ports) or (on.pod_affinity and self._affinities.keeps_alone(pod))
         )
 
-    def beginning(self, pod: PodRow) -> Beginning | None:
+    def domain_start(self, pod: PodRow) -> DomainStart | None:
         """Whom a pod would be the first of that must be together, if it would be."""
-        return self._affinities.beginning(pod) if self._switches.pod_affinity else None
+        return self._affinities.domain_start(pod) if self._switches.pod_affinity else None
 
     def allow_new_node(self, pod: PodRow, together: int) -> bool:
         """Whether nodes that are yet to come could take so many pods like this one, near whom they must be.

@@ -7,58 +7,58 @@ import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.policy.affinity_terms import NO_TERMS, Term, TermReader, Terms, keys_read
-from maar.core.policy.audiences import Audience, Speakers
 from maar.core.policy.columns import Codes, NodeColumns
-from maar.core.policy.readings import Readings
+from maar.core.policy.pod_selectors import PodSelector, SelectorIndex
 from maar.core.policy.selectors import HOSTNAME_LABEL
 from maar.core.policy.tallies import Tallies, Tally
+from maar.core.policy.term_cache import TermCache
 from maar.core.tables.rows import PodRow
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """Pods that must be together and of whom nobody is anywhere yet: whoever comes first decides for all."""
+class DomainStart:
+    """Pods that must be together and of which none is placed yet: the first one decides for all."""
 
-    who: Audience
+    who: PodSelector
     domains: tuple[Codes, ...] = field(compare=False)  # [N] the numbers of each node's domains
 
 
 @dataclass(eq=False)
-class Stance:
+class TermTally:
     """A term that pods on nodes have, and the weight it has in every domain that such pods are in."""
 
     term: Term
     weight_in: dict[int, int] = field(default_factory=dict)
 
 
-class Stances:
-    """The terms of pods on nodes, found by the pods that they speak of."""
+class TermTallies:
+    """The terms of pods on nodes, found by the pods that they select."""
 
     def __init__(self, columns: NodeColumns) -> None:
         self._columns = columns
-        self._known: dict[tuple[Audience, str], Stance] = {}
-        self._speakers = Speakers[Stance]()
+        self._known: dict[tuple[PodSelector, str], TermTally] = {}
+        self._index = SelectorIndex[TermTally]()
 
     def count(self, term: Term, node: int, sign: int) -> None:
         """Let a pod on a node have a term, or no longer."""
         domains = self._columns.label(term.topology)
-        domain, key = domains[node], (term.audience, term.topology)
+        domain, key = domains[node], (term.pod_selector, term.topology)
         if domain == domains.missing:
             return
-        stance = self._known.get(key)
-        if stance is None:
-            stance = self._known[key] = Stance(term)
-            self._speakers.add(stance, term.audience)
-        stance.weight_in[domain] = stance.weight_in.get(domain, 0) + sign * term.weight
-        if not stance.weight_in[domain]:
-            del stance.weight_in[domain]
-        if not stance.weight_in:
+        term_tally = self._known.get(key)
+        if term_tally is None:
+            term_tally = self._known[key] = TermTally(term)
+            self._index.add(term_tally, term.pod_selector)
+        term_tally.weight_in[domain] = term_tally.weight_in.get(domain, 0) + sign * term.weight
+        if not term_tally.weight_in[domain]:
+            del term_tally.weight_in[domain]
+        if not term_tally.weight_in:
             del self._known[key]
-            self._speakers.discard(stance, term.audience)
+            self._index.discard(term_tally, term.pod_selector)
 
-    def about(self, pod: PodRow) -> list[Stance]:
-        """Those that speak of a pod."""
-        return self._speakers.about(pod.namespace, pod.labels) if self._known else []
+    def about(self, pod: PodRow) -> list[TermTally]:
+        """The terms that select a pod."""
+        return self._index.about(pod.namespace, pod.labels) if self._known else []
 
 
 class PodAffinities:
@@ -68,9 +68,9 @@ class PodAffinities:
         self, columns: NodeColumns, tallies: Tallies, labels_of: Mapping[str, Mapping[str, str]]
     ) -> None:
         self._columns, self._tallies = columns, tallies
-        self._readings = Readings(keys_read, TermReader(labels_of).read)
-        self._refusals = Stances(columns)  # required anti-affinity of pods on nodes
-        self._wishes = Stances(columns)  # what they prefer
+        self._term_cache = TermCache(keys_read, TermReader(labels_of).read)
+        self._refusals = TermTallies(columns)  # required anti-affinity of pods on nodes
+        self._wishes = TermTallies(columns)  # what they prefer
 
     def count(self, pod: PodRow, node: int, sign: int) -> None:
         """Let the terms of a pod on a node hold, or no longer."""
@@ -95,7 +95,7 @@ class PodAffinities:
             fine[-1] = False
             mask &= fine[tally.domains.codes]
         for term in terms.apart:
-            tally = self._tallies.of(term.audience, term.topology)
+            tally = self._tallies.of(term.pod_selector, term.topology)
             if tally.total:
                 mask &= (tally.counts == 0)[tally.domains.codes]
         for topology, taken in self._refused(pod).items():
@@ -104,21 +104,23 @@ class PodAffinities:
             fine[list(taken)] = False
             mask &= fine[domains.codes]
 
-    def company(self, pod: PodRow) -> Audience | None:
+    def required_near(self, pod: PodRow) -> PodSelector | None:
         """The pods that a pod has to be near."""
         return self._terms(pod).together
 
     def keeps_alone(self, pod: PodRow) -> bool:
         """Whether two pods like this one keep each other off a node."""
-        return any(term.audience.includes(pod.namespace, dict(pod.labels)) for term in self._terms(pod).apart)
+        return any(
+            term.pod_selector.includes(pod.namespace, dict(pod.labels)) for term in self._terms(pod).apart
+        )
 
-    def beginning(self, pod: PodRow) -> Beginning | None:
-        """Whom a pod would be the first of, if it would be."""
+    def domain_start(self, pod: PodRow) -> DomainStart | None:
+        """The pods that a pod must be near, where it would be the first of them."""
         terms = self._terms(pod)
         near = self._near(terms)
         if terms.together is None or not self._is_first(terms, near, pod):
             return None
-        return Beginning(terms.together, tuple(tally.domains.codes for tally in near))
+        return DomainStart(terms.together, tuple(tally.domains.codes for tally in near))
 
     def allow_new_node(self, pod: PodRow) -> bool:
         """Whether a node that is yet to come could be in a domain where the pod has to be.
@@ -150,7 +152,7 @@ class PodAffinities:
             if not is_first and not tally.counts[domain]:
                 return f"do not match the pod affinity on {topology}"
         for term in terms.apart:
-            tally = self._tallies.of(term.audience, term.topology)
+            tally = self._tallies.of(term.pod_selector, term.topology)
             if tally.counts[tally.domains[node]]:
                 return f"do not match the pod anti-affinity on {term.topology}"
         for topology, taken in sorted(self._refused(pod).items()):
@@ -167,10 +169,10 @@ class PodAffinities:
         by_topology: dict[str, Ints] = {}
         for term in self._terms(pod).preferred:
             sums = self._sums(by_topology, term.topology)
-            sums += term.weight * self._tallies.of(term.audience, term.topology).counts
-        for stance in self._wishes.about(pod):
-            sums = self._sums(by_topology, stance.term.topology)
-            sums[list(stance.weight_in)] += list(stance.weight_in.values())
+            sums += term.weight * self._tallies.of(term.pod_selector, term.topology).counts
+        for term_tally in self._wishes.about(pod):
+            sums = self._sums(by_topology, term_tally.term.topology)
+            sums[list(term_tally.weight_in)] += list(term_tally.weight_in.values())
         score = np.zeros(len(self._columns), np.int64)
         for topology, sums in by_topology.items():
             score += sums[self._columns.label(topology).codes]
@@ -179,7 +181,7 @@ class PodAffinities:
     def _terms(self, pod: PodRow) -> Terms:
         if pod.shape.affinity is None:
             return NO_TERMS
-        return self._readings.of(pod.shape, pod.namespace, pod.labels)
+        return self._term_cache.of(pod.shape, pod.namespace, pod.labels)
 
     def _sums(self, by_topology: dict[str, Ints], topology: str) -> Ints:
         if topology not in by_topology:
@@ -202,6 +204,6 @@ class PodAffinities:
     def _refused(self, pod: PodRow) -> dict[str, set[int]]:
         """The domains, by topology, in which pods keep this one away."""
         taken: dict[str, set[int]] = {}
-        for stance in self._refusals.about(pod):
-            taken.setdefault(stance.term.topology, set()).update(stance.weight_in)
+        for term_tally in self._refusals.about(pod):
+            taken.setdefault(term_tally.term.topology, set()).update(term_tally.weight_in)
         return taken

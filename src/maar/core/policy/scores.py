@@ -53,11 +53,9 @@ class TaintPreference:
         return self.weight * (BEST * (1 - count[numbers]))
 
 
-def static_score(shape: Shape, nodes: Sequence[NodeRow], weights: NodeOrderWeights) -> Floats:
-    """What nodeorder makes of the nodes and the pod themselves. [N]"""
-    columns = NodeColumns.of(nodes)
-    affinity, taints = (
-        NodeAffinityPreference(weights.node_affinity),
-        TaintPreference(weights.taint_toleration),
-    )
-    return affinity(shape, columns) + taints(shape, columns)
+ShapeScore = NodeAffinityPreference | TaintPreference
+
+
+def shape_scores(weights: NodeOrderWeights) -> tuple[ShapeScore, ...]:
+    """The scores of nodeorder for the node and the pod themselves."""
+    return (NodeAffinityPreference(weights.node_affinity), TaintPreference(weights.taint_toleration))

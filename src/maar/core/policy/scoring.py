@@ -18,7 +18,7 @@ _MEMORY: Final = 1
 
 @dataclass(frozen=True)
 class UsageScore:
-    """The opinions on usage and their weights; scores run from 0 to 100 times the weight."""
+    """The scores of usage and their weights; scores run from 0 to 100 times the weight."""
 
     least: float = 0.0
     most: float = 0.0

@@ -1,13 +1,12 @@
-"""Who is meant: label selectors and node selectors, matched one by one as Kubernetes does.
+"""Label selectors, and the requirements that selectors consist of, as Kubernetes reads them.
 
-What cannot be read (an unknown operator, a number that is none) matches nothing and harms nobody else.
+What cannot be read (an unknown operator, a number that is none) matches nothing and affects nothing else.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
-from maar.core.model.affinity import NodeSelector, NodeSelectorTerm
 from maar.core.model.metadata import LabelSelector, Requirement
 from maar.core.model.taints import compares, whole_number
 
@@ -25,20 +24,6 @@ def match_selector(selector: LabelSelector | None, labels: Mapping[str, str]) ->
     return selector is not None and all(
         meets(requirement, labels.get(requirement.key), LABEL_OPERATORS)
         for requirement in requirements(selector)
-    )
-
-
-def match_node_selector(selector: NodeSelector, labels: Mapping[str, str], name: str) -> bool:
-    """Whether a node meets at least one term; an empty term is met by none."""
-    return any(match_node_term(term, labels, name) for term in selector.node_selector_terms)
-
-
-def match_node_term(term: NodeSelectorTerm, labels: Mapping[str, str], name: str) -> bool:
-    """Whether a node meets everything a term asks of its labels and its name."""
-    if not term.match_expressions and not term.match_fields:
-        return False
-    return all(meets(one, labels.get(one.key)) for one in term.match_expressions) and all(
-        one.key == NAME_FIELD and meets(one, name, FIELD_OPERATORS) for one in term.match_fields
     )
 
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
 from maar.core.model.affinity import NodeSelector, Toleration, TopologySpreadConstraint
-from maar.core.policy.audiences import Audience, audience
 from maar.core.policy.columns import NodeColumns
 from maar.core.policy.filters import affine, required_affinity, tolerated
-from maar.core.policy.readings import Readings
+from maar.core.policy.pod_selectors import PodSelector, pod_selector
 from maar.core.policy.tallies import Eligible, Tallies, Tally
+from maar.core.policy.term_cache import TermCache
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Labels, Shape
 
@@ -22,10 +22,10 @@ _MOST_ELIGIBLE: Final = 512
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class SpreadRule:
     """A constraint as a pod means it."""
 
-    audience: Audience
+    pod_selector: PodSelector
     topology: str
     max_skew: int
     min_domains: int
@@ -37,8 +37,8 @@ class Rule:
 class Rules:
     """What a pod's spread must keep to, and what it should."""
 
-    hard: tuple[Rule, ...]
-    soft: tuple[Rule, ...]
+    hard: tuple[SpreadRule, ...]
+    soft: tuple[SpreadRule, ...]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Spread:
 
     def __init__(self, columns: NodeColumns, tallies: Tallies) -> None:
         self._columns, self._tallies = columns, tallies
-        self._readings = Readings(_keys_read, self._read)
+        self._term_cache = TermCache(_keys_read, self._read)
         self._eligible: dict[_Inclusion, Eligible] = {}
 
     def matters_to(self, pod: PodRow) -> bool:
@@ -66,7 +66,7 @@ class Spread:
     def narrow(self, mask: Flags, pod: PodRow) -> None:
         """Leave out the nodes where one more such pod would lie too unevenly."""
         for rule in self._rules(pod).hard:
-            tally = self._tallies.of(rule.audience, rule.topology, rule.eligible)
+            tally = self._tallies.of(rule.pod_selector, rule.topology, rule.eligible)
             fine = tally.counts <= _most(rule, tally, pod)  # [D + 1]
             fine[-1] = False
             mask &= fine[tally.domains.codes]
@@ -74,7 +74,7 @@ class Spread:
     def why_not(self, pod: PodRow, node: int) -> str:
         """The constraint that keeps a pod off a node, as a clause; empty where none does."""
         for rule in self._rules(pod).hard if pod.shape.spread else ():
-            tally = self._tallies.of(rule.audience, rule.topology, rule.eligible)
+            tally = self._tallies.of(rule.pod_selector, rule.topology, rule.eligible)
             domain = tally.domains[node]
             if domain == tally.domains.missing:
                 return f"have no label {rule.topology}, which the topology spread needs"
@@ -97,20 +97,20 @@ class Spread:
             domains = self._columns.label(rule.topology)
             known &= domains.codes != domains.missing
         for rule in rules:
-            tally = self._tallies.of(rule.audience, rule.topology, rule.eligible)
+            tally = self._tallies.of(rule.pod_selector, rule.topology, rule.eligible)
             weight = log(len(tally.domains.had_by(among & known)) + 2)
             crowd += (tally.counts * weight + (rule.max_skew - 1))[tally.domains.codes]
         return crowd, known
 
     def _rules(self, pod: PodRow) -> Rules:
-        return self._readings.of(pod.shape, pod.namespace, pod.labels)
+        return self._term_cache.of(pod.shape, pod.namespace, pod.labels)
 
     # --- reading
 
     def _read(self, shape: Shape, namespace: str, labels: Mapping[str, str]) -> Rules:
-        """Read a shape's constraints as a pod of a namespace with these labels says them."""
+        """Read a shape's constraints for a pod of a namespace with these labels."""
 
-        def rules(when: Literal["DoNotSchedule", "ScheduleAnyway"]) -> tuple[Rule, ...]:
+        def rules(when: Literal["DoNotSchedule", "ScheduleAnyway"]) -> tuple[SpreadRule, ...]:
             asked = [one for one in shape.spread if one.when_unsatisfiable == when]
             topologies = tuple(one.topology_key for one in asked)
             return tuple(self._rule(one, topologies, shape, namespace, labels) for one in asked)
@@ -124,7 +124,7 @@ class Spread:
         shape: Shape,
         namespace: str,
         labels: Mapping[str, str],
-    ) -> Rule:
+    ) -> SpreadRule:
         honours_affinity = constraint.node_affinity_policy == "Honor"
         eligible = self._included(
             _Inclusion(
@@ -135,8 +135,8 @@ class Spread:
             )
         )
         spaces = frozenset({namespace})
-        return Rule(
-            audience=audience(constraint.label_selector, spaces, labels, constraint.match_label_keys),
+        return SpreadRule(
+            pod_selector=pod_selector(constraint.label_selector, spaces, labels, constraint.match_label_keys),
             topology=constraint.topology_key,
             max_skew=constraint.max_skew,
             min_domains=constraint.min_domains,
@@ -159,11 +159,11 @@ class Spread:
         return known
 
 
-def _most(rule: Rule, tally: Tally, pod: PodRow) -> int:
+def _most(rule: SpreadRule, tally: Tally, pod: PodRow) -> int:
     """How many a domain may have before the pod comes, if the pod is to lie evenly enough there."""
     counts: Ints = tally.counts[rule.domains]
     fewest = int(counts.min()) if len(counts) >= max(rule.min_domains, 1) else 0
-    counts_itself = rule.audience.includes(pod.namespace, dict(pod.labels))
+    counts_itself = rule.pod_selector.includes(pod.namespace, dict(pod.labels))
     return rule.max_skew + fewest - counts_itself
 
 

@@ -1,6 +1,6 @@
-"""Pods on nodes, and tallies of them: how many of an audience are in every domain of a topology.
+"""Pods on nodes, and tallies of them: how many that a selector includes are in every domain of a topology.
 
-A tally is made when somebody first asks for it, kept up to date pod by pod, and forgotten when there are too
+A tally is made when it is first needed, kept up to date pod by pod, and forgotten when there are too
 many. Axis letters: D domains, that is distinct values of a node label.
 """
 
@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Ints
-from maar.core.policy.audiences import Audience, Speakers
 from maar.core.policy.columns import Coded, NodeColumns
+from maar.core.policy.pod_selectors import PodSelector, SelectorIndex
 from maar.core.tables.rows import PodRow
 
 _MOST_TALLIES: Final = 512  # with 10,000 domains each, 40 MB
@@ -29,7 +29,7 @@ class Eligible:
 
 @dataclass(slots=True, eq=False)
 class Tally:
-    """The pods of an audience, by domain."""
+    """The number of selected pods, by domain."""
 
     domains: Coded
     eligible: Eligible | None
@@ -37,7 +37,7 @@ class Tally:
     total: int = 0
 
     def count(self, pod: PodRow, node: int, sign: int) -> None:
-        """Count a pod of the audience, or take it out."""
+        """Count a selected pod, or take it out."""
         if self.eligible is not None and (pod.is_terminating or not self.eligible.nodes[node]):
             return
         domain = self.domains[node]
@@ -47,7 +47,7 @@ class Tally:
 
 
 class Tallies:
-    """All pods on nodes, and what has been asked about them.
+    """All pods on nodes, and the tallies that were needed so far.
 
     A pod that changes gets a new row, so that the row that came is the one that goes.
     """
@@ -56,8 +56,8 @@ class Tallies:
         self._columns = columns
         self._pods: list[dict[str, PodRow]] = [{} for _ in columns]
         self._by_label: dict[str, dict[str, dict[Place, PodRow]]] = {}  # of labels that tallies ask for
-        self._tallies: dict[tuple[Audience, str, Eligible | None], Tally] = {}
-        self._speakers = Speakers[Tally]()
+        self._tallies: dict[tuple[PodSelector, str, Eligible | None], Tally] = {}
+        self._index = SelectorIndex[Tally]()
 
     def has(self, pod: PodRow, node: int) -> bool:
         """Whether a pod is on a node."""
@@ -70,7 +70,7 @@ class Tallies:
             for key, value in pod.labels:
                 if key in self._by_label:
                     self._by_label[key].setdefault(value, {})[pod.key, node] = pod
-            for tally in self._speakers.about(pod.namespace, pod.labels):
+            for tally in self._index.about(pod.namespace, pod.labels):
                 tally.count(pod, node, 1)
 
     def remove(self, pod: PodRow, node: int) -> PodRow | None:
@@ -83,33 +83,33 @@ class Tallies:
                     del pods[came.key, node]
                     if not pods:
                         del self._by_label[key][value]
-            for tally in self._speakers.about(came.namespace, came.labels):
+            for tally in self._index.about(came.namespace, came.labels):
                 tally.count(came, node, -1)
         return came
 
-    def of(self, audience: Audience, topology: str, eligible: Eligible | None = None) -> Tally:
-        """How many pods of an audience are in every domain of a topology, on eligible nodes or on all."""
-        tally = self._tallies.get((audience, topology, eligible))
+    def of(self, pod_selector: PodSelector, topology: str, eligible: Eligible | None = None) -> Tally:
+        """How many selected pods are in every domain of a topology, on eligible nodes or on all."""
+        tally = self._tallies.get((pod_selector, topology, eligible))
         if tally is None:
             if len(self._tallies) >= _MOST_TALLIES:
                 self._forget()
             domains = self._columns.label(topology)
             tally = Tally(domains, eligible, np.zeros(domains.missing + 1, np.int64))
-            for pod, node in self._candidates(audience):
-                if audience.includes(pod.namespace, dict(pod.labels)):
+            for pod, node in self._candidates(pod_selector):
+                if pod_selector.includes(pod.namespace, dict(pod.labels)):
                     tally.count(pod, node, 1)
-            self._tallies[audience, topology, eligible] = tally
-            self._speakers.add(tally, audience)
+            self._tallies[pod_selector, topology, eligible] = tally
+            self._index.add(tally, pod_selector)
         return tally
 
-    def _candidates(self, audience: Audience) -> Iterator[tuple[PodRow, int]]:
-        """Everybody who may belong to an audience."""
-        if audience.key is None:
+    def _candidates(self, pod_selector: PodSelector) -> Iterator[tuple[PodRow, int]]:
+        """All pods that a selector may include."""
+        if pod_selector.key is None:
             for node, pods in enumerate(self._pods):
                 for pod in pods.values():
                     yield pod, node
             return
-        key, values = audience.key
+        key, values = pod_selector.key
         if key not in self._by_label:
             self._by_label[key] = self._values(key)
         for value in values:
@@ -130,4 +130,4 @@ class Tallies:
     def _forget(self) -> None:
         self._tallies.clear()
         self._by_label.clear()
-        self._speakers = Speakers()
+        self._index = SelectorIndex()

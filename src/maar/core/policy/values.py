@@ -8,21 +8,11 @@ from fractions import Fraction
 from math import isfinite
 from typing import Final, TypeVar
 
+from maar.core.model.durations import exact_seconds
+
 LARGEST: Final = 2**31 - 1  # of any number here; weights times scores stay exact in a float
 
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?")
-_SPAN: Final = re.compile(r"((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
-_SPANS: Final = re.compile(rf"(?:{_SPAN.pattern})+")
-_SECONDS: Final = {
-    "ns": Fraction(1, 10**9),
-    "us": Fraction(1, 10**6),
-    "\u00b5s": Fraction(1, 10**6),
-    "\u03bcs": Fraction(1, 10**6),
-    "ms": Fraction(1, 1000),
-    "s": Fraction(1),
-    "m": Fraction(60),
-    "h": Fraction(3600),
-}
 _LONGEST: Final = 60  # letters that are shown, compared or read as a number
 
 T = TypeVar("T")
@@ -42,25 +32,25 @@ class Remarks:
 
 @dataclass(frozen=True)
 class Entry:
-    """One place in a document: its path, what stands there, and where remarks on it go."""
+    """One place in a document: its path, its value, and where problems and remarks are collected."""
 
     path: str
     value: object
     remarks: Remarks
 
     def refuse(self, problem: str) -> None:
-        """Note that this cannot stand."""
+        """Note that this value is refused."""
         self.remarks.problems.append(f"{self.path}: {problem}" if self.path else problem)
 
     def warn(self, warning: str) -> None:
-        """Note what whoever wrote this should know."""
+        """Note a remark for the author of the document."""
         self.remarks.warnings.append(f"{self.path}: {warning}")
 
     def refuse_unknown(self, what: str, name: str, supported: Collection[str]) -> None:
         """Refuse a name with what is supported, and with what was probably meant."""
         close = _closest(name, supported)
         hint = f": did you mean {close}?" if close else "."
-        self.refuse(f"unknown {what} {shown(name)}{hint} Supported: {', '.join(supported) or 'none'}")
+        self.refuse(f"unknown {what} {yaml_text(name)}{hint} Supported: {', '.join(supported) or 'none'}")
 
     def read(self, reader: Callable[[object], T]) -> T | None:
         """Read the value; None where it is refused."""
@@ -73,21 +63,21 @@ class Entry:
     def items(self) -> list["Entry"]:
         """The entries of a list."""
         if not isinstance(self.value, list | tuple):
-            self.refuse(f"{shown(self.value)} is not a list")
+            self.refuse(f"{yaml_text(self.value)} is not a list")
             return []
         return [Entry(f"{self.path}[{place}]", value, self.remarks) for place, value in enumerate(self.value)]
 
     def fields(self) -> dict[str, "Entry"]:
         """The entries of a map."""
         if not isinstance(self.value, Mapping):
-            self.refuse(f"{shown(self.value)} is not a map")
+            self.refuse(f"{yaml_text(self.value)} is not a map")
             return {}
         found = {}
         for key in self.value:
             if isinstance(key, str):
                 found[key] = self.at(key)
             else:
-                self.refuse(f"the key {shown(key)} is not a text")
+                self.refuse(f"the key {yaml_text(key)} is not a text")
         return found
 
     def known_fields(self, known: Collection[str]) -> dict[str, "Entry"]:
@@ -100,7 +90,7 @@ class Entry:
 
     def at(self, key: str) -> "Entry":
         """The entry of a map under a key; null where there is none."""
-        name = key if key.isprintable() and len(key) <= _LONGEST else shown(key)
+        name = key if key.isprintable() and len(key) <= _LONGEST else yaml_text(key)
         value = self.value.get(key) if isinstance(self.value, Mapping) else None
         return Entry(f"{self.path}.{name}" if self.path else name, value, self.remarks)
 
@@ -108,14 +98,14 @@ class Entry:
 def text(value: object) -> str:
     """Read a text."""
     if not isinstance(value, str):
-        raise BadValueError(f"{shown(value)} is not a text")
+        raise BadValueError(f"{yaml_text(value)} is not a text")
     return value
 
 
 def scalar(value: object) -> object:
     """Read anything but a list or a map."""
     if isinstance(value, Mapping | list | tuple):
-        raise BadValueError(f"{shown(value)} is not a text")
+        raise BadValueError(f"{yaml_text(value)} is not a text")
     return value
 
 
@@ -125,14 +115,14 @@ def boolean(value: object) -> bool:
         return value
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
-    raise BadValueError(f"{shown(value)} is not true or false")
+    raise BadValueError(f"{yaml_text(value)} is not true or false")
 
 
 def number(value: object) -> Fraction:
     """Read a number exactly, in quotes or not."""
     exact = _exact(value)
     if exact is None:
-        raise BadValueError(f"{shown(value)} is not a number")
+        raise BadValueError(f"{yaml_text(value)} is not a number")
     return _in_range(value, exact, least=-LARGEST)
 
 
@@ -140,28 +130,28 @@ def whole(value: object) -> int:
     """Read a whole number that is 0 or more, in quotes or not."""
     exact = _exact(value)
     if exact is None or exact.denominator != 1:
-        raise BadValueError(f"{shown(value)} is not a whole number")
+        raise BadValueError(f"{yaml_text(value)} is not a whole number")
     return _in_range(value, exact).numerator
 
 
 def duration(value: object) -> float:
     """Read a time span in seconds: 60s, 2m, 1h30m, or a number of seconds."""
     exact = _exact(value)
-    if exact is None and isinstance(value, str) and len(value) <= _LONGEST and _SPANS.fullmatch(value):
-        exact = sum((Fraction(size) * _SECONDS[unit] for size, unit in _SPAN.findall(value)), Fraction())
+    if exact is None and isinstance(value, str) and len(value) <= _LONGEST:
+        exact = exact_seconds(value)
     if exact is None:
-        raise BadValueError(f"{shown(value)} is not a duration: write 60s, 2m or a number of seconds")
+        raise BadValueError(f"{yaml_text(value)} is not a duration: write 60s, 2m or a number of seconds")
     return float(_in_range(value, exact))
 
 
 def names(value: object) -> tuple[str, ...]:
     """Read names with commas between them; one named twice counts once."""
     if not isinstance(value, str):
-        raise BadValueError(f"{shown(value)} is not a text of names with commas between them")
+        raise BadValueError(f"{yaml_text(value)} is not a text of names with commas between them")
     return tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
 
 
-def shown(value: object) -> str:
+def yaml_text(value: object) -> str:
     """Write a value as it may stand in a sentence: as YAML has it, and never long."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
@@ -190,7 +180,7 @@ def _exact(value: object) -> Fraction | None:
 
 def _in_range(value: object, exact: Fraction, least: int = 0) -> Fraction:
     if not least <= exact <= LARGEST:
-        raise BadValueError(f"{shown(value)} is out of range: it is {least} to {LARGEST}")
+        raise BadValueError(f"{yaml_text(value)} is out of range: it is {least} to {LARGEST}")
     return exact
 
 

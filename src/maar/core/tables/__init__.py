@@ -1,1 +1,1 @@
-"""The columns: one struct of arrays per kind, snapshots of them and trials on a snapshot."""
+"""The tables: rows and columns of the cluster, kept up to date by events."""

@@ -1,17 +1,44 @@
-"""What has been asked of the cluster and not been seen yet, laid over what the cluster tells.
+"""Writes that are under way, applied to what the cluster has reported.
 
-A bind takes a while to come back as an event. Until then the pod counts as bound, or the next cycle would
-place it again; the same holds for evictions, promises and what claims are given.
+The problem. A bind takes a while to come back as an event, and the next decision is made before. Without
+the bind it would place the pod again; without an eviction it would give the victim's room away a second
+time.
+
+How it works. For every pod with writes under way two things are kept: the row as the cluster last reported
+it (`_reported`), and the writes in the order in which they were decided (`under_way`). The tables have the
+row with these writes applied. An event goes into the tables first, so that their row is what the cluster
+reported; the writes that are still under way are then applied to it again. An assumption ends
+
+- when an event shows that it has come true: the pod has a node, is being deleted, is nominated to the node;
+- when the pod is gone, has finished, or another pod of its name exists, which has another uid;
+- when the write has failed (`forget`); the row is then what the cluster reported, and the next
+  decision is free.
+
+A write without an answer is no failure: it may have been carried out. Whoever asked for it calls `forget` a
+few seconds later, and by then an event has mostly shown whether it was.
+
+Invariants.
+- The row of a pod in the tables is its reported row with all its writes applied, and that row itself where
+  there are none.
+- `_reported` and `under_way` have the same pods; of one kind of write a pod has one at most, the last.
+- `forget` takes back the very write that failed, by identity: an equal one that was decided since stays.
+- Tables change between decisions only, so none of these methods is called during one.
+An event or a write costs the work on one row, however many pods there are.
+
+Why not otherwise? Waiting for the events before the next decision would make every cycle as slow as the API
+server. Changing the table and changing it back after a failure would bring back an old row: the pod may
+have changed meanwhile. Keeping pods as objects, as kube-scheduler's cache does, would cost more memory than
+all tables. Claims and volumes are assumed in the same way in `assumed_volumes.py`. Decision record 13.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.pod import Pod
 from maar.core.model.writes import Bind, Evict, Nominate, Write
-from maar.core.tables.given import Given
+from maar.core.tables.assumed_volumes import AssumedVolumes
 from maar.core.tables.rows import PodRow
 from maar.core.tables.tables import Tables
 
@@ -28,29 +55,29 @@ class Assumptions:
     under_way: dict[str, tuple[PodWrite, ...]] = field(default_factory=dict)
     uids: dict[str, str] = field(default_factory=dict)  # of every pod that is known
     promised: dict[str, str] = field(default_factory=dict)  # the node that a waiting pod is promised
-    given: Given = field(init=False)
-    _told: dict[str, PodRow] = field(default_factory=dict)  # what the cluster says of the pods above
+    volumes: AssumedVolumes = field(init=False)
+    _reported: dict[str, PodRow] = field(default_factory=dict)  # the pods above as the cluster reported them
 
     def __post_init__(self) -> None:
-        self.given = Given(self.tables)
+        self.volumes = AssumedVolumes(self.tables)
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened; what a write was to bring about and has, needs no assumption any more."""
+        """Take events in; an assumption ends where an event shows its effect."""
         listed = list(events)
         self.tables.feed(listed)
-        self.given.feed(listed)
+        self.volumes.feed(listed)
         last: dict[str, Pod | None] = {}
         for event in listed:
             match event:
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     last[pod.key] = pod
-                case Vanished(kind="Pod", key=key):
+                case Deleted(kind="Pod", key=key):
                     last[key] = None
                 case _:
                     pass
         for key, seen in last.items():
             if seen is not None:
-                self._appear(seen)
+                self._pod_upserted(seen)
             else:
                 self._drop(key)
                 self.uids.pop(key, None)
@@ -59,32 +86,32 @@ class Assumptions:
     def assume(self, write: Write) -> None:
         """Take a write for carried out; what was assumed of the pod before stays."""
         if not isinstance(write, PodWrite):
-            self.given.assume(write)
+            self.volumes.assume(write)
             return
         if write.pod not in self.tables.pods:
             return
         key = write.pod
         before = tuple(one for one in self.under_way.get(key, _NONE) if type(one) is not type(write))
-        self._lay(self._told.get(key) or self.tables.pods[key], (*before, write))
+        self._apply(self._reported.get(key) or self.tables.pods[key], (*before, write))
 
     def forget(self, write: Write) -> None:
         """Take back what was assumed of a write that has failed, unless another has taken its place."""
         if not isinstance(write, PodWrite):
-            self.given.forget(write)
+            self.volumes.forget(write)
             return
         known = self.under_way.get(write.pod, _NONE)
         left = tuple(one for one in known if one is not write)
         if len(left) < len(known):
-            self._lay(self._told[write.pod], left)
+            self._apply(self._reported[write.pod], left)
 
     def equal_to(self, write: Write) -> Write | None:
         """The write under way that says the same."""
-        known: Iterable[Write | None] = (self.given.under_way.get(write.subject),)
+        known: Iterable[Write | None] = (self.volumes.under_way.get(write.subject),)
         if isinstance(write, PodWrite):
             known = self.under_way.get(write.pod, _NONE)
         return next((one for one in known if one == write), None)
 
-    def _appear(self, pod: Pod) -> None:
+    def _pod_upserted(self, pod: Pod) -> None:
         key, row = pod.key, self.tables.pods[pod.key]
         if self.uids.get(key) != pod.metadata.uid:
             self._drop(key)  # another pod of that name
@@ -92,16 +119,16 @@ class Assumptions:
         known = self.under_way.get(key, _NONE)
         left = tuple(one for one in known if not _has_come_true(row, one))
         if left:
-            self._lay(row, left)
+            self._apply(row, left)
         else:
             self._drop(key)
             self._note_promise(row)
 
-    def _lay(self, told: PodRow, writes: tuple[PodWrite, ...]) -> None:
-        """Have the tables see a pod as the cluster tells of it, with these writes carried out."""
-        key = told.key
-        self._told[key], self.under_way[key] = told, writes
-        row = told
+    def _apply(self, reported: PodRow, writes: tuple[PodWrite, ...]) -> None:
+        """Put a pod into the tables as the cluster reported it, with these writes applied."""
+        key = reported.key
+        self._reported[key], self.under_way[key] = reported, writes
+        row = reported
         for write in writes:
             row = _with(row, write)
         self.tables.put_pod(row)
@@ -117,7 +144,7 @@ class Assumptions:
 
     def _drop(self, key: str) -> None:
         self.under_way.pop(key, None)
-        self._told.pop(key, None)
+        self._reported.pop(key, None)
 
 
 def _with(row: PodRow, write: PodWrite) -> PodRow:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import Amounts, Column, Counted, NodeRow, PodRow
+from maar.core.tables.rows import AmountColumn, Column, Counted, NodeRow, PodRow
 
 
-def add(column: Column, other: Amounts, sign: int) -> None:
+def add(column: Column, other: AmountColumn, sign: int) -> None:
     """Add amounts to a column, or take them away."""
     for row, amount in enumerate(other):
         if amount:

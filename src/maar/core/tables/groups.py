@@ -1,6 +1,6 @@
 """What pods make of their group: its phase, whether it is ready, and what it asks for, holds and waits for.
 
-The phase follows the pods. The stored one only tells what pods cannot: that a group was let in before it had
+The phase follows the pods. The stored one only shows what pods cannot: that a group was let in before it had
 pods, or had completed before they were deleted.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.tables.axis import PODS_ROW, Needs, ResourceAxis
 from maar.core.tables.counting import add_needs
-from maar.core.tables.rows import Amounts, Column, GroupRow, PodRow
+from maar.core.tables.rows import AmountColumn, Column, GroupRow, PodRow
 
 ADMITTED_PHASES: Final = ("Inqueue", "Running", "Unknown")
 
@@ -95,7 +95,7 @@ def _has_tasks(group: GroupRow, pods: Sequence[PodRow]) -> bool:
 
 
 def is_short(group: GroupRow) -> bool:
-    """Whether a group holds nodes and has fewer pods there than minMember; who has ended there counts."""
+    """Whether a group holds nodes and has fewer pods there than minMember; pods that ended there count."""
     if not group.placed or is_ready(group):
         return False
     there = [pod for pod in group.pods.values() if pod.node_name]
@@ -105,7 +105,7 @@ def is_short(group: GroupRow) -> bool:
 
 
 def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
-    """Work out anew what a group's pods ask for, hold and wait for."""
+    """Compute again what a group's pods request, hold and wait for."""
     placed, gated = _sort_out(group)
     live = [*[pod for pod in placed if pod.is_live], *group.pending]
     if group.min_task_member:
@@ -131,7 +131,7 @@ def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
             if pod.node_name or pod.counted is not None:
                 placed.append(pod)
             elif pod.is_gated:
-                gated.append(pod)  # not there yet: it counts in no request
+                gated.append(pod)  # it counts in no request yet
             else:
                 pending.append(pod)
         elif pod.has_succeeded:
@@ -175,7 +175,7 @@ def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
     return [pod for pod in pods if pod.counted is not None and pod.counted.is_used]
 
 
-def admitted_with(group: GroupRow, axis: ResourceAxis) -> Amounts:
+def admitted_with(group: GroupRow, axis: ResourceAxis) -> AmountColumn:
     """The larger of what a group needs to start and what its pods hold without surplus above minMember."""
     holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
     column = _together(holders[: group.min_member], axis)

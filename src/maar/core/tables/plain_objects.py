@@ -18,13 +18,13 @@ class PlainObjects:
     _objects: dict[str, dict[str, Object]] = field(default_factory=dict)
 
     def put(self, one: Object) -> None:
-        """Take an object in."""
+        """Store an object."""
         self.of_kind(type(one))[one.key] = one
         if isinstance(one, ResourceQuota):
             self._weigh(one.metadata.namespace)
 
     def remove(self, kind: str, key: str) -> Object | None:
-        """Let an object go, and give it back."""
+        """Remove an object and return it."""
         gone = self._objects.get(kind, {}).pop(key, None)
         if isinstance(gone, ResourceQuota):
             self._weigh(gone.metadata.namespace)
@@ -66,6 +66,6 @@ class PlainObjects:
         return cast("dict[str, Namespace]", self.of_kind(Namespace))
 
     def priority_of(self, class_name: str, default: int) -> int:
-        """The priority that a class stands for; a name that is not known says nothing."""
+        """The priority of a class, or a default where the name is not known."""
         found = self.of_kind(PriorityClass).get(class_name)
         return found.value if isinstance(found, PriorityClass) else default

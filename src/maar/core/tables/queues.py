@@ -1,8 +1,8 @@
-"""The queue tree of the tables: which queues take part, which are leaves, and what ails the others."""
+"""The queue tree of the tables: which queues take part, which are leaves, and why the others do not."""
 
 from dataclasses import dataclass
 
-from maar.core.fairshare import BadClaimError, Claim, QueueTree
+from maar.core.fairshare import BadQueueDemandError, QueueDemand, QueueTree
 from maar.core.model.queue import ROOT, Queue
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.rows import QueueRow
@@ -19,18 +19,18 @@ class NewTree:
     has_new_leaves: bool
 
 
-def bearing(queue: Queue) -> tuple[object, ...]:
-    """What of a queue bears on the tree."""
+def share_fields(queue: Queue) -> tuple[object, ...]:
+    """The fields of a queue that the tree depends on."""
     return (queue.spec, queue.metadata.creation_timestamp)
 
 
-def plant(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:
-    """Build the tree; a queue whose claim is bad is set aside, and so is all that hangs on it."""
+def build_tree(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:
+    """Build the tree; a queue whose claim is bad is set aside, and so are all queues below it."""
     claims, bad = [], {}
     for name, row in queues.items():
         try:
             claims.append(_claim(row))
-        except BadClaimError as error:
+        except BadQueueDemandError as error:
             bad[name] = str(error)
     for claim in claims:
         axis.learn({**claim.guarantee, **claim.percentage, **claim.capability, **claim.request})
@@ -48,10 +48,10 @@ def plant(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:
     return NewTree(tree, rows, paths, {**bad, **tree.set_aside}, before != after)
 
 
-def _claim(row: QueueRow) -> Claim:
+def _claim(row: QueueRow) -> QueueDemand:
     """What a queue claims, all but what its groups ask for, which changes from cycle to cycle."""
     spec, created = row.queue.spec, row.queue.metadata.creation_timestamp
-    return Claim(
+    return QueueDemand(
         name=row.name,
         parent=row.queue.parent if row.name != ROOT else ROOT,
         weight=spec.weight,

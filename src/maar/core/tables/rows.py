@@ -16,7 +16,7 @@ from maar.core.tables.axis import Needs
 from maar.core.tables.shapes import Labels, Shape
 
 Column = list[int]  # [R]
-Amounts = tuple[int, ...]  # a column that is not changed any more; where it ends, zeros follow
+AmountColumn = tuple[int, ...]  # a column that is not changed any more; where it ends, zeros follow
 # Which pod of a group is placed first, and evicted last: the higher priority, the lower number, the one that
 # others depend on, the older, the first by name.
 PodOrder = tuple[int, int, bool, float, str]
@@ -41,11 +41,11 @@ class NodeRow:
     daemons: Column  # held by pods that come with the node: of DaemonSets and static ones, in no leaf queue
     index: int = -1  # its place among the nodes by name
     pods: "dict[str, PodRow]" = field(default_factory=dict)
-    is_tolerated: bool = True  # its taints keep not everybody out
+    is_tolerated: bool = True  # a live pod of a leaf queue tolerates its taints
 
     @property
     def looks(self) -> tuple[object, ...]:
-        """What of it bears on decisions, other than what is on it."""
+        """What decisions depend on, other than the pods on it."""
         return (self.labels, self.taints, self.is_ready, self.is_schedulable, self.allocatable)
 
     @property
@@ -85,7 +85,7 @@ class PodRow:
     never_preempts: bool
     preemptable: str | None
     evicted_for: str
-    is_ours: bool  # for our scheduler to place, or for nobody in particular
+    is_ours: bool  # for our scheduler to place, or without a scheduler name
     names_us: bool  # for our scheduler, by its name
     is_daemon: bool  # comes with its node: a DaemonSet made it, or the kubelet itself
     priority: int = 0
@@ -93,7 +93,7 @@ class PodRow:
     group: "GroupRow | None" = None
     counted: "Counted | None" = None
 
-    def says_the_same_as(self, other: "PodRow") -> bool:
+    def decides_like(self, other: "PodRow") -> bool:
         """Whether the objects that both were read from are the same to any decision."""
         return bool(_read(self) == _read(other))
 
@@ -134,24 +134,24 @@ class GroupRow:
     preemptable: str | None
     unschedulable_since: float | None
     priority: int = 0
-    phase: PodGroupPhase = "Pending"  # with which a cycle finds it: the pods' word comes before the stored
+    phase: PodGroupPhase = "Pending"  # at the start of a cycle; it follows the pods, then the stored phase
     pods: dict[str, PodRow] = field(default_factory=dict)
     leaf: "QueueRow | None" = None
     pending: list[PodRow] = field(default_factory=list)  # without a place, in the order in which they get one
     gated: int = 0  # pods that must not be placed yet
     placed: int = 0  # pods that count towards minMember
     tasks: dict[str, int] = field(default_factory=lambda: NO_TASKS)  # those of each task that has a minimum
-    used: Amounts = ()
-    to_start: Needs | None = None  # what the gate asks room for; None: it enters without
-    asked: Amounts = ()  # of its leaf: the larger of that and live pods
-    admitted: Amounts = ()  # of its leaf, while it is admitted
+    used: AmountColumn = ()
+    to_start: Needs | None = None  # what enqueue wants room for; None: it is admitted without
+    asked: AmountColumn = ()  # of its leaf: the larger of that and live pods
+    admitted: AmountColumn = ()  # of its leaf, while it is admitted
     tolerations: frozenset[tuple[Toleration, ...]] = frozenset()  # that live pods of it have
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
 
 
 @dataclass(slots=True, eq=False)
 class QueueRow:
-    """A queue: its object, and for a leaf what its groups and pods ask for, hold and were let in with."""
+    """A queue: its object, and for a leaf what its groups and pods request, hold and were admitted with."""
 
     queue: Queue
     index: int = -1  # its column in the tree; -1 while it is set aside

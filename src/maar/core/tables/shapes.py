@@ -19,7 +19,7 @@ _MOST_SHAPES: Final = 10_000  # beyond that, forgotten and made again when they 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What bears on where a pod can go; pods of one shape go to the same places."""
+    """All that decides where a pod can go; pods of one shape can go to the same nodes."""
 
     needs: Needs
     node_selector: Labels = ()
@@ -36,8 +36,8 @@ class Shape:
         return len(self.needs) == 1
 
     @cached_property
-    def minds_neighbours(self) -> bool:
-        """Whether other pods bear on where it can go, beyond the room they take."""
+    def has_affinity(self) -> bool:
+        """Whether other pods decide where it can go, beyond the room they take."""
         near = self.affinity is not None and (self.affinity.pod_affinity or self.affinity.pod_anti_affinity)
         return bool(near or self.spread or self.ports)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from maar.core.fairshare import QueueTree
-from maar.core.fairshare.share_out import ClaimColumns
-from maar.core.model.events import Appeared, Event, Vanished
+from maar.core.fairshare.share_out import DemandColumns
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.names import natural
 from maar.core.model.node import Node
@@ -23,7 +23,7 @@ from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, is_waiting, uncount
 from maar.core.tables.groups import is_short, sum_up
 from maar.core.tables.plain_objects import PlainObjects
-from maar.core.tables.queues import NewTree, bearing, plant
+from maar.core.tables.queues import NewTree, build_tree, share_fields
 from maar.core.tables.reading import read_group, read_node, read_pod
 from maar.core.tables.rows import Column, GroupRow, NodeRow, PodRow, QueueRow
 from maar.core.tables.shapes import Shapes
@@ -48,14 +48,14 @@ class Tables(PlainObjects):
     capacity: Column = field(default_factory=list)  # [R] what nodes have together that count in the budget
     tolerated: Tolerated = field(default_factory=Tolerated)
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
-    outside: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait to be let in
+    not_enqueued: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait for admission
     orphans: dict[str, PodRow] = field(default_factory=dict)  # pods of ours whose group is missing
-    minding: dict[str, PodRow] = field(default_factory=dict)  # pods that mind their neighbours
+    with_affinity: dict[str, PodRow] = field(default_factory=dict)  # pods with affinity, spread or host ports
     set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
     rows: list[QueueRow] = field(default_factory=list)  # [Q] the queues of the tree in its order
     paths: list[tuple[int, ...]] = field(default_factory=list)  # [Q] from a queue up to below the root
-    shown: dict[str, tuple[object, QueueStanding]] = field(default_factory=dict)  # queues: on what, and how
-    shown_on: object = None  # what all of them stood on
+    shown: dict[str, tuple[object, QueueStanding]] = field(default_factory=dict)  # inputs and result
+    shown_on: object = None  # the inputs that all standings share
 
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)
@@ -65,25 +65,25 @@ class Tables(PlainObjects):
         self._has_new_queues = self._has_new_nodes = True
         self._tainted: list[NodeRow] = []
         self._has_new_priorities = False
-        self._claimed: ClaimColumns | None = None  # good until the tree, the axis or the total changes
+        self._claimed: DemandColumns | None = None  # good until the tree, the axis or the total changes
 
     # --- events
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Learn what has happened."""
+        """Take events in."""
         for event in events:
             match event:
-                case Appeared(object=one):
-                    self._appear(one)
-                case Vanished(kind=kind, key=key):
-                    self._vanish(kind, key)
+                case Upserted(object=one):
+                    self._upsert(one)
+                case Deleted(kind=kind, key=key):
+                    self._delete(kind, key)
 
-    def _appear(self, one: Object) -> None:
+    def _upsert(self, one: Object) -> None:
         match one:
             case Pod():
                 row = read_pod(one, self.shapes, self.scheduler_name)
                 known = self.pods.get(row.key)
-                if known is None or not known.says_the_same_as(row):  # most news of pods is none to us
+                if known is None or not known.decides_like(row):  # most updates change nothing
                     self._grow()
                     self.put_pod(row)
             case PodGroup():
@@ -100,7 +100,7 @@ class Tables(PlainObjects):
                 self.put(one)
                 self._has_new_priorities |= isinstance(one, PriorityClass)
 
-    def _vanish(self, kind: str, key: str) -> None:
+    def _delete(self, kind: str, key: str) -> None:
         if kind == "Pod":
             self._remove_pod(key)
         elif kind == "PodGroup":
@@ -126,8 +126,8 @@ class Tables(PlainObjects):
         self._prioritise(pod)
         if is_waiting(pod) and pod.group is None and (pod.names_us or (pod.is_ours and pod.group_key)):
             self.orphans[pod.key] = pod
-        if pod.shape.minds_neighbours:
-            self.minding[pod.key] = pod
+        if pod.shape.has_affinity:
+            self.with_affinity[pod.key] = pod
         if pod.node_name in self.nodes:
             self.nodes[pod.node_name].pods[pod.key] = pod
         if pod.is_terminating and pod.evicted_for:
@@ -141,13 +141,13 @@ class Tables(PlainObjects):
         self._uncount(pod)
         self._leave(pod)
         self.leaving.pop(key, None)
-        self.minding.pop(key, None)
+        self.with_affinity.pop(key, None)
         self.orphans.pop(key, None)
         if pod.node_name in self.nodes:
             self.nodes[pod.node_name].pods.pop(key, None)
 
     def _join(self, pod: PodRow, group: GroupRow | None) -> None:
-        """Let a pod belong to its group, or wait for it; only pods that are ours to place do."""
+        """Add a pod to its group, or keep it until the group exists; only pods of our scheduler."""
         pod.group = group if pod.is_ours else None
         if pod.group is not None:
             pod.group.pods[pod.key] = pod
@@ -214,14 +214,14 @@ class Tables(PlainObjects):
         self._withdraw(group)
         self.waiting.pop(key, None)
         self.short.pop(key, None)
-        self.outside.pop(key, None)
+        self.not_enqueued.pop(key, None)
         self._stale_groups.pop(key, None)
         if group.leaf is not None and group.leaf.groups.pop(key, None) is not None:
             group.leaf.members[group.namespace] -= 1
             group.leaf.changes += 1
 
     def _attach(self, group: GroupRow) -> None:
-        """Hang a group on its leaf queue, if it names one."""
+        """Count a group in its leaf queue, if it names one."""
         queue = self.queues.get(group.queue_name)
         group.leaf = queue if queue is not None and queue.is_leaf else None
         if group.leaf is not None:
@@ -230,7 +230,7 @@ class Tables(PlainObjects):
             group.leaf.changes += 1
 
     def _withdraw(self, group: GroupRow) -> None:
-        """Take what a group asks for and was let in with out of its leaf."""
+        """Subtract what a group requests and was admitted with from its leaf."""
         if group.counted_in is not None:
             add(group.counted_in.asked, group.asked, -1)
             add(group.counted_in.admitted, group.admitted, -1)
@@ -238,7 +238,7 @@ class Tables(PlainObjects):
             group.counted_in = None
 
     def _refresh(self, group: GroupRow) -> None:
-        """Count a group anew whose pods have changed."""
+        """Count a group again whose pods have changed."""
         if group.counted_in is not None:
             self._withdraw(group)
         sum_up(group, self.axis)
@@ -249,7 +249,7 @@ class Tables(PlainObjects):
             group.counted_in = group.leaf
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         _keep(self.waiting, group, is_there=is_there)
-        _keep(self.outside, group, is_there=group.phase == "Pending")
+        _keep(self.not_enqueued, group, is_there=group.phase == "Pending")
         _keep(self.short, group, is_there=is_short(group))
 
     # --- queues
@@ -258,7 +258,7 @@ class Tables(PlainObjects):
         row = self.queues.get(queue.key)
         if row is not None:
             before, row.queue = row.queue, queue
-            if bearing(before) == bearing(queue):
+            if share_fields(before) == share_fields(queue):
                 return  # only its status has changed
         else:
             zeros = self.axis.zeros
@@ -270,7 +270,7 @@ class Tables(PlainObjects):
     def _remove_queue(self, name: str) -> None:
         row = self.queues.pop(name, None)
         for group in list(row.groups.values()) if row else ():
-            self._put_group(group)  # hangs on nothing now
+            self._put_group(group)  # it has no leaf queue now
         self._has_new_queues |= row is not None
 
     # --- nodes
@@ -303,16 +303,16 @@ class Tables(PlainObjects):
 
     # --- before a decision
 
-    def fixed_claims(self, total: Column) -> ClaimColumns:
+    def fixed_demand(self, total: Column) -> DemandColumns:
         """What the queues claim of a total, whatever their groups ask for."""
         names = self.axis.names
         if self._claimed is None or self._claimed.total.tolist() != total:
             named = dict(zip(names, total, strict=True))
-            self._claimed = ClaimColumns.of(self.tree, named, order=names)
+            self._claimed = DemandColumns.of(self.tree, named, order=names)
         return self._claimed
 
     def settle(self, *, heeds_taints: bool = True) -> None:
-        """Bring everything up to date that hangs on the tree, on priorities, or on whole groups."""
+        """Update everything that depends on the tree, on priorities, or on whole groups."""
         self.tolerated.heed(taints=heeds_taints)
         if self._has_new_priorities:
             self._settle_priorities()
@@ -347,7 +347,7 @@ class Tables(PlainObjects):
         for name in (ROOT, DEFAULT):
             if name not in self.queues:
                 self._put_queue(Queue(metadata=QueueMetadata(name=name)))
-        planted: NewTree = plant(self.queues, self.axis)
+        planted: NewTree = build_tree(self.queues, self.axis)
         self._grow()
         self.tree, self.rows, self.paths = planted.tree, planted.rows, planted.paths
         self.set_aside, self._claimed, self.shown = planted.set_aside, None, {}
@@ -356,7 +356,7 @@ class Tables(PlainObjects):
         self._has_new_queues = False
 
     def _recount(self) -> None:
-        """Hang every group on its leaf anew; leaves have come or gone."""
+        """Count every group in its leaf again; leaves were added or removed."""
         placed = [pod for pod in self.pods.values() if pod.node_name or pod.nominated]
         for pod in placed:
             self._uncount(pod)
@@ -393,7 +393,7 @@ class Tables(PlainObjects):
 
 
 def _keep(groups: dict[str, GroupRow], group: GroupRow, *, is_there: bool) -> None:
-    """Have a group among others, or not."""
+    """Add a group to others, or remove it."""
     if is_there:
         groups[group.key] = group
     else:

@@ -1,6 +1,6 @@
 """Which nodes count in the budget: the usable ones whose taints a live pod of a leaf queue tolerates.
 
-A control-plane node that keeps everybody out is nobody's: were it shared out, no queue would be overused.
+A control-plane node that no pod tolerates is not shared out: if it were, no queue would be overused.
 It is treated as a node that is closed to new pods: what others hold there is not taken from the budget, and
 what our pods hold there (they were there before the taint) is added to it.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Final, NamedTuple
 
-WIDTH: Final = 100  # where nobody says how wide the paper is
+WIDTH: Final = 100  # where no width is given
 LEGEND: Final = "█ used  ▓ used beyond deserved  ░ deserved and idle"
 
 _GAP: Final = "  "

@@ -70,7 +70,7 @@ class Seen:
 
     @classmethod
     def of(cls, tables: Tables) -> "Seen":
-        """Hold what the tables say now; the pods that are being bound or evicted as if they were already."""
+        """The present content of the tables; pods that are being bound or evicted as if they were already."""
         return cls(
             tables.scheduler_name,
             tuple(tables.axis.names),
@@ -156,10 +156,10 @@ class Seen:
         everything = Container(
             name="everything", resources=ResourceRequirements(requests=requests), ports=tuple(ports)
         )
-        somebody = "" if row.is_ours else f"not-{self.scheduler_name}"
+        another = "" if row.is_ours else f"not-{self.scheduler_name}"
         return PodSpec(
             node_name=row.node_name,
-            scheduler_name=self.scheduler_name if row.names_us else somebody,
+            scheduler_name=self.scheduler_name if row.names_us else another,
             priority=row.stated_priority,
             priority_class_name=row.priority_class,
             preemption_policy="Never" if row.never_preempts else "",
@@ -178,7 +178,7 @@ class Seen:
 
 
 def reduced(one: Object) -> Object:
-    """Leave out annotations that are not for schedulers: nobody knows what people keep in them."""
+    """Leave out annotations that are not for schedulers: they may contain anything."""
     annotations = one.metadata.annotations
     kept = {name: text for name, text in annotations.items() if _is_for_schedulers(name)}
     if len(kept) == len(annotations):

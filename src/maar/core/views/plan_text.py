@@ -1,4 +1,4 @@
-"""A plan as people read it: the queue tree, what would bind and be evicted and for whom, and who waits."""
+"""A plan as text: the queue tree, what would be bound, what would be evicted for what, and what waits."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -34,7 +34,7 @@ def plan_lines(
 
 
 def resources_of(plan: Plan) -> tuple[str, ...]:
-    """The resources that somebody asks for or uses; pods only where there is nothing else."""
+    """The resources that a queue requests or uses; pods only where there is nothing else."""
     root = plan.queues[ROOT]
     busy = [name for name in root.deserved if root.request.get(name) or root.used.get(name)]
     return tuple([name for name in busy if name != PODS] or busy or [PODS])
@@ -98,7 +98,7 @@ def _eviction(pod: str, beneficiary: str | None, action: str) -> str:
 
 def _waiting(plan: Plan) -> list[str]:
     return [
-        f"{key} ({one.phase}): {one.held.reason}: {one.message}"
+        f"{key} ({one.phase}): {one.refusal.reason}: {one.message}"
         for key, one in sorted(plan.pod_groups.items())
-        if one.held is not None
+        if one.refusal is not None
     ]

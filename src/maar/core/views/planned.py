@@ -9,7 +9,7 @@ from maar.core.model.plan import Plan, QueueStanding
 from maar.core.model.writes import Evict
 from maar.core.views.drawing import WIDTH, Line, Part, plain
 from maar.core.views.plan_text import More, plan_lines
-from maar.core.views.planning import Json, shown
+from maar.core.views.planning import Json, plan_data
 
 _COLOURS: Final = {"green": "color: green", "yellow": "color: darkorange", "dim": "color: grey"}
 _MORE: Final = More("text(wide=True)", "data()")
@@ -29,14 +29,14 @@ class Planned(Sequence[Plan]):
 
     @property
     def evictions(self) -> tuple[Evict, ...]:
-        """What would be evicted and for whom, in any cycle."""
+        """What would be evicted and for which groups, in any cycle."""
         return tuple(one for plan in self.cycles for one in plan.evictions)
 
     @property
     def waits(self) -> Mapping[str, str]:
         """The pod groups that wait after the last cycle, and why."""
         groups = sorted(self.cycles[-1].pod_groups.items())
-        return {key: one.message for key, one in groups if one.held is not None}
+        return {key: one.message for key, one in groups if one.refusal is not None}
 
     @property
     def queues(self) -> Mapping[str, QueueStanding]:
@@ -45,7 +45,7 @@ class Planned(Sequence[Plan]):
 
     def data(self) -> Json:
         """Everything as plain data with exact quantities, as `maar plan -o json` prints it."""
-        return {"cycles": [shown(one) for one in self.cycles]}
+        return {"cycles": [plan_data(one) for one in self.cycles]}
 
     @overload
     def __getitem__(self, cycle: int) -> Plan: ...

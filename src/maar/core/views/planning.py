@@ -8,12 +8,12 @@ from typing import cast
 import msgspec
 
 from maar.core.cycle.decide import decide
-from maar.core.model.events import AnyObject, Appeared, Event, Vanished
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import READY_ANNOTATION, PodGroup, PodGroupCondition
-from maar.core.model.reasons import Held
+from maar.core.model.reasons import Refusal
 from maar.core.model.volume import (
     SELECTED_NODE_ANNOTATION,
     ClaimReference,
@@ -21,27 +21,14 @@ from maar.core.model.volume import (
     PersistentVolumeClaim,
 )
 from maar.core.model.writes import BindVolume
-from maar.core.policy.configuration import DEFAULT, Configuration, parse
+from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.tables.groups import phase_at_rest, ready_with
+from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
 
 Json = dict[str, object]
 
 _BETWEEN_CYCLES = timedelta(seconds=1)
-
-
-def plan(
-    objects: Iterable[Object],
-    configuration: object = None,
-    now: datetime | None = None,
-    cycles: int = 1,
-    *,
-    resubmit_victims: bool = False,
-) -> Json:
-    """Decide for a cluster and give the plan as plain data, as `maar plan -o json` prints it."""
-    parsed = configuration if isinstance(configuration, Configuration) else parse(configuration)
-    decided = plans(objects, parsed, now, cycles, resubmit_victims=resubmit_victims)
-    return {"cycles": [shown(one) for one in decided]}
 
 
 def plans(
@@ -51,25 +38,33 @@ def plans(
     cycles: int = 1,
     *,
     resubmit_victims: bool = False,
+    tables: Tables | None = None,
 ) -> Iterator[Plan]:
-    """Decide cycle by cycle; between cycles the plan is applied as a cluster would."""
+    """Decide cycle by cycle; between cycles the plan is applied as a cluster would.
+
+    The tables are empty; they say for which scheduler is decided, and which resources it knows already.
+    """
     start = now or datetime(1970, 1, 1, tzinfo=UTC)
-    cluster = ImaginaryCluster(Tables(), start, resubmits=resubmit_victims)
-    cluster.learn([Appeared(object=cast("AnyObject", one)) for one in objects])
-    for _ in range(cycles):
+    cluster = ImaginaryCluster(tables or Tables(), start, resubmits=resubmit_victims)
+    cluster.learn([Upserted(object=cast("AnyObject", one)) for one in objects])
+    for cycle in range(1, cycles + 1):
         decided = decide(cluster.tables, configuration, cluster.now.timestamp())
-        at_rest = {
-            key: GroupOutcome(phase=phase_at_rest(row))
-            for key, row in cluster.tables.groups.items()
-            if key not in decided.pod_groups
-        }
-        yield msgspec.structs.replace(decided, pod_groups={**decided.pod_groups, **at_rest})
-        cluster.apply(decided)
+        yield whole(decided, cluster.tables.groups.values())
+        if cycle < cycles:
+            cluster.apply(decided)
+
+
+def whole(decided: Plan, groups: Iterable[GroupRow]) -> Plan:
+    """Add the groups that the cycle did not have to look at, as `maar plan` shows them."""
+    at_rest = {
+        row.key: GroupOutcome(phase=phase_at_rest(row)) for row in groups if row.key not in decided.pod_groups
+    }
+    return msgspec.structs.replace(decided, pod_groups={**decided.pod_groups, **at_rest})
 
 
 @dataclass(eq=False)
 class ImaginaryCluster:
-    """A cluster that does at once what it is told: bound pods run, victims disappear."""
+    """A cluster that carries out writes at once: bound pods run, victims disappear."""
 
     tables: Tables
     now: datetime
@@ -78,20 +73,20 @@ class ImaginaryCluster:
     groups: dict[str, PodGroup] = field(default_factory=dict)
 
     def learn(self, events: Iterable[Event]) -> None:
-        """Let events happen, and let the tables hear of them."""
+        """Apply events to the objects, and feed them to the tables."""
         listed = list(events)
         for event in listed:
             match event:
-                case Appeared(object=Pod() as pod):
+                case Upserted(object=Pod() as pod):
                     self.pods[pod.key] = pod
-                case Appeared(object=PodGroup() as group):
+                case Upserted(object=PodGroup() as group):
                     self.groups[group.key] = group
-                case Vanished(kind="Pod", key=key):
+                case Deleted(kind="Pod", key=key):
                     self.pods.pop(key, None)
         self.tables.feed(listed)
 
     def apply(self, decided: Plan) -> None:
-        """Do what the plan says, and let a second pass."""
+        """Carry out the plan, and advance the time by one second."""
         self.learn([*self._moved_pods(decided), *self._changed_groups(decided), *self._bound_claims(decided)])
         self.learn([*self._ready_groups()])
         self.now += _BETWEEN_CYCLES
@@ -104,7 +99,7 @@ class ImaginaryCluster:
                 group = self.groups[key]
                 notes = {**group.metadata.annotations, READY_ANNOTATION: str(least)}
                 metadata = msgspec.structs.replace(group.metadata, annotations=notes)
-                yield Appeared(object=msgspec.structs.replace(group, metadata=metadata))
+                yield Upserted(object=msgspec.structs.replace(group, metadata=metadata))
 
     def _moved_pods(self, decided: Plan) -> Iterable[Event]:
         binds = {one.pod: one.node for one in decided.binds}
@@ -113,13 +108,13 @@ class ImaginaryCluster:
         for key, pod in list(self.pods.items()):
             nominated = promises.get(key, "")
             if pod.is_terminating or (key in evicted and not self.resubmits):
-                yield Vanished(kind="Pod", key=key)
+                yield Deleted(kind="Pod", key=key)
             elif key in evicted:
-                yield Appeared(object=_pod(pod, "", "Pending", ""))
+                yield Upserted(object=_pod(pod, "", "Pending", ""))
             elif key in binds:
-                yield Appeared(object=_pod(pod, binds[key], "Running", ""))
+                yield Upserted(object=_pod(pod, binds[key], "Running", ""))
             elif not pod.spec.node_name and pod.status.nominated_node_name != nominated:
-                yield Appeared(object=_pod(pod, "", pod.status.phase, nominated))
+                yield Upserted(object=_pod(pod, "", pod.status.phase, nominated))
 
     def _bound_claims(self, decided: Plan) -> Iterable[Event]:
         """A claim whose node was chosen gets its volume there, one that was there already or a new one."""
@@ -128,18 +123,18 @@ class ImaginaryCluster:
             name = f"volume-of-{claim.metadata.name}"
             if isinstance(one, BindVolume):
                 name = one.volume
-                yield Appeared(object=_owned(self.tables.volumes[name], claim))
+                yield Upserted(object=_owned(self.tables.volumes[name], claim))
             spec = msgspec.structs.replace(claim.spec, volume_name=name)
             notes = {**claim.metadata.annotations, SELECTED_NODE_ANNOTATION: one.node}
             metadata = msgspec.structs.replace(claim.metadata, annotations=notes)
             status = msgspec.structs.replace(claim.status, phase="Bound")
-            yield Appeared(object=msgspec.structs.replace(claim, metadata=metadata, spec=spec, status=status))
+            yield Upserted(object=msgspec.structs.replace(claim, metadata=metadata, spec=spec, status=status))
 
     def _changed_groups(self, decided: Plan) -> Iterable[Event]:
         for key, outcome in decided.pod_groups.items():
             group = self.groups.get(key)
             if group is None:
-                continue  # pods that wait for a group nobody has made
+                continue  # pods that wait for a group that does not exist
             was = [
                 one for one in group.status.conditions if one.type == "Unschedulable" and one.status == "True"
             ]
@@ -148,21 +143,21 @@ class ImaginaryCluster:
             condition = PodGroupCondition(
                 type="Unschedulable",
                 status="True" if outcome.is_unschedulable else "False",
-                reason=str(outcome.held.reason) if outcome.held else "",
+                reason=str(outcome.refusal.reason) if outcome.refusal else "",
                 message=outcome.message,
                 last_transition_time=since if outcome.is_unschedulable else self.now,
             )
             conditions = (*others, condition) if outcome.is_unschedulable or was else others
             status = msgspec.structs.replace(group.status, phase=outcome.phase, conditions=conditions)
             if status != group.status:
-                yield Appeared(object=msgspec.structs.replace(group, status=status))
+                yield Upserted(object=msgspec.structs.replace(group, status=status))
 
 
-def shown(decided: Plan) -> Json:
+def plan_data(decided: Plan) -> Json:
     """One cycle as plain data."""
     volumes = {one.claim: one.volume for one in decided.selections if isinstance(one, BindVolume)}
     return {
-        "queues": {name: shown_queue(one) for name, one in sorted(decided.queues.items())},
+        "queues": {name: queue_data(one) for name, one in sorted(decided.queues.items())},
         "binds": {one.pod: one.node for one in sorted(decided.binds, key=lambda one: one.pod)},
         "evictions": [
             {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
@@ -172,9 +167,9 @@ def shown(decided: Plan) -> Json:
         "podGroups": {
             key: {
                 "phase": one.phase,
-                "reason": str(one.held.reason) if one.held else "",
+                "reason": str(one.refusal.reason) if one.refusal else "",
                 "message": one.message,
-                **(_cure(one.held) if one.held else {}),
+                **(_cure(one.refusal) if one.refusal else {}),
             }
             for key, one in sorted(decided.pod_groups.items())
         },
@@ -183,11 +178,11 @@ def shown(decided: Plan) -> Json:
     }
 
 
-def _cure(held: Held) -> Json:
-    return {"cure": str(held.cure), "moreNodesHelp": held.more_nodes_help}
+def _cure(refusal: Refusal) -> Json:
+    return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help}
 
 
-def shown_queue(one: QueueStanding) -> Json:
+def queue_data(one: QueueStanding) -> Json:
     """A queue's standing as plain data."""
     return {
         "deserved": one.deserved.quantities(),

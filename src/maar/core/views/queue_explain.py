@@ -26,7 +26,7 @@ class Sibling(Record, frozen=True):
 
 
 class Step(Record, frozen=True):
-    """How one budget was shared out among siblings, one of whom leads to the queue in question."""
+    """How one budget was shared out among siblings, one of which leads to the queue in question."""
 
     resource: str
     parent: str
@@ -34,7 +34,7 @@ class Step(Record, frozen=True):
     siblings: tuple[Sibling, ...]
     chosen: Sibling
     is_leaf: bool
-    level: Fraction | None  # whole units for each of weight; None where everybody gets all they can
+    level: Fraction | None  # whole units for each of weight; None where every sibling is at its ceiling
 
     @property
     def others(self) -> tuple[Sibling, ...]:
@@ -78,7 +78,7 @@ def explain_queue(shares: FairShares, name: str) -> Explanation:
 
 
 def _worth_explaining(shares: FairShares, path: tuple[str, ...]) -> tuple[str, ...]:
-    """The resources that somebody wants or uses, pods only where they run short; or else the usual ones."""
+    """The resources that a queue wants or uses, pods only where they run short; or else the usual ones."""
     root, queues = shares[ROOT], [shares[name] for name in path]
     wanted = [name for name in shares.resources if root.request[name] or root.used[name]]
     is_short = any(one.binding[PODS] != "request" for one in queues if PODS in one.binding)

@@ -8,12 +8,12 @@ from typing import cast
 import msgspec
 import numpy as np
 
-from maar.core.cycle.books import Books
 from maar.core.cycle.decide import decide
+from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.fairshare import FairShares
-from maar.core.model.events import AnyObject, Appeared
+from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.metadata import Object
-from maar.core.model.plan import NamespaceStanding, QueueStanding, Share
+from maar.core.model.plan import NamespaceStanding, QueueStanding
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import DEFAULT
 from maar.core.tables.groups import phase_at_rest
@@ -33,9 +33,9 @@ class QueueShares:
 def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
     """Share a cluster out as the scheduler does, and decide nothing."""
     tables = Tables()
-    tables.feed([Appeared(object=cast("AnyObject", one)) for one in objects])
+    tables.feed([Upserted(object=cast("AnyObject", one)) for one in objects])
     standings = decide(tables, replace(DEFAULT, actions=()), now).queues
-    books = Books(tables)
+    ledger = QueueLedger(tables)
     used = np.array([row.status_used for row in tables.rows], np.int64).T  # [R, Q]
     counts = _counts(tables)
     return QueueShares(
@@ -43,7 +43,7 @@ def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
             _with_status(row.queue, standings[name], counts.get(name, Counter()))
             for name, row in tables.queues.items()
         ),
-        shares=FairShares(books.tree, books.claims, books.shares, used),
+        shares=FairShares(ledger.tree, ledger.claims, ledger.shares, used),
         namespaces={name: one.namespaces for name, one in standings.items() if one.namespaces},
         set_aside=tables.set_aside,
     )
@@ -61,14 +61,8 @@ def _counts(tables: Tables) -> dict[str, Counter[str]]:
 
 def _with_status(queue: Queue, standing: QueueStanding, counts: Counter[str]) -> Queue:
     status = msgspec.structs.replace(
-        queue.status,
+        standing.status(queue.status),
         state=standing.state,
-        deserved=standing.deserved,
-        real_capability=standing.real_capability,
-        allocated=standing.allocated,
-        used=standing.used,
-        preempting=standing.preempting,
-        share=written(standing.share),
         conditions=standing.conditions,
         pending=counts["Pending"],
         inqueue=counts["Inqueue"],
@@ -77,8 +71,3 @@ def _with_status(queue: Queue, standing: QueueStanding, counts: Counter[str]) ->
         completed=counts["Completed"],
     )
     return msgspec.structs.replace(queue, status=status)
-
-
-def written(share: Share) -> str:
-    """A share as statuses have it: two decimals, or inf."""
-    return share if isinstance(share, str) else f"{share:.2f}"

@@ -4,18 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from maar.core.fairshare import Claim, QueueTree
-from maar.core.fairshare.claim import HUNDRED_PERCENT
+from maar.core.fairshare import QueueDemand, QueueTree
+from maar.core.fairshare.queue_demand import HUNDRED_PERCENT
 from maar.core.model.metadata import Record
 from maar.core.model.plan import NamespaceStanding
 from maar.core.model.queue import ROOT, Queue, QueueMetadata
-from maar.core.model.resources import CPU, MEMORY, PODS, Resources, shown
+from maar.core.model.queue_state import queue_state
+from maar.core.model.resources import CPU, MEMORY, PODS, Resources, quantity_text
 from maar.core.views.contention import most_wanted
 
 Json = dict[str, object]
 Namespaces = Mapping[str, Mapping[str, NamespaceStanding]]  # of each leaf queue
 
-_NOBODY: Final[Namespaces] = MappingProxyType({})
+_NO_NAMESPACES: Final[Namespaces] = MappingProxyType({})
 
 
 class Measure(Record, frozen=True):
@@ -46,7 +47,7 @@ class TreeQueue(Record, frozen=True):
 
 
 class TreeView(Record, frozen=True):
-    """The tree below a queue, parents before children, and the queues that hang on nothing, with reasons."""
+    """The tree below a queue, parents before children, and the queues that take no part, with reasons."""
 
     top: str
     queues: dict[str, TreeQueue]
@@ -55,14 +56,17 @@ class TreeView(Record, frozen=True):
     resource: str  # the one that is wanted most
 
 
-def queue_tree(queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces = _NOBODY) -> TreeView | None:
+def queue_tree(
+    queues: Iterable[Queue], top: str = ROOT, namespaces: Namespaces = _NO_NAMESPACES
+) -> TreeView | None:
     """Arrange queues as a tree by what their specs and statuses say; None where there is no such queue."""
     by_name = {queue.key: queue for queue in queues}
     by_name.setdefault(ROOT, Queue(metadata=QueueMetadata(name=ROOT)))
     if top not in by_name:
         return None
     tree = QueueTree.of(
-        Claim(name=name, parent=ROOT if name == ROOT else queue.parent) for name, queue in by_name.items()
+        QueueDemand(name=name, parent=ROOT if name == ROOT else queue.parent)
+        for name, queue in by_name.items()
     )
     children: dict[str, list[str]] = {}
     for name in sorted(by_name.keys() - {ROOT}):
@@ -113,7 +117,7 @@ def _together(amounts: Iterable[Resources]) -> Resources:
 
 
 def _worth_a_line(queues: Iterable[Queue]) -> list[str]:
-    """The resources that somebody deserves, uses or claims, all but pods; or else the usual ones."""
+    """The resources that a queue deserves, uses or claims, all but pods; or else the usual ones."""
     found = set[str]()
     for queue in queues:
         spec, status = queue.spec, queue.status
@@ -147,7 +151,7 @@ def _tree_queue(
         name=queue.key,
         parent="" if queue.key == ROOT else queue.parent,
         weight=queue.spec.weight,
-        state=status.state or ("Closed" if queue.is_asked_to_close else "Open"),
+        state=status.state or queue_state(is_asked_to_close=queue.is_asked_to_close, has_work=False),
         share=status.share or "0.00",
         running=status.running,
         inqueue=status.inqueue,
@@ -173,15 +177,15 @@ def _measure(queue: Queue, resource: str, total: Resources) -> Measure:
     )
 
 
-def shown_tree(view: TreeView) -> Json:
+def tree_data(view: TreeView) -> Json:
     """The tree as plain data."""
     return {
-        "queues": {name: _shown_queue(one) for name, one in view.queues.items()},
+        "queues": {name: _queue_data(one) for name, one in view.queues.items()},
         "setAside": view.set_aside,
     }
 
 
-def _shown_queue(one: TreeQueue) -> Json:
+def _queue_data(one: TreeQueue) -> Json:
     return {
         "parent": one.parent,
         "weight": one.weight,
@@ -192,10 +196,10 @@ def _shown_queue(one: TreeQueue) -> Json:
         "pending": one.pending,
         "resources": {
             resource: {
-                "guarantee": None if each.guarantee is None else shown(resource, each.guarantee),
-                "capability": None if each.capability is None else shown(resource, each.capability),
-                "deserved": shown(resource, each.deserved),
-                "used": shown(resource, each.used),
+                "guarantee": None if each.guarantee is None else quantity_text(resource, each.guarantee),
+                "capability": None if each.capability is None else quantity_text(resource, each.capability),
+                "deserved": quantity_text(resource, each.deserved),
+                "used": quantity_text(resource, each.used),
             }
             for resource, each in one.resources.items()
         },

@@ -7,13 +7,13 @@ from typing import Final
 
 from maar.core.model.plan import Constraint
 from maar.core.model.queue import ROOT
-from maar.core.model.resources import is_bytes, roughly, shown, units_in_one
+from maar.core.model.resources import is_bytes, quantity_text, roughly, units_in_one
 from maar.core.views.queue_explain import Explanation, Sibling, Step
 
 Json = dict[str, object]
 
-_FEW: Final = 3  # names that a sentence bears
-_MUCH: Final = 1_000  # what a fraction adds to so much is not worth a digit
+_FEW: Final = 3  # names in one message
+_MUCH: Final = 1_000  # beyond this, fractions are not shown
 
 
 def summary(one: Explanation) -> str:
@@ -37,7 +37,7 @@ def sentence(step: Step) -> str:
 
 
 def water(step: Step) -> str:
-    """Where the water stands among the siblings."""
+    """The water level among the siblings."""
     if step.level is None:
         left = step.budget - sum(one.deserved for one in step.siblings)
         return f"nothing runs short under {step.parent}: {_amount(step, left)} is left over"
@@ -112,7 +112,7 @@ _REASONS: Final[Mapping[Constraint, Callable[[Step], str]]] = {
 }
 
 
-def shown_explanation(one: Explanation) -> Json:
+def explanation_data(one: Explanation) -> Json:
     """The explanation as plain data."""
     return {
         "queue": one.queue,
@@ -122,29 +122,29 @@ def shown_explanation(one: Explanation) -> Json:
         "share": "inf" if one.share == inf else one.share,
         "isReduced": one.is_reduced,
         "total": one.total.quantities(),
-        "resources": {name: [_shown_step(step) for step in steps] for name, steps in one.steps.items()},
+        "resources": {name: [_step_data(step) for step in steps] for name, steps in one.steps.items()},
     }
 
 
-def _shown_step(step: Step) -> Json:
+def _step_data(step: Step) -> Json:
     return {
         "parent": step.parent,
-        "budget": shown(step.resource, step.budget),
+        "budget": quantity_text(step.resource, step.budget),
         "queue": step.chosen.name,
         "waterLevel": None if step.level is None else per_weight(step.resource, step.level),
         "because": sentence(step),
-        "siblings": [_shown_sibling(step.resource, one) for one in step.siblings],
+        "siblings": [_sibling_data(step.resource, one) for one in step.siblings],
     }
 
 
-def _shown_sibling(resource: str, one: Sibling) -> Json:
+def _sibling_data(resource: str, one: Sibling) -> Json:
     return {
         "name": one.name,
         "weight": one.weight,
-        "guarantee": shown(resource, one.guarantee),
-        "request": shown(resource, one.request),
-        "capability": None if one.capability is None else shown(resource, one.capability),
-        "ceiling": shown(resource, one.ceiling),
-        "deserved": shown(resource, one.deserved),
+        "guarantee": quantity_text(resource, one.guarantee),
+        "request": quantity_text(resource, one.request),
+        "capability": None if one.capability is None else quantity_text(resource, one.capability),
+        "ceiling": quantity_text(resource, one.ceiling),
+        "deserved": quantity_text(resource, one.deserved),
         "boundBy": one.binding,
     }

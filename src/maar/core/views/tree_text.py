@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from maar.core.model.plan import NamespaceStanding
+from maar.core.model.plan import NamespaceStanding, share_text
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import roughly
 from maar.core.views.drawing import LEGEND, WIDTH, Bar, Line, Note, Part, Row, branches, paragraph, table
-from maar.core.views.queue_shares import written
 from maar.core.views.queue_tree import Measure, TreeQueue, TreeView
 
 _HEADINGS: Final = (" WEIGHT", " USED", " DESERVED")
@@ -79,4 +78,4 @@ def _rows(
 
 def _standing(one: NamespaceStanding) -> str:
     used = ", ".join(f"{name} {roughly(name, units)}" for name, units in one.used.items() if units)
-    return f"weight {one.weight}, share {written(one.share)}, uses {used or 'nothing'}"
+    return f"weight {one.weight}, share {share_text(one.share)}, uses {used or 'nothing'}"

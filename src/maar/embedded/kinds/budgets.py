@@ -10,8 +10,7 @@ from maar.core.policy.selectors import match_selector
 from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, forbidden
-from maar.embedded.kinds.conditions import condition, is_true, saying
-from maar.embedded.kinds.parts import labels, number, part
+from maar.embedded.kinds.parts import condition, is_true, labels, number, part, saying
 
 PLURAL: Final = "poddisruptionbudgets.policy"
 
@@ -99,8 +98,8 @@ def _check(budget: Json) -> None:
             f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
         )
     why = condition(status, _ALLOWED) or {}
-    told = f" ({why.get('reason')}): {why['message']}" if why.get("message") else ""
-    raise _too_many(f"The disruption budget {name} does not allow evicting pods currently{told}")
+    detail = f" ({why.get('reason')}): {why['message']}" if why.get("message") else ""
+    raise _too_many(f"The disruption budget {name} does not allow evicting pods currently{detail}")
 
 
 def _too_many(why: str, retry_after: int = 0) -> ApiError:

@@ -1,31 +1,52 @@
-"""Which kind behaves how, and what is in a cluster from the start."""
+"""The behaviour of each kind, and the objects of a new cluster."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from maar.embedded.behaviour import Behaviour
+from maar.embedded.calls import Call, metadata, section, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
-from maar.embedded.kinds import budgets, claims, jobs, namespaces, priorities, quotas
+from maar.embedded.kinds import budgets, claims, namespaces, priorities, quotas
 from maar.embedded.kinds.claims import Claims
-from maar.embedded.kinds.jobs import Jobs
 from maar.embedded.kinds.namespaces import Namespaces
-from maar.embedded.kinds.pod_life import Pods
+from maar.embedded.kinds.pod_lifecycle import Pods
 from maar.embedded.kinds.priorities import PriorityClasses
 from maar.embedded.kinds.quotas import Counted, Ledger, ResourceQuotas
-from maar.embedded.kinds.services import Services
 from maar.embedded.kinds.usage import CLAIMS
 from maar.embedded.resources import Resource
 
+_JOBS: Final = "jobs.batch"
 _FIRST_STATUS: Final[Mapping[str, Json]] = {
     "replicasets.apps": {"replicas": 0},
     "statefulsets.apps": {"replicas": 0, "availableReplicas": 0},
     budgets.PLURAL: {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0},
     claims.VOLUMES: {"phase": "Pending"},
+    "services": {"loadBalancer": {}},
 }
 # The queue controller reads who wrote the state of a queue, admission who set fields of a job.
 _WITH_OWNERS: Final = ("queues.scheduling.volcano.sh", "jobs.batch.volcano.sh")
 _UNCOUNTED: Final = frozenset({"events"})  # quotas do not count what everybody writes about everybody
+
+
+class Jobs(Counted):
+    """A job that does not choose its pods itself gets labels and a selector of its own."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger, _JOBS, {})
+
+    def before_create(self, cluster: Cluster, value: Json, call: Call) -> None:
+        """Tell its pods from those of others."""
+        super().before_create(cluster, value, call)
+        spec, meta = section(value, "spec"), metadata(value)
+        if spec.setdefault("manualSelector", False) is True:
+            return
+        uid, template = text(meta, "uid"), section(section(spec, "template"), "metadata")
+        marks = {"controller-uid": uid, "job-name": text(meta, "name")}
+        marks |= {f"batch.kubernetes.io/{name}": mark for name, mark in marks.items()}
+        section(meta, "labels").update(marks)
+        section(template, "labels").update(marks)
+        spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
 
 
 def behaviours(resources: Iterable[Resource]) -> dict[str, Behaviour]:
@@ -34,10 +55,9 @@ def behaviours(resources: Iterable[Resource]) -> dict[str, Behaviour]:
     special: dict[str, Behaviour] = {
         "namespaces": Namespaces(),
         "pods": Pods(ledger, classes),
-        "services": Services(ledger),
         CLAIMS: Claims(ledger),
         quotas.PLURAL: ResourceQuotas(ledger),
-        jobs.PLURAL: Jobs(ledger),
+        _JOBS: Jobs(ledger),
         priorities.PLURAL: classes,
         "queues.scheduling.volcano.sh": Behaviour(),
     }

@@ -16,7 +16,7 @@ _IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 
 
 class Claims(Counted):
-    """A claim begins pending; a keeper finds it a volume."""
+    """A claim begins pending; a controller binds it to a volume."""
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger, CLAIMS, {"phase": "Pending"})

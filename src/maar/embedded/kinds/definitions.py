@@ -37,7 +37,7 @@ class Definitions(Behaviour):
         }
 
     def before_update(self, cluster: Cluster, old: Json, value: Json, subresource: str, call: Call) -> None:
-        """Keep the definition as Maar has it; labels and annotations are anybody's."""
+        """Keep the definition as Maar has it; labels and annotations may change."""
         del cluster, subresource
         if call.caller is not SYSTEM and (value["spec"], value["status"]) != (old["spec"], old["status"]):
             raise _refusal(value)

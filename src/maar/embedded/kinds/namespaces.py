@@ -1,4 +1,4 @@
-"""Namespaces: they go when they are empty, and some of them never."""
+"""Namespaces: deleted when they are empty; some cannot be deleted."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Parts of an object that may not be there, or not be what they should."""
+"""Parts of an object that may not be there, or not be what they should, and its conditions."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -37,3 +37,25 @@ def number(value: Json, name: str, otherwise: int = 0) -> int:
     """A whole number."""
     found = value.get(name)
     return found if isinstance(found, int) else otherwise
+
+
+def condition(status: Json, kind: str) -> Json | None:
+    """The condition of a type, or None."""
+    return next((one for one in parts(status, "conditions") if one.get("type") == kind), None)
+
+
+def is_true(status: Json, kind: str) -> bool:
+    """Whether a condition is there and holds."""
+    found = condition(status, kind)
+    return found is not None and found.get("status") == "True"
+
+
+def saying(status: Json, statement: Json, now: str) -> Json:
+    """A status with a condition in place of the one of its type, with the time when its status changed."""
+    before = condition(status, str(statement["type"]))
+    since = now
+    if before is not None and before.get("status") == statement["status"]:
+        since = str(before.get("lastTransitionTime") or now)
+    said = {**statement, "lastTransitionTime": since}
+    others = [one for one in parts(status, "conditions") if one.get("type") != statement["type"]]
+    return {**status, "conditions": [*others, said]}

@@ -1,4 +1,4 @@
-"""What is done to pods through their subresources: binding them to nodes and evicting them."""
+"""The subresources of pods: binding and eviction."""
 
 from http import HTTPStatus
 from typing import Final
@@ -7,10 +7,9 @@ from maar.embedded.calls import Call, Deletion, metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, bad_request, conflict, not_found
 from maar.embedded.kinds.budgets import spend
-from maar.embedded.kinds.conditions import saying
-from maar.embedded.kinds.parts import part, parts
-from maar.embedded.kinds.pod_life import SCHEDULED
-from maar.embedded.lifecycle import check_preconditions
+from maar.embedded.kinds.parts import part, parts, saying
+from maar.embedded.kinds.pod_lifecycle import SCHEDULED
+from maar.embedded.lifecycle import check_preconditions, deletion_of
 
 _OUTSIDE_BUDGETS: Final = frozenset({"Pending", "Succeeded", "Failed"})
 
@@ -37,10 +36,11 @@ def bind(cluster: Cluster, namespace: str, name: str, binding: Json, call: Call)
 
 
 def evict(cluster: Cluster, namespace: str, name: str, eviction: Json, call: Call) -> Json:
-    """Delete a pod if its disruption budget allows it; finished and pending pods disturb nobody."""
+    """Delete a pod if its disruption budget allows it; finished and pending pods need no budget."""
     if text(metadata(eviction), "name") not in ("", name):
         raise bad_request("name in URL does not match name in Eviction object")
     options = part(eviction, "deleteOptions")
+    how = deletion_of({name: one for name, one in options.items() if name != "preconditions"})
     with cluster.store.transaction(keep=not (call.dry_run or options.get("dryRun"))):
         pod = cluster.read("pods", namespace, name)
         if pod is None:
@@ -50,7 +50,7 @@ def evict(cluster: Cluster, namespace: str, name: str, eviction: Json, call: Cal
         if not going and part(pod, "status").get("phase") not in _OUTSIDE_BUDGETS:
             spend(cluster, pod)
         cluster.rewrite("pods", namespace, name, lambda found: _marked(found, cluster.now()))
-        cluster.delete("pods", namespace, name, _how(options), call)
+        cluster.delete("pods", namespace, name, how, call)
     return _success()
 
 
@@ -79,7 +79,7 @@ def _unassignable(name: str, meta: Json, spec: Json) -> str:
 
 
 def _check_meant(name: str, meta: Json, only: Json) -> None:
-    for field, word, fate in (
+    for field, label, change in (
         ("uid", "UID", "deleted and then recreated"),
         ("resourceVersion", "ResourceVersion", "modified"),
     ):
@@ -88,8 +88,8 @@ def _check_meant(name: str, meta: Json, only: Json) -> None:
             raise conflict(
                 "Pod",
                 name,
-                f"the {word} in the precondition ({wanted}) does not match the {word} in record ({found})."
-                f" The object might have been {fate}",
+                f"the {label} in the precondition ({wanted}) does not match the {label} in record ({found})."
+                f" The object might have been {change}",
             )
 
 
@@ -101,17 +101,6 @@ def _marked(pod: Json, now: str) -> Json:
         "message": "Eviction API: evicting",
     }
     return {**pod, "status": saying(part(pod, "status"), evicted, now)}
-
-
-def _how(options: Json) -> Deletion:
-    grace, propagation = options.get("gracePeriodSeconds"), options.get("propagationPolicy")
-    if grace is not None and type(grace) is not int:
-        raise bad_request(f"invalid gracePeriodSeconds {grace!r}: must be a whole number of seconds")
-    if propagation not in (None, "Background", "Foreground", "Orphan"):
-        raise bad_request(
-            f'invalid propagationPolicy "{propagation}": must be Background, Foreground or Orphan'
-        )
-    return Deletion(grace, propagation)
 
 
 def _success() -> Json:

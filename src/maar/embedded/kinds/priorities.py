@@ -1,4 +1,4 @@
-"""Priority classes: names for priorities, one of which may be everybody's default."""
+"""Priority classes: names for priorities, one of which may be the default."""
 
 from typing import Final, NamedTuple
 

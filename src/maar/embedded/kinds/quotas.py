@@ -15,7 +15,7 @@ PLURAL = "resourcequotas"
 
 
 class Ledger:
-    """Counts objects in the quotas of their namespaces; where there are none, that is a look into a set."""
+    """Counts objects in the quotas of their namespaces; without quotas it costs one lookup in a set."""
 
     def __init__(self) -> None:
         self._limited: set[str] | None = None
@@ -74,7 +74,7 @@ class ResourceQuotas(Counted):
         value["status"] = {"hard": dict(hard), "used": _measured(cluster, namespace, spec, hard)}
 
     def before_update(self, cluster: Cluster, old: Json, value: Json, subresource: str, call: Call) -> None:
-        """Measure what was not counted before; totals are nobody else's to write."""
+        """Measure what was not counted before; clients cannot write totals."""
         del call
         value["status"] = old.get("status", {})
         spec = part(value, "spec")
@@ -102,7 +102,7 @@ class _Entry:
         if new is None or not in_scope(self._spec, new):
             after = {}
         elif old is None and self._plural == "pods":
-            self._check_said(new)
+            self._check_specified(new)
         changes = {
             name: minus(after.get(name, NOTHING), before.get(name, NOTHING))
             for name in self._used
@@ -112,7 +112,7 @@ class _Entry:
             return
         # What an object is found to use later, its pod having finished for example, is counted unasked.
         if new is not None and (old is None or part(old, "spec") != part(new, "spec")):
-            self._check_room(new, changes)
+            self._check_limits(new, changes)
         totals = {name: str(plus(self._used[name], change)) for name, change in changes.items()}
 
         def counted(quota: Json) -> Json:
@@ -122,13 +122,13 @@ class _Entry:
         namespace = text(metadata(self._quota), "namespace")
         self._cluster.rewrite(PLURAL, namespace, self._name, counted)
 
-    def _check_said(self, pod: Json) -> None:
+    def _check_specified(self, pod: Json) -> None:
         must = MUST_BE_SAID.intersection(part(self._spec, "hard"))
         if must and (missing := unsaid(part(pod, "spec"), must)):
-            told = "; ".join(f"{name} for: {','.join(where)}" for name, where in missing.items())
-            raise self._refusal(pod, f"failed quota: {self._name}: must specify {told}")
+            missing_text = "; ".join(f"{name} for: {','.join(where)}" for name, where in missing.items())
+            raise self._refusal(pod, f"failed quota: {self._name}: must specify {missing_text}")
 
-    def _check_room(self, value: Json, changes: Amounts) -> None:
+    def _check_limits(self, value: Json, changes: Amounts) -> None:
         hard = amounts(part(self._spec, "hard"))
         exceeded = [
             name

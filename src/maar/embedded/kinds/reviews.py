@@ -1,14 +1,13 @@
 """Access reviews: who a caller is, and what it may do."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-import msgspec
-
 from maar.embedded.calls import Caller, metadata, text
-from maar.embedded.failures import Cause, Json, bad_request, invalid
-from maar.embedded.kinds.parts import part, words
+from maar.embedded.failures import ApiError, Cause, Json, bad_request, invalid
+from maar.embedded.kinds.parts import part
 from maar.embedded.resources import Resource
+from maar.embedded.schema.messages import shown
 
 _ALL_POWERFUL: Final = "system:masters"
 _ANYTHING: Final[Mapping[str, object]] = {
@@ -20,7 +19,7 @@ _NOTHING: Final[Mapping[str, object]] = {"resourceRules": [], "nonResourceRules"
 
 
 def review(resource: Resource, body: Json, caller: Caller) -> Json:
-    """Answer a review, for the caller or for whomever it names; members of system:masters may do anything."""
+    """Answer a review of the caller; members of system:masters may do anything."""
     return {
         "kind": resource.kind,
         "apiVersion": resource.api_version,
@@ -37,32 +36,16 @@ def _status(resource: Resource, spec: Json, caller: Caller) -> Json:
         if not text(spec, "namespace"):
             raise bad_request("no namespace on request")
         return dict(_ANYTHING if _ALL_POWERFUL in caller.groups else _NOTHING)
-    groups: Collection[str] = caller.groups
-    if resource.kind != "SelfSubjectAccessReview":
-        groups = words(spec, "groups")
-        if not groups and not text(spec, "user"):
-            raise _invalid(resource, "spec.user", '"": at least one of user or group must be specified')
-    _check_question(resource, spec)
-    return {"allowed": _ALL_POWERFUL in groups}
+    if ("resourceAttributes" in spec) == ("nonResourceAttributes" in spec):
+        raise _nonsense(resource, spec)
+    return {"allowed": _ALL_POWERFUL in caller.groups}
 
 
-def _check_question(resource: Resource, spec: Json) -> None:
+def _nonsense(resource: Resource, spec: Json) -> ApiError:
+    field = "spec.resourceAttributes"
+    problem = "null: exactly one of nonResourceAttributes or resourceAttributes must be specified"
     if "nonResourceAttributes" in spec:
-        asked = msgspec.json.encode(spec["nonResourceAttributes"]).decode()
-        if "resourceAttributes" in spec:
-            problem = "cannot be specified in combination with resourceAttributes"
-            raise _invalid(resource, "spec.nonResourceAttributes", f"{asked}: {problem}")
-        if resource.kind == "LocalSubjectAccessReview":
-            problem = "disallowed on this kind of request"
-            raise _invalid(resource, "spec.nonResourceAttributes", f"{asked}: {problem}")
-    elif "resourceAttributes" not in spec:
-        raise _invalid(
-            resource,
-            "spec.resourceAttributes",
-            "null: exactly one of nonResourceAttributes or resourceAttributes must be specified",
-        )
-
-
-def _invalid(resource: Resource, field: str, problem: str) -> Exception:
+        field, asked = "spec.nonResourceAttributes", shown(spec["nonResourceAttributes"])
+        problem = f"{asked}: cannot be specified in combination with resourceAttributes"
     cause = Cause(field, "FieldValueInvalid", f"Invalid value: {problem}")
     return invalid(resource.kind, resource.group, "", [cause])

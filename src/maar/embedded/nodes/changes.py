@@ -1,4 +1,4 @@
-"""Which objects have changed since somebody looked, each named once."""
+"""The objects that have changed since the last look, each once."""
 
 import asyncio
 from collections import OrderedDict
@@ -14,18 +14,18 @@ class Changes:
     def __init__(self, store: Store, wanted: Callable[[Change], bool]) -> None:
         self._wanted = wanted
         self._unseen: OrderedDict[Key, None] = OrderedDict()
-        self._news = asyncio.Event()
+        self._arrived = asyncio.Event()
         self._own = set[int]()
-        store.listen(self._hear)
+        store.listen(self._on_change)
 
     def ignore(self, revision: int) -> None:
-        """Do not tell of a change that the listener made himself, in the transaction under way."""
+        """Ignore a change that the listener made itself, in the transaction under way."""
         self._own.add(revision)
 
     def add(self, key: Key) -> None:
         """Have an object looked at though it has not changed."""
         self._unseen[key] = None
-        self._news.set()
+        self._arrived.set()
 
     def forget(self) -> None:
         """Begin anew: the transaction under way has failed, and its revisions will be those of others."""
@@ -40,12 +40,12 @@ class Changes:
         """Until there is something to look at, or the time is up."""
         if self._unseen:
             return
-        self._news.clear()
+        self._arrived.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):  # `wait_for` forgets, in Python 3.11, that it was cancelled
-                await self._news.wait()
+                await self._arrived.wait()
 
-    def _hear(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if change.revision in self._own:
             self._own.discard(change.revision)
         elif self._wanted(change):

@@ -1,4 +1,4 @@
-"""One container on this machine: how far it has come, and what its warden is told."""
+"""One container on this machine: its state, and the order for its supervisor."""
 
 import asyncio
 import shutil
@@ -12,12 +12,12 @@ from maar.embedded.calls import text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
+from maar.embedded.nodes.container_supervisor import Order
 from maar.embedded.nodes.environment import environment, expanded
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
 from maar.embedded.nodes.machine import Processors
 from maar.embedded.nodes.processes import KILLED, Ending, Process
 from maar.embedded.nodes.status import container_status, terminated, waiting
-from maar.embedded.nodes.warden import Order
 
 LOG_BYTES: Final = 10 << 20  # of one file; a container has at most four: two of this run, two of the last
 
@@ -26,8 +26,8 @@ _NICENESS_UNASKED: Final = 10  # as does whoever asked for processors
 
 
 @dataclass(frozen=True)
-class Ground:
-    """What all pods on this machine share."""
+class NodeRuntime:
+    """What all pods of the local node share: cluster, data folder, allocatable, processors and clock."""
 
     cluster: Cluster
     folder: Path
@@ -44,7 +44,7 @@ class Ground:
         return self.folder / "pods" / pod.folder_name
 
     def forget(self, folder_name: str) -> None:
-        """Remove what a pod has left behind."""
+        """Remove the files of a pod."""
         for kind in ("logs", "pods"):
             shutil.rmtree(self.folder / kind / folder_name, ignore_errors=True)
 
@@ -58,7 +58,7 @@ class Container:
         self.state: Json = part(status, "state") or waiting("ContainerCreating")
         self.last: Json = part(status, "lastState")
         self.process: Process | None = None
-        self.begun = asyncio.Event()  # set once it was started, or could not be
+        self.attempted = asyncio.Event()  # set once it was started, or could not be
         self.ran = 0.0  # seconds
         if "running" in self.state:
             since = text(part(self.state, "running"), "startedAt")
@@ -88,15 +88,15 @@ class Container:
         since = text(part(self.state, "running"), "startedAt") or now
         self.state = terminated(ending.exit_code, since, now, ending.reason, ending.message)
 
-    def order(self, ground: Ground, pod: LocalPod, folders: Mapping[str, str]) -> Order:
-        """What its warden is to run, and within which bounds."""
-        found = environment(ground.cluster, pod, self.spec, folders)
+    def order(self, runtime: NodeRuntime, pod: LocalPod, folders: Mapping[str, str]) -> Order:
+        """What its supervisor is to run, and within which limits."""
+        found = environment(runtime.cluster, pod, self.spec, folders)
         limits, request = self.spec.resources.limits, self.spec.resources.request
-        log = ground.logs(pod) / self.spec.name / f"{self.restarts}.log"
+        log = runtime.logs(pod) / self.spec.name / f"{self.restarts}.log"
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for old in log.parent.glob(f"{self.restarts - 2}.log*"):
             old.unlink()
-        work = ground.files(pod) / "work"
+        work = runtime.files(pod) / "work"
         work.mkdir(mode=0o700, parents=True, exist_ok=True)
         return {
             "command": [expanded(word, found) for word in (*self.spec.command, *self.spec.args)],
@@ -104,8 +104,8 @@ class Container:
             "folder": self.spec.working_dir or str(work),
             "log": str(log),
             "log_bytes": LOG_BYTES,
-            "memory": limits.get(MEMORY, ground.allocatable[MEMORY]),
-            "process_memory": ground.allocatable[MEMORY],
+            "memory": limits.get(MEMORY, runtime.allocatable[MEMORY]),
+            "process_memory": runtime.allocatable[MEMORY],
             "cpus": [],
             "niceness": _NICENESS if request.get(CPU) else _NICENESS_UNASKED,
         }

@@ -7,7 +7,7 @@ from maar.core.model.metadata import Record
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.resources import Resources
 from maar.embedded.nodes.node import NODE_LABEL
-from maar.embedded.nodes.room import Room
+from maar.embedded.nodes.node_capacity import NodeCapacity
 from maar.embedded.store import Key, Store
 
 
@@ -28,19 +28,19 @@ class HostNode(Node, frozen=True, tag="Node"):
 
 @dataclass(slots=True)
 class Host:
-    """A node, the room on it and the pods there that are looked after."""
+    """A node, its capacity, and the pods there that the virtual kubelet runs."""
 
     name: str
     exists: bool = False
     kind: str = ""  # virtual, local, or somebody else's
     ready: bool = False
     address: str = ""
-    room: Room = field(default_factory=lambda: Room(Resources()))
+    capacity: NodeCapacity = field(default_factory=lambda: NodeCapacity(Resources()))
     pods: set[Key] = field(default_factory=set)
 
     @property
     def is_ours(self) -> bool:
-        """Whether a virtual kubelet answers for its pods; where there is no node, nobody else would."""
+        """Whether the virtual kubelet runs its pods; it also does where there is no such node."""
         return self.kind == "virtual" or not self.exists
 
 
@@ -68,5 +68,5 @@ class Hosts:
         host.kind = node.metadata.labels.get(NODE_LABEL, "other")
         host.ready = any(one.type == "Ready" for one in node.status.conditions)
         host.address = next((one.address for one in node.status.addresses if one.type == "InternalIP"), "")
-        host.room.allocatable = node.status.allocatable
+        host.capacity.allocatable = node.status.allocatable
         return host

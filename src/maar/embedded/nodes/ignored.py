@@ -1,4 +1,4 @@
-"""Fields of a pod that the local node does not read: whoever creates the pod is told which.
+"""Fields of a pod that the local node does not read: a warning names them when the pod is created.
 
 What the node reads is the type `LocalPod`, so whatever else stands in a spec has no effect here. Defaults
 are not worth a warning: what the server would fill in anyway is left out.
@@ -27,7 +27,7 @@ _MOST: Final = 24  # more than people write by hand
 
 
 def warn_of_ignored(stage: Stage, admission: Admission) -> None:
-    """Warn whoever creates a pod of its fields that have no effect on the local node."""
+    """Warn the creator of a pod about fields that have no effect on the local node."""
     is_new_pod = (admission.resource.qualified, admission.operation) == (_PODS, "CREATE")
     if stage != "judge" or not is_new_pod or admission.subresource or admission.new is None:
         return

@@ -14,15 +14,16 @@ from maar.core.model.node import Node
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
+from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes import volumes
 from maar.embedded.nodes.changes import Changes
-from maar.embedded.nodes.containers import Ground
+from maar.embedded.nodes.containers import NodeRuntime
 from maar.embedded.nodes.local_pod import LocalPod, read_local_pod
 from maar.embedded.nodes.machine import Processors, usable_cpus
+from maar.embedded.nodes.node_capacity import NodeCapacity
 from maar.embedded.nodes.pod_run import PodRun
-from maar.embedded.nodes.reports import PODS, let_go, pod_key, report, tell
-from maar.embedded.nodes.room import Room
-from maar.embedded.nodes.status import Standing, time_text
+from maar.embedded.nodes.reports import PODS, let_go, pod_key, record_event, report
+from maar.embedded.nodes.status import Standing
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 from maar.embedded.store import Change, Key
 
@@ -39,8 +40,8 @@ class LocalNode:
         self._cluster, self._name, self._clock = cluster, name, clock
         self._mark = f'"nodeName":"{name}"'.encode()
         allocatable = from_json(Node, cluster.get("nodes", "", name)).status.allocatable
-        self._ground = Ground(cluster, folder.absolute(), allocatable, Processors(usable_cpus()), clock)
-        self._room = Room(allocatable)
+        self._runtime = NodeRuntime(cluster, folder.absolute(), allocatable, Processors(usable_cpus()), clock)
+        self._capacity = NodeCapacity(allocatable)
         self._changes = Changes(cluster.store, self._matters)
         self._folders: dict[Key, str] = {}
         self._runs: dict[Key, tuple[str, PodRun]] = {}
@@ -70,7 +71,7 @@ class LocalNode:
         return change.key.resource == PODS and self._mark in change.body
 
     def _recall(self) -> None:
-        """Look at the pods of before, first those that have their room; forget what others left behind."""
+        """Resume the pods of before, running ones first; remove the files of others."""
         pods = [
             pod
             for _, _, body in self._cluster.store.page(PODS, None)
@@ -80,9 +81,9 @@ class LocalNode:
             self._folders[pod_key(pod)] = pod.folder_name
             self._changes.add(pod_key(pod))
         for kind in ("logs", "pods"):
-            for folder in (self._ground.folder / kind).glob("*"):
+            for folder in (self._runtime.folder / kind).glob("*"):
                 if folder.name not in self._folders.values():
-                    self._ground.forget(folder.name)
+                    self._runtime.forget(folder.name)
 
     def _look(self, key: Key) -> None:
         """See what is to be done about a pod that has changed, or whose run has ended."""
@@ -99,7 +100,7 @@ class LocalNode:
             return
         if (old := self._folders.get(key)) and (pod is None or pod.folder_name != old):
             del self._folders[key]
-            self._spawn(asyncio.to_thread(self._ground.forget, old))
+            self._spawn(asyncio.to_thread(self._runtime.forget, old))
         if pod is None or body is None or pod.spec.node_name != self._name:
             return
         if pod.is_terminating:
@@ -110,14 +111,14 @@ class LocalNode:
 
     def _take(self, key: Key, pod: LocalPod, value: Json) -> None:
         """Run a pod, or say why not."""
-        shortage = None if pod.status.start_time else self._room.shortage(pod.request)
+        shortage = None if pod.status.start_time else self._capacity.shortage(pod.request)
         if shortage is not None:
             self._refuse(pod, shortage.reason, f"Pod was rejected: {shortage.message}")
         elif problem := _without_command(pod) or volumes.unsupported(pod):
             self._refuse(pod, "CannotRunLocally", problem)
         else:
-            self._room.take(pod.metadata.uid, pod.request)
-            run = PodRun(self._ground, pod, part(value, "status"))
+            self._capacity.take(pod.metadata.uid, pod.request)
+            run = PodRun(self._runtime, pod, part(value, "status"))
             self._runs[key] = pod.metadata.uid, run
             self._folders[key] = pod.folder_name
             self._spawn(self._live(key, pod, run))
@@ -131,14 +132,14 @@ class LocalNode:
             _LOG.exception("local node: pod %s", pod.key)
             self._refuse(pod, "LocalNodeError", f"a bug in maar: {error}; its log says more")
         finally:
-            self._room.give_back(pod.metadata.uid)
+            self._capacity.give_back(pod.metadata.uid)
             del self._runs[key]
             self._changes.add(key)
 
     def _refuse(self, pod: LocalPod, reason: str, message: str) -> None:
         standing = Standing("Failed", reason=reason, message=message)
         report(self._cluster, pod_key(pod), pod.metadata.uid, standing, time_text(self._clock()))
-        tell(self._cluster, pod, "Warning", reason, message)
+        record_event(self._cluster, pod, "Warning", reason, message)
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

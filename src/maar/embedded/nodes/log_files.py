@@ -1,4 +1,4 @@
-"""The log files of containers, as wardens write them: the last lines, and those still to come."""
+"""The log files of containers, as supervisors write them: the last lines, and those still to come."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The log of a pod: what its processes said, or what a virtual node makes up for it."""
+"""The log of a pod: the output of its processes, or the generated log of a virtual pod."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -97,16 +97,16 @@ def _chosen(pod: BoundPod, wanted: str) -> str:
 
 def _number(pod: BoundPod, container: str, *, previous: bool) -> int:
     """Which run of a container is meant, the current or the one before."""
-    status, told = _find(pod, container), f'container "{container}" in pod "{pod.metadata.name}"'
+    status, subject = _find(pod, container), f'container "{container}" in pod "{pod.metadata.name}"'
     if status is None:
         if pod.is_finished:
-            raise bad_request(f"{told} is not available")
-        raise bad_request(f"{told} is waiting to start: ContainerCreating")
+            raise bad_request(f"{subject} is not available")
+        raise bad_request(f"{subject} is waiting to start: ContainerCreating")
     if previous and status.last_state.terminated is None:
-        raise bad_request(f"previous terminated {told} not found")
+        raise bad_request(f"previous terminated {subject} not found")
     if status.state.waiting is not None:
         if status.last_state.terminated is None:
-            raise bad_request(f"{told} is waiting to start: {status.state.waiting.reason}")
+            raise bad_request(f"{subject} is waiting to start: {status.state.waiting.reason}")
         return status.restart_count
     return status.restart_count - 1 if previous else status.restart_count
 
@@ -117,16 +117,16 @@ def _find(pod: BoundPod, container: str) -> ContainerStatus | None:
 
 
 def _imagined(run: _Run, status: ContainerStatus) -> list[bytes]:
-    """What a container on a virtual node would say of one of its runs."""
+    """The generated log of one run of a container on a virtual node."""
     current = status.restart_count == run.number and status.state.waiting is None
     ended = status.state.terminated if current else status.last_state.terminated
-    begun = ended.started_at if ended else status.state.running and status.state.running.started_at
+    started_at = ended.started_at if ended else status.state.running and status.state.running.started_at
     run_for = run.pod.metadata.annotations.get(RUN_FOR)
     length = f"for {run_for}" if run_for else f"until it is deleted: {RUN_FOR} does not say how long"
     lines: list[bytes] = []
-    if begun:
+    if started_at:
         text = f"started on virtual node {run.pod.spec.node_name}, runs {length}"
-        lines.append(b"%s F %s\n" % (stamp(begun.timestamp()), text.encode()))
+        lines.append(b"%s F %s\n" % (stamp(started_at.timestamp()), text.encode()))
     if ended and ended.finished_at:
         text = f"ended with exit code {ended.exit_code}"
         lines.append(b"%s F %s\n" % (stamp(ended.finished_at.timestamp()), text.encode()))

@@ -9,15 +9,16 @@ from typing import Final, cast
 from maar.core.model.resources import CPU
 from maar.embedded.calls import text
 from maar.embedded.failures import Json
+from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes import volumes
-from maar.embedded.nodes.containers import Container, Ground
+from maar.embedded.nodes.container_supervisor import Order
+from maar.embedded.nodes.containers import Container, NodeRuntime
 from maar.embedded.nodes.environment import LOOPBACK, MissingError
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
 from maar.embedded.nodes.processes import Process
-from maar.embedded.nodes.reports import pod_key, report, tell
-from maar.embedded.nodes.restarts import wait_before
-from maar.embedded.nodes.status import Standing, running, time_text, waiting
-from maar.embedded.nodes.warden import Order
+from maar.embedded.nodes.reports import pod_key, record_event, report
+from maar.embedded.nodes.status import Standing, running, waiting
+from maar.embedded.nodes.timeline import wait_before
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 
 _LOOK_AGAIN: Final = 1.0  # seconds until something that was missing is looked for again
@@ -28,14 +29,14 @@ _WITH_THE_SERVER: Final = 2.0  # seconds for processes to end when the server do
 class PodRun:
     """Runs the containers of a pod; `status` is what the server knew of it when it started last."""
 
-    def __init__(self, ground: Ground, pod: LocalPod, status: Json) -> None:
-        self._ground, self._pod = ground, pod
+    def __init__(self, runtime: NodeRuntime, pod: LocalPod, status: Json) -> None:
+        self._runtime, self._pod = runtime, pod
         now = self._now()
         self._init = _containers(pod.spec.init_containers, status, "initContainerStatuses", now)
         self._main = _containers(pod.spec.containers, status, "containerStatuses", now)
         self._initialized = text(status, "phase") == "Running"
         taken = pod.status.start_time
-        self._taken = taken.timestamp() if taken else ground.clock()
+        self._taken = taken.timestamp() if taken else runtime.clock()
         self._paths: dict[str, Path] = {}
         self._stopped = asyncio.Event()
         self._unpublished: tuple[str, str, str] | None = None
@@ -82,7 +83,7 @@ class PodRun:
             for container in self._init:
                 if container.is_sidecar:
                     sidecars.append(beside.create_task(self._keep(container)))
-                    await container.begun.wait()
+                    await container.attempted.wait()
                 elif await self._keep(container):
                     break
             else:
@@ -98,15 +99,15 @@ class PodRun:
         while True:
             try:
                 self._paths = volumes.prepare(
-                    self._ground.cluster, self._pod, self._ground.files(self._pod) / "volumes"
+                    self._runtime.cluster, self._pod, self._runtime.files(self._pod) / "volumes"
                 )
                 break
             except MissingError as error:
                 self._wait_for(self._init or self._main, str(error))
                 await asyncio.sleep(_LOOK_AGAIN)
         for container in (*self._init, *self._main):
-            if told := volumes.explained(container.spec):
-                tell(self._ground.cluster, self._pod, "Normal", "VolumesOffered", told)
+            if message := volumes.explained(container.spec):
+                record_event(self._runtime.cluster, self._pod, "Normal", "VolumesOffered", message)
         if self._init and not self._initialized:
             for container in self._main:
                 container.state = waiting("PodInitializing")
@@ -125,23 +126,25 @@ class PodRun:
         """Run a container once."""
         order = await self._order(container)
         limit = container.spec.resources.limits.get(CPU, 0)
-        order["cpus"] = self._ground.processors.take(limit)
-        begun = self._ground.clock()
+        order["cpus"] = self._runtime.processors.take(limit)
+        started_at = self._runtime.clock()
         try:
             container.process = Process(order)
             if await asyncio.shield(container.process.started):
                 container.state = running(self._now())
                 self._publish()
-                tell(self._ground.cluster, self._pod, "Normal", "Started", f"Started {container.spec.name}")
-            container.begun.set()
+                record_event(
+                    self._runtime.cluster, self._pod, "Normal", "Started", f"Started {container.spec.name}"
+                )
+            container.attempted.set()
             ending = await asyncio.shield(container.process.ended)
         finally:
-            self._ground.processors.give_back(order["cpus"])
-        container.ran = self._ground.clock() - begun
+            self._runtime.processors.give_back(order["cpus"])
+        container.ran = self._runtime.clock() - started_at
         container.end(ending, self._now())
         if ending.reason:
-            told = f"{container.spec.name}: {ending.message or ending.reason}"
-            tell(self._ground.cluster, self._pod, "Warning", "Failed", told)
+            message = f"{container.spec.name}: {ending.message or ending.reason}"
+            record_event(self._runtime.cluster, self._pod, "Warning", "Failed", message)
         self._publish()
 
     async def _order(self, container: Container) -> Order:
@@ -149,7 +152,7 @@ class PodRun:
         while True:
             try:
                 folders = volumes.offered(container.spec, self._paths)
-                return container.order(self._ground, self._pod, folders)
+                return container.order(self._runtime, self._pod, folders)
             except MissingError as error:
                 self._wait_for([container], str(error))
                 await asyncio.sleep(_LOOK_AGAIN)
@@ -212,10 +215,10 @@ class PodRun:
         return "Succeeded" if all(one.exit_code == 0 for one in started) else "Failed"
 
     def _publish(self, phase: str = "", reason: str = "", message: str = "") -> None:
-        """Tell the cluster where the pod stands."""
-        begun = self._initialized and any("waiting" not in one.state or one.last for one in self._main)
+        """Write the status of the pod."""
+        started_at = self._initialized and any("waiting" not in one.state or one.last for one in self._main)
         standing = Standing(
-            phase or ("Running" if begun else "Pending"),
+            phase or ("Running" if started_at else "Pending"),
             [one.status(self._pod) for one in self._main],
             [one.status(self._pod) for one in self._init],
             self._initialized,
@@ -226,7 +229,7 @@ class PodRun:
         )
         self._unpublished = None
         try:
-            report(self._ground.cluster, pod_key(self._pod), self._pod.metadata.uid, standing, self._now())
+            report(self._runtime.cluster, pod_key(self._pod), self._pod.metadata.uid, standing, self._now())
         except NotStoredError:  # the store has said so
             self._unpublished = phase, reason, message
             asyncio.get_running_loop().call_later(RETRY_AFTER_S, self._publish_again)
@@ -237,10 +240,10 @@ class PodRun:
 
     def _time_left(self) -> float | None:
         limit = self._pod.spec.active_deadline_seconds
-        return None if limit is None else max(0.0, self._taken + limit - self._ground.clock())
+        return None if limit is None else max(0.0, self._taken + limit - self._runtime.clock())
 
     def _now(self) -> str:
-        return time_text(self._ground.clock())
+        return time_text(self._runtime.clock())
 
 
 def _containers(specs: Iterable[LocalContainer], status: Json, field: str, now: str) -> list[Container]:

@@ -1,4 +1,4 @@
-"""Containers as processes of this machine, each with a warden that ends it with the server."""
+"""Containers as processes of this machine, each with a supervisor that ends it with the server."""
 
 import asyncio
 import contextlib
@@ -13,15 +13,15 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from maar.embedded.nodes.warden import Order
+from maar.embedded.nodes.container_supervisor import Order
 
 KILLED: Final = 137
 CANNOT_START: Final = 128
 
-_WARDEN: Final = Path(__file__).with_name("warden.py")
+_SUPERVISOR: Final = Path(__file__).with_name("container_supervisor.py")
 _CHUNK: Final = 4096
 _FOR_PYTHON: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # what the interpreter may need to start
-_BURY_AGAIN: Final = 0.01  # seconds
+_REAP_AGAIN: Final = 0.01  # seconds
 
 
 class Ending(NamedTuple):
@@ -33,7 +33,7 @@ class Ending(NamedTuple):
 
 
 class _Report(msgspec.Struct):
-    """A line from the warden."""
+    """A line from the supervisor."""
 
     pid: int | None = None
     failed: str | None = None
@@ -57,8 +57,8 @@ class Process:
             with tempfile.TemporaryFile() as file:
                 file.write(json.dumps(order).encode())
                 file.seek(0)
-                self._warden = subprocess.Popen(  # noqa: S603  running commands is what a local node is for
-                    [sys.executable, "-I", "-S", str(_WARDEN), str(file.fileno())],
+                self._supervisor = subprocess.Popen(  # noqa: S603  running commands is what a local node is for
+                    [sys.executable, "-I", "-S", str(_SUPERVISOR), str(file.fileno())],
                     stdin=orders,
                     stdout=reports,
                     env={name: os.environ[name] for name in _FOR_PYTHON if name in os.environ},
@@ -70,7 +70,7 @@ class Process:
             os.close(orders)
             os.close(reports)
         os.set_blocking(self._reports, False)
-        self._loop.add_reader(self._reports, self._hear)
+        self._loop.add_reader(self._reports, self._on_change)
 
     def terminate(self) -> None:
         """Ask it to end: SIGTERM to its process group."""
@@ -85,7 +85,7 @@ class Process:
             with contextlib.suppress(BrokenPipeError):
                 os.write(self._orders, word)
 
-    def _hear(self) -> None:
+    def _on_change(self) -> None:
         data = os.read(self._reports, _CHUNK)
         *lines, self._said = (self._said + data).split(b"\n")
         for line in lines:
@@ -94,7 +94,7 @@ class Process:
             self._loop.remove_reader(self._reports)
             os.close(self._reports)
             os.close(self._orders)
-            self._bury()
+            self._reap()
 
     def _take(self, report: _Report) -> None:
         if report.pid is not None:
@@ -106,12 +106,12 @@ class Process:
             reason = "OOMKilled" if report.out_of_memory else ""
             self._ending = Ending(report.exit_code, reason)
 
-    def _bury(self) -> None:
-        """Wait for the warden, who has said his last word, without waiting."""
-        if self._warden.poll() is None:
-            self._loop.call_later(_BURY_AGAIN, self._bury)
+    def _reap(self) -> None:
+        """Reap the supervisor, which has reported its end, without blocking."""
+        if self._supervisor.poll() is None:
+            self._loop.call_later(_REAP_AGAIN, self._reap)
             return
-        if self._ending is None:  # somebody has killed the warden: its container has gone with it
+        if self._ending is None:  # the supervisor was killed: its container has gone with it
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._pid, signal.SIGKILL) if self._pid else None
             self._ending = Ending(KILLED, "Error", "the process that watched over the container was killed")

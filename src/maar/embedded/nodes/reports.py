@@ -1,4 +1,4 @@
-"""How nodes write to the cluster: the status of their pods, their end, and events."""
+"""The writes of nodes: pod statuses, deletions and events."""
 
 import logging
 import uuid
@@ -54,7 +54,7 @@ def let_go(cluster: Cluster, pod: BoundPod) -> None:
         _LOG.warning("pod %s stopped, but is kept: %s", pod.key, error.message)
 
 
-def tell(cluster: Cluster, pod: BoundPod, kind: str, reason: str, message: str) -> None:
+def record_event(cluster: Cluster, pod: BoundPod, kind: str, reason: str, message: str) -> None:
     """Write an event about a pod: Normal or Warning, for `kubectl describe`."""
     namespace, name = pod.metadata.namespace, pod.metadata.name
     now = cluster.now()

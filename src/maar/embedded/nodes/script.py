@@ -1,9 +1,9 @@
-"""What a pod on a virtual node is to do, as its annotations say."""
+"""The simulated run of a pod on a virtual node, from its annotations."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from maar.embedded.nodes.durations import BadDurationError, seconds
+from maar.core.model.durations import BadDurationError, seconds
 
 RUN_FOR: Final = "maar.sh/run-for"
 EXIT_CODE: Final = "maar.sh/exit-code"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from maar.core.model.quantity import BadQuantityError, Quantity
-from maar.core.model.resources import CPU, MEMORY, BadAmountError, amount, shown
+from maar.core.model.resources import CPU, MEMORY, BadAmountError, amount, quantity_text
 from maar.embedded.calls import metadata, text
 from maar.embedded.failures import Json
 from maar.embedded.nodes.node import NODE_LABEL, completed
@@ -111,7 +111,7 @@ def _amount(whole: str, item: str) -> tuple[str, str]:
         raise _bad(whole, str(error)) from None
     if name == MEMORY and units < _LEAST_MEMORY:
         raise _bad(whole, f"{item!r} is less than 1Mi of memory, its unit may be missing")
-    return name, shown(name, units)
+    return name, quantity_text(name, units)
 
 
 def _of_resource(item: str) -> re.Match[str] | None:

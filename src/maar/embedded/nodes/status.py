@@ -2,16 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import cast
 
 from maar.embedded.failures import Json
 from maar.embedded.nodes.pod import FINISHED, BoundPod, NamedContainer
-
-
-def time_text(seconds: float) -> str:
-    """A time as objects write it."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True)

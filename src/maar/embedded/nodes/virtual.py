@@ -15,16 +15,16 @@ from typing import Final
 from maar.core.model.kinds import BadObjectError
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
-from maar.embedded.nodes import pretence
+from maar.embedded.lifecycle import time_text
+from maar.embedded.nodes import virtual_status as statuses
 from maar.embedded.nodes.changes import Changes
 from maar.embedded.nodes.hosts import Host, Hosts
 from maar.embedded.nodes.node import completed, stamped
 from maar.embedded.nodes.pod import BoundPod, read_pod
-from maar.embedded.nodes.reports import PODS, let_go, pod_key, report, tell
-from maar.embedded.nodes.restarts import wait_before
+from maar.embedded.nodes.reports import PODS, let_go, pod_key, record_event, report
 from maar.embedded.nodes.script import BadAnnotationError, Script, script_of
-from maar.embedded.nodes.status import Standing, time_text
-from maar.embedded.nodes.timeline import Act, Step, Times, first_container, next_step, times_of
+from maar.embedded.nodes.status import Standing
+from maar.embedded.nodes.timeline import Act, Step, Times, first_container, next_step, times_of, wait_before
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 from maar.embedded.store import Change, Key
 
@@ -37,7 +37,7 @@ _NODES: Final = "nodes"
 
 
 @dataclass(slots=True)
-class _Tenant:
+class _VirtualPod:
     """A pod that runs on a virtual node."""
 
     key: Key
@@ -48,24 +48,24 @@ class _Tenant:
 
 
 class VirtualNodes:
-    """Looks after every pod that is bound to a virtual node, or to a node that does not exist."""
+    """Runs every pod that is bound to a virtual node, or to a node that does not exist."""
 
     def __init__(self, cluster: Cluster, clock: Callable[[], float] = time.time) -> None:
         self._cluster = cluster
         self._clock = clock
         self._changes = Changes(cluster.store, _matters)
         self._hosts = Hosts(cluster.store)
-        self._tenants: dict[Key, _Tenant] = {}
+        self._pods: dict[Key, _VirtualPod] = {}
         self._agenda: list[tuple[float, Key]] = []
 
     async def run(self) -> None:
-        """Look after pods until cancelled; what ran before goes on where it was."""
+        """Run pods until cancelled; those that ran before go on where they were."""
         while True:
             try:
                 await self._run()
             except NotStoredError:  # the store has said so
                 self._hosts = Hosts(self._cluster.store)
-                self._tenants, self._agenda = {}, []
+                self._pods, self._agenda = {}, []
                 self._changes.forget()
                 await asyncio.sleep(RETRY_AFTER_S)
 
@@ -100,14 +100,14 @@ class VirtualNodes:
             while time.perf_counter() < enough:
                 if (key := self._changes.take()) is not None:
                     self._guarded(self._look_at_pod if key.resource == PODS else self._look_at_node, key)
-                elif (tenant := self._due()) is not None:
-                    self._guarded(self._act, tenant.key)
+                elif (entry := self._due()) is not None:
+                    self._guarded(self._act, entry.key)
                 else:
                     return max(0.0, self._agenda[0][0] - self._clock()) if self._agenda else math.inf
         return 0.0
 
     def _guarded(self, deal_with: Callable[[Key], None], key: Key) -> None:
-        """What goes wrong with one pod harms no other."""
+        """Run a step for one pod; an error affects only that pod."""
         try:
             deal_with(key)
         except NotStoredError:
@@ -131,28 +131,28 @@ class VirtualNodes:
         return stamped(completed(node, "virtual"), time_text(self._clock()))
 
     def _look_at_pod(self, key: Key) -> None:
-        body, tenant = self._cluster.store.get(key), self._tenants.get(key)
+        body, entry = self._cluster.store.get(key), self._pods.get(key)
         try:
             pod = None if body is None else read_pod(body)
         except BadObjectError as error:
             _LOG.warning("virtual node: pod %s/%s cannot be read: %s", key.namespace, key.name, error)
             pod = None
-        if tenant is not None and (pod is None or pod.metadata.uid != tenant.uid or pod.is_finished):
-            self._forget(tenant)
-            tenant = None
+        if entry is not None and (pod is None or pod.metadata.uid != entry.uid or pod.is_finished):
+            self._forget(entry)
+            entry = None
         if pod is None or not pod.spec.node_name:
             return
-        host = tenant.host if tenant is not None else self._hosts.of(pod.spec.node_name)
+        host = entry.host if entry is not None else self._hosts.of(pod.spec.node_name)
         if not host.is_ours:
-            if tenant is not None:
-                self._forget(tenant)
+            if entry is not None:
+                self._forget(entry)
         elif pod.is_finished:
             if pod.is_terminating and pod.metadata.deletion_grace_period_seconds:
                 let_go(self._cluster, pod)
         else:
-            self._look_after(key, pod, host, tenant)
+            self._look_after(key, pod, host, entry)
 
-    def _look_after(self, key: Key, pod: BoundPod, host: Host, tenant: _Tenant | None) -> None:
+    def _look_after(self, key: Key, pod: BoundPod, host: Host, entry: _VirtualPod | None) -> None:
         """Take a pod in if it is new, and see what is next for it."""
         try:
             script = script_of(pod.metadata.annotations)
@@ -165,48 +165,48 @@ class VirtualNodes:
                 pod, "NodeNotFound", f'there is no node "{name}": delete the pod, or bind it elsewhere'
             )
             return
-        if tenant is None:
+        if entry is None:
             if (times := self._admitted(pod, host)) is None:
                 return
-            tenant = self._tenants[key] = _Tenant(key, pod.metadata.uid, host, times)
+            entry = self._pods[key] = _VirtualPod(key, pod.metadata.uid, host, times)
             host.pods.add(key)
-        self._plan(tenant, pod, script)
+        self._plan(entry, pod, script)
 
     def _admitted(self, pod: BoundPod, host: Host) -> Times | None:
         """Give a pod its room and start it; None where that is refused."""
         if pod.status.start_time is not None:
-            host.room.take(pod.metadata.uid, pod.request)
+            host.capacity.take(pod.metadata.uid, pod.request)
             return times_of(pod)
         if pod.is_terminating:
             let_go(self._cluster, pod)
             return None
         request = pod.request
-        if shortage := host.room.shortage(request):
+        if shortage := host.capacity.shortage(request):
             self._fail(pod, shortage.reason, f"Pod was rejected: {shortage.message}")
             return None
-        host.room.take(pod.metadata.uid, request)
+        host.capacity.take(pod.metadata.uid, request)
         now = self._clock()
-        self._report(pod, pretence.started(pod, host.address, time_text(now)))
+        self._report(pod, statuses.started(pod, host.address, time_text(now)))
         return Times(now, now)
 
     # Acting
 
-    def _due(self) -> _Tenant | None:
+    def _due(self) -> _VirtualPod | None:
         """The next pod whose time has come; entries that another has replaced are dropped on the way."""
         while self._agenda:
             at, key = self._agenda[0]
-            tenant = self._tenants.get(key)
-            if tenant is not None and tenant.step is not None and tenant.step.at == at:
+            entry = self._pods.get(key)
+            if entry is not None and entry.step is not None and entry.step.at == at:
                 if at > self._clock():
                     return None
                 heapq.heappop(self._agenda)
-                return tenant
+                return entry
             heapq.heappop(self._agenda)
         return None
 
     def _act(self, key: Key) -> None:
-        tenant, body = self._tenants[key], self._cluster.store.get(key)
-        step, tenant.step = tenant.step, None
+        entry, body = self._pods[key], self._cluster.store.get(key)
+        step, entry.step = entry.step, None
         if body is None or step is None:
             return
         pod = read_pod(body)
@@ -215,48 +215,48 @@ class VirtualNodes:
         match step.act:
             case Act.STOP:
                 if pod.metadata.finalizers:
-                    self._report(pod, pretence.ended(pod, pretence.KILLED, text))
+                    self._report(pod, statuses.ended(pod, statuses.KILLED, text))
                 let_go(self._cluster, pod)
             case Act.EXPIRE:
                 message = "Pod was active on the node longer than the specified deadline"
-                self._report(pod, pretence.ended(pod, pretence.KILLED, text, "DeadlineExceeded", message))
+                self._report(pod, statuses.ended(pod, statuses.KILLED, text, "DeadlineExceeded", message))
             case Act.END if script.exit_code and pod.spec.restart_policy == "OnFailure":
-                self._retry(tenant, pod, script, now)
+                self._retry(entry, pod, script, now)
                 return
             case Act.END:
-                self._report(pod, pretence.ended(pod, script.exit_code, text))
+                self._report(pod, statuses.ended(pod, script.exit_code, text))
             case Act.RESTART:
-                last = pretence.last_failure(pod) or pretence.failure(pod, script.exit_code, text)
-                self._report(pod, pretence.restarted(pod, last, text))
-                tenant.times = Times(tenant.times.taken, now)
-                self._plan(tenant, pod, script)
+                last = statuses.last_failure(pod) or statuses.failure(pod, script.exit_code, text)
+                self._report(pod, statuses.restarted(pod, last, text))
+                entry.times = Times(entry.times.taken, now)
+                self._plan(entry, pod, script)
                 return
-        self._forget(tenant)
+        self._forget(entry)
 
-    def _retry(self, tenant: _Tenant, pod: BoundPod, script: Script, now: float) -> None:
+    def _retry(self, entry: _VirtualPod, pod: BoundPod, script: Script, now: float) -> None:
         """Start containers that failed again: at once the first time, then after longer and longer waits."""
-        last = pretence.failure(pod, script.exit_code, time_text(now))
-        taken, started, _ = tenant.times
+        last = statuses.failure(pod, script.exit_code, time_text(now))
+        taken, started, _ = entry.times
         wait = wait_before(first_container(pod).restart_count + 1, now - started)
         if wait:
-            self._report(pod, pretence.backing_off(pod, last, wait))
-            tenant.times = Times(taken, started, now + wait)
+            self._report(pod, statuses.backing_off(pod, last, wait))
+            entry.times = Times(taken, started, now + wait)
         else:
-            self._report(pod, pretence.restarted(pod, last, time_text(now)))
-            tenant.times = Times(taken, now)
-        self._plan(tenant, pod, script)
+            self._report(pod, statuses.restarted(pod, last, time_text(now)))
+            entry.times = Times(taken, now)
+        self._plan(entry, pod, script)
 
     def _fail(self, pod: BoundPod, reason: str, message: str) -> None:
         """Give a pod up, with whatever of it ran."""
         standing = Standing("Failed", reason=reason, message=message)
         if pod.status.container_statuses:
-            standing = pretence.ended(pod, pretence.KILLED, time_text(self._clock()), reason, message)
+            standing = statuses.ended(pod, statuses.KILLED, time_text(self._clock()), reason, message)
         self._report(pod, standing)
-        tell(self._cluster, pod, "Warning", reason, message)
+        record_event(self._cluster, pod, "Warning", reason, message)
         if pod.is_terminating:
             let_go(self._cluster, pod)
-        if tenant := self._tenants.get(pod_key(pod)):
-            self._forget(tenant)
+        if entry := self._pods.get(pod_key(pod)):
+            self._forget(entry)
 
     def _report(self, pod: BoundPod, standing: Standing) -> None:
         now = time_text(self._clock())
@@ -264,20 +264,20 @@ class VirtualNodes:
         if revision is not None:
             self._changes.ignore(revision)
 
-    def _plan(self, tenant: _Tenant, pod: BoundPod, script: Script) -> None:
+    def _plan(self, entry: _VirtualPod, pod: BoundPod, script: Script) -> None:
         """Put what is next for a pod on the agenda."""
-        step = next_step(pod, script, tenant.times)
-        if step is not None and step != tenant.step:
-            heapq.heappush(self._agenda, (step.at, tenant.key))
-        tenant.step = step
+        step = next_step(pod, script, entry.times)
+        if step is not None and step != entry.step:
+            heapq.heappush(self._agenda, (step.at, entry.key))
+        entry.step = step
 
-    def _forget(self, tenant: _Tenant) -> None:
+    def _forget(self, entry: _VirtualPod) -> None:
         """A pod is gone or has ended: its room is free."""
-        tenant.host.room.give_back(tenant.uid)
-        tenant.host.pods.discard(tenant.key)
-        del self._tenants[tenant.key]
-        if len(self._agenda) > 2 * len(self._tenants) + _STALE:
-            known = self._tenants.values()
+        entry.host.capacity.give_back(entry.uid)
+        entry.host.pods.discard(entry.key)
+        del self._pods[entry.key]
+        if len(self._agenda) > 2 * len(self._pods) + _STALE:
+            known = self._pods.values()
             self._agenda = [(one.step.at, one.key) for one in known if one.step is not None]
             heapq.heapify(self._agenda)
 

@@ -1,4 +1,4 @@
-"""Volumes as folders of this machine: mounting needs privileges, so containers are told where they are."""
+"""Volumes as folders of this machine: mounting needs privileges, so containers get the paths in variables."""
 
 import shutil
 from collections.abc import Iterable, Mapping
@@ -34,10 +34,10 @@ def offered(container: LocalContainer, paths: Mapping[str, Path]) -> dict[str, s
 
 def explained(container: LocalContainer) -> str:
     """Where a container finds what it wanted mounted; empty where that was nothing."""
-    told = [f"{mount.mount_path} is in ${volume_variable(mount.name)}" for mount in container.volume_mounts]
-    if not told:
+    paths = [f"{mount.mount_path} is in ${volume_variable(mount.name)}" for mount in container.volume_mounts]
+    if not paths:
         return ""
-    return f'nothing can be mounted for container "{container.name}" on this machine: {", ".join(told)}'
+    return f'nothing can be mounted for container "{container.name}" on this machine: {", ".join(paths)}'
 
 
 def _path(cluster: Cluster, pod: LocalPod, volume: LocalVolume, folder: Path) -> Path:

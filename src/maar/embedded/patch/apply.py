@@ -3,11 +3,9 @@
 from typing import Final
 
 from maar.embedded.failures import Json, bad_request
-from maar.embedded.patch.combination import combined
-from maar.embedded.patch.comparison import compared, fields_of
-from maar.embedded.patch.conflicts import refuse_conflicts
+from maar.embedded.patch.combination import combined, pruned
+from maar.embedded.patch.comparison import compared, fields_of, same, without_nulls
 from maar.embedded.patch.conformity import check
-from maar.embedded.patch.equality import same, without_nulls
 from maar.embedded.patch.fields import NOTHING, IllegibleError, field
 from maar.embedded.patch.last_applied import (
     CLIENT_SIDE,
@@ -27,11 +25,11 @@ from maar.embedded.patch.owners import (
     is_reset,
     metadata_of,
     owners_of,
+    refuse_conflicts,
     released,
     updater,
     with_owners,
 )
-from maar.embedded.patch.pruning import pruned
 from maar.embedded.patch.refusals import bounded_in_depth
 from maar.embedded.schema.types import Schema
 

@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 
+from maar.embedded.patch.comparison import fields_of
 from maar.embedded.patch.fields import SELF, Fields, field, written
 from maar.embedded.patch.shapes import ANYTHING, Shape, below, elements, shape
 from maar.embedded.schema.types import Schema
@@ -78,3 +79,27 @@ def _pruned(value: object, gone: object, schema: Schema) -> object:
 
 def _is_member(node: object) -> bool:
     return isinstance(node, dict) and (not node or SELF in node)
+
+
+def pruned(value: object, last: Fields, owned: Fields, schema: Schema) -> object:
+    """The value without what was applied last time and has no owner now."""
+    if not last:
+        return value
+    there, before = with_parents(fields_of(value, schema), schema), with_parents(last, schema)
+    left = with_parents(fields_of(without(value, before, schema), schema), schema)
+    kept = without(value, there - left - with_parents(owned, schema), schema)
+    gone = there - with_parents(fields_of(kept, schema), schema)
+    return without(value, gone & before, schema)  # and not what was there without an owner
+
+
+def with_parents(fields: Fields, schema: Schema) -> Fields:
+    """The fields and the declared ones that they are in, which are owned with what is in them."""
+    found = set(fields)
+    for path in fields:
+        at = schema
+        for depth, element in enumerate(path[:-1], start=1):
+            kind, _, name = element.partition(":")
+            if kind == "f" and name in at.properties:
+                found.add(path[:depth])
+            at = (below(at, name) if kind == "f" else at.items if kind == "k" else None) or ANYTHING
+    return frozenset(found)

@@ -1,4 +1,4 @@
-"""JSON patches, RFC 6902, with two liberties that Kubernetes takes."""
+"""JSON patches, RFC 6902, with two liberties that Kubernetes takes, and JSON merge patches, RFC 7386."""
 
 from collections.abc import Callable
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from maar.embedded.failures import Json, bad_request, too_large
-from maar.embedded.patch.equality import same
+from maar.embedded.patch.comparison import same
 from maar.embedded.patch.refusals import bounded_in_depth, named_type, unprocessable
 from maar.parsing.limits import OBJECT
 from maar.parsing.plain_values import excess
@@ -159,3 +159,21 @@ def _without(parent: object, step: str) -> object:
         at = _position(step, len(parent))
         return [*parent[:at], *parent[at + 1 :]]
     raise _MisfitError(f"there is no {step!r}")
+
+
+@bounded_in_depth
+def merge_patch(document: Json, patch: object) -> Json:
+    """The document with the patch merged into it: null removes, objects merge, all else replaces."""
+    if not isinstance(patch, dict):
+        raise bad_request(f"error decoding patch: a merge patch is an object, not {named_type(patch)}")
+    return _merged(document, patch)
+
+
+def _merged(target: object, patch: Json) -> Json:
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merged(result.get(key), value) if isinstance(value, dict) else value
+    return result

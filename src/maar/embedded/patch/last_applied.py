@@ -50,8 +50,8 @@ def with_last_applied(thing: Json, configuration: Json) -> Json:
         return thing
     bare = {name: text for name, text in _annotations(configuration).items() if name != ANNOTATION}
     metadata = {name: value for name, value in metadata_of(configuration).items() if name != "annotations"}
-    told = {**configuration, "metadata": metadata | ({"annotations": bare} if bare else {})}
-    text = msgspec.json.encode(told, order="sorted").decode() + "\n"
+    applied = {**configuration, "metadata": metadata | ({"annotations": bare} if bare else {})}
+    text = msgspec.json.encode(applied, order="sorted").decode() + "\n"
     annotations = _annotations(thing) | {ANNOTATION: text}
     return {**thing, "metadata": metadata_of(thing) | {"annotations": annotations}}
 

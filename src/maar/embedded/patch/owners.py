@@ -1,10 +1,20 @@
 """Who owns which fields of an object: metadata.managedFields."""
 
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Final, NamedTuple
 
-from maar.embedded.failures import Json
-from maar.embedded.patch.fields import Fields, IllegibleError, Path, field, read, written
+from maar.embedded.failures import ApiError, Json
+from maar.embedded.patch.fields import (
+    Fields,
+    IllegibleError,
+    Path,
+    field,
+    in_reading_order,
+    read,
+    shown,
+    written,
+)
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
@@ -59,7 +69,7 @@ def updater(manager: str, api_version: str, subresource: str) -> Owner:
 
 
 def owners_of(thing: Json | None) -> Owners:
-    """The owners that the object names; IllegibleError where it names them in a way that nobody can read."""
+    """The owners that the object names; IllegibleError where they cannot be read."""
     entries = metadata_of(thing).get("managedFields") or []
     if not isinstance(entries, list):
         raise IllegibleError("metadata.managedFields is not a list")
@@ -142,3 +152,20 @@ def metadata_of(thing: Json | None) -> Json:
     """The metadata of the object, if it has any."""
     metadata = (thing or {}).get("metadata")
     return metadata if isinstance(metadata, dict) else {}
+
+
+def refuse_conflicts(owners: Owners, fields: Fields) -> None:
+    """Refuse to change the values of fields that other managers own."""
+    shared = {one: in_reading_order(owners[one].fields & fields) for one in sorted(owners)}
+    conflicts = {one: [shown(path) for path in paths] for one, paths in shared.items() if paths}
+    if conflicts:
+        causes = [
+            {"reason": "FieldManagerConflict", "message": f"conflict with {one}", "field": path}
+            for one, paths in conflicts.items()
+            for path in paths
+        ]
+        lines = [f"conflicts with {one}:\n- " + "\n- ".join(paths) for one, paths in conflicts.items()]
+        summary = f"{len(causes)} conflicts: " + "\n".join(lines)
+        if len(causes) == 1:
+            summary = f"1 conflict: {causes[0]['message']}: {causes[0]['field']}"
+        raise ApiError(HTTPStatus.CONFLICT, "Conflict", f"Apply failed with {summary}", {"causes": causes})

@@ -1,4 +1,4 @@
-"""What is said about patches that cannot be carried out, in Kubernetes' words."""
+"""The messages for patches that cannot be applied, as Kubernetes has them."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -15,8 +15,8 @@ from cel import compile as compiled
 from maar.core.model.quantity import parse
 from maar.embedded.failures import Cause
 from maar.embedded.schema.go_types import is_go, is_quantity
+from maar.embedded.schema.messages import duplicate, forbidden, invalid, required
 from maar.embedded.schema.types import Merge, Rule, Schema
-from maar.embedded.schema.words import duplicate, forbidden, invalid, required
 
 _NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _FAILURES: Final = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)  # of an expression
@@ -69,7 +69,7 @@ def _tried(schema: Schema, value: object, old: object, path: str) -> Iterator[Ca
         field = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
         try:
             if program.execute(context) is not True:
-                yield _told(_with_message(rule, context), value, field)
+                yield _cause(_with_message(rule, context), value, field)
         except _FAILURES as error:
             expression = rule.message.removeprefix("failed rule: ")
             yield invalid(path, _type_name(value), f"{error} evaluating rule: {expression}")
@@ -95,7 +95,7 @@ def _programs(schema: Schema) -> tuple[tuple[Program, ...], frozenset[str]]:
     return tuple(compiled(one) for one in expressions), names
 
 
-def _told(rule: Rule, value: object, field: str) -> Cause:
+def _cause(rule: Rule, value: object, field: str) -> Cause:
     if rule.reason == "FieldValueForbidden":
         return forbidden(field, rule.message)
     if rule.reason == "FieldValueRequired":

@@ -2,34 +2,29 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from maar.embedded.failures import Cause
-from maar.embedded.schema.bounds import keeps, pattern
 from maar.embedded.schema.cel import broken, has_rules
-from maar.embedded.schema.decode import mistyped, pruned, unknown
-from maar.embedded.schema.fill import defaulted
-from maar.embedded.schema.go_types import is_go
-from maar.embedded.schema.times import bad_time
-from maar.embedded.schema.types import Merge, Schema
-from maar.embedded.schema.words import (
+from maar.embedded.schema.go_types import bad_time, is_go
+from maar.embedded.schema.messages import (
     duplicate,
     invalid,
-    nowhere,
     required,
     shown,
     too_long,
     too_many,
     unsupported,
+    without_field,
 )
-from maar.embedded.schema.words import mistyped as wrong_type
-
-__all__ = ["defaulted", "mistyped", "pruned", "refusals", "unknown", "wrong"]
+from maar.embedded.schema.messages import mistyped as wrong_type
+from maar.embedded.schema.types import Merge, Schema
 
 _BLOCKING: Final = frozenset(
     f"FieldValue{why}" for why in ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid")
 )
-_UNCHECKED: Final = nowhere(
+_UNCHECKED: Final = without_field(
     None,
     "some validation rules were not checked because the object was invalid;"
     " correct the existing errors to complete validation",
@@ -52,7 +47,7 @@ def refusals(schema: Schema, value: object, old: object = None) -> list[Cause]:
 
 def wrong(schema: Schema, value: object, path: str = "") -> list[Cause]:
     """What of a value breaks its schema, but for the rules; metadata has words of its own elsewhere."""
-    return [] if keeps(schema, value) else list(_wrong(schema, value, path))
+    return list(_wrong(schema, value, path))
 
 
 def _wrong(schema: Schema, value: object, path: str) -> Iterator[Cause]:
@@ -93,17 +88,17 @@ def _of_another_type(schema: Schema, value: object, path: str) -> Iterator[Cause
     )
     if found == "number":
         kind = f"with format {schema.format}" if schema.format in _BITS else "(default format)"
-        yield nowhere("", f"Checked value must be of type integer {kind} in {path}")
+        yield without_field("", f"Checked value must be of type integer {kind} in {path}")
 
 
 def _neither_integer_nor_string(value: object, path: str) -> Iterator[Cause]:
     found = _json_type(value)
     if found not in ("string", "integer"):
         yield wrong_type(path, found, "integer,string")
-        yield nowhere("", f'"{path}" must validate at least one schema (anyOf)')
+        yield without_field("", f'"{path}" must validate at least one schema (anyOf)')
         yield wrong_type(path, found, "integer")
         if found == "number":
-            yield nowhere("", f"Checked value must be of type integer (default format) in {path}")
+            yield without_field("", f"Checked value must be of type integer (default format) in {path}")
 
 
 def _text(schema: Schema, value: str, path: str) -> Iterator[Cause]:
@@ -111,7 +106,7 @@ def _text(schema: Schema, value: str, path: str) -> Iterator[Cause]:
         yield too_long(path, schema.max_length)
     if schema.min_length is not None and len(value) < schema.min_length:
         yield invalid(path, value, f"{path} in body should be at least {schema.min_length} chars long")
-    if schema.pattern and not re.search(pattern(schema.pattern), value):
+    if schema.pattern and not re.search(_pattern(schema.pattern), value):
         yield invalid(path, value, f"{path} in body should match '{schema.pattern}'")
     if schema.format == "date-time" and bad_time(value):
         shown_value = shown(value)
@@ -119,10 +114,18 @@ def _text(schema: Schema, value: str, path: str) -> Iterator[Cause]:
         yield Cause(path, "FieldValueTypeInvalid", message)
 
 
+@cache
+def _pattern(text: str) -> str:
+    """A Go pattern for Python, where $ would also match before a last line break."""
+    return re.sub(r"(?<!\\)\$$", r"\\Z", text)
+
+
 def _number(schema: Schema, value: float, path: str) -> Iterator[Cause]:
     bits = _BITS.get(schema.format)
     if bits and _small(value) and value == int(value) and not -(1 << bits) <= value < 1 << bits:
-        yield nowhere("", f"Checked value must be of type integer with format {schema.format} in {path}")
+        yield without_field(
+            "", f"Checked value must be of type integer with format {schema.format} in {path}"
+        )
     if schema.maximum is not None and value > schema.maximum:
         yield invalid(path, value, f"{path} in body should be less than or equal to {schema.maximum:.15g}")
     if schema.minimum is not None and value < schema.minimum:

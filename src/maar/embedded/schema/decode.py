@@ -1,7 +1,8 @@
-"""How an object is read: a type that is wrong, a field that nobody knows, a null that means nothing.
+"""Reads objects: wrong types, unknown fields, and nulls without a meaning.
 
-Built-in kinds, and the metadata of all kinds, are read as Go types; a value that does not fit is told of in
-the words of Go's decoder. The rest of a custom kind is checked against its schema, later and in other words.
+Built-in kinds, and the metadata of all kinds, are read as Go types; a value that does not fit is reported
+with the message of Go's decoder. The rest of a custom kind is checked against its schema, later and with
+other messages.
 """
 
 from collections.abc import Iterator
@@ -31,21 +32,6 @@ def read(schema: Schema, value: Json) -> Reading:
         return Reading(value, problem)
     kept = _kept(schema, value, go=False)
     return Reading(kept if isinstance(kept, dict) else {}, None, tuple(_all_unknown(schema, value)))
-
-
-def mistyped(schema: Schema, value: object) -> str | None:
-    """Why an object cannot be understood, in a sentence that names its kind; None where all is well."""
-    return None if fits(schema, value) else _mistyped(schema, value)
-
-
-def unknown(schema: Schema, value: object) -> list[str]:
-    """The paths of fields that nobody knows."""
-    return [] if fits(schema, value) else _all_unknown(schema, value)
-
-
-def pruned(schema: Schema, value: object) -> object:
-    """The value without the fields that nobody knows, and without nulls where they mean nothing."""
-    return value if fits(schema, value) else _kept(schema, value, go=False)
 
 
 def _mistyped(schema: Schema, value: object) -> str | None:

@@ -1,9 +1,11 @@
-"""Defaults of custom kinds: what the schema says a field is when nobody says anything."""
+"""Defaults of custom kinds, and quantities of built-in ones as Kubernetes writes them."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import cache
 
 from maar.embedded.schema.go_types import is_go
+from maar.embedded.schema.rules.fields import canonical
 from maar.embedded.schema.shape import fits
 from maar.embedded.schema.types import Schema
 
@@ -49,3 +51,21 @@ def _defaults(schema: Schema) -> tuple[tuple[str, object], ...]:
         for name, field in schema.properties.items()
         if field.default is not None
     )
+
+
+def with_canonical_quantities(schema: Schema, value: object) -> object:
+    """The value with every quantity in its canonical form; what cannot be read stays as it is."""
+    if schema.format == "quantity":
+        return canonical(value)
+    if isinstance(value, Mapping):
+        return {
+            name: one if (below := _below(schema, name)) is None else with_canonical_quantities(below, one)
+            for name, one in value.items()
+        }
+    if isinstance(value, list) and schema.items is not None:
+        return [with_canonical_quantities(schema.items, one) for one in value]
+    return value
+
+
+def _below(schema: Schema, name: str) -> Schema | None:
+    return schema.properties.get(name) or schema.values

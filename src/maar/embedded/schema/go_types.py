@@ -4,12 +4,41 @@ import binascii
 import re
 from base64 import b64decode
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
 
 from maar.core.model.quantity import BadQuantityError, parse
-from maar.embedded.schema import facts
-from maar.embedded.schema.times import MICRO_TIME, TIME, bad_time
+from maar.embedded.schema import types
 from maar.embedded.schema.types import Schema
+
+TIME: Final = "2006-01-02T15:04:05Z07:00"
+MICRO_TIME: Final = "2006-01-02T15:04:05.000000Z07:00"
+
+_PARTS: Final = tuple(
+    (part, re.compile(part if not part.isdigit() else f"[0-9]{{{len(part)}}}"))
+    for part in ("2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05")
+)
+_ZONE: Final = ("Z07:00", re.compile("Z|[+-][0-9]{2}:[0-9]{2}"))
+_FRACTION: Final = (".000000", re.compile(r"\.[0-9]{6}"))
+_ANY_FRACTION: Final = ("", re.compile(r"(\.[0-9]+)?"))
+
+
+def bad_time(text: str, layout: str = TIME) -> str | None:
+    """Why a text is not a time of a layout, as Go says it; None where it is one."""
+    rest = text
+    for part, pattern in (*_PARTS, _FRACTION if layout == MICRO_TIME else _ANY_FRACTION, _ZONE):
+        found = pattern.match(rest)
+        if found is None:
+            return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{part}"'
+        rest = rest[found.end() :]
+    if rest:
+        return f'parsing time "{text}": extra text: "{rest}"'
+    try:
+        datetime.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")  # noqa: DTZ007 - only whether there is such a day
+    except ValueError:
+        return f'parsing time "{text}": day out of range'
+    return None
+
 
 _LOOSE_QUANTITY: Final = re.compile("([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
 _BAD_QUANTITY: Final = f"quantities must match the regular expression '^{_LOOSE_QUANTITY.pattern}$'"
@@ -62,7 +91,7 @@ def _leaf(schema: Schema, value: object, struct: str, path: tuple[str, ...]) -> 
     elif isinstance(value, str) and schema.format == "byte":
         yield from _bad_base64(value)
     elif isinstance(value, str) and schema.format == "date-time":
-        layout = MICRO_TIME if schema.name == facts.MICRO_TIME else TIME
+        layout = MICRO_TIME if schema.name == types.MICRO_TIME else TIME
         if problem := bad_time(value, layout):
             yield problem
 

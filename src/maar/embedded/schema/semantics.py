@@ -1,22 +1,15 @@
-"""What an API server checks in code: names of all objects, and the rules of each built-in kind."""
+"""What an API server checks in code: names of all objects, and the rules of the built-in kinds.
+
+Of the rules that Kubernetes has, those are here that protect Maar and its nodes, and those that catch what
+people mistype.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Final, cast
 
 from maar.embedded.failures import Cause, Json
 from maar.embedded.resources import Resource
-from maar.embedded.schema.rules import (
-    contents,
-    metadata,
-    nodes,
-    pod_changes,
-    pods,
-    policies,
-    quotas,
-    services,
-    storage,
-    workloads,
-)
+from maar.embedded.schema.rules import contents, metadata, pod_changes, pods, policies, storage, workloads
 from maar.embedded.schema.rules.fields import Fields
 
 _Rule = Callable[[Fields], Iterator[Cause]]
@@ -24,20 +17,16 @@ _Change = Callable[[Fields, Fields], Iterator[Cause]]
 
 _RULES: Final[dict[str, _Rule]] = {
     "configmaps": contents.config_map,
-    "events": policies.event,
     "jobs.batch": workloads.job,
-    "leases.coordination.k8s.io": policies.lease,
-    "namespaces": policies.namespace,
-    "nodes": nodes.created,
+    "nodes": policies.node,
     "persistentvolumeclaims": storage.claim,
     "persistentvolumes": storage.volume,
     "poddisruptionbudgets.policy": policies.budget,
     "pods": pods.created,
     "priorityclasses.scheduling.k8s.io": policies.priority_class,
     "replicasets.apps": workloads.replica_set,
-    "resourcequotas": quotas.created,
+    "resourcequotas": policies.quota,
     "secrets": contents.secret,
-    "services": services.created,
     "statefulsets.apps": workloads.stateful_set,
     "storageclasses.storage.k8s.io": storage.storage_class,
 }
@@ -45,15 +34,12 @@ _CHANGES: Final[dict[str, _Change]] = {
     "configmaps": contents.updated,
     "jobs.batch": workloads.job_updated,
     "persistentvolumeclaims": storage.claim_updated,
-    "persistentvolumes": storage.volume_updated,
     "pods": pod_changes.updated,
     "priorityclasses.scheduling.k8s.io": policies.priority_class_updated,
     "replicasets.apps": workloads.replica_set_updated,
-    "resourcequotas": quotas.updated,
+    "resourcequotas": policies.quota_updated,
     "secrets": contents.secret_updated,
-    "services": services.updated,
     "statefulsets.apps": workloads.stateful_set_updated,
-    "storageclasses.storage.k8s.io": storage.storage_class_updated,
 }
 
 

@@ -1,8 +1,8 @@
 """The fast look at an object: msgspec goes through all of it in C, for types and unknown fields at once.
 
-What has the shape of its schema is right, and nobody need look again. What has not may still be right: there
-is a null in it, or a number written oddly. Then the slow walks of `decode` and `check` find out, and find the
-words. In doubt a shape is too narrow, never too wide.
+What has the shape of its schema is valid. What has not may still be valid: there is a null in it, or a
+number in an unusual notation. Then the slow walks of `decode` and `check` find out, and make the messages.
+ In doubt a shape is too narrow, never too wide.
 """
 
 from functools import cache
@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from maar.embedded.schema import facts
-from maar.embedded.schema.types import Schema
+from maar.embedded.schema.types import MICRO_TIME, Schema
+from maar.embedded.schema.types import TIME as TIME_TYPE
 
 _DAY: Final = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
 _HOUR: Final = r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
@@ -30,8 +30,8 @@ _FORMATS: Final[dict[str, object]] = {
     "date-time": TIME,
 }
 _GO_TIMES: Final[dict[str, object]] = {  # Go clients send a null for no time, and nobody minds
-    facts.TIME: TIME | None,
-    facts.MICRO_TIME: Annotated[str, msgspec.Meta(pattern=rf"{_DAY}{_HOUR}\.[0-9]{{6}}Z\Z")] | None,
+    TIME_TYPE: TIME | None,
+    MICRO_TIME: Annotated[str, msgspec.Meta(pattern=rf"{_DAY}{_HOUR}\.[0-9]{{6}}Z\Z")] | None,
 }
 _TYPES: Final[dict[str, object]] = {"string": str, "integer": _INT64, "number": float, "boolean": bool}
 

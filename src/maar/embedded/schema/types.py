@@ -3,6 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
+
+QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
+MICRO_TIME: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"
 
 
 class Merge(StrEnum):

@@ -23,8 +23,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from maar.apps.daemons.health import (
     BadAddressError,
     Checks,
+    changes_within,
     happened,
-    heard_within,
     serve_on,
     serve_status,
     take,
@@ -107,7 +107,10 @@ async def test_a_check_that_fails_is_a_check_that_is_not_well(caplog: pytest.Log
 @pytest.mark.anyio
 async def test_other_paths_and_methods_are_refused_in_a_sentence() -> None:
     async with served() as ask:
-        assert await ask("/") == (404, "'/' is none of the paths here: /healthz, /livez, /readyz, /metrics\n")
+        assert await ask("/") == (
+            404,
+            "'/' is not a path of this server; use one of /healthz, /livez, /readyz, /metrics\n",
+        )
         async with ask.session.post(f"{ask.url}/metrics") as found:
             assert (found.status, await found.text()) == (405, "/metrics takes a GET\n")
 
@@ -307,4 +310,4 @@ def test_what_takes_too_long_is_said(since: Callable[[], float | None], sentence
     ],
 )
 def test_changes_that_do_not_come_are_said(lags: dict[str, float], sentence: str) -> None:
-    assert heard_within(30, lambda: lags)() == sentence
+    assert changes_within(30, lambda: lags)() == sentence

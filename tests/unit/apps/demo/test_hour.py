@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from maar.apps.demo.hour import HOUR, TEAMS, Group, hour, pod_documents, pod_group_document
-from maar.apps.demo.story import SUBMITTED
+from maar.apps.demo.steps import SUBMITTED
 from maar.cli.demo.command import NODES
 from maar.cli.files import read_manifests
 from maar.core.model.kinds import from_document

@@ -6,7 +6,7 @@ import pytest
 
 from maar.apps.demo.clock import Clock, clock_time
 from maar.apps.demo.record import Record
-from maar.core.model.events import Appeared, Vanished
+from maar.core.model.events import Deleted, Upserted
 from maar.core.model.metadata import Metadata
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod, PodPhase, PodStatus
 from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupPhase, PodGroupStatus
@@ -14,25 +14,25 @@ from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueState, Q
 from maar.core.model.resources import Resources
 
 
-def group(name: str, phase: PodGroupPhase, why: str = "", reason: str = "QueueAtCapability") -> Appeared:
+def group(name: str, phase: PodGroupPhase, why: str = "", reason: str = "QueueAtCapability") -> Upserted:
     condition = PodGroupCondition(
         type="Unschedulable", status="True" if why else "False", reason=reason, message=why
     )
     status = PodGroupStatus(phase=phase, conditions=(condition,))
-    return Appeared(object=PodGroup(metadata=Metadata(name=name, namespace="n"), status=status))
+    return Upserted(object=PodGroup(metadata=Metadata(name=name, namespace="n"), status=status))
 
 
-def pod(name: str, of: str, phase: PodPhase = "Running", gone_for: str = "") -> Appeared:
+def pod(name: str, of: str, phase: PodPhase = "Running", gone_for: str = "") -> Upserted:
     notes = {GROUP_ANNOTATION: of} | ({EVICTED_FOR_ANNOTATION: gone_for} if gone_for else {})
     metadata = Metadata(name=name, namespace="n", annotations=notes)
-    return Appeared(object=Pod(metadata=metadata, status=PodStatus(phase=phase)))
+    return Upserted(object=Pod(metadata=metadata, status=PodStatus(phase=phase)))
 
 
-def queue(used: str, deserved: str, state: QueueState = "Open") -> Appeared:
+def queue(used: str, deserved: str, state: QueueState = "Open") -> Upserted:
     status = QueueStatus(
         state=state, used=Resources.parse({"cpu": used}), deserved=Resources.parse({"cpu": deserved})
     )
-    return Appeared(object=Queue(metadata=QueueMetadata(name="q"), status=status))
+    return Upserted(object=Queue(metadata=QueueMetadata(name="q"), status=status))
 
 
 @pytest.fixture
@@ -52,11 +52,11 @@ def record() -> Record:
 
 def test_a_wait_ends_when_the_group_first_runs(record: Record) -> None:
     record.clock.minute = 2
-    record.hear([group("a", "Pending")])
+    record.on_events([group("a", "Pending")])
     record.clock.minute = 3
-    record.hear([group("a", "Running")])
+    record.on_events([group("a", "Running")])
     record.clock.minute = 9
-    record.hear([group("a", "Inqueue"), group("a", "Running"), group("a", "Completed")])
+    record.on_events([group("a", "Inqueue"), group("a", "Running"), group("a", "Completed")])
     assert record.waits == {"n/a": 3}
     assert record.done == {"n/a"}
 
@@ -64,47 +64,49 @@ def test_a_wait_ends_when_the_group_first_runs(record: Record) -> None:
 def test_an_evicted_pod_counts_and_is_submitted_again(record: Record) -> None:
     lost: list[str] = []
     record.lost = lost.append
-    record.hear([pod("a-0", "a", gone_for="n/b"), pod("a-1", "a", gone_for="n/c"), pod("a-2", "a")])
-    record.hear([pod("a-3", "a", "Succeeded"), *(Vanished(kind="Pod", key=f"n/a-{one}") for one in range(4))])
+    record.on_events([pod("a-0", "a", gone_for="n/b"), pod("a-1", "a", gone_for="n/c"), pod("a-2", "a")])
+    record.on_events(
+        [pod("a-3", "a", "Succeeded"), *(Deleted(kind="Pod", key=f"n/a-{one}") for one in range(4))]
+    )
     assert lost == ["n/a-0", "n/a-1", "n/a-2"]  # one that has ended has not been lost
     assert record.evicted == {"q": 3}
     assert record.reclaimed == 1  # b is of the same queue, and the third went for nobody
     record.sum_up_moves()
-    assert [one.text for one in record.happenings] == [
+    assert [one.text for one in record.log] == [
         "n/b goes before others in q: 1 pod",
         "n/c takes back its share: 1 pod of q",
         "cleaned up: 1 pod of q",
     ]
     record.sum_up_moves()
-    assert len(record.happenings) == 3
+    assert len(record.log) == 3
 
 
 def test_a_pod_that_fails_is_told_of_once_and_submitted_again(record: Record) -> None:
     lost: list[str] = []
     record.lost = lost.append
-    record.hear([pod("a-0", "a"), pod("a-0", "a", "Failed"), pod("a-0", "a", "Failed")])
-    record.hear([Vanished(kind="Pod", key="n/a-0")])
+    record.on_events([pod("a-0", "a"), pod("a-0", "a", "Failed"), pod("a-0", "a", "Failed")])
+    record.on_events([Deleted(kind="Pod", key="n/a-0")])
     assert lost == ["n/a-0"]
     assert (record.failed, record.evicted) == (1, {})
-    assert [one.text for one in record.happenings] == ["n/a-0 failed on no node"]
+    assert [one.text for one in record.log] == ["n/a-0 failed on no node"]
 
 
 def test_averages_weigh_by_time(record: Record) -> None:
-    record.hear([queue("4", "8")])
+    record.on_events([queue("4", "8")])
     record.clock.minute = 30
-    record.hear([queue("8", "8")])
+    record.on_events([queue("8", "8")])
     record.clock.minute = 40
-    record.hear([queue("0", "0", "Closed")])
+    record.on_events([queue("0", "0", "Closed")])
     average = record.averages["q"]
     assert (average.used / 40, average.deserved / 40) == (5, 8)
-    assert [one.text for one in record.happenings] == ["queue q was Open and is Closed"]
+    assert [one.text for one in record.log] == ["queue q was Open and is Closed"]
 
 
 def test_a_reason_is_the_schedulers_own(record: Record) -> None:
-    record.hear([group("a", "Pending", "it needs cpu 12"), group("b", "Running")])
+    record.on_events([group("a", "Pending", "it needs cpu 12"), group("b", "Running")])
     assert record.reason("n/a") == "it needs cpu 12"
     assert record.reason("n/b") == record.reason("n/unheard-of") == ""
-    record.hear([group("c", "Pending", "it has 2 of 6 pods", "NotEnoughTasks")])
+    record.on_events([group("c", "Pending", "it has 2 of 6 pods", "NotEnoughTasks")])
     assert record.reason("n/c") == "", "they are on their way"
 
 
@@ -116,7 +118,7 @@ def test_the_cluster_is_behind_while_a_group_goes_unnoticed(
     monkeypatch.setattr("maar.apps.demo.record.time.monotonic", lambda: now)
     assert record.is_behind()
     record.withdraw("n/c")
-    record.hear([group("a", "Pending"), group("b", "Running")])
+    record.on_events([group("a", "Pending"), group("b", "Running")])
     assert not record.is_behind()
 
 
@@ -140,7 +142,7 @@ async def test_waiting_ends_with_what_was_waited_for(record: Record) -> None:
     for phase in ("Pending", "Running", "Completed"):
         await asyncio.sleep(0)
         assert not waiting.done()
-        record.hear([group("a", phase)])
+        record.on_events([group("a", phase)])
     await waiting
 
 
@@ -151,22 +153,22 @@ def test_times_are_minutes_and_seconds(minute: float, text: str) -> None:
     assert clock_time(minute) == text
 
 
-def share(name: str, parent: str, deserved: int) -> Appeared:
+def share(name: str, parent: str, deserved: int) -> Upserted:
     status = QueueStatus(deserved=Resources.parse({"cpu": deserved}) if deserved else Resources())
     spec = QueueSpec(parent=parent)
-    return Appeared(object=Queue(metadata=QueueMetadata(name=name), spec=spec, status=status))
+    return Upserted(object=Queue(metadata=QueueMetadata(name=name), spec=spec, status=status))
 
 
 def test_no_child_seems_to_deserve_more_than_its_parent_while_statuses_are_written(record: Record) -> None:
     def deserved() -> dict[str, int]:
         return {name: one.resources["cpu"].deserved // 1000 for name, one in record.tree().queues.items()}
 
-    record.hear([share("root", "", 0), share("team", "root", 0), share("lab", "team", 4)])
+    record.on_events([share("root", "", 0), share("team", "root", 0), share("lab", "team", 4)])
     assert deserved() == {"root": 0, "team": 0, "lab": 0}
     assert not record.tree().queues["lab"].has_shares
-    record.hear([share("root", "", 8), share("team", "root", 5)])
+    record.on_events([share("root", "", 8), share("team", "root", 5)])
     assert deserved() == {"root": 8, "team": 5, "lab": 4}
-    record.hear([share("lab", "team", 6)])
+    record.on_events([share("lab", "team", 6)])
     assert deserved() == {"root": 8, "team": 5, "lab": 4}
-    record.hear([share("team", "root", 6)])
+    record.on_events([share("team", "root", 6)])
     assert deserved() == {"root": 8, "team": 6, "lab": 6}

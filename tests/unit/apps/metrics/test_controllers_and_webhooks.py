@@ -9,15 +9,15 @@ from prometheus_client import CollectorRegistry
 
 from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.metrics.registry import new_registry
-from maar.apps.webhooks.judge import Judge
 from maar.apps.webhooks.metrics import WebhookMetrics
+from maar.apps.webhooks.reviewer import AdmissionReviewer
 from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Finding, Options, Request, Verdict
 from maar.core.model.queue import Queue, QueueMetadata, QueueStatus
 from maar.core.model.writes import Create, SetStatus
-from maar.embedded.http import Message
 from maar.kube.outcome import Conflict, Done
 from maar.kube.watch import Interruption
+from maar.serving.http import Message
 from support.scraped import samples, value
 
 
@@ -91,7 +91,7 @@ async def answered(server: WebhookServer, path: str, body: bytes) -> int:
 async def test_the_webhooks_count_what_they_answer_but_not_who_asks_how_they_are(
     registry: CollectorRegistry,
 ) -> None:
-    judge = Judge(Options())
+    judge = AdmissionReviewer(Options())
     server = WebhookServer(judge, WebhookMetrics(registry))
     asked = {"uid": "u", "operation": "CREATE", "resource": {"resource": "queues"}, "object": {"spec": {}}}
     review = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked})

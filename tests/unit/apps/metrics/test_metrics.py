@@ -22,10 +22,10 @@ from maar.apps.scheduler.observer import Observer
 from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.core.admission.request import Request, Verdict
 from maar.core.engine import Engine
-from maar.core.model.events import Appeared, Vanished
+from maar.core.model.events import Deleted, Upserted
 from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueStanding, Share
 from maar.core.model.queue import Queue, QueueMetadata
-from maar.core.model.reasons import Held, Reason
+from maar.core.model.reasons import Reason, Refusal
 from maar.core.model.resources import Resources
 from maar.core.model.writes import Bind, Evict, Nominate, SetStatus
 from maar.kube.outcome import Conflict, Done, Unanswered
@@ -60,7 +60,7 @@ AMOUNTS: Final = ("deserved", "real_capability", "allocated", "used", "preemptin
 
 
 def held(reason: Reason) -> GroupOutcome:
-    return GroupOutcome(phase="Pending", held=Held(reason=reason), message="it waits")
+    return GroupOutcome(phase="Pending", refusal=Refusal(reason=reason), message="it waits")
 
 
 @pytest.fixture
@@ -167,10 +167,10 @@ def test_queues_come_and_go_with_the_engines_own_plans(
     registry: CollectorRegistry, metrics: SchedulerMetrics
 ) -> None:
     engine = Engine()
-    engine.feed([Appeared(object=Queue(metadata=QueueMetadata(name=name))) for name in ("a", "b")])
+    engine.feed([Upserted(object=Queue(metadata=QueueMetadata(name=name))) for name in ("a", "b")])
     metrics.decided(engine.decide(0.0), 0.1)
     assert {labels["queue_name"] for labels, _ in samples(registry)["volcano_queue_weight"]} >= {"a", "b"}
-    engine.feed([Vanished(kind="Queue", key="b")])
+    engine.feed([Deleted(kind="Queue", key="b")])
     metrics.decided(engine.decide(1.0), 0.1)
     assert "b" not in {labels["queue_name"] for labels, _ in samples(registry)["volcano_queue_weight"]}
 

@@ -8,10 +8,12 @@ import pytest
 from maar.apps.daemons.logs import set_up_logs
 from maar.apps.scheduler.decision_log import DECISIONS, DecisionLog
 from maar.core.model.plan import GroupOutcome, Plan
-from maar.core.model.reasons import Held, Reason
+from maar.core.model.reasons import Reason, Refusal
 from maar.core.model.writes import Bind, Evict
 
-WAITS = GroupOutcome(phase="Pending", held=Held(reason=Reason.QUEUE_MISSING), message="no node has room")
+WAITS = GroupOutcome(
+    phase="Pending", refusal=Refusal(reason=Reason.QUEUE_MISSING), message="no node has room"
+)
 BUSY = Plan(
     binds=(Bind(pod="a/p-0", node="n1"), Bind(pod="a/p-1", node="n2")),
     evictions=(Evict(pod="b/q-0", action="reclaim", beneficiary="a/p"),),

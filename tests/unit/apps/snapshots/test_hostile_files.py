@@ -9,11 +9,11 @@ import pytest
 import maar
 from maar.apps.snapshots.files import UnreadableSnapshotError, read
 from maar.apps.snapshots.replay import BadRecordingError, replay
-from maar.parsing.limits import Limits
+from maar.parsing.limits import DocumentLimits
 
 HEAD = '{"apiVersion":"v1","kind":"List","items":[\n{"apiVersion":"maar.sh/v1","kind":"Snapshot"'
 SNAPSHOT = f'{HEAD},"time":"2026-11-16T04:00:00Z"'
-BEGUN = b'{"line":"Begun","version":"","schedulerName":"","scheduler_name":"","configuration":{}}'
+STARTED = b'{"line":"Started","version":"","schedulerName":"","scheduler_name":"","configuration":{}}'
 DEEP = 100_000
 
 
@@ -38,11 +38,11 @@ def test_a_snapshot_keeps_within_limits(tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"snapshot{ending}"
     data = f"{SNAPSHOT}{' ' * 1_000}}}]}}".encode()
     file.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
-    assert read(file, Limits(len(data), nodes=10)) is not None
+    assert read(file, DocumentLimits(len(data), nodes=10)) is not None
     with pytest.raises(UnreadableSnapshotError, match="leave objects out of it"):
-        read(file, Limits(len(data) - 1, nodes=10))
+        read(file, DocumentLimits(len(data) - 1, nodes=10))
     with pytest.raises(UnreadableSnapshotError, match="1 values"):
-        read(file, Limits(len(data), nodes=1))
+        read(file, DocumentLimits(len(data), nodes=1))
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,11 @@ def test_a_snapshot_that_is_too_deep_is_refused(tmp_path: Path, text: str) -> No
     "line",
     [
         '{"kind":"x","a":' + "[" * DEEP,
-        f'{{"line":"Fed","events":[{{"kind":"Pod","object":{closed(DEEP)}}}]}}',
-        f'{{"line":"Fed","events":[{{"kind":"Pod","object":{{"spec":{closed(900)}}}}}]}}',
+        f'{{"line":"EventsFed","events":[{{"kind":"Pod","object":{closed(DEEP)}}}]}}',
+        f'{{"line":"EventsFed","events":[{{"kind":"Pod","object":{{"spec":{closed(900)}}}}}]}}',
     ],
     ids=["open", "closed", "object"],
 )
 def test_a_line_of_a_recording_that_is_too_deep_is_refused(line: str) -> None:
     with pytest.raises(BadRecordingError, match=r"line 2: .*nested too deeply"):
-        replay([BEGUN, line.encode()])
+        replay([STARTED, line.encode()])

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from maar.apps.snapshots.recording import Recording, RecordingEngine
-from maar.apps.snapshots.replay import BadRecordingError, DifferenceError, Tally, replay
+from maar.apps.snapshots.replay import BadRecordingError, DifferenceError, ReplayTotals, replay
 from maar.core.engine import Engine
-from maar.core.model.events import Appeared, Vanished
+from maar.core.model.events import Deleted, Upserted
 from maar.core.model.metadata import Condition, Metadata
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, ResourceRequirements
@@ -38,9 +38,9 @@ def begin(engine: Engine) -> None:
     for name, cpu in sizes.items():
         size = Resources.parse({"cpu": cpu, "pods": "9"})
         node = Node(metadata=Metadata(name=name), status=NodeStatus(allocatable=size, conditions=ready))
-        engine.feed([Appeared(object=node)])
+        engine.feed([Upserted(object=node)])
     group = PodGroup(metadata=Metadata(name="g", namespace="ns"), spec=PodGroupSpec(min_member=1))
-    engine.feed([Appeared(object=group), Appeared(object=pod("a")), Appeared(object=pod("b"))])
+    engine.feed([Upserted(object=group), Upserted(object=pod("a")), Upserted(object=pod("b"))])
 
 
 def cycle(engine: Engine, now: float = NOW) -> tuple[Bind, ...]:
@@ -56,7 +56,7 @@ def recorded(file: Path) -> None:
     engine = RecordingEngine(recording=recording)
     begin(engine)
     first, second = cycle(engine)
-    engine.feed([Appeared(object=pod("a", first.node))])
+    engine.feed([Upserted(object=pod("a", first.node))])
     engine.forget(second)  # it is free again
     before, engine.configuration = engine.configuration, parse({"actions": "enqueue"})
     assert cycle(engine, NOW + 0.5) == ()
@@ -65,12 +65,12 @@ def recorded(file: Path) -> None:
     engine.forget(second)  # equal to what is under way now, and not the same: nothing is taken back
     assert again == second
     assert cycle(engine, NOW + 2) == ()
-    engine.feed([Vanished(kind="Pod", key="ns/a")])
+    engine.feed([Deleted(kind="Pod", key="ns/a")])
     engine.decide(NOW + 3)
     recording.close()
 
 
-def replayed(file: Path) -> Tally:
+def replayed(file: Path) -> ReplayTotals:
     with file.open("rb") as lines:
         return replay(lines)
 
@@ -83,11 +83,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_recording_replays(file: Path) -> None:
-    assert replayed(file) == Tally(runs=1, cycles=5, events=7, binds=3)
+    assert replayed(file) == ReplayTotals(runs=1, cycles=5, events=7, binds=3)
     kinds = [json.loads(line)["line"] for line in file.read_text(encoding="utf-8").splitlines()]
     assert kinds == [
-        "Begun", "Fed", "Fed", "Fed", "Decided", "Assumed", "Assumed", "Fed", "Forgotten", "Configured",
-        "Decided", "Configured", "Decided", "Assumed", "Decided", "Fed", "Decided",
+        "Started", "EventsFed", "EventsFed", "EventsFed", "Decided", "WriteAssumed", "WriteAssumed",
+        "EventsFed", "WriteForgotten", "Configured",
+        "Decided", "Configured", "Decided", "WriteAssumed", "Decided", "EventsFed", "Decided",
     ]  # fmt: skip
 
 
@@ -154,7 +155,7 @@ def test_a_full_disk_ends_the_recording_and_nothing_else(caplog: pytest.LogCaptu
 
 def test_the_first_plan_that_differs_is_told_with_what_was_written_then(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
-    first = next(one for one in text.splitlines() if '"Assumed"' in one)
+    first = next(one for one in text.splitlines() if '"WriteAssumed"' in one)
     write = json.loads(first)["write"]
     other = {"n1": "n2", "n2": "n1"}[write["node"]]
     labelled = text.replace(f'"name":"{write["node"]}"', '"name":"n0"')  # as if there had been another node
@@ -175,13 +176,16 @@ def test_the_first_plan_that_differs_is_told_with_what_was_written_then(file: Pa
         (b"", "no recording in it"),
         (b"kind: Pod\n", "no recording in it"),
         (b"kind: Pod\nmetadata: {}\n", "line 1: not a line of a recording"),
-        (b'{"line":"Fed","events":[]}\n', "line 1: a recording starts with"),
-        (b'<begun>{"line":"Fed","events":[{"kind":"Cat","gone":"x"}]}\n', "line 2: Cat is not a kind"),
+        (b'{"line":"EventsFed","events":[]}\n', "line 1: a recording starts with"),
+        (b'<begun>{"line":"EventsFed","events":[{"kind":"Cat","gone":"x"}]}\n', "line 2: Cat is not a kind"),
         (
-            b'<begun>{"line":"Fed","events":[{"kind":"Pod","object":{"spec":1}}]}\n',
+            b'<begun>{"line":"EventsFed","events":[{"kind":"Pod","object":{"spec":1}}]}\n',
             "line 2: a Pod cannot be read",
         ),
-        (b'<begun>{"line":"Fed"\n{"line":"Fed","events":[]}\n', "line 2: not a line of a recording"),
+        (
+            b'<begun>{"line":"EventsFed"\n{"line":"EventsFed","events":[]}\n',
+            "line 2: not a line of a recording",
+        ),
     ],
 )
 def test_what_is_no_recording_is_explained(file: Path, content: bytes, problem: str) -> None:

@@ -18,7 +18,7 @@ from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.files import Snapshot, UnreadableSnapshotError, read, write
 from maar.apps.snapshots.plan import first_difference
 from maar.core import model
-from maar.core.model.events import Appeared
+from maar.core.model.events import Upserted
 from maar.core.model.kinds import from_document, to_json
 from maar.core.model.metadata import Metadata, Object
 from maar.core.model.namespace import Namespace
@@ -27,7 +27,7 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.policy.configuration import Configuration, parse
-from maar.core.policy.opinions import Opinions
+from maar.core.policy.plugin_hooks import PluginHooks
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 from maar.core.views.objects import PLAIN, Seen, reduced
@@ -140,7 +140,7 @@ def objects(*texts: str) -> list[Object]:
 
 def fed(listed: Iterable[Object], name: str = "volcano") -> Tables:
     tables = Tables(scheduler_name=name)
-    tables.feed([Appeared(object=one) for one in listed])  # type: ignore[arg-type]
+    tables.feed([Upserted(object=one) for one in listed])  # type: ignore[arg-type]
     return tables
 
 
@@ -200,7 +200,7 @@ def test_a_configuration_that_is_written_down_reads_as_it_was(document: object) 
     configuration = attempt(document)
     if isinstance(configuration, Configuration):
         written = json.loads(json.dumps(as_document(configuration)))
-        again = parse(written, {"mine": lambda _: Opinions()})
+        again = parse(written, {"mine": lambda _: PluginHooks()})
         assert (again.actions, again.plugins) == (configuration.actions, configuration.plugins)
         assert again.grace_seconds == configuration.grace_seconds
 
@@ -243,7 +243,7 @@ def test_files_that_are_no_snapshots_are_left_to_others_or_explained(tmp_path: P
         (whole[:40] + b"\x00\x00" + whole[42:], "cannot be read"),
         (gzip.compress(b"kind: Pod"), "unpack it first"),
         (gzip.compress(text[:-10]), "take it again"),
-        (gzip.compress(text.replace(b'"Pod"', b'"Pot"')), "Pot is not among what Maar reads"),
+        (gzip.compress(text.replace(b'"Pod"', b'"Pot"')), "Pot is not a kind that Maar reads"),
         (gzip.compress(text.replace(b'"time":"2', b'"time":"x')), "take it again"),
     ):
         file.write_bytes(content)

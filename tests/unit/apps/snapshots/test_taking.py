@@ -13,7 +13,7 @@ from maar.apps.snapshots.plan import plans_from
 from maar.apps.snapshots.recording import RecordingEngine
 from maar.apps.snapshots.taking import Snapshots
 from maar.core.engine import Engine
-from maar.core.model.events import Appeared
+from maar.core.model.events import Upserted
 from maar.core.model.kinds import from_document
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
@@ -46,7 +46,7 @@ def scheduler(snapshots: Snapshots) -> Engine:
     engine = RecordingEngine(snapshots=snapshots)
     pods = [from_document(Pod, yaml.safe_load(POD % number)) for number in range(4)]
     node, group = from_document(Node, yaml.safe_load(NODE)), from_document(PodGroup, yaml.safe_load(GROUP))
-    engine.feed([Appeared(object=node), Appeared(object=group), *(Appeared(object=pod) for pod in pods)])
+    engine.feed([Upserted(object=node), Upserted(object=group), *(Upserted(object=pod) for pod in pods)])
     return engine
 
 
@@ -125,6 +125,6 @@ async def test_a_snapshot_that_cannot_be_had_is_explained_and_deciding_goes_on(
     assert "cannot be written into" in caplog.messages[0]
     impatient.ask()
     await until("the log says more", lambda: len(caplog.messages) > 1)
-    assert "where another process leads, ask that one" in caplog.messages[1]
+    assert "if another process leads, signal that one" in caplog.messages[1]
     assert await cycle(scheduler(impatient))  # nobody is waiting any more
     assert files(tmp_path) == []

@@ -16,12 +16,12 @@ from cryptography import x509
 
 from maar.apps.webhooks import server
 from maar.apps.webhooks.configurations import Registration, Wanted, registrations, service_hosts
-from maar.apps.webhooks.judge import PASSING, Judge
+from maar.apps.webhooks.reviewer import AdmissionReviewer
 from maar.apps.webhooks.reviews import PATHS
 from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Options
-from maar.core.admission.rules import all_rules
-from maar.core.model.events import Appeared, Vanished
+from maar.core.admission.rules import RULES_ABOUT_OTHERS, all_rules
+from maar.core.model.events import Deleted, Upserted
 from maar.core.model.metadata import Metadata
 from maar.core.model.namespace import QUOTA_LABEL, Namespace
 from maar.core.model.queue import Queue, QueueMetadata
@@ -39,15 +39,17 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-async def judge() -> Judge:
+async def judge() -> AdmissionReviewer:
     """A judge that knows a cluster with nothing in it."""
-    warm = Judge(Options())
+    warm = AdmissionReviewer(Options())
     warm.warm.set()
-    warm.feed([Appeared(object=Namespace(metadata=Metadata(name="default")))])
+    warm.feed([Upserted(object=Namespace(metadata=Metadata(name="default")))])
     return warm
 
 
-async def ask(judge: Judge, path: str, body: bytes, method: str = "POST", parts: int = 1) -> tuple[int, str]:
+async def ask(
+    judge: AdmissionReviewer, path: str, body: bytes, method: str = "POST", parts: int = 1
+) -> tuple[int, str]:
     """One request through ASGI; gives the status and the body."""
     size = -(-len(body) // parts) or 1
     chunks = [body[at : at + size] for at in range(0, len(body), size)] or [b""]
@@ -88,7 +90,7 @@ def queue(name: str = "q", **spec: object) -> Json:
     return {"metadata": {"name": name}, "spec": spec}
 
 
-async def response(judge: Judge, path: str, body: bytes) -> Json:
+async def response(judge: AdmissionReviewer, path: str, body: bytes) -> Json:
     status, text = await ask(judge, path, body)
     assert status == 200, text
     found: Json = json.loads(text)
@@ -98,7 +100,7 @@ async def response(judge: Judge, path: str, body: bytes) -> Json:
 
 
 @pytest.mark.anyio
-async def test_defaults_come_as_a_json_patch(judge: Judge) -> None:
+async def test_defaults_come_as_a_json_patch(judge: AdmissionReviewer) -> None:
     answer = await response(judge, "/queues/mutate", review("queues", queue()))
     assert answer["allowed"] is True
     assert answer["patchType"] == "JSONPatch"
@@ -107,7 +109,7 @@ async def test_defaults_come_as_a_json_patch(judge: Judge) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_refusal_has_code_reason_and_the_sentences_of_the_rules(judge: Judge) -> None:
+async def test_a_refusal_has_code_reason_and_the_sentences_of_the_rules(judge: AdmissionReviewer) -> None:
     answer = await response(judge, "/queues/validate", review("queues", queue(weight=0, parent="q")))
     assert answer["allowed"] is False
     assert (answer["status"]["code"], answer["status"]["reason"]) == (403, "Forbidden")
@@ -116,7 +118,7 @@ async def test_a_refusal_has_code_reason_and_the_sentences_of_the_rules(judge: J
 
 
 @pytest.mark.anyio
-async def test_warnings_are_part_of_the_answer(judge: Judge) -> None:
+async def test_warnings_are_part_of_the_answer(judge: AdmissionReviewer) -> None:
     document = queue(weight=1, state="Open", deserved={"cpu": "1"})
     answer = await response(judge, "/queues/validate", review("queues", document))
     assert answer["allowed"] is True
@@ -124,7 +126,7 @@ async def test_warnings_are_part_of_the_answer(judge: Judge) -> None:
 
 
 @pytest.mark.anyio
-async def test_the_user_of_the_review_is_who_asks(judge: Judge) -> None:
+async def test_the_user_of_the_review_is_who_asks(judge: AdmissionReviewer) -> None:
     quota = {"metadata": {"name": "q", "labels": {QUOTA_LABEL: "a"}}, "spec": {}}
     asked = {"namespace": "default"}
     alice = await response(judge, "/resourcequotas/validate", review("resourcequotas", quota, **asked))
@@ -157,11 +159,16 @@ async def test_the_user_of_the_review_is_who_asks(judge: Judge) -> None:
             400,
             "the review is about pods, and this path is for queues",
         ),
-        ("/queues/judge", b"{}", 404, "is none of the paths here: /queues/mutate, /queues/validate"),
+        (
+            "/queues/judge",
+            b"{}",
+            404,
+            "is not a path of this server; use one of /queues/mutate, /queues/validate",
+        ),
     ],
 )
 async def test_what_is_no_review_is_refused_in_a_sentence(
-    judge: Judge, path: str, body: bytes, status: int, sentence: str
+    judge: AdmissionReviewer, path: str, body: bytes, status: int, sentence: str
 ) -> None:
     found, text = await ask(judge, path, body)
     assert found == status
@@ -171,14 +178,16 @@ async def test_what_is_no_review_is_refused_in_a_sentence(
 @pytest.mark.anyio
 @pytest.mark.parametrize("document", [None, 7, "queue", [], {}, {"spec": 3}, {"metadata": [], "spec": None}])
 @pytest.mark.parametrize("path", list(PATHS))
-async def test_whatever_the_object_is_there_is_an_answer(judge: Judge, path: str, document: object) -> None:
+async def test_whatever_the_object_is_there_is_an_answer(
+    judge: AdmissionReviewer, path: str, document: object
+) -> None:
     for operation in ("CREATE", "UPDATE", "DELETE", "CONNECT", ""):
         body = review(PATHS[path][0], document, operation=operation, oldObject=document)
         assert (await response(judge, path, body))["allowed"] in (True, False)
 
 
 @pytest.mark.anyio
-async def test_a_body_has_a_limit(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_has_a_limit(judge: AdmissionReviewer, monkeypatch: pytest.MonkeyPatch) -> None:
     body = review("queues", queue(weight=1))
     assert (await ask(judge, "/queues/validate", body, parts=3))[0] == 200
     monkeypatch.setattr(server, "LARGEST_BODY", len(body) - 1)
@@ -187,14 +196,14 @@ async def test_a_body_has_a_limit(judge: Judge, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.anyio
-async def test_only_a_post_is_a_review(judge: Judge) -> None:
+async def test_only_a_post_is_a_review(judge: AdmissionReviewer) -> None:
     status, text = await ask(judge, "/queues/validate", b"", method="GET")
     assert (status, text) == (405, "/queues/validate takes a POST of an AdmissionReview\n")
 
 
 @pytest.mark.anyio
 async def test_nothing_is_judged_before_the_cluster_is_known() -> None:
-    cold = Judge(Options())
+    cold = AdmissionReviewer(Options())
     assert (await ask(cold, "/healthz", b"", "GET"))[0] == 200
     assert (await ask(cold, "/readyz", b"", "GET"))[0] == 503
     status, text = await ask(cold, "/queues/validate", review("queues", queue()))
@@ -204,34 +213,36 @@ async def test_nothing_is_judged_before_the_cluster_is_known() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_refusal_waits_for_what_is_on_its_way(judge: Judge) -> None:
+async def test_a_refusal_waits_for_what_is_on_its_way(judge: AdmissionReviewer) -> None:
     body = review("queues", queue("child", parent="parent", weight=1, state="Open"))
     asking = asyncio.create_task(response(judge, "/queues/validate", body))
     await asyncio.sleep(0)
-    judge.feed([Appeared(object=Queue(metadata=QueueMetadata(name="other")))])
+    judge.feed([Upserted(object=Queue(metadata=QueueMetadata(name="other")))])
     await asyncio.sleep(0)
     assert not asking.done()
-    judge.feed([Appeared(object=Queue(metadata=QueueMetadata(name="parent")))])
+    judge.feed([Upserted(object=Queue(metadata=QueueMetadata(name="parent")))])
     assert (await asking)["allowed"] is True
-    judge.feed([Vanished(kind="Queue", key="parent")])
+    judge.feed([Deleted(kind="Queue", key="parent")])
     assert (await response(judge, "/queues/validate", body))["allowed"] is False
 
 
 @pytest.mark.anyio
-async def test_a_namespace_that_is_on_its_way_gives_its_job_its_queue(judge: Judge) -> None:
+async def test_a_namespace_that_is_on_its_way_gives_its_job_its_queue(judge: AdmissionReviewer) -> None:
     group = {"metadata": {"name": "g", "namespace": "team"}, "spec": {"queue": "default"}}
     asking = asyncio.create_task(
         response(judge, "/podgroups/mutate", review("podgroups", group, namespace="team"))
     )
     await asyncio.sleep(0)
     annotations = {"scheduling.volcano.sh/queue-name": "blue"}
-    judge.feed([Appeared(object=Namespace(metadata=Metadata(name="team", annotations=annotations)))])
+    judge.feed([Upserted(object=Namespace(metadata=Metadata(name="team", annotations=annotations)))])
     patch = json.loads(base64.b64decode((await asking)["patch"]))
     assert patch == [{"op": "add", "path": "/spec/queue", "value": "blue"}]
 
 
 def test_every_rule_that_may_pass_is_a_rule() -> None:
-    assert all_rules().keys() >= PASSING
+    assert all_rules().keys() >= RULES_ABOUT_OTHERS
+    assert {"queue-parent-exists", "pod-queue-open", "pod-group-missing"} <= RULES_ABOUT_OTHERS
+    assert not {"queue-weight", "job-tasks", "pod-queue-set-aside"} & RULES_ABOUT_OTHERS
 
 
 @pytest.mark.parametrize(

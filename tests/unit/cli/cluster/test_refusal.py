@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from maar.cli.cluster.refusal import Errand, refusal, refusal_of_list
+from maar.cli.cluster.refusal import Operation, refusal, refusal_of_list
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.kube.errors import ApiError, Cause, Details, UnansweredError
@@ -32,22 +32,22 @@ def test_an_answer_becomes_a_sentence_that_says_what_to_do(case: dict[str, Any])
         error = ApiError(refused["code"], refused["reason"], refused["message"], Details())
         told = refusal_of_list(error, Queue)
     else:
-        told = refusal(outcome_of(case), Errand(case["verb"], Queue, "q"))
+        told = refusal(outcome_of(case), Operation(case["verb"], Queue, "q"))
     assert list(told.sentences) == case["read"]
 
 
 def test_a_server_that_does_not_answer_is_told_of_in_the_clients_words() -> None:
-    errand = Errand("get", Queue, "q")
-    assert refusal(Unanswered("it is gone; check that it runs"), errand).sentences == (
+    operation = Operation("get", Queue, "q")
+    assert refusal(Unanswered("it is gone; check that it runs"), operation).sentences == (
         "it is gone; check that it runs",
     )
-    assert refusal(Protected("not now"), errand).sentences == ("not now",)
+    assert refusal(Protected("not now"), operation).sentences == ("not now",)
     error = UnansweredError("nobody is there; start it", may_be_done=False)
     assert refusal_of_list(error, Queue).sentences == ("nobody is there; start it",)
 
 
 def test_a_namespace_that_is_missing_is_named() -> None:
     outcome = Gone('namespaces "far" not found')
-    assert refusal(outcome, Errand("create", PodGroup, "far/g")).sentences == (
+    assert refusal(outcome, Operation("create", PodGroup, "far/g")).sentences == (
         'pod group far/g: namespaces "far" not found; create the namespace first',
     )

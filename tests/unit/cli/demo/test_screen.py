@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from maar.apps.demo.record import Happening
-from maar.apps.demo.scene import Row, Scene, Summary
-from maar.apps.demo.story import Act
+from maar.apps.demo.frame import Frame, Row, Summary
+from maar.apps.demo.record import LogLine
+from maar.apps.demo.steps import Step
 from maar.cli.demo.screen import WIDTH, PlainLines, drawn
 from maar.cli.demo.summary import print_summary
 from maar.core.model.queue import Guarantee, Queue, QueueMetadata, QueueSpec, QueueState, QueueStatus
@@ -17,8 +17,8 @@ from maar.core.model.resources import Resources
 from maar.core.views.queue_tree import queue_tree
 
 GOLDEN = Path(__file__).parents[3] / "golden"
-SHOWN = Act("a reservation takes back what is its own", "serving got its 24 CPUs back in 0.8 s")
-AWAITED = Act("a queue closes and drains")
+SHOWN = Step("a reservation takes back what is its own", "serving got its 24 CPUs back in 0.8 s")
+AWAITED = Step("a queue closes and drains")
 
 
 def compare(name: str, printed: str) -> None:
@@ -50,7 +50,7 @@ def queue(
     return Queue(metadata=QueueMetadata(name=name), spec=spec, status=status)
 
 
-def scene(minute: float, *happenings: Happening) -> Scene:
+def frame(minute: float, *log: LogLine) -> Frame:
     tree = queue_tree(
         [
             queue("root", used="84", deserved="96", work=(21, 5)),
@@ -63,17 +63,17 @@ def scene(minute: float, *happenings: Happening) -> Scene:
         ]
     )
     assert tree is not None
-    return Scene(minute, 60, False, tree, (SHOWN, AWAITED), happenings)
+    return Frame(minute, 60, False, tree, (SHOWN, AWAITED), log)
 
 
-LONG = Happening(24.5, "etl/load-3 takes back its share: " + ", ".join(["2 pods of language"] * 9))
+LONG = LogLine(24.5, "etl/load-3 takes back its share: " + ", ".join(["2 pods of language"] * 9))
 
 
 def test_a_screen_has_eighty_columns() -> None:
-    told = [Happening(float(minute), f"line {minute}") for minute in range(5)]
+    told = [LogLine(float(minute), f"line {minute}") for minute in range(5)]
     console = Console(file=io.StringIO(), width=WIDTH, highlight=False)
     with console.capture() as capture:
-        console.print(drawn(scene(24.75, *told, LONG)))
+        console.print(drawn(frame(24.75, *told, LONG)))
     lines = [line.rstrip() for line in capture.get().splitlines()]
     assert max(map(len, lines)) == WIDTH
     compare("demo-screen.txt", "\n".join(lines) + "\n")
@@ -83,10 +83,10 @@ def test_a_pipe_gets_each_line_once_and_no_escape_codes(monkeypatch: pytest.Monk
     monkeypatch.setenv("TERM", "xterm-256color")
     out = io.StringIO()
     lines = PlainLines(Console(file=out, highlight=False, width=WIDTH))
-    first, second = Happening(1.0, "language begins to submit work"), LONG
-    lines(scene(1.0, first))
-    lines(scene(2.0, first))
-    lines(scene(24.5, first, second))
+    first, second = LogLine(1.0, "language begins to submit work"), LONG
+    lines(frame(1.0, first))
+    lines(frame(2.0, first))
+    lines(frame(24.5, first, second))
     said = out.getvalue()
     assert "\x1b" not in said
     assert said.count(first.text) == 1

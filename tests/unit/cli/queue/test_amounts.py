@@ -4,7 +4,8 @@ import pytest
 import typer
 
 from maar.cli.queue.amounts import amounts, changed_amounts, changed_parts, guarantee, parts
-from maar.cli.queue.spec import difference, document_of, spec_of
+from maar.cli.queue.flags import QueueFlags
+from maar.cli.queue.spec import difference, document_of
 
 
 def test_amounts_are_pairs_with_commas_between_them() -> None:
@@ -56,7 +57,7 @@ def test_a_part_is_of_a_hundred() -> None:
 
 
 def test_a_new_queue_has_the_fields_that_were_given_and_no_others() -> None:
-    spec = spec_of(weight=2, state=None, reclaimable="false", guarantee=parts("cpu=20%"))
+    spec = QueueFlags(weight=2, state=None, reclaimable="false", guarantee=parts("cpu=20%")).spec()
     assert document_of("q", spec) == {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "Queue",
@@ -71,8 +72,10 @@ def test_a_change_names_only_what_is_different() -> None:
         "capability": {"cpu": "4", "memory": "8Gi"},
         "guarantee": {"resource": {"cpu": "1"}},
     }
-    assert difference(there, spec_of(weight=2, capability=changed_amounts("cpu=4,gpu-"))) == {}
-    wanted = spec_of(weight=3, capability=changed_amounts("memory-"), guarantee=changed_parts("cpu=20%"))
+    assert difference(there, QueueFlags(weight=2, capability=changed_amounts("cpu=4,gpu-")).spec()) == {}
+    wanted = QueueFlags(
+        weight=3, capability=changed_amounts("memory-"), guarantee=changed_parts("cpu=20%")
+    ).spec()
     assert difference(there, wanted) == {
         "weight": 3,
         "capability": {"memory": None},

@@ -1,130 +1,108 @@
-"""Rules for the containers of a pod."""
+"""Rules for the containers and volumes of a pod; names become names of folders on the local node."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import duplicate, invalid, not_found, required, unsupported, violations
 from maar.embedded.schema.rules.fields import Fields
-from maar.embedded.schema.rules.probes import handler, probe
 from maar.embedded.schema.rules.resource_lists import requirements
-from maar.embedded.schema.rules.variables import environment
-from maar.embedded.schema.rules.volumes import inner_path
-from maar.embedded.schema.words import duplicate, invalid, judged, not_found, required, unsupported
 
-PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
-
-_CHOICES: Final = (
-    ("terminationMessagePolicy", ("File", "FallbackToLogsOnError")),
-    ("imagePullPolicy", ("Always", "IfNotPresent", "Never")),
+_PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_REQUIRED: Final = (  # what a volume of a kind that Maar or its nodes read cannot be without
+    ("configMap", "name"),
+    ("hostPath", "path"),
+    ("persistentVolumeClaim", "claimName"),
+    ("secret", "secretName"),
 )
-_PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")
-_LARGEST_ID: Final = 2**31 - 1
 
 
-class Surroundings(NamedTuple):
-    """What the containers of a pod may refer to."""
-
-    volumes: Mapping[str, Fields]
-    claims: frozenset[str]
-    host_network: bool
-
-
-def containers(spec: Fields, field: str, around: Surroundings) -> Iterator[Cause]:
+def containers(spec: Fields, field: str) -> Iterator[Cause]:
     """All containers of a pod."""
-    names_taken: set[str] = set()
+    volumes = {volume.get("name", "") for volume in spec.get("volumes") or ()}
+    taken, host_ports = set[str](), set[str]()
     if not spec.get("containers"):
         yield required(f"{field}.containers")
-    host_ports: set[str] = set()
     for kind in ("containers", "initContainers", "ephemeralContainers"):
         for place, one in enumerate(spec.get(kind) or ()):
             path = f"{field}.{kind}[{place}]"
-            yield from _named(one, path, names_taken)
-            yield from _container(one, path, around, host_ports)
-            if kind == "containers":
-                yield from _probes(one, path)
+            yield from _named(one, path, taken)
+            yield from _container(one, path, volumes)
+            yield from _ports(one.get("ports") or (), f"{path}.ports", host_ports)
 
 
-def _named(container: Fields, field: str, taken: set[str]) -> Iterator[Cause]:
-    name = container.get("name", "")
+def volumes(found: Sequence[Fields], field: str) -> Iterator[Cause]:
+    """The volumes of a pod."""
+    taken: set[str] = set()
+    for place, volume in enumerate(found):
+        path = f"{field}[{place}]"
+        yield from _named(volume, path, taken)
+        for kind, key in _REQUIRED:
+            if (source := volume.get(kind)) is not None:
+                if not source.get(key):
+                    yield required(f"{path}.{kind}.{key}")
+                yield from _items(source.get("items") or (), f"{path}.{kind}.items")
+
+
+def _items(items: Sequence[Fields], field: str) -> Iterator[Cause]:
+    for place, item in enumerate(items):
+        for key in ("key", "path"):
+            if not item.get(key):
+                yield required(f"{field}[{place}].{key}")
+        yield from _inner_path(item.get("path", ""), f"{field}[{place}].path")
+
+
+def _named(one: Fields, field: str, taken: set[str]) -> Iterator[Cause]:
+    name = one.get("name", "")
     if not name:
         yield required(f"{field}.name")
     elif problems := names.label(name):
-        yield from judged(f"{field}.name", name, problems)
+        yield from violations(f"{field}.name", name, problems)
     elif name in taken:
         yield duplicate(f"{field}.name", name)
     taken.add(name)
 
 
-def _container(container: Fields, field: str, around: Surroundings, host_ports: set[str]) -> Iterator[Cause]:
-    yield from _image(container, field)
-    if ports := container.get("ports"):
-        yield from _ports(ports, f"{field}.ports", around, host_ports)
-    if container.get("env") or container.get("envFrom"):
-        yield from environment(container, field)
-    if mounts := container.get("volumeMounts"):
-        yield from _mounts(mounts, f"{field}.volumeMounts", around.volumes)
-    if devices := container.get("volumeDevices"):
-        yield from _devices(devices, f"{field}.volumeDevices", around.volumes)
-    if resources := container.get("resources"):
-        yield from requirements(resources, f"{field}.resources", around.claims)
-    if context := container.get("securityContext"):
-        yield from identity(context, f"{field}.securityContext", ("runAsUser", "runAsGroup"))
-
-
-def _image(container: Fields, field: str) -> Iterator[Cause]:
-    image = container.get("image", "")
+def _container(container: Fields, field: str, volumes: set[str]) -> Iterator[Cause]:
+    image, policy = container.get("image", ""), container.get("imagePullPolicy")
     if not image:
         yield required(f"{field}.image")
     elif image != image.strip():
         yield invalid(f"{field}.image", image, "must not have leading or trailing whitespace")
-    for key, supported in _CHOICES:
-        if (found := container.get(key)) and found not in supported:
-            yield unsupported(f"{field}.{key}", found, supported)
+    if policy and policy not in _PULL_POLICIES:
+        yield unsupported(f"{field}.imagePullPolicy", policy, _PULL_POLICIES)
+    for place, one in enumerate(container.get("env") or ()):
+        if not (name := one.get("name")):
+            yield required(f"{field}.env[{place}].name")
+        elif problems := names.variable(name):
+            yield from violations(f"{field}.env[{place}].name", name, problems)
+    if mounts := container.get("volumeMounts"):
+        yield from _mounts(mounts, f"{field}.volumeMounts", volumes)
+    if resources := container.get("resources"):
+        yield from requirements(resources, f"{field}.resources")
 
 
-def identity(context: Fields, field: str, ids: Sequence[str]) -> Iterator[Cause]:
-    """Who the processes run as."""
-    for key in ids:
-        if (found := context.get(key)) is not None and not 0 <= found <= _LARGEST_ID:
-            yield invalid(f"{field}.{key}", found, f"must be between 0 and {_LARGEST_ID}, inclusive")
-
-
-def _ports(
-    ports: Sequence[Fields], field: str, around: Surroundings, host_ports: set[str]
-) -> Iterator[Cause]:
-    taken: set[str] = set()
+def _ports(ports: Sequence[Fields], field: str, taken: set[str]) -> Iterator[Cause]:
+    """The ports of a container; those of the host are the scheduler's to give."""
     for place, port in enumerate(ports):
-        path = f"{field}[{place}]"
-        if name := port.get("name"):
-            if problems := names.port_name(name):
-                yield from judged(f"{path}.name", name, problems)
-            elif name in taken:
-                yield duplicate(f"{path}.name", name)
-            taken.add(name)
+        path, host = f"{field}[{place}]", port.get("hostPort")
         if not (number := port.get("containerPort", 0)):
             yield required(f"{path}.containerPort")
-        elif problems := names.port_number(number):
-            yield from judged(f"{path}.containerPort", number, problems)
-        if host := port.get("hostPort"):
-            yield from _host_port(port, host, path, around, host_ports)
-        if port.get("protocol", "TCP") not in PROTOCOLS:
-            yield unsupported(f"{path}.protocol", port["protocol"], PROTOCOLS)
+        else:
+            yield from violations(f"{path}.containerPort", number, names.port_number(number))
+        if port.get("protocol", "TCP") not in _PROTOCOLS:
+            yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
+        if host:
+            yield from violations(f"{path}.hostPort", host, names.port_number(host))
+            key = f"{port.get('protocol', 'TCP')}/{port.get('hostIP', '')}/{host}"
+            if key in taken:
+                yield duplicate(f"{path}.hostPort", key)
+            taken.add(key)
 
 
-def _host_port(port: Fields, host: int, field: str, around: Surroundings, taken: set[str]) -> Iterator[Cause]:
-    if problems := names.port_number(host):
-        yield from judged(f"{field}.hostPort", host, problems)
-    elif around.host_network and host != port.get("containerPort"):
-        why = "must match `containerPort` when `hostNetwork` is true"
-        yield invalid(f"{field}.hostPort", host, why)
-    key = f"{port.get('protocol', 'TCP')}/{port.get('hostIP', '')}/{host}"
-    if key in taken:
-        yield duplicate(f"{field}.hostPort", key)
-    taken.add(key)
-
-
-def _mounts(mounts: Sequence[Fields], field: str, volumes: Mapping[str, Fields]) -> Iterator[Cause]:
+def _mounts(mounts: Sequence[Fields], field: str, volumes: set[str]) -> Iterator[Cause]:
     taken: set[str] = set()
     for place, mount in enumerate(mounts):
         path = f"{field}[{place}]"
@@ -138,31 +116,13 @@ def _mounts(mounts: Sequence[Fields], field: str, volumes: Mapping[str, Fields])
         elif where in taken:
             yield invalid(f"{path}.mountPath", where, "must be unique")
         taken.add(where)
-        for key in ("subPath", "subPathExpr"):
-            if below := mount.get(key):
-                yield from inner_path(below, f"{field}.{key}")
-        if mount.get("subPath") and mount.get("subPathExpr"):
-            why = "subPathExpr and subPath are mutually exclusive"
-            yield invalid(f"{path}.subPathExpr", mount["subPathExpr"], why)
-        if mount.get("mountPropagation", "None") not in _PROPAGATIONS:
-            yield unsupported(f"{field}.mountPropagation", mount["mountPropagation"], _PROPAGATIONS)
+        if below := mount.get("subPath"):
+            yield from _inner_path(below, f"{field}.subPath")
 
 
-def _devices(devices: Sequence[Fields], field: str, volumes: Mapping[str, Fields]) -> Iterator[Cause]:
-    for place, device in enumerate(devices):
-        if not device.get("name"):
-            yield required(f"{field}[{place}].name")
-        if device.get("name", "") not in volumes:
-            yield not_found(f"{field}[{place}].name", device.get("name", ""))
-        if not device.get("devicePath"):
-            yield required(f"{field}[{place}].devicePath")
-
-
-def _probes(container: Fields, field: str) -> Iterator[Cause]:
-    for kind in ("livenessProbe", "readinessProbe", "startupProbe"):
-        if (found := container.get(kind)) is not None:
-            yield from probe(kind, found, f"{field}.{kind}")
-    lifecycle = container.get("lifecycle") or {}
-    for moment in ("postStart", "preStop"):
-        if (found := lifecycle.get(moment)) is not None:
-            yield from handler(found, f"{field}.lifecycle.{moment}")
+def _inner_path(path: str, field: str) -> Iterator[Cause]:
+    """A path that must stay below where it begins."""
+    if path.startswith("/"):
+        yield invalid(field, path, "must be a relative path")
+    if ".." in path.split("/"):
+        yield invalid(field, path, "must not contain '..'")

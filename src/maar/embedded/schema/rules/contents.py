@@ -1,21 +1,14 @@
-"""Rules for config maps and secrets."""
+"""Rules for config maps and secrets; their keys become names of files on the local node."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import forbidden, invalid, too_long, violations
 from maar.embedded.schema.rules.fields import Fields
-from maar.embedded.schema.words import forbidden, invalid, judged, required, too_long
 
 _LARGEST: Final = 1 << 20
-_REQUIRED_KEYS: Final = {
-    "kubernetes.io/dockercfg": (".dockercfg",),
-    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
-    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
-    "kubernetes.io/tls": ("tls.crt", "tls.key"),
-}
-_ACCOUNT: Final = "kubernetes.io/service-account.name"
 
 
 def config_map(found: Fields) -> Iterator[Cause]:
@@ -32,20 +25,10 @@ def config_map(found: Fields) -> Iterator[Cause]:
 
 def secret(found: Fields) -> Iterator[Cause]:
     """A secret, new or changed."""
-    data, kind = found.get("data") or {}, found.get("type", "")
+    data = found.get("data") or {}
     yield from _keys(data, "data")
     if sum(len(text) * 3 // 4 for text in data.values()) > _LARGEST:
         yield too_long("data", _LARGEST)
-    for key in _REQUIRED_KEYS.get(kind, ()):
-        if key not in data:
-            yield required(f"data[{key}]")
-    if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
-        yield required("data[username]")
-        yield required("data[password]")
-    if kind == "kubernetes.io/service-account-token":
-        annotations = (found.get("metadata") or {}).get("annotations") or {}
-        if not annotations.get(_ACCOUNT):
-            yield required(f"metadata.annotations[{_ACCOUNT}]")
 
 
 def secret_updated(old: Fields, found: Fields) -> Iterator[Cause]:
@@ -68,4 +51,4 @@ def updated(old: Fields, found: Fields) -> Iterator[Cause]:
 
 def _keys(data: Fields, field: str) -> Iterator[Cause]:
     for key in data:
-        yield from judged(f"{field}[{key}]", key, names.config_key(key))
+        yield from violations(f"{field}[{key}]", key, names.config_key(key))

@@ -30,7 +30,7 @@ def in_thousandths(value: str | float) -> str:
 
 
 def say(fields: Fields, sayings: Iterable[tuple[str, object]]) -> None:
-    """Say what has not been said; nothing, an empty text and 0 say nothing, as in Go."""
+    """Set a default; nothing, an empty text and 0 count as unset, as in Go."""
     for key, value in sayings:
         if not fields.get(key):
             fields[key] = value

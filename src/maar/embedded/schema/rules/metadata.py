@@ -6,8 +6,8 @@ from typing import Final
 from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
 from maar.embedded.resources import Resource
+from maar.embedded.schema.messages import forbidden, invalid, required, too_long, violations
 from maar.embedded.schema.rules.fields import Fields
-from maar.embedded.schema.words import forbidden, invalid, judged, required, too_long
 
 _LARGEST_ANNOTATIONS: Final = 256 << 10
 _NAMELESS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
@@ -16,9 +16,9 @@ _NAMELESS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
 def created(resource: Resource, meta: Fields) -> Iterator[Cause]:
     """The metadata of a new object."""
     if prefix := meta.get("generateName"):
-        yield from judged("metadata.generateName", prefix, names.of_prefix(resource.kind, prefix))
+        yield from violations("metadata.generateName", prefix, names.of_prefix(resource.kind, prefix))
     if name := meta.get("name"):
-        yield from judged("metadata.name", name, names.of_object(resource.kind, name))
+        yield from violations("metadata.name", name, names.of_object(resource.kind, name))
     elif resource.group not in _NAMELESS:
         yield required("metadata.name", "name or generateName is required")
     yield from _described(meta)
@@ -44,9 +44,9 @@ def labels(found: Mapping[str, str] | None, field: str) -> Iterator[Cause]:
     if found:
         for key, text in found.items():
             if problems := names.qualified(key):
-                yield from judged(field, key, problems)
+                yield from violations(field, key, problems)
             if problems := names.value(text):
-                yield from judged(field, text, problems)
+                yield from violations(field, text, problems)
 
 
 def annotations(found: Mapping[str, str] | None, field: str) -> Iterator[Cause]:
@@ -57,7 +57,7 @@ def annotations(found: Mapping[str, str] | None, field: str) -> Iterator[Cause]:
     for key, text in found.items():
         size += len(key) + len(text)
         if problems := names.qualified(key.lower()):
-            yield from judged(field, key, problems)
+            yield from violations(field, key, problems)
     if size > _LARGEST_ANNOTATIONS:
         yield too_long(field, _LARGEST_ANNOTATIONS)
 
@@ -69,7 +69,7 @@ def _described(meta: Fields) -> Iterator[Cause]:
         yield from _owners(owners)
     if finalizers := meta.get("finalizers"):
         for one in finalizers:
-            yield from judged("metadata.finalizers", one, names.qualified(one))
+            yield from violations("metadata.finalizers", one, names.qualified(one))
         if {"orphan", "foregroundDeletion"} <= set(finalizers):
             why = "finalizer orphan and foregroundDeletion cannot be both set"
             yield invalid("metadata.finalizers", finalizers, why)

@@ -5,9 +5,9 @@ from typing import Final
 
 from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import duplicate, forbidden, invalid, required, unsupported, violations
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.selectors import label_selector, node_selector, node_selector_term
-from maar.embedded.schema.words import duplicate, forbidden, invalid, judged, required, unsupported
 
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -84,21 +84,21 @@ def _pod_term(term: Fields, field: str) -> Iterator[Cause]:
     yield from label_selector(term.get("labelSelector"), f"{field}.labelSelector")
     yield from label_selector(term.get("namespaceSelector"), f"{field}.namespaceSelector")
     for name in term.get("namespaces") or ():
-        yield from judged(f"{field}.namespace", name, names.label(name))
+        yield from violations(f"{field}.namespace", name, names.label(name))
     for keys in ("matchLabelKeys", "mismatchLabelKeys"):
         if term.get(keys) and "labelSelector" not in term:
             yield forbidden(f"{field}.{keys}", "must not be specified when labelSelector is not set")
     key = term.get("topologyKey", "")
     if not key:
         yield required(f"{field}.topologyKey", "can not be empty")
-    yield from judged(f"{field}.topologyKey", key, names.qualified(key))
+    yield from violations(f"{field}.topologyKey", key, names.qualified(key))
 
 
 def _toleration(one: Fields, field: str) -> Iterator[Cause]:
     key, operator = one.get("key", ""), one.get("operator", "")
     value, effect = one.get("value", ""), one.get("effect", "")
     if key:
-        yield from judged(f"{field}.key", key, names.qualified(key))
+        yield from violations(f"{field}.key", key, names.qualified(key))
     elif operator != "Exists":
         why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
         yield invalid(f"{field}.operator", operator, why)
@@ -108,7 +108,7 @@ def _toleration(one: Fields, field: str) -> Iterator[Cause]:
         if value:
             yield invalid(f"{field}.operator", value, "value must be empty when `operator` is 'Exists'")
     elif operator in ("", "Equal"):
-        yield from judged(f"{field}.operator", value, names.value(value))
+        yield from violations(f"{field}.operator", value, names.value(value))
     else:
         yield unsupported(f"{field}.operator", operator, ("Equal", "Exists"))
     if effect and effect not in EFFECTS:

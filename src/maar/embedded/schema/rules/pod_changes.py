@@ -5,11 +5,10 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import forbidden, invalid
 from maar.embedded.schema.rules.fields import Fields
-from maar.embedded.schema.rules.pods import address, pod_spec
-from maar.embedded.schema.words import forbidden, invalid, judged
+from maar.embedded.schema.rules.pods import pod_spec
 
 _CHANGEABLE: Final = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -24,8 +23,6 @@ def updated(old: Fields, pod: Fields) -> Iterator[Cause]:
     if before != after:
         yield from pod_spec(after, "spec")
         yield from _changed(before, after)
-    if (status := pod.get("status") or {}) != (earlier := old.get("status") or {}):
-        yield from _status(earlier, status)
 
 
 def _changed(before: Fields, after: Fields) -> Iterator[Cause]:
@@ -82,14 +79,3 @@ def difference(before: Fields, after: Fields) -> str:
     """What has changed, line by line."""
     was, now = (json.dumps(one, indent=1, sort_keys=True).splitlines() for one in (before, after))
     return "\n".join([*difflib.unified_diff(was, now, lineterm="")][2:]) + "\n"
-
-
-def _status(before: Fields, after: Fields) -> Iterator[Cause]:
-    for kind in ("podIPs", "hostIPs"):
-        for place, one in enumerate(after.get(kind) or ()):
-            yield from address(one.get("ip", ""), f"status.{kind}[{place}]")
-    if name := after.get("nominatedNodeName"):
-        yield from judged("status.nominatedNodeName", name, names.subdomain(name))
-    quality = after.get("qosClass")
-    if quality and before.get("qosClass", quality) != quality:
-        yield invalid("status.qosClass", quality, "field is immutable")

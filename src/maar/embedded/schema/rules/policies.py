@@ -1,4 +1,4 @@
-"""Rules for disruption budgets, priority classes, leases, events and namespaces."""
+"""Rules for disruption budgets, priority classes, resource quotas and nodes."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,16 +6,21 @@ from typing import Final
 from maar.core.model import name_rules as names
 from maar.core.model.whole_numbers import whole_number
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import duplicate, forbidden, invalid, required, unsupported, violations
 from maar.embedded.schema.rules.fields import Fields
-from maar.embedded.schema.rules.resource_lists import NOT_NEGATIVE
+from maar.embedded.schema.rules.placement import EFFECTS
+from maar.embedded.schema.rules.resource_lists import NOT_NEGATIVE, amount_of, of_quota
 from maar.embedded.schema.rules.selectors import label_selector
-from maar.embedded.schema.words import forbidden, invalid, judged, required, unsupported
 
 _HIGHEST_PRIORITY: Final = 10**9
 _SYSTEM_CLASSES: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 _EVICTION_POLICIES: Final = ("AlwaysAllow", "IfHealthyBudget")
 _PREEMPTION: Final = ("PreemptLowerPriority", "Never")
 _WHOLE: Final = 100
+_SCOPES: Final = frozenset(
+    {"BestEffort", "NotBestEffort", "NotTerminating", "PriorityClass", "Terminating"}
+    | {"CrossNamespacePodAffinity", "VolumeAttributesClass"}
+)
 
 
 def budget(found: Fields) -> Iterator[Cause]:
@@ -57,37 +62,60 @@ def priority_class_updated(old: Fields, found: Fields) -> Iterator[Cause]:
         yield invalid("preemptionPolicy", found.get("preemptionPolicy"), "field is immutable")
 
 
-def lease(found: Fields) -> Iterator[Cause]:
-    """A lease, new or changed."""
+def quota(found: Fields) -> Iterator[Cause]:
+    """A quota, new or changed."""
     spec = found.get("spec") or {}
-    if spec.get("leaseDurationSeconds", 1) <= 0:
-        yield invalid("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], "must be greater than 0")
-    if spec.get("leaseTransitions", 0) < 0:
-        yield invalid("spec.leaseTransitions", spec["leaseTransitions"], NOT_NEGATIVE)
+    for name, value in (spec.get("hard") or {}).items():
+        yield from violations(f"spec.hard[{name}]", name, of_quota(name))
+        yield from amount_of(name, value, f"spec.hard[{name}]")
+    scopes = spec.get("scopes") or ()
+    if not _SCOPES.issuperset(scopes):
+        yield invalid("spec.scopes", scopes, "unsupported scope")
+    for one in (spec.get("scopeSelector") or {}).get("matchExpressions") or ():
+        yield from _scope(one, "spec.scopeSelector.matchExpressions")
 
 
-def event(found: Fields) -> Iterator[Cause]:
-    """An event, new or changed."""
-    namespace = (found.get("metadata") or {}).get("namespace", "")
-    about = (found.get("involvedObject") or {}).get("namespace", "")
-    if about and about != namespace:
-        yield invalid("involvedObject.namespace", about, "does not match event.namespace")
-    if found.get("eventTime"):  # an event of the newer kind says more
-        component = found.get("reportingComponent", "")
-        if not component:
-            yield required("reportingComponent")
-        yield from judged("reportingComponent", component, names.qualified(component))
-        for field in ("reportingInstance", "action", "reason"):
-            if not found.get(field):
-                yield required(field)
+def quota_updated(old: Fields, found: Fields) -> Iterator[Cause]:
+    """A quota counts the same objects for ever."""
+    before, after = ((one.get("spec") or {}).get("scopes") or [] for one in (old, found))
+    if before != after:
+        yield invalid("spec.scopes", after, "field is immutable")
 
 
-def namespace(found: Fields) -> Iterator[Cause]:
-    """A namespace, new or changed."""
-    for finalizer in (found.get("spec") or {}).get("finalizers") or ():
-        if finalizer != "kubernetes" and "/" not in finalizer:
-            why = "name is neither a standard finalizer name nor is it fully qualified"
-            yield invalid("spec.finalizers", finalizer, why)
+def _scope(one: Fields, field: str) -> Iterator[Cause]:
+    if one.get("scopeName") not in _SCOPES:
+        yield invalid(f"{field}.scopeName", one.get("scopeName", ""), "unsupported scope")
+    if one.get("operator") in ("In", "NotIn"):
+        if not one.get("values"):
+            why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+            yield required(f"{field}.values", why)
+    elif one.get("operator") not in ("Exists", "DoesNotExist"):
+        yield invalid(f"{field}.operator", one.get("operator", ""), "not a valid selector operator")
+
+
+def node(found: Fields) -> Iterator[Cause]:
+    """A node, new or changed."""
+    spec, status = found.get("spec") or {}, found.get("status") or {}
+    taken: set[tuple[str, str]] = set()
+    for place, taint in enumerate(spec.get("taints") or ()):
+        # Kubernetes names the field so, though taints are in the spec.
+        yield from _taint(taint, f"metadata.taints[{place}]", taken)
+    for kind in ("capacity", "allocatable"):
+        for name, value in (status.get(kind) or {}).items():
+            yield from amount_of(name, value, f"status.{kind}.{name}")
+
+
+def _taint(taint: Fields, field: str, taken: set[tuple[str, str]]) -> Iterator[Cause]:
+    key, effect = taint.get("key", ""), taint.get("effect", "")
+    yield from violations(f"{field}.key", key, names.qualified(key))
+    yield from violations(f"{field}.value", taint.get("value", ""), names.value(taint.get("value", "")))
+    if not effect:
+        yield required(f"{field}.effect")
+    elif effect not in EFFECTS:
+        yield unsupported(f"{field}.effect", effect, EFFECTS)
+    if (key, effect) in taken:
+        yield duplicate(field, taint, "taints must be unique by key and effect pair")
+    taken.add((key, effect))
 
 
 def _count_or_share(found: int | str, field: str) -> Iterator[Cause]:
@@ -95,6 +123,6 @@ def _count_or_share(found: int | str, field: str) -> Iterator[Cause]:
         if found < 0:
             yield invalid(field, found, NOT_NEGATIVE)
     elif problems := names.percent(found):
-        yield from judged(field, found, problems)
+        yield from violations(field, found, problems)
     elif (share := whole_number(found[:-1])) is None or share > _WHOLE:
         yield invalid(field, found, "must not be greater than 100%")

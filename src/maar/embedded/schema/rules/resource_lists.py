@@ -7,8 +7,8 @@ from typing import Final
 from maar.core.model import name_rules as names
 from maar.core.model.quantity import NANOS
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import invalid, required, violations
 from maar.embedded.schema.rules.fields import Fields, amount, canonical
-from maar.embedded.schema.words import forbidden, invalid, judged, not_found, required
 
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 WHOLE: Final = "must be an integer"
@@ -23,7 +23,7 @@ _STANDARD: Final = _OF_CONTAINERS | {
 _HUGE: Final = "hugepages-"
 
 
-def requirements(found: Fields, field: str, claims: frozenset[str] = frozenset()) -> Iterator[Cause]:
+def requirements(found: Fields, field: str) -> Iterator[Cause]:
     """What a container asks for and the limits to it."""
     limits: Mapping[str, str] = found.get("limits") or {}
     requests: Mapping[str, str] = found.get("requests") or {}
@@ -37,21 +37,6 @@ def requirements(found: Fields, field: str, claims: frozenset[str] = frozenset()
                 yield from _compared(name, value, limit, f"{field}.requests")
         elif not overcommits(name):
             yield required(f"{field}.limits", "Limit must be set for non overcommitable resources")
-    if any(name.startswith(_HUGE) for name in (*limits, *requests)) and not (
-        {"cpu", "memory"} & {*limits, *requests}
-    ):
-        yield forbidden(field, "HugePages require cpu or memory")
-    for place, claim in enumerate(found.get("claims") or ()):
-        if (name := claim.get("name", "")) not in claims:
-            why = "must be one of the names in pod.spec.resourceClaims"
-            yield not_found(f"{field}.claims[{place}]", name, why if claims else f"{why} which is empty")
-
-
-def amounts(found: Mapping[str, object] | None, field: str, *, dotted: bool = False) -> Iterator[Cause]:
-    """Amounts that are counted, not asked for: a node's capacity, a quota."""
-    for name, value in (found or {}).items():
-        place = f"{field}.{name}" if dotted else f"{field}[{name}]"
-        yield from amount_of(name, value, place)
 
 
 def amount_of(name: str, value: object, field: str) -> Iterator[Cause]:
@@ -69,7 +54,7 @@ def overcommits(name: str) -> bool:
 
 
 def extended(name: str) -> bool:
-    """Whether a resource is of somebody else's kind, such as nvidia.com/gpu."""
+    """Whether it is an extended resource, such as nvidia.com/gpu."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("count/")
 
 
@@ -113,7 +98,7 @@ def _unqualified(name: str, known: frozenset[str], place: str) -> Iterator[str]:
 
 def _one(name: str, value: object, field: str) -> Iterator[Cause]:
     if problems := _of_container(name):
-        yield from judged(f"{field}[{name}]", name, problems)
+        yield from violations(f"{field}[{name}]", name, problems)
     nanos = amount(value).nanos
     if nanos < 0 or nanos % NANOS:
         yield from amount_of(name, value, f"{field}[{name}]")

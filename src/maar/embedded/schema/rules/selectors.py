@@ -5,9 +5,9 @@ from typing import Final
 
 from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import forbidden, invalid, required, violations
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.metadata import labels
-from maar.embedded.schema.words import forbidden, invalid, judged, required
 
 _WITH_VALUES: Final = ("In", "NotIn")
 _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
@@ -23,9 +23,9 @@ def label_selector(selector: Fields | None, field: str) -> Iterator[Cause]:
     for place, one in enumerate(selector.get("matchExpressions") or ()):
         path = f"{field}.matchExpressions[{place}]"
         yield from _operator(one, path, numbers=False)
-        yield from judged(f"{path}.key", one.get("key", ""), names.qualified(one.get("key", "")))
+        yield from violations(f"{path}.key", one.get("key", ""), names.qualified(one.get("key", "")))
         for at, value in enumerate(one.get("values") or ()):
-            yield from judged(f"{path}.values[{at}]", value, names.value(value))
+            yield from violations(f"{path}.values[{at}]", value, names.value(value))
 
 
 def node_selector(selector: Fields, field: str) -> Iterator[Cause]:
@@ -42,7 +42,7 @@ def node_selector_term(term: Fields, field: str) -> Iterator[Cause]:
     for place, one in enumerate(term.get("matchExpressions") or ()):
         path = f"{field}.matchExpressions[{place}]"
         yield from _operator(one, path, numbers=True)
-        yield from judged(f"{path}.key", one.get("key", ""), names.qualified(one.get("key", "")))
+        yield from violations(f"{path}.key", one.get("key", ""), names.qualified(one.get("key", "")))
     for place, one in enumerate(term.get("matchFields") or ()):
         path = f"{field}.matchFields[{place}]"
         if one.get("operator") not in _WITH_VALUES:
@@ -52,24 +52,6 @@ def node_selector_term(term: Fields, field: str) -> Iterator[Cause]:
             yield required(f"{path}.values", why)
         if one.get("key") != "metadata.name":
             yield invalid(f"{path}.key", one.get("key", ""), "not a valid field selector key")
-
-
-def matches(selector: Fields | None, found: Fields | None) -> bool:
-    """Whether labels are such as a selector wants."""
-    have = found or {}
-    wanted = selector or {}
-    if any(have.get(key) != value for key, value in (wanted.get("matchLabels") or {}).items()):
-        return False
-    return all(_holds(one, have.get(one.get("key", ""))) for one in wanted.get("matchExpressions") or ())
-
-
-def _holds(one: Fields, value: str | None) -> bool:
-    operator, values = one.get("operator"), one.get("values") or ()
-    if operator == "In":
-        return value is not None and value in values
-    if operator == "NotIn":
-        return value is None or value not in values
-    return (value is not None) == (operator == "Exists")
 
 
 def _operator(one: Fields, field: str, *, numbers: bool) -> Iterator[Cause]:

@@ -5,21 +5,25 @@ from typing import Final
 
 from maar.core.model import name_rules as names
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import forbidden, invalid, required, unsupported, violations
 from maar.embedded.schema.rules.fields import Fields, amount, canonical
 from maar.embedded.schema.rules.pod_changes import difference
 from maar.embedded.schema.rules.selectors import label_selector, node_selector
-from maar.embedded.schema.rules.volumes import sources
-from maar.embedded.schema.words import forbidden, invalid, judged, required, unsupported
 
 _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_ALONE: Final = "ReadWriteOncePod"
-_MODES: Final = ("Block", "Filesystem")
-_OF_VOLUMES: Final = ("Delete", "Recycle", "Retain")
+_NO_SOURCES: Final = ("capacity", "claimRef", "nodeAffinity")
+_OF_VOLUMES: Final = (
+    ("persistentVolumeReclaimPolicy", ("Delete", "Recycle", "Retain")),
+    ("volumeMode", ("Block", "Filesystem")),
+)
+_OF_CLASSES: Final = (
+    ("reclaimPolicy", ("Delete", "Retain")),
+    ("volumeBindingMode", ("Immediate", "WaitForFirstConsumer")),
+)
 _CLAIM_CHANGES: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound"
     " claims"
 )
-_IMMUTABLE: Final = "field is immutable"
 _MORE_THAN_NOTHING: Final = "must be greater than zero"
 
 
@@ -30,9 +34,7 @@ def volume(found: Fields) -> Iterator[Cause]:
     yield from _capacity(spec.get("capacity"))
     if not any(isinstance(one, dict) for key, one in spec.items() if key not in _NO_SOURCES):
         yield required("spec", "must specify a volume type")
-    yield from sources(spec, "spec")
-    yield from _volume_handle(spec.get("csi"))
-    yield from _choices(spec, (("persistentVolumeReclaimPolicy", _OF_VOLUMES), ("volumeMode", _MODES)))
+    yield from _choices(spec, _OF_VOLUMES, "spec.")
     yield from _class_name(spec)
     if (affinity := spec.get("nodeAffinity")) is not None:
         if affinity.get("required") is None:
@@ -41,23 +43,6 @@ def volume(found: Fields) -> Iterator[Cause]:
             yield from node_selector(affinity["required"], "spec.nodeAffinity.required")
     elif spec.get("local"):
         yield required("spec.nodeAffinity", "Local volume requires node affinity")
-
-
-_NO_SOURCES: Final = ("capacity", "claimRef", "nodeAffinity")
-
-
-def volume_updated(old: Fields, found: Fields) -> Iterator[Cause]:
-    """A volume stays where it is."""
-    before, after = old.get("spec") or {}, found.get("spec") or {}
-    was, now = (
-        {k: v for k, v in spec.items() if isinstance(v, dict) and k not in _NO_SOURCES}
-        for spec in (before, after)
-    )
-    if was != now:
-        why = "spec.persistentvolumesource is immutable after creation"
-        yield forbidden("spec.persistentvolumesource", f"{why}\n{difference(was, now)}")
-    if before.get("volumeMode") != after.get("volumeMode"):
-        yield invalid("volumeMode", after.get("volumeMode"), _IMMUTABLE)
 
 
 def claim(found: Fields) -> Iterator[Cause]:
@@ -70,7 +55,7 @@ def claim(found: Fields) -> Iterator[Cause]:
         yield required("spec.resources[storage]")
     elif amount(wanted).nanos <= 0:
         yield invalid("spec.resources[storage]", canonical(wanted), _MORE_THAN_NOTHING)
-    yield from _choices(spec, (("volumeMode", _MODES),))
+    yield from _choices(spec, _OF_VOLUMES[1:], "spec.")
     yield from _class_name(spec)
 
 
@@ -93,22 +78,8 @@ def storage_class(found: Fields) -> Iterator[Cause]:
     if not (provisioner := found.get("provisioner", "").lower()):
         yield required("provisioner")
     else:
-        yield from judged("provisioner", provisioner, names.qualified(provisioner))
-    if "" in (found.get("parameters") or {}):
-        yield invalid("parameters", "", "field can not be empty.")
-    for key, choices in (
-        ("reclaimPolicy", ("Delete", "Retain")),
-        ("volumeBindingMode", ("Immediate", "WaitForFirstConsumer")),
-    ):
-        if (chosen := found.get(key)) and chosen not in choices:
-            yield unsupported(key, chosen, choices)
-
-
-def storage_class_updated(old: Fields, found: Fields) -> Iterator[Cause]:
-    """A storage class makes the same volumes for ever."""
-    for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-        if old.get(field) != found.get(field):
-            yield invalid(field, found.get(field), _IMMUTABLE)
+        yield from violations("provisioner", provisioner, names.qualified(provisioner))
+    yield from _choices(found, _OF_CLASSES, "")
 
 
 def _access(modes: Sequence[str], why: str) -> Iterator[Cause]:
@@ -117,8 +88,8 @@ def _access(modes: Sequence[str], why: str) -> Iterator[Cause]:
     for mode in modes:
         if mode not in _ACCESS_MODES:
             yield unsupported("spec.accessModes", mode, _ACCESS_MODES)
-    if _ALONE in modes and len(modes) > 1:
-        yield forbidden("spec.accessModes", f"may not use {_ALONE} with other access modes")
+    if "ReadWriteOncePod" in modes and len(modes) > 1:
+        yield forbidden("spec.accessModes", "may not use ReadWriteOncePod with other access modes")
 
 
 def _capacity(capacity: Fields | None) -> Iterator[Cause]:
@@ -135,17 +106,12 @@ def _capacity(capacity: Fields | None) -> Iterator[Cause]:
             yield invalid(f"spec.capacity[{name}]", canonical(value), _MORE_THAN_NOTHING)
 
 
-def _volume_handle(csi: Fields | None) -> Iterator[Cause]:
-    if csi is not None and not csi.get("volumeHandle"):
-        yield required("spec.csi.volumeHandle")
-
-
-def _choices(spec: Fields, choices: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Cause]:
+def _choices(found: Fields, choices: Sequence[tuple[str, Sequence[str]]], path: str) -> Iterator[Cause]:
     for key, supported in choices:
-        if (chosen := spec.get(key)) and chosen not in supported:
-            yield unsupported(f"spec.{key}", chosen, supported)
+        if (chosen := found.get(key)) and chosen not in supported:
+            yield unsupported(f"{path}{key}", chosen, supported)
 
 
 def _class_name(spec: Fields) -> Iterator[Cause]:
     if name := spec.get("storageClassName"):
-        yield from judged("spec.storageClassName", name, names.subdomain(name))
+        yield from violations("spec.storageClassName", name, names.subdomain(name))

@@ -1,63 +1,41 @@
-"""Rules for ReplicaSets, StatefulSets and Jobs."""
+"""Rules for ReplicaSets, StatefulSets and Jobs, which the embedded server only keeps."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from maar.core.model import name_rules as names
+import msgspec
+
+from maar.core.model.metadata import LabelSelector
+from maar.core.policy.selectors import match_selector
 from maar.embedded.failures import Cause
+from maar.embedded.schema.messages import forbidden, invalid, required, unsupported
 from maar.embedded.schema.rules.fields import Fields
 from maar.embedded.schema.rules.pods import template
 from maar.embedded.schema.rules.resource_lists import NOT_NEGATIVE
-from maar.embedded.schema.rules.selectors import label_selector, matches
-from maar.embedded.schema.words import forbidden, invalid, judged, required, unsupported
+from maar.embedded.schema.rules.selectors import label_selector
 
-_COUNTS: Final = ("replicas", "minReadySeconds")
-_JOB_COUNTS: Final = (
-    "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
-)  # fmt: skip
-_NEEDS_INDEX: Final = ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy")
+_COUNTS: Final = ("parallelism", "completions", "backoffLimit")
 _SET_CHANGES: Final = (
     "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
     "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
 )  # fmt: skip
-_IMMUTABLE: Final = "field is immutable"
 
 
 def replica_set(found: Fields) -> Iterator[Cause]:
     """A ReplicaSet, new or changed."""
-    spec = found.get("spec") or {}
-    yield from _counts(spec, _COUNTS)
-    yield from _replicated(spec, "deployment", "ReplicaSet")
-
-
-def replica_set_updated(old: Fields, found: Fields) -> Iterator[Cause]:
-    """A ReplicaSet minds the same pods for ever."""
-    before, after = ((one.get("spec") or {}).get("selector") for one in (old, found))
-    if before != after:
-        yield invalid("spec.selector", after, _IMMUTABLE)
+    yield from _replicated(found.get("spec") or {}, "deployment")
 
 
 def stateful_set(found: Fields) -> Iterator[Cause]:
     """A StatefulSet, new or changed."""
-    spec = found.get("spec") or {}
-    policy = spec.get("podManagementPolicy", "OrderedReady")
-    if policy not in ("OrderedReady", "Parallel"):
-        yield invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
-    strategy = spec.get("updateStrategy") or {}
-    if strategy.get("type", "RollingUpdate") not in ("RollingUpdate", "OnDelete"):
-        yield invalid("spec.updateStrategy", strategy, "must be 'RollingUpdate' or 'OnDelete'")
-    if (partition := (strategy.get("rollingUpdate") or {}).get("partition", 0)) < 0:
-        yield invalid("spec.updateStrategy.rollingUpdate.partition", partition, NOT_NEGATIVE)
-    for when, chosen in (spec.get("persistentVolumeClaimRetentionPolicy") or {}).items():
-        if chosen not in ("Retain", "Delete"):
-            field = f"spec.persistentVolumeClaimRetentionPolicy.{when}"
-            yield unsupported(field, chosen, ("Retain", "Delete"))
-    if (start := (spec.get("ordinals") or {}).get("start", 0)) < 0:
-        yield invalid("spec.ordinals.start", start, NOT_NEGATIVE)
-    if name := spec.get("serviceName"):
-        yield from judged("spec.serviceName", name, names.label(name))
-    yield from _counts(spec, _COUNTS)
-    yield from _replicated(spec, "statefulset", "StatefulSet")
+    yield from _replicated(found.get("spec") or {}, "statefulset")
+
+
+def replica_set_updated(old: Fields, found: Fields) -> Iterator[Cause]:
+    """A ReplicaSet selects the same pods for ever."""
+    before, after = ((one.get("spec") or {}).get("selector") for one in (old, found))
+    if before != after:
+        yield invalid("spec.selector", after, "field is immutable")
 
 
 def stateful_set_updated(old: Fields, found: Fields) -> Iterator[Cause]:
@@ -73,21 +51,8 @@ def stateful_set_updated(old: Fields, found: Fields) -> Iterator[Cause]:
 def job(found: Fields) -> Iterator[Cause]:
     """A Job, new or changed."""
     spec = found.get("spec") or {}
-    made = spec.get("template") or {}
-    yield from _counts(spec, _JOB_COUNTS)
-    for key, choices in (
-        ("completionMode", ("NonIndexed", "Indexed")),
-        ("podReplacementPolicy", ("Failed", "TerminatingOrFailed")),
-    ):
-        if (chosen := spec.get(key)) and chosen not in choices:
-            yield unsupported(f"spec.{key}", chosen, choices)
-    if spec.get("completionMode") != "Indexed":
-        for key in _NEEDS_INDEX:
-            if spec.get(key) is not None:
-                yield invalid(f"spec.{key}", spec[key], "requires indexed completion mode")
-    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
-        yield required("spec.backoffLimitPerIndex", "when maxFailedIndexes is specified")
-    selector = spec.get("selector")
+    made, selector = spec.get("template") or {}, spec.get("selector")
+    yield from _counts(spec, _COUNTS)
     if spec.get("manualSelector") and selector is None:
         yield required("spec.selector")
     if spec.get("manualSelector") or selector is not None:
@@ -101,9 +66,9 @@ def job(found: Fields) -> Iterator[Cause]:
 def job_updated(old: Fields, found: Fields) -> Iterator[Cause]:
     """A Job runs the same pods for ever."""
     before, after = old.get("spec") or {}, found.get("spec") or {}
-    for field in ("completions", "selector", "template", "completionMode", "podFailurePolicy"):
+    for field in ("completions", "selector", "template"):
         if before.get(field) != after.get(field):
-            yield invalid(f"spec.{field}", after.get(field), _IMMUTABLE)
+            yield invalid(f"spec.{field}", after.get(field), "field is immutable")
 
 
 def _counts(spec: Fields, keys: Sequence[str]) -> Iterator[Cause]:
@@ -112,8 +77,9 @@ def _counts(spec: Fields, keys: Sequence[str]) -> Iterator[Cause]:
             yield invalid(f"spec.{key}", spec[key], NOT_NEGATIVE)
 
 
-def _replicated(spec: Fields, called: str, kind: str) -> Iterator[Cause]:
+def _replicated(spec: Fields, called: str) -> Iterator[Cause]:
     selector, made = spec.get("selector"), spec.get("template") or {}
+    yield from _counts(spec, ("replicas",))
     if selector is None:
         yield required("spec.selector")
     elif not (selector.get("matchLabels") or selector.get("matchExpressions")):
@@ -123,16 +89,17 @@ def _replicated(spec: Fields, called: str, kind: str) -> Iterator[Cause]:
     if selector != {}:
         yield from _selected(selector, made)
     yield from template(made, "spec.template")
-    pod = made.get("spec") or {}
-    if pod.get("restartPolicy", "Always") != "Always":
-        yield unsupported("spec.template.spec.restartPolicy", pod["restartPolicy"], ("Always",))
-    if pod.get("activeDeadlineSeconds") is not None:
-        why = f"activeDeadlineSeconds in {kind} is not Supported"
-        yield forbidden("spec.template.spec.activeDeadlineSeconds", why)
+    policy = (made.get("spec") or {}).get("restartPolicy", "Always")
+    if policy != "Always":
+        yield unsupported("spec.template.spec.restartPolicy", policy, ("Always",))
 
 
 def _selected(selector: Fields | None, made: Fields) -> Iterator[Cause]:
     labels = (made.get("metadata") or {}).get("labels")
-    if selector is None or not matches(selector, labels):
+    try:
+        is_selected = match_selector(msgspec.convert(selector, LabelSelector | None), labels or {})
+    except msgspec.ValidationError:
+        is_selected = False
+    if not is_selected:
         why = "`selector` does not match template `labels`"
         yield invalid("spec.template.metadata.labels", labels, why)

@@ -1,0 +1,1 @@
+"""The loop that the scheduler and the controllers run in."""

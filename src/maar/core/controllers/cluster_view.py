@@ -1,0 +1,254 @@
+"""What the controllers know of a cluster: one copy for all of them, kept event by event.
+
+Every event gives the changes that it made, each with the object before and after; controllers map these
+to the keys that they have to look at. Of kinds with many or large objects only what a controller reads is
+kept: of a pod what its group is made from, of a job its queue, of a workload what it says about groups.
+The indexes let a controller find what belongs to a key without walking all objects of a kind.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from maar.core.controllers.group_template import Member, Statements, member, statements_of_owner
+from maar.core.controllers.index import Index
+from maar.core.controllers.queue_counts import JOBS, QueueCounts
+from maar.core.model.events import AnyObject, Event, Upserted
+from maar.core.model.job import Command, Job
+from maar.core.model.namespace import QUOTA_LABEL, Namespace, ResourceQuota, quota_label
+from maar.core.model.pod import QUEUE_ANNOTATION, Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import Queue
+from maar.core.model.workload import WORKLOADS, Workload
+
+T = TypeVar("T")
+
+_FINISHED_JOBS: Final = ("Aborted", "Completed", "Terminated", "Failed")
+
+
+class Owner(NamedTuple):
+    """What is kept of a workload."""
+
+    uid: str
+    group: str  # the key of the group that is made for its pods
+    statements: Statements
+
+
+@dataclass(frozen=True)
+class Changed(Generic[T]):
+    """An object of which something has changed; None where there was none, or is none any more."""
+
+    key: str
+    before: T | None
+    after: T | None
+
+
+class QueueChanged(Changed[Queue]):
+    """A queue."""
+
+
+class PodGroupChanged(Changed[PodGroup]):
+    """A pod group."""
+
+
+class JobChanged(Changed[str]):
+    """The queue of an unfinished job."""
+
+
+class CommandChanged(Changed[Command]):
+    """A command."""
+
+
+class NamespaceChanged(Changed[Namespace]):
+    """A namespace."""
+
+
+class QuotaChanged(Changed[ResourceQuota]):
+    """A resource quota."""
+
+
+class OwnerChanged(Changed[Owner]):
+    """A workload that makes pods."""
+
+
+class PodChanged(Changed[Member]):
+    """A pod of our scheduler."""
+
+
+class OtherPodChanged(Changed[str]):
+    """The scheduler that a pod of another scheduler waits for."""
+
+
+AnyChange = (
+    QueueChanged | PodGroupChanged | JobChanged | CommandChanged | NamespaceChanged | QuotaChanged
+    | OwnerChanged | PodChanged | OtherPodChanged
+)  # fmt: skip
+
+
+@dataclass(eq=False)
+class ClusterView:
+    """Objects by key, and indexes over them; pods and workloads only of the scheduler and kinds named."""
+
+    scheduler_name: str = "volcano"
+    workloads: tuple[type[Workload], ...] = WORKLOADS  # the kinds of owners that are known
+    queues: dict[str, Queue] = field(default_factory=dict)
+    groups: dict[str, PodGroup] = field(default_factory=dict)
+    jobs: dict[str, str] = field(default_factory=dict)  # the queue of each unfinished job
+    commands: dict[str, Command] = field(default_factory=dict)
+    namespaces: dict[str, Namespace] = field(default_factory=dict)
+    quotas: dict[str, ResourceQuota] = field(default_factory=dict)
+    pods: dict[str, Member] = field(default_factory=dict)
+    waiting_elsewhere: dict[str, str] = field(default_factory=dict)  # the scheduler, by pod
+    counts: QueueCounts = field(default_factory=QueueCounts)
+    pods_of_group: Index = field(default_factory=Index)
+    commands_to_queue: Index = field(default_factory=Index)
+    namespaces_by_label: Index = field(default_factory=Index)  # quota_label of the queue that they name
+    quotas_by_label: Index = field(default_factory=Index)
+    quotas_of_namespace: Index = field(default_factory=Index)
+    _owners: dict[tuple[str, str], Owner] = field(default_factory=dict)  # by kind and key
+    _statements: dict[str, Statements] = field(default_factory=dict)  # of owners, by their uid
+
+    def feed(self, event: Event) -> list[AnyChange]:
+        """Take events in; returns what has changed."""
+        if isinstance(event, Upserted):
+            return self._put(type(event.object).__name__, event.object.key, event.object)
+        return self._put(event.kind, event.key, None)
+
+    def statements(self, owner_uid: str) -> Statements | None:
+        """What an owner sets for the group of its pods; None where the owner is not known."""
+        return self._statements.get(owner_uid)
+
+    def _put(self, kind: str, key: str, new: AnyObject | None) -> list[AnyChange]:
+        changes: list[AnyChange] = []
+        match kind:
+            case "Queue":
+                changes = [self._put_queue(key, _as(Queue, new))]
+            case "PodGroup":
+                changes = [self._put_group(key, _as(PodGroup, new))]
+            case "Pod":
+                changes = self._put_pod(key, _as(Pod, new))
+            case "Job":
+                changes = [self._put_job(key, _as(Job, new))]
+            case "Command":
+                changes = [self._put_command(key, _as(Command, new))]
+            case "Namespace":
+                changes = [self._put_namespace(key, _as(Namespace, new))]
+            case "ResourceQuota":
+                changes = [self._put_quota(key, _as(ResourceQuota, new))]
+            case _ if isinstance(new, Workload) or (kind, key) in self._owners:
+                changes = [self._put_owner(kind, key, _as(Workload, new))]
+            case _:
+                pass  # no controller reads it
+        return changes
+
+    def _put_queue(self, key: str, new: Queue | None) -> QueueChanged:
+        old = _set(self.queues, key, new)
+        self.counts.place(key, new.parent if new is not None else None)
+        return QueueChanged(key, old, new)
+
+    def _put_group(self, key: str, new: PodGroup | None) -> PodGroupChanged:
+        old = _set(self.groups, key, new)
+        before, after = place_of_group(old), place_of_group(new)
+        if before != after:
+            if before is not None:
+                self.counts.add(*before, -1)
+            if after is not None:
+                self.counts.add(*after, 1)
+        return PodGroupChanged(key, old, new)
+
+    def _put_job(self, key: str, new: Job | None) -> JobChanged:
+        is_unfinished = new is not None and new.status.state.phase not in _FINISHED_JOBS
+        after = new.spec.queue if new is not None and is_unfinished else None
+        before = _set(self.jobs, key, after)
+        if before != after:
+            if before is not None:
+                self.counts.add(before, JOBS, -1)
+            if after is not None:
+                self.counts.add(after, JOBS, 1)
+        return JobChanged(key, before, after)
+
+    def _put_command(self, key: str, new: Command | None) -> CommandChanged:
+        old = _set(self.commands, key, new)
+        self.commands_to_queue.move(key, queue_of_command(old), queue_of_command(new))
+        return CommandChanged(key, old, new)
+
+    def _put_namespace(self, key: str, new: Namespace | None) -> NamespaceChanged:
+        old = _set(self.namespaces, key, new)
+        self.namespaces_by_label.move(key, label_of_namespace(old), label_of_namespace(new))
+        return NamespaceChanged(key, old, new)
+
+    def _put_quota(self, key: str, new: ResourceQuota | None) -> QuotaChanged:
+        old = _set(self.quotas, key, new)
+        namespace = key.partition("/")[0]
+        self.quotas_of_namespace.move(
+            key, None if old is None else namespace, None if new is None else namespace
+        )
+        self.quotas_by_label.move(key, label_of_quota(old), label_of_quota(new))
+        return QuotaChanged(key, old, new)
+
+    def _put_owner(self, kind: str, key: str, new: Workload | None) -> OwnerChanged:
+        after = None
+        if new is not None:
+            uid = new.metadata.uid
+            group = f"{new.metadata.namespace or 'default'}/podgroup-{uid}"
+            after = Owner(uid, group, statements_of_owner(new.metadata))
+        before = self._owners.pop((kind, key), None)
+        if before is not None:
+            self._statements.pop(before.uid, None)
+        if after is not None:
+            self._owners[kind, key] = after
+            self._statements[after.uid] = after.statements
+        return OwnerChanged(key, before, after)
+
+    def _put_pod(self, key: str, pod: Pod | None) -> list[AnyChange]:
+        is_ours = pod is not None and pod.spec.scheduler_name == self.scheduler_name
+        new = member(pod) if pod is not None and is_ours else None
+        other = _waits_for(pod) if pod is not None and not is_ours else None
+        old = _set(self.pods, key, new)
+        waited = _set(self.waiting_elsewhere, key, other)
+        changes: list[AnyChange] = []
+        if old is not None or new is not None:
+            self.pods_of_group.move(key, old and old.group_key, new and new.group_key)
+            changes.append(PodChanged(key, old, new))
+        if waited is not None or other is not None:
+            changes.append(OtherPodChanged(key, waited, other))
+        return changes
+
+
+def place_of_group(group: PodGroup | None) -> tuple[str, str] | None:
+    """The queue that a group names and its phase, as the status of queues counts it."""
+    return None if group is None else (group.spec.queue, (group.status.phase or "Pending").lower())
+
+
+def queue_of_command(command: Command | None) -> str | None:
+    """The queue that a command is about; None for commands to jobs."""
+    target = command.target if command is not None else None
+    return target.name if target is not None and target.kind == "Queue" else None
+
+
+def label_of_namespace(namespace: Namespace | None) -> str:
+    """The label of quotas of the queue that a namespace names; empty where it names none."""
+    return "" if namespace is None else quota_label(namespace.metadata.annotations.get(QUEUE_ANNOTATION, ""))
+
+
+def label_of_quota(quota: ResourceQuota | None) -> str:
+    """The label of a quota that is Maar's own; empty where it is not."""
+    return "" if quota is None else quota.metadata.labels.get(QUOTA_LABEL, "")
+
+
+def _waits_for(pod: Pod) -> str | None:
+    """The scheduler that a pod waits for; None where it waits for none."""
+    spec = pod.spec
+    waits = not (spec.node_name or pod.is_finished or pod.is_terminating or spec.scheduling_gates)
+    return spec.scheduler_name or None if waits else None
+
+
+def _set(objects: dict[str, T], key: str, new: T | None) -> T | None:
+    old = objects.pop(key, None) if new is None else objects.get(key)
+    if new is not None:
+        objects[key] = new
+    return old
+
+
+def _as(kind: type[T], one: object) -> T | None:
+    """An object as the kind that it is of; None where it is gone."""
+    return one if isinstance(one, kind) else None

@@ -1,0 +1,280 @@
+"""Where a pod can go: the best node of its shape, unless a promise, its neighbours or a plugin has a say."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maar.core.cycle.domain_retry import DomainRetry
+from maar.core.cycle.node_stack import NodeStack
+from maar.core.cycle.ranking import Ranking
+from maar.core.cycle.room import NOWHERE, Room, When
+from maar.core.cycle.volume_claims import VolumeClaims
+from maar.core.fairshare.water_fill import Flags, Floats, Ints
+from maar.core.policy.columns import NodeColumns
+from maar.core.policy.configuration import Configuration
+from maar.core.policy.filters import Clause, suits_new_node
+from maar.core.policy.host_ports import HostPorts
+from maar.core.policy.neighbours import Neighbours
+from maar.core.policy.pod_selectors import PodSelector
+from maar.core.tables.rows import PodRow
+from maar.core.tables.shapes import Shape
+from maar.core.tables.tables import Tables
+
+
+class NodeChooser:
+    """Placement in one cycle; rankings of nodes are made for each shape that is asked for."""
+
+    def __init__(
+        self, tables: Tables, room: Room, configuration: Configuration, *, is_empty: bool = False
+    ) -> None:
+        self.tables, self.room, self.configuration = tables, room, configuration
+        self._columns = NodeColumns.of(room.nodes)
+        is_asked = configuration.predicates.volume_binding
+        self.claims = VolumeClaims(tables, room, self._columns, is_asked=is_asked)
+        self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}
+        self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
+        self._never: dict[Shape, bool] = {}
+        self._neighbours = self._count_neighbours(is_empty=is_empty)
+        self.counts_moves = self.any_has_affinity = self._neighbours is not None  # everybody's moves count
+        self._domain_retry: DomainRetry | None = None  # of the turn that is being tried
+        self._is_stuck = False  # whether a pod of that turn has found no node
+        self.counts_moves |= bool(configuration.node_hooks())
+        self.stack = NodeStack(tables, room, configuration, self.claims, self._neighbours, is_empty=is_empty)
+
+    def best(self, pod: PodRow, when: When, wanted: int = NOWHERE) -> int:
+        """The node that a pod should go to, or NOWHERE: the one that is wanted, or promised, if it can be."""
+        node = self._best(pod, when, wanted)
+        if node == NOWHERE:
+            self._is_stuck = True
+            if self._domain_retry is not None:
+                self._domain_retry.stick(pod)
+        return node
+
+    def _best(self, pod: PodRow, when: When, wanted: int) -> int:
+        first = self._promised(pod) if wanted == NOWHERE else wanted
+        ranking = self._rankings[when].get(pod.shape) or self._rank(pod.shape, when)
+        neighbours = self._neighbours_for(pod)
+        if neighbours is None and not (pod.shape.claims or self.stack.plugins_of(pod.shape)):
+            return first if first != NOWHERE and ranking.has_room(first) else ranking.best()
+        scores = self.claims.among(pod.shape, ranking.every_score())
+        domain_start = neighbours.domain_start(pod) if neighbours is not None and self._domain_retry else None
+        if neighbours is not None:
+            mask = neighbours.mask(pod) & (scores > -np.inf)
+            if self._domain_retry is not None and domain_start is not None:
+                mask = self._domain_retry.narrow(mask, domain_start)
+            if when == "now":
+                self._leaving_ports.narrow(mask, pod.shape.ports)
+            weights = self.configuration.node_order
+            bonus = neighbours.score(
+                pod, mask, affinity_weight=weights.pod_affinity, spread_weight=weights.pod_topology_spread
+            )
+            scores = np.where(mask, scores + bonus, -np.inf)
+        scores = self.stack.ask_plugins(pod, scores)
+        best = first if first != NOWHERE and scores[first] > -np.inf else _highest(scores)
+        if self._domain_retry is not None and domain_start is not None and best != NOWHERE:
+            self._domain_retry.begin(domain_start, best)
+        return best
+
+    def _promised(self, pod: PodRow) -> int:
+        node = self.tables.nodes.get(pod.nominated) if pod.nominated else None
+        return NOWHERE if node is None else node.index
+
+    def tries(self, pods: Sequence[PodRow], at_least: int, when: When) -> Iterator[Sequence[PodRow]]:
+        """Try a turn with its pods in their order, and if they differ, with the least welcome first.
+
+        Who can go to many nodes might else take the only one that another can go to.
+        """
+        self._is_stuck = False
+        yield from self._tries(pods, at_least, when)
+        shapes = {pod.shape for pod in pods[:at_least]}
+        if self._is_stuck and len(shapes) > 1:
+            idle = self.idle(when)
+            nodes = {shape: int(self.most(shape, idle, 1).sum()) for shape in shapes}
+            yield from self._tries(sorted(pods[:at_least], key=lambda pod: nodes[pod.shape]), at_least, when)
+
+    def idle(self, when: When) -> Ints:
+        """The room on the nodes. [R, N]"""
+        allocatable, now, later = self.room.columns()
+        return allocatable - (later if when == "later" else np.maximum(now, later))
+
+    def _tries(self, pods: Sequence[PodRow], at_least: int, when: When) -> Iterator[Sequence[PodRow]]:
+        """Try once, and again while pods that must be together could begin elsewhere."""
+        if self._neighbours is None or not any(pod.shape.affinity for pod in pods):
+            yield pods
+            return
+        self._domain_retry = DomainRetry(pods, at_least, _NodeSet(self, self._neighbours, when))
+        try:
+            for _ in self._domain_retry.tries():
+                yield pods
+        finally:
+            self._domain_retry = None
+
+    def chooser(self, shape: Shape) -> Callable[[], int] | None:
+        """What gives a shape its best node now, where nobody minds neighbours and no third party is asked."""
+        if self._neighbours is not None or self.stack.plugins_of(shape):
+            return None
+        return (self._rankings["now"].get(shape) or self._rank(shape, "now")).best
+
+    @property
+    def usable(self) -> Flags:
+        """The nodes that pods may be placed on. [N]"""
+        return self._columns.usable
+
+    def follows(self, pod: PodRow) -> bool:
+        """Whether a pod has to be near pods that are there already."""
+        neighbours = self._neighbours_for(pod)
+        return (
+            neighbours is not None
+            and neighbours.required_near(pod) is not None
+            and neighbours.domain_start(pod) is None
+        )
+
+    def would_take(self, pod: PodRow) -> Flags:
+        """The nodes that suit a pod and its neighbours, and are large enough for it. [N]"""
+        neighbours, (allocatable, _, _) = self._neighbours_for(pod), self.room.columns()
+        mask = self.mask(pod.shape) & (True if neighbours is None else neighbours.mask(pod))
+        for resource, amount in pod.shape.needs:
+            mask = mask & (allocatable[resource] >= amount)
+        return mask
+
+    def has_affinity(self, pod: PodRow) -> bool:
+        """Whether more than room decides where the pod can go; another of its shape may fare better."""
+        return self._neighbours_for(pod) is not None
+
+    def may_stay(self, pod: PodRow, node: int) -> bool:
+        """Whether the neighbours let a pod be on the node that it has, or is promised."""
+        neighbours, row = self._neighbours_for(pod), self.room.nodes[node]
+        if neighbours is None:
+            return True
+        neighbours.remove(pod, row)
+        is_fine = bool(neighbours.mask(pod)[node])
+        neighbours.add(pod, row)
+        return is_fine
+
+    def see_only_shapes(self, pods: Sequence[PodRow]) -> bool:
+        """Whether pods go wherever any others of their shapes would."""
+        if any(pod.nominated or self.stack.plugins_of(pod.shape) for pod in pods):
+            return False
+        return self._neighbours is None or not any(map(self.has_affinity, pods))
+
+    def most(self, shape: Shape, idle: Ints, enough: int) -> Ints:
+        """How many pods of a shape each node has room for, up to what is enough. [R, N] -> [N]"""
+        most = np.where(self.mask(shape), enough, 0)
+        for resource, amount in shape.needs:
+            most = np.minimum(most, idle[resource] // amount)
+        return np.maximum(most, 0)
+
+    def never(self, shape: Shape) -> bool:
+        """Whether claims hold a pod back, or no node could take it even if it were empty."""
+        try:
+            return self._never[shape]
+        except KeyError:
+            never = self._never[shape] = self.claims.hold(shape) is not None or self._is_too_large(shape)
+            return never
+
+    def _is_too_large(self, shape: Shape) -> bool:
+        large, (allocatable, _, _) = self.mask(shape), self.room.columns()
+        for resource, amount in shape.needs:
+            large = large & (allocatable[resource] >= amount)
+        return not large.any()
+
+    def obstacles(self, shape: Shape) -> list[Clause]:
+        """What of the nodes themselves keeps a shape off them, as clauses with the nodes concerned. [N]"""
+        return self.stack.obstacles(shape)
+
+    def why_not(self, pod: PodRow, node: int) -> str:
+        """What keeps a pod off a node that suits it and has room, as a clause; empty where nothing does."""
+        row = self.room.nodes[node]
+        clause = self._neighbours.why_not(pod, row) if self._neighbours is not None else ""
+        return clause or ("are refused by a plugin" if self.stack.is_refused(pod, node) else "")
+
+    def most_alike(self, pod: PodRow, idle: Ints, enough: int) -> Ints:
+        """How many pods like this one each node has room for, up to what is enough. [R, N] -> [N]"""
+        is_alone = self._neighbours is not None and self._neighbours.keep_alone(pod)
+        return self.most(pod.shape, idle, 1 if is_alone else enough)
+
+    def helped_by_new_nodes(self, pods: Sequence[PodRow]) -> bool:
+        """Whether nodes that are yet to come could take the pods."""
+        for pod in pods:
+            if not suits_new_node(pod.shape, self._columns) or not self.claims.suit_new_node(pod.shape):
+                return False
+            if self._neighbours is not None and not self._neighbours.allow_new_node(pod, len(pods)):
+                return False
+        return True
+
+    def moved(self, pod: PodRow, node: int, sign: int) -> None:
+        """Learn that a pod has come to a node (+1) or left it (-1)."""
+        if self.stack.plugins:
+            self.stack.note_move(pod, node, is_there=sign > 0)
+        if self._neighbours is not None:
+            row = self.room.nodes[node]
+            if sign > 0:
+                self._neighbours.add(pod, row)
+            else:
+                self._neighbours.remove(pod, row)
+
+    def left(self, pod: PodRow, node: int, sign: int) -> None:
+        """Learn that a pod is told to go (+1), or after all is not (-1); until then it keeps its ports."""
+        self.moved(pod, node, -sign)
+        if self._neighbours is not None:
+            self._leaving_ports.count(pod.shape.ports, node, sign)
+
+    def mask(self, shape: Shape) -> Flags:
+        """The nodes that a shape may go to at all, room and neighbours aside."""
+        return self.stack.mask(shape)
+
+    def _rank(self, shape: Shape, when: When) -> Ranking:
+        ranking = Ranking(
+            shape, self.room, when, self.stack.usage, self.stack.mask(shape), self.stack.preference(shape)
+        )
+        self._rankings[when][shape] = ranking
+        return ranking
+
+    def _neighbours_for(self, pod: PodRow) -> Neighbours | None:
+        """The neighbours, where they bear on this pod."""
+        neighbours = self._neighbours
+        if neighbours is None or not (neighbours.matters_to(pod) or neighbours.prefers(pod)):
+            return None
+        return neighbours
+
+    def _count_neighbours(self, *, is_empty: bool) -> Neighbours | None:
+        """Count the pods on nodes as the cycle begins, or only those outside the queues.
+
+        Nothing is counted while no pod has constraints on others.
+        """
+        if not self.tables.with_affinity:
+            return None
+        labels = {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
+        neighbours = Neighbours(self._columns, labels, self.configuration.predicates)
+        for one in self.tables.pods.values():
+            if is_empty and one.counted is not None and not (one.is_daemon and one.counted.leaf is None):
+                continue
+            if one.counted is not None and one.counted.is_later:
+                neighbours.add(one, one.counted.node)
+            elif one.counted is not None:
+                self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
+        return neighbours
+
+
+def _highest(scores: Floats) -> int:
+    best = int(scores.argmax()) if len(scores) else NOWHERE
+    return best if best != NOWHERE and scores[best] > -np.inf else NOWHERE
+
+
+@dataclass(frozen=True)
+class _NodeSet:
+    """The nodes as pods that must be together find them."""
+
+    places: NodeChooser
+    neighbours: Neighbours
+    when: When
+
+    def required_near(self, pod: PodRow) -> PodSelector | None:
+        return self.neighbours.required_near(pod)
+
+    def takes(self, pod: PodRow, enough: int) -> Ints:
+        return self.places.most_alike(pod, self.idle(), enough)
+
+    def idle(self) -> Ints:
+        return self.places.idle(self.when)

@@ -1,0 +1,209 @@
+"""The order of turns: the queue with the smallest key, in it the namespace, in that the job.
+
+The problem. A cycle gives one turn after the other. The next one goes to the job that comes first when queues
+are compared at every level of the tree, then the namespaces of the leaf, then the jobs of the namespace. The
+keys contain shares of use, and a turn that places pods changes them: those of the job, of its namespace, of
+its leaf and of every queue above.
+
+How it works. Heaps are nested as the order is: each queue has a heap of its children, each leaf one of its
+namespaces, each namespace one of its jobs. The next job is found by following the first entries down from the
+root. After a turn, new entries are made on the path of its job only, from the namespace up to the root
+(`_Branch.settle`). An entry that was replaced stays in its heap until it is the first, and is dropped then.
+
+Invariants.
+- The first entry of every heap is current: it is the very entry that its branch has in `entry`.
+- A branch has an entry in the heap of its parent exactly while a job waits in it or below it.
+- Names of siblings differ, so no two keys are equal and the order never depends on the order of insertion.
+- `used` is the list that the state itself changes. Whoever changes it outside the job's own turn (victims of
+  an eviction) calls `refresh_group` afterwards; nothing else changes the keys of a branch.
+
+Complexity. O(depth) to find the next job, O(depth x log siblings) after a turn: the entry of the path is
+mostly the first of its heap, and is replaced there. Every replaced entry is dropped once.
+
+Why not otherwise? In one heap of all jobs a turn would change the keys of all jobs of the queue, because they
+contain the share of the queue. Sorting queues and jobs anew for every turn costs as much as all of them
+together. Keys that are computed when a heap compares would change while they are in the heap, and its order
+would be wrong without any sign of it. Decision records 10 and 24.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush, heapreplace
+from typing import Literal
+
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.heaps import Entry, Key, LazyHeap
+from maar.core.cycle.queue_ledger import Whole, largest_part, whole_of
+from maar.core.cycle.state import State
+from maar.core.model.names import natural
+from maar.core.model.queue import ROOT
+from maar.core.policy.plugin_hooks import GroupView
+from maar.core.tables.rows import Column
+
+Job = Entry[GroupState]
+Phase = Literal["fair", "lent"]
+Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
+
+
+class _Branch:
+    """A queue or a namespace: its entry among its siblings while it has work, and what waits below it."""
+
+    __slots__ = ("above", "age", "children", "entry", "order", "priority", "used", "waiting", "whole")
+
+    def __init__(self, above: "_Branch | None", used: Column, whole: Whole, age: float, name: str) -> None:
+        self.above, self.used, self.whole, self.age, self.order = above, used, whole, age, natural(name)
+        self.priority = 0  # the smaller goes first
+        self.entry: Standing | None = None
+        self.children: list[Standing] = []  # a heap; its first entry is always current
+        self.waiting = 0  # jobs; only namespaces have some
+
+    def settle(self) -> None:
+        """Renew its entry among its siblings, and those of all queues above it."""
+        branch, above = self, self.above
+        while above is not None:
+            siblings, known, branch.entry = above.children, branch.entry, None
+            if branch.waiting or branch.children:
+                share, used = 0.0, branch.used
+                for row, amount in branch.whole:  # as in largest_part; the call would take as long again
+                    part = used[row] / amount
+                    if part > share:  # noqa: PLR1730 (as there)
+                        share = part
+                branch.entry = entry = (branch.priority, share, branch.age, branch.order, branch)
+                if siblings and siblings[0] is known:
+                    heapreplace(siblings, entry)
+                else:
+                    heappush(siblings, entry)
+            while siblings and siblings[0][-1].entry is not siblings[0]:
+                heappop(siblings)
+            branch, above = above, above.above
+
+
+class _Namespace(_Branch):
+    """A namespace of a leaf, as old as the oldest of its jobs that wait."""
+
+    __slots__ = ("_ages", "_by_age", "jobs")
+
+    def __init__(self, above: _Branch, used: Column, whole: Whole, name: str, jobs: Sequence[Job]) -> None:
+        self.jobs = LazyHeap(jobs)
+        self._by_age = dict(Counter([job[-1].row.created for job in jobs]))
+        self._ages = sorted(self._by_age, reverse=True)  # the oldest last
+        super().__init__(above, used, whole, self._ages[-1], name)
+        self.waiting = len(jobs)
+
+    def drop(self, group: GroupState) -> None:
+        """Remove a job that waits no longer."""
+        self.jobs.drop(group)
+        self.waiting -= 1
+        self._by_age[group.row.created] -= 1
+        while self.waiting and not self._by_age[self.age]:
+            self._ages.pop()
+            self.age = self._ages[-1]
+
+
+class TurnOrder:
+    """The order of turns among groups that wait."""
+
+    def __init__(self, state: State, phase: Phase, groups: Iterable[GroupState]) -> None:
+        self.state = state
+        self._job = job_entry(state)
+        self._phase = phase
+        self._by_need = state.configuration.is_enabled("proportion", "enableQueueOrder")
+        self._by_share = state.configuration.is_enabled("drf", "enableJobOrder")
+        self._root = _Branch(None, [], (), 0.0, ROOT)
+        self._queues: dict[int, _Branch] = {0: self._root}
+        jobs: dict[tuple[int, str], list[Job]] = {}
+        for group in groups:
+            jobs.setdefault((group.leaf, group.row.namespace), []).append(self._job(group))
+        self._namespaces = {
+            (leaf, name): self._namespace(leaf, name, waiting) for (leaf, name), waiting in jobs.items()
+        }
+
+    def next(self) -> GroupState | None:
+        """The group whose turn it is; None when none is left."""
+        branch = self._root
+        while branch.children:
+            branch = branch.children[0][-1]
+        first = branch.jobs.first() if isinstance(branch, _Namespace) else None
+        return first[-1] if first is not None else None
+
+    def again(self, group: GroupState) -> None:
+        """A group has had a turn and waits for another."""
+        namespace = self._namespaces[group.leaf, group.row.namespace]
+        namespace.jobs.put(self._job(group))
+        namespace.settle()
+
+    def done(self, group: GroupState) -> None:
+        """A group waits no longer, or cannot be placed for now."""
+        namespace = self._namespaces[group.leaf, group.row.namespace]
+        namespace.drop(group)
+        namespace.settle()
+
+    def stop(self, leaf: int) -> list[GroupState]:
+        """Give no group of a leaf another turn; returns those that still waited."""
+        namespaces = [one for (queue, _), one in self._namespaces.items() if queue == leaf]
+        left = [group for namespace in namespaces for group in namespace.jobs]
+        for group in left:
+            self.done(group)
+        return left
+
+    def refresh_group(self, group: GroupState) -> None:
+        """What a group uses, and its namespace and queue with it, has changed in another group's turn."""
+        namespace = self._namespaces.get((group.leaf, group.row.namespace))
+        if namespace is None:
+            if group.leaf in self._queues:
+                self._queues[group.leaf].settle()
+        elif group in namespace.jobs:
+            self.again(group)
+        else:
+            namespace.settle()
+
+    def _namespace(self, leaf: int, name: str, jobs: Sequence[Job]) -> _Namespace:
+        """The order of namespaces: the smallest share per weight, then age."""
+        whole = self.state.namespace_whole(name) if self._by_share else ()
+        namespace = _Namespace(self._queue(leaf), self.state.namespace_used(leaf, name), whole, name, jobs)
+        namespace.settle()
+        return namespace
+
+    def _queue(self, queue: int) -> _Branch:
+        """The order of queues: priority, then the smallest share (or use per weight, to borrow), then age."""
+        known = self._queues.get(queue)
+        if known is not None:
+            return known
+        ledger = self.state.ledger
+        above, row, age = (
+            self._queue(ledger.parent[queue]),
+            ledger.rows[queue],
+            ledger.tree.claims[queue].created,
+        )
+        branch = self._queues[queue] = _Branch(above, ledger.used[queue], (), age, row.name)
+        if self._by_need:
+            fair, lent = whole_of(ledger.deserved[queue]), ledger.whole(ledger.weight[queue])
+            branch.priority = -row.queue.spec.priority
+            branch.whole = fair if self._phase == "fair" else lent
+        return branch
+
+
+def job_entry(state: State) -> Callable[[GroupState], Job]:
+    """The order of jobs: third parties' keys, priority, not ready first, smallest share, age."""
+    configuration, total = state.configuration, state.ledger.whole()
+    by_priority = configuration.is_enabled("priority", "enableJobOrder")
+    by_readiness = configuration.is_enabled("gang", "enableJobOrder")
+    by_share = configuration.is_enabled("drf", "enableJobOrder")
+    others = configuration.job_orders()
+
+    def entry(group: GroupState) -> Job:
+        row = group.row
+        first: Key = ()
+        if others:
+            view = GroupView(row.key, row.namespace, row.queue_name, row.priority, row.created)
+            first = tuple(order(view) for order in others)
+        return (
+            first,
+            -row.priority if by_priority else 0,
+            group.is_ready if by_readiness else False,
+            largest_part(group.used, total) if by_share and not group.is_idle else 0.0,
+            row.order,
+            group,
+        )
+
+    return entry

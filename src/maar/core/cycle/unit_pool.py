@@ -1,0 +1,71 @@
+"""The units of one leaf in the order of victims, kept while an action runs; `attempt.py` has the theory."""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator
+from heapq import merge
+from itertools import repeat
+
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.protection import Protection
+from maar.core.cycle.state import State
+from maar.core.cycle.units import Rank, Unit, next_unit
+from maar.core.tables.rows import GroupOrder
+
+Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest is evicted first
+MayBeVictim = Callable[[Rank, str, float], bool]  # the rank, the namespace, and what that uses per weight
+
+
+class UnitPool:
+    """Units by rank, then by namespace and job: those that use most are evicted first.
+
+    Whole namespaces are skipped where no unit can be a victim: a full cluster has many units and many groups
+    that wait, and an attempt must not look at every unit for every group.
+    """
+
+    def __init__(self, state: State, leaf: int, protection: Protection) -> None:
+        self.state, self.leaf, self.protection = state, leaf, protection
+        self._units: dict[str, tuple[Unit, Job]] = {}
+        self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
+        self._shares: dict[str, float] = {}  # of namespaces, per weight
+        for row in state.ledger.rows[leaf].groups.values():
+            if any(pod.node_name for pod in row.pods.values()):
+                self.refresh(state.group(row))
+
+    def refresh(self, group: GroupState) -> None:
+        """Compute again which unit a group would give."""
+        key, namespace = group.row.key, group.row.namespace
+        self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
+        known = self._units.pop(key, None)
+        if known is not None:
+            unit, job = known
+            jobs = self._jobs[unit.rank][namespace]
+            del jobs[bisect_left(jobs, job)]
+        new = next_unit(self.state, group, self.protection)
+        if new is not None:
+            job = (self.state.ledger.dominant(group.used), group.row.order, key)
+            self._units[key] = new, job
+            insort(self._jobs.setdefault(new.rank, {}).setdefault(namespace, []), job)
+
+    def in_order(self, may_be_victim: MayBeVictim) -> Iterator[Unit]:
+        """Units of the namespaces that may have victims, in order; of equal shares the job decides."""
+        for rank in sorted(self._jobs):
+            streams = [
+                zip(repeat(self._shares[namespace]), reversed(jobs))
+                for namespace, jobs in self._jobs[rank].items()
+                if jobs and may_be_victim(rank, namespace, self._shares[namespace])
+            ]
+            for _, job in merge(*streams, reverse=True):
+                yield self._units[job[-1]][0]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._units
+
+    def unit_on(self, node: str, key: str, may_be_victim: MayBeVictim) -> Unit | None:
+        """What a group would give on one node: its unit if that is nowhere else, or a surplus pod."""
+        unit, _ = self._units[key]
+        namespace = unit.group.row.namespace
+        if not may_be_victim(unit.rank, namespace, self._shares[namespace]):
+            return None
+        if unit.is_surplus:
+            return next_unit(self.state, unit.group, self.protection, node)
+        return unit if all(pod.node_name == node for pod in unit.pods) else None

@@ -1,0 +1,66 @@
+"""Durations as Go and Kubernetes write them: 30s, 1h2m3s, 500ms; and ages as kubectl shows them."""
+
+import re
+from datetime import datetime
+from fractions import Fraction
+from typing import Final
+
+_UNITS: Final = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "\u00b5s": Fraction(1, 10**6),
+    "\u03bcs": Fraction(1, 10**6),
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "m": Fraction(60),
+    "h": Fraction(3600),
+}
+_PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+_WHOLE: Final = re.compile(rf"(?:{_PART.pattern})+")
+_LONGEST_TEXT: Final = 64
+_LONGEST: Final = 100 * 365 * 24 * 3600
+
+_MINUTE, _HOUR, _DAY, _YEAR = 60, 3_600, 86_400, 31_536_000
+_AGES: Final = (  # below this, whole first unit, and the second where it still matters
+    (2 * _MINUTE, 1, "s", 0, ""),
+    (10 * _MINUTE, _MINUTE, "m", 1, "s"),
+    (3 * _HOUR, _MINUTE, "m", 0, ""),
+    (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
+    (2 * _DAY, _HOUR, "h", 0, ""),
+    (8 * _DAY, _DAY, "d", _HOUR, "h"),
+    (2 * _YEAR, _DAY, "d", 0, ""),
+    (8 * _YEAR, _YEAR, "y", _DAY, "d"),
+    (1 << 62, _YEAR, "y", 0, ""),
+)
+
+
+class BadDurationError(ValueError):
+    """A text that is no duration."""
+
+
+def seconds(text: str) -> float:
+    """Read a duration of at most a hundred years."""
+    total = Fraction() if text == "0" else exact_seconds(text)
+    if total is None:
+        raise BadDurationError(f"{text[:_LONGEST_TEXT]!r} is not a duration: write 30s, 1h30m or 500ms")
+    if total > _LONGEST:
+        raise BadDurationError(f"{text!r} is longer than a hundred years: write less, or leave it out")
+    return float(total)
+
+
+def exact_seconds(text: str) -> Fraction | None:
+    """A duration in seconds; None where the text is none."""
+    if len(text) > _LONGEST_TEXT or _WHOLE.fullmatch(text) is None:
+        return None
+    return sum((Fraction(size) * _UNITS[unit] for size, unit in _PART.findall(text)), Fraction())
+
+
+def age(moment: str, now: float) -> str:
+    """The time since a moment, in the two largest units that say something."""
+    try:
+        passed = int(now - datetime.fromisoformat(moment).timestamp())
+    except ValueError:
+        return "<unknown>"
+    _, unit, letter, part, part_letter = next(step for step in _AGES if passed < step[0])
+    whole, rest = divmod(max(passed, 0), unit)
+    return f"{whole}{letter}" + (f"{rest // part}{part_letter}" if part and rest // part else "")

@@ -1,0 +1,74 @@
+"""The status of pod groups: phase, conditions and counters, as the cycle and the pods give them."""
+
+from datetime import datetime
+
+import msgspec
+
+from maar.core.model.differences import difference
+from maar.core.model.plan import GroupOutcome
+from maar.core.model.pod_group import READY_ANNOTATION, PodGroup, PodGroupCondition, PodGroupStatus
+from maar.core.model.reasons import Reason
+from maar.core.model.writes import SetStatus
+from maar.core.tables.groups import phase_at_rest, ready_with
+from maar.core.tables.rows import GroupRow
+
+
+def group_write(
+    group: PodGroup, row: GroupRow, outcome: GroupOutcome | None, now: datetime
+) -> SetStatus | None:
+    """What to write about a group after a cycle; `outcome` is None where the plan does not have it."""
+    status = group_status(group.status, row, outcome, now.replace(microsecond=0))
+    patch = difference(group.status, status)
+    notes = _last_ready(group, row)
+    if not patch and not notes:
+        return None
+    return SetStatus(kind="PodGroup", key=group.key, status=patch, annotations=notes)
+
+
+def _last_ready(group: PodGroup, row: GroupRow) -> dict[str, str]:
+    """With which minMember a group is ready, kept for when that is raised (decision 23)."""
+    least = ready_with(row)
+    if least is None or group.metadata.annotations.get(READY_ANNOTATION) == str(least):
+        return {}
+    return {READY_ANNOTATION: str(least)}
+
+
+def is_news(group: PodGroup, reason: Reason) -> bool:
+    """Whether a group is held for another reason than its status says."""
+    return all(one.reason != reason for one in group.status.conditions if one.type == "Unschedulable")
+
+
+def group_status(
+    old: PodGroupStatus, row: GroupRow, outcome: GroupOutcome | None, now: datetime
+) -> PodGroupStatus:
+    """The status of a group after a cycle that may have said something about it."""
+    pods = row.pods.values()
+    phase = phase_at_rest(row) if outcome is None else outcome.phase
+    conditions = {one.type: one for one in old.conditions}
+    wanted = []
+    if outcome is not None and outcome.refusal is not None:
+        # A group that is ready and waits for more pods is not unschedulable, but says what they wait for.
+        stuck = outcome.is_unschedulable or phase == "Pending"
+        wanted.append(_condition("Unschedulable", stuck, str(outcome.refusal.reason), outcome.message))
+    elif "Unschedulable" in conditions:
+        wanted.append(_condition("Unschedulable", False, "", ""))
+    if phase in ("Running", "Completed"):
+        wanted.append(_condition("Scheduled", True, "Scheduled", "enough pods have their nodes"))
+    elif "Scheduled" in conditions:
+        wanted.append(_condition("Scheduled", False, "NotReady", "fewer pods than minMember have nodes"))
+    for one in wanted:
+        before = conditions.get(one.type)
+        since = before.last_transition_time if before and before.status == one.status else now
+        conditions[one.type] = msgspec.structs.replace(one, last_transition_time=since)
+    return msgspec.structs.replace(
+        old,
+        phase=phase,
+        conditions=tuple(conditions.values()),
+        running=sum(pod.is_running for pod in pods),
+        succeeded=sum(pod.has_succeeded for pod in pods),
+        failed=sum(not pod.is_live and not pod.has_succeeded for pod in pods),
+    )
+
+
+def _condition(kind: str, holds: bool, reason: str, message: str) -> PodGroupCondition:  # noqa: FBT001
+    return PodGroupCondition(type=kind, status="True" if holds else "False", reason=reason, message=message)

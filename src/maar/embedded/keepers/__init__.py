@@ -1,1 +1,0 @@
-"""What a cluster cannot be without: those who tidy up after its objects."""

@@ -1,0 +1,306 @@
+"""Runs one container as a process and stays until nothing is left of it: a program of its own.
+
+It uses the standard library alone, so that it starts in a few milliseconds. What to run is JSON in the file
+descriptor that its argument names. Standard input brings orders, TERM or KILL; when it ends, the server is
+gone, and everything that descends from the container is killed. Standard output reports, line by line,
+that the container has started or why it could not, and at the end how it ended.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Final, NoReturn, TypedDict
+
+LONGEST_LINE: Final = 16 << 10  # longer ones are written in parts
+CHECK_EVERY: Final = 0.2  # seconds between looks at the memory of a container
+PATIENCE: Final = 10.0  # seconds for killed processes to go: one that waits for a dead disk may never
+
+_CHUNK: Final = 64 << 10
+_DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG
+_ADOPT_ORPHANS: Final = 36  # PR_SET_CHILD_SUBREAPER
+
+
+class Order(TypedDict):
+    """What to run, and what it may use."""
+
+    command: list[str]
+    environment: dict[str, str]
+    folder: str
+    log: str
+    log_bytes: int  # of one file; as much again is kept of what came before
+    memory: int  # bytes that all processes of the container may use together
+    process_memory: int  # bytes of data that one process may ask for at all
+    cpus: list[int]  # where it may run; anywhere if empty
+    niceness: int
+
+
+def main() -> None:
+    """Run the container that the argument describes."""
+    with os.fdopen(int(sys.argv[1]), encoding="utf-8") as file:
+        order: Order = json.load(file)
+    _prctl(_ADOPT_ORPHANS, 1)
+    woken, wake = os.pipe()
+    for end in (woken, wake):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    Container(order, woken).run()
+
+
+class Container:
+    """The process of a container, its output and whatever it started."""
+
+    def __init__(self, order: Order, woken: int) -> None:
+        self._order, self._woken = order, woken
+        self._log = Log(Path(order["log"]), order["log_bytes"])
+        self._exit_code: int | None = None
+        self._ran_out = False
+        self._looked = 0.0
+        self._output, output = os.pipe()
+        trouble, problem_pipe = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            _become(order, output, problem_pipe)
+        os.close(output)
+        os.close(problem_pipe)
+        os.set_blocking(self._output, False)
+        with os.fdopen(trouble, encoding="utf-8") as file:
+            self._trouble = file.read()  # ends when the command has taken the place of the child
+
+    def run(self) -> None:
+        """Wait until the container has ended, and report how."""
+        if self._trouble:
+            _report(failed=self._trouble)
+            return
+        _report(pid=self._pid)
+        sources = [0, self._output, self._woken]
+        while self._exit_code is None:
+            for source in select.select(sources, [], [], CHECK_EVERY)[0]:
+                if source == 0:
+                    self._obey(os.read(0, _CHUNK))
+                elif source == self._woken:
+                    os.read(self._woken, _CHUNK)
+                elif not self._copy():
+                    sources.remove(self._output)
+            self._reap()
+            self._check_memory()
+        self._end_all()
+        while self._copy():
+            pass
+        self._log.close()
+        _report(exit_code=self._exit_code, out_of_memory=self._ran_out)
+
+    def _obey(self, orders: bytes) -> None:
+        if not orders:
+            self._end_all()
+            sys.exit()
+        elif b"KILL" in orders:
+            os.kill(self._pid, signal.SIGKILL)
+        else:
+            os.killpg(self._pid, signal.SIGTERM)
+
+    def _copy(self) -> bool:
+        """Copy the container's output to its log; False when there is no more."""
+        try:
+            data = os.read(self._output, _CHUNK)
+        except BlockingIOError:
+            return False
+        self._log.write(data)
+        return bool(data)
+
+    def _check_memory(self) -> None:
+        """Kill a container that uses more than it may, if it is time to look."""
+        now = time.monotonic()
+        if now - self._looked < CHECK_EVERY or self._exit_code is not None:
+            return
+        self._looked = now
+        if _exceeds(self._pid, self._order["memory"]):
+            self._ran_out = True
+            os.kill(self._pid, signal.SIGKILL)
+
+    def _reap(self) -> bool:
+        """Reap ended processes, orphans included; False where no process is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._pid:
+                code = os.waitstatus_to_exitcode(status)
+                self._exit_code = 128 - code if code < 0 else code
+
+    def _end_all(self) -> None:
+        """Kill everything that descends from the container, again and again until nothing is left."""
+        patience = time.monotonic() + PATIENCE
+        while self._reap() and time.monotonic() < patience:
+            for pid in _descendants():
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            if sys.platform != "linux":  # where descendants cannot be found, the group has to do
+                os.killpg(self._pid, signal.SIGKILL)
+            time.sleep(0.005)
+
+
+class Log:
+    """Lines with their times, in a file that is set aside when it is full: `F` ends a line, `P` does not."""
+
+    def __init__(self, path: Path, most_bytes: int) -> None:
+        self._path, self._most = path, most_bytes
+        self._open()
+        self._rest = b""
+
+    def write(self, data: bytes) -> None:
+        """Write whole lines, and keep the beginning of one that is not whole yet."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        stamp = _stamp()
+        whole, part = stamp + b" F ", stamp + b" P "
+        written: list[bytes] = []
+        for line in lines:
+            if len(line) <= LONGEST_LINE:
+                written += (whole, line, b"\n")
+            else:
+                last = _write_parts(written, part, line)
+                written += (whole, last, b"\n")
+        self._rest = _write_parts(written, part, self._rest)
+        self._put(b"".join(written))
+
+    def close(self) -> None:
+        """Write what came without the end of a line."""
+        if self._rest:
+            self._put(_stamp() + b" P " + self._rest + b"\n")
+        os.close(self._file)
+
+    def _put(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # a full disk must not stop the container
+            if self._size and self._size + len(data) > self._most:
+                os.close(self._file)
+                self._path.replace(self._path.with_name(self._path.name + ".1"))
+                self._open()
+            self._size += os.write(self._file, data)
+
+    def _open(self) -> None:
+        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._size = os.fstat(self._file).st_size
+
+
+def _become(order: Order, output: int, problem_pipe: int) -> NoReturn:
+    """Turn this fresh child into the container's command, or tell why that cannot be."""
+    try:
+        os.setsid()
+        _prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+        for ignored in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(ignored, signal.SIG_DFL)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((nothing, 0), (output, 1), (output, 2)):
+            os.dup2(source, target)
+        _limit(order)
+        os.chdir(order["folder"])
+    except (OSError, ValueError) as error:
+        os.write(problem_pipe, str(error).encode())
+        os._exit(1)
+    command = order["command"]
+    try:
+        os.execvpe(command[0], command, order["environment"])  # noqa: S606  what a container is for
+    except FileNotFoundError:
+        os.write(problem_pipe, f'exec: "{command[0]}": executable file not found in $PATH'.encode())
+    except (OSError, ValueError) as error:
+        os.write(problem_pipe, f'exec: "{command[0]}": {error}'.encode())
+    os._exit(1)
+
+
+def _limit(order: Order) -> None:
+    os.nice(order["niceness"])
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    most, allowed = order["process_memory"], resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if allowed == resource.RLIM_INFINITY or most < allowed:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    if sys.platform == "linux" and order["cpus"]:
+        os.sched_setaffinity(0, order["cpus"])
+
+
+def _exceeds(pid: int, limit: int) -> bool:
+    """Whether a process and its descendants use more memory than that, what they share counted once."""
+    waiting, tree = [pid, *_children(os.getpid())], set[int]()
+    while waiting:
+        if (one := waiting.pop()) not in tree:
+            tree.add(one)
+            waiting += _children(one)
+    # Resident pages are quick to count, and too many: forked processes share them, and files are not theirs.
+    return sum(map(_resident, tree)) > limit and sum(map(_own, tree)) > limit
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process has started or adopted, where the kernel tells."""
+    found: list[int] = []
+    for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
+        found += map(int, _read(tasks).split())
+    return found
+
+
+def _descendants() -> list[int]:
+    """All processes that descend from this one."""
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        _, _, fields = _read(path).rpartition(")")  # the name before may contain anything
+        if fields:
+            children.setdefault(int(fields.split()[1]), []).append(int(path.parent.name))
+    found = children.get(os.getpid(), [])
+    for pid in found:
+        found += children.get(pid, [])
+    return found
+
+
+def _resident(pid: int) -> int:
+    fields = _read(Path(f"/proc/{pid}/statm")).split()
+    return int(fields[1]) * resource.getpagesize() if fields else 0
+
+
+def _own(pid: int) -> int:
+    lines = _read(Path(f"/proc/{pid}/smaps_rollup")).splitlines()
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+
+
+def _read(path: Path) -> str:
+    """A file of a process, empty where the process is gone or not ours to look into."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _write_parts(written: list[bytes], mark: bytes, line: bytes) -> bytes:
+    """Write a long line in parts but for its end, which is given back."""
+    start = 0
+    while len(line) - start > LONGEST_LINE:
+        written += (mark, line[start : start + LONGEST_LINE], b"\n")
+        start += LONGEST_LINE
+    return line[start:]
+
+
+def _stamp() -> bytes:
+    seconds, nanos = divmod(time.time_ns(), 10**9)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)).encode() + b".%09dZ" % nanos
+
+
+def _prctl(option: int, value: int) -> None:
+    """Ask the kernel something of this process, where it is Linux."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _report(**facts: object) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        os.write(1, json.dumps(facts).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""A round costs what has changed, not what there is."""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Final
+
+import pytest
+
+from maar.core.controllers.cluster_view import ClusterView
+from maar.core.controllers.pod_groups import MissingGroups
+from maar.core.controllers.queue_states import QueueStates
+from maar.core.controllers.quotas import NamespaceQuotas
+from maar.core.controllers.unserved_pods import UnservedPods
+from maar.core.controllers.work_queue import WorkQueue
+from maar.core.model.events import AnyObject, Event, Upserted
+from maar.core.model.metadata import Metadata
+from maar.core.model.namespace import QUOTA_LABEL, Namespace, QuotaSpec, ResourceQuota
+from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION, Pod, PodSpec, PodStatus
+from maar.core.model.pod_group import PodGroup, PodGroupSpec, PodGroupStatus
+from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
+from maar.core.model.resources import Resources
+from support.controlled import NOW
+
+ONE_CPU: Final = Resources.parse({"cpu": "1"})
+
+
+def queue(name: str, parent: str = "", share: str = "", running: int = 0) -> Queue:
+    return Queue(
+        metadata=QueueMetadata(name=name),
+        spec=QueueSpec(parent=parent, request=ONE_CPU),
+        status=QueueStatus(state="Open", allocated=ONE_CPU, share=share, running=running),
+    )
+
+
+def group(number: int, phase: str = "Running") -> PodGroup:
+    return PodGroup(
+        metadata=Metadata(name=f"g-{number}", namespace=f"ns-{number}"),
+        spec=PodGroupSpec(queue=f"q-{number}"),
+        status=PodGroupStatus(phase=phase),  # type: ignore[arg-type]  # as given
+    )
+
+
+def pod(number: int, phase: str = "Pending") -> Pod:
+    metadata = Metadata(
+        name=f"p-{number}", namespace=f"ns-{number}", annotations={GROUP_ANNOTATION: f"g-{number}"}
+    )
+    return Pod(metadata=metadata, spec=PodSpec(scheduler_name="volcano"), status=PodStatus(phase=phase))  # type: ignore[arg-type]  # as given
+
+
+def objects(number: int) -> list[AnyObject]:
+    """A queue, its namespace with its quota, a pod group and its pod."""
+    metadata = Metadata(name=f"ns-{number}", annotations={QUEUE_ANNOTATION: f"q-{number}"})
+    labels = {QUOTA_LABEL: f"q-{number}"}
+    quota = ResourceQuota(
+        metadata=Metadata(name="maar-queue", namespace=f"ns-{number}", labels=labels),
+        spec=QuotaSpec(hard={"requests.cpu": "1"}),
+    )
+    return [
+        queue(f"q-{number}", "parent", running=1),
+        Namespace(metadata=metadata),
+        quota,
+        group(number),
+        pod(number),
+    ]
+
+
+def settled(count: int) -> WorkQueue:
+    """A cluster of so many groups, each in a queue and a namespace of its own, with nothing left to write."""
+    work = WorkQueue(ClusterView(), (QueueStates(), MissingGroups(), NamespaceQuotas(), UnservedPods()))
+    above = [queue("root", running=count), queue("default"), queue("parent", running=count)]
+    work.feed(Upserted(object=one) for number in range(count) for one in objects(number))
+    work.feed(Upserted(object=one) for one in above)
+    assert work.reconcile(NOW) == []
+    return work
+
+
+def instructions(run: Callable[[], object]) -> int:
+    """How many instructions of Python something takes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:  # noqa: ANN401  as sys.settrace has it
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("change", "written"),
+    [
+        (lambda _: pod(7, "Running"), []),
+        (lambda _: pod(7, "Succeeded"), []),
+        (lambda _: group(7, "Completed"), ["root", "parent", "q-7"]),  # the counters of its path
+        (lambda _: queue("q-7", "parent", share="0.50", running=1), []),
+        (lambda count: queue("root", share="0.50", running=count), []),
+    ],
+    ids=("a pod runs", "a pod has ended", "a group is completed", "a share", "the share of the root"),
+)
+def test_one_change_among_ten_thousand_groups_costs_as_much_as_among_a_hundred(
+    change: Callable[[int], AnyObject], written: list[str]
+) -> None:
+    costs = []
+    for count in (100, 10_000):
+        work, event = settled(count), Upserted(object=change(count))
+        found: list[str] = []
+
+        def one_round(work: WorkQueue = work, event: Event = event, found: list[str] = found) -> None:
+            work.feed([event])
+            found += [write.key for _, write in work.reconcile(NOW)]
+
+        costs.append(instructions(one_round))
+        assert found == written
+    assert costs[0] == costs[1]

@@ -1,0 +1,182 @@
+"""The rounds of the controllers, and events that are forgotten."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from maar.embedded.controllers.controller import Observed, WorkItem
+from maar.embedded.controllers.loop import ControllerLoop, run_controllers
+from maar.embedded.store import Key
+from support.embedded import Document, Town, opened
+from support.until import until
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Iterator[Town]:
+    with opened(tmp_path) as made:
+        yield made
+
+
+class Clumsy:
+    """A controller that cannot cope with some objects."""
+
+    def __init__(self) -> None:
+        self.observed: list[str] = []
+        self.looked: list[str] = []
+
+    def observe(self, observed: Observed) -> Iterable[WorkItem]:
+        """Fail at one name."""
+        if observed.key.resource != "configmaps":
+            return ()
+        if observed.key.name == "unheard":
+            raise ValueError("too loud")
+        self.observed.append(observed.key.name)
+        return (WorkItem(observed.key),)
+
+    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
+        """Fail twice at one name."""
+        self.looked.append(key.name)
+        yield None
+        if key.name == "unseen" and self.looked.count("unseen") < 3:
+            raise ValueError("too dark")
+
+
+def turns(rounds: ControllerLoop) -> None:
+    while (wait := rounds.turn()) is not None:
+        time.sleep(wait)
+
+
+def test_an_error_harms_only_its_own_object_and_is_tried_again(
+    town: Town, caplog: pytest.LogCaptureFixture
+) -> None:
+    controller = Clumsy()
+    rounds = ControllerLoop(town.cluster, [controller])
+    for name in ("unheard", "unseen", "fine"):
+        town.make("configmaps", name)
+    with caplog.at_level(logging.WARNING):
+        turns(rounds)
+    assert controller.looked.count("unseen") == 3
+    assert "fine" in controller.looked
+    assert (
+        "Clumsy cannot take in Key(resource='configmaps', namespace='default', name='unheard')" in caplog.text
+    )
+    assert "too loud" in caplog.text
+    assert "tries again in 0.1 s" in caplog.text
+    assert "tries again in 0.2 s" in caplog.text
+
+
+class Slow:
+    """A controller that takes its time over every object."""
+
+    def __init__(self, pieces: int) -> None:
+        self.done, self._pieces = 0, pieces
+
+    def observe(self, observed: Observed) -> Iterable[WorkItem]:
+        """Look at all config maps."""
+        return (WorkItem(observed.key),) if observed.key.resource == "configmaps" else ()
+
+    def reconcile(self, key: Key) -> Iterator[WorkItem | None]:
+        """Work for longer than a turn may last, whole or in pieces."""
+        del key
+        time.sleep(0.005)
+        self.done += 1
+        for _ in range(self._pieces):
+            yield None
+            time.sleep(0.005)
+            self.done += 1
+
+
+@pytest.mark.parametrize("pieces", [0, 3])
+def test_a_turn_ends_soon_however_much_there_is_to_do(town: Town, pieces: int) -> None:
+    for number in range(20):
+        town.make("configmaps", f"c{number}")
+    controller = Slow(pieces)
+    rounds = ControllerLoop(town.cluster, [controller])
+    while not controller.done:
+        rounds.turn()
+    for _ in range(5):
+        before = controller.done
+        assert rounds.turn() == 0.0
+        assert controller.done - before <= 2
+    turns(rounds)
+    assert controller.done == 20 * (1 + pieces)
+
+
+def test_everything_is_seen_once_at_the_start_and_then_every_change(town: Town) -> None:
+    for number in range(450):  # more than are read at once
+        town.make("configmaps", f"c{number}")
+    controller = Clumsy()
+    rounds = ControllerLoop(town.cluster, [controller])
+    turns(rounds)
+    assert sorted(controller.observed) == sorted(f"c{number}" for number in range(450))
+    town.cluster.delete("configmaps", "default", "c7")
+    turns(rounds)
+    assert controller.observed[-1] == "c7"
+
+
+def test_controllers_work_until_they_are_cancelled_and_let_others_have_their_turn(town: Town) -> None:
+    async def scenario() -> int:
+        task = asyncio.create_task(run_controllers(town.cluster))
+        parent = town.make("configmaps", "parent")
+        reference = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "name": "parent",
+            "uid": parent["metadata"]["uid"],
+        }
+        for number in range(1000):
+            town.make("configmaps", f"c{number}", "default", {"ownerReferences": [reference]})
+        town.cluster.delete("configmaps", "default", "parent")
+        others = 0
+        while town.names("configmaps", "default") != ["kube-root-ca.crt"]:
+            await asyncio.sleep(0)
+            others += 1
+        town.make("namespaces", "team", "")  # they are woken by a change
+        await until("it is furnished", lambda: bool(town.names("serviceaccounts", "team")))
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        return others
+
+    assert asyncio.run(asyncio.wait_for(scenario(), 60)) > 20
+    town.make("namespaces", "late", "")
+    assert town.names("serviceaccounts", "late") == []
+
+
+def event(town: Town, name: str, **fields: object) -> None:
+    about = {"kind": "Pod", "namespace": "default", "name": "p"}
+    town.make("events", name, involvedObject=about, **fields)
+
+
+def stamp(town: Town, seconds_ago: float) -> str:
+    moment = time.gmtime(town.clock.now - seconds_ago)
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", moment)
+
+
+def test_events_are_forgotten_an_hour_after_they_happened_last(town: Town) -> None:
+    event(town, "old")
+    town.clock.now += 1800
+    event(town, "young")
+    event(town, "series", lastTimestamp=stamp(town, 0))
+    town.settle()
+    assert town.names("events") == ["old", "series", "young"]
+    town.clock.now += 1801
+    town.settle(restart=True)
+    assert town.names("events") == ["series", "young"]
+
+
+def test_an_event_that_happens_again_lives_longer(town: Town) -> None:
+    event(town, "again")
+    town.clock.now += 3500
+    later: Document = {"lastTimestamp": stamp(town, 0)}
+    town.cluster.change("events", "default", "again", lambda value: value | later)
+    town.clock.now += 200
+    town.settle()
+    assert town.names("events") == ["again"]
+    town.clock.now += 3500
+    town.settle(restart=True)
+    assert town.names("events") == []

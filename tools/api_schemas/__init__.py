@@ -1,0 +1,1 @@
+"""Generates what the embedded server knows of Kubernetes' API: types, OpenAPI documents and discovery."""
