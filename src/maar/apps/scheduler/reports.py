@@ -146,11 +146,9 @@ class Reports:
             self._gists.pop(group.key, None)
             return False
         reported, self._gists[group.key] = self._gists.get(group.key), outcome.refusal.gist
-        return (
-            reported != outcome.refusal.gist
-            if reported is not None
-            else is_news(group, outcome.refusal.reason)
-        )
+        is_other = reported is not None and reported != outcome.refusal.gist
+        # Until its status has the reason, a later event has the numbers of a later moment.
+        return is_other or is_news(group, outcome.refusal.reason)
 
     def _of_queue(self, name: str, standing: QueueStanding, now: datetime) -> Difference:
         def difference() -> SetStatus | None:
