@@ -73,6 +73,11 @@ def install(folder: Path, module: str, source: str, entry_points: str) -> None:
     name = module.replace("_", "-")
     text = PROJECT.format(name=name, module=module, entry_points=entry_points)
     (project / "pyproject.toml").write_text(text, encoding="utf-8")
+    pip_install(folder, project)
+
+
+def pip_install(folder: Path, project: Path) -> None:
+    """Install a distribution into the folder, without any registry."""
     command = [
         sys.executable,
         "-m",
@@ -293,19 +298,9 @@ pending:
 
 
 def test_the_example_of_the_page_is_installed_and_decides(folder: Path) -> None:
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-index",
-        "--no-deps",
-        "--no-build-isolation",
-    ]
     copy = folder.parent / "example"
     copytree(EXAMPLE, copy)
-    subprocess.run([*pip, "--disable-pip-version-check", "--target", str(folder), str(copy)], check=True)
+    pip_install(folder, copy)
     module = (EXAMPLE / "maar_gpu_packing.py").read_text(encoding="utf-8")
     page = (EXAMPLE.parents[1] / "plugins.md").read_text(encoding="utf-8")
     shown = page.split("```python\n")[1].split("```")[0]
