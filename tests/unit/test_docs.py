@@ -73,3 +73,10 @@ def test_the_verbs_that_the_pages_name_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert verbs
     assert verbs <= targets
+
+
+def test_source_files_that_the_architecture_names_exist() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:core|apps|kube|embedded|cli|serving|parsing)/[a-z_/]+\.py)`", page)
+    assert named
+    assert [file for file in named if not (ROOT / "src" / "maar" / file).exists()] == []
