@@ -48,6 +48,12 @@ _PLACES: Final[dict[type[Object], ResourcePath]] = {
 PODS: Final = _PLACES[Pod]
 CLAIMS: Final = _PLACES[PersistentVolumeClaim]
 VOLUMES: Final = _PLACES[PersistentVolume]
+OWNED: Final = {  # by kind, what jobs own besides objects of the model
+    "Service": ResourcePath("v1", "services", namespaced=True),
+    "ConfigMap": ResourcePath("v1", "configmaps", namespaced=True, status=""),
+    "Secret": ResourcePath("v1", "secrets", namespaced=True, status=""),
+    "NetworkPolicy": ResourcePath("networking.k8s.io/v1", "networkpolicies", namespaced=True),
+}
 EVENTS: Final = ResourcePath("v1", "events", namespaced=True)
 LEASES: Final = ResourcePath("coordination.k8s.io/v1", "leases", namespaced=True)
 

@@ -105,6 +105,33 @@ async def create(server: ApiServer, place: ResourcePath, key: str, document: Doc
     return outcome
 
 
+async def ensure(
+    server: ApiServer, place: ResourcePath, key: str, document: Document, update: Document | None
+) -> Outcome:
+    """Create an object, or change the one that is there where it has the same controller.
+
+    One that somebody else has stays as it is, and this is refused; one that is being deleted is a conflict.
+    """
+    outcome = await create(server, place, key, document)
+    if not isinstance(outcome, Conflict):
+        return outcome
+    there = await get(server, place, key)
+    if not isinstance(there, Done):
+        return there
+    found, wanted = _metadata(plain(there.body)), _metadata(plain(to_json(document)))
+    if found.get("deletionTimestamp"):
+        return outcome
+    if _controller(found) != _controller(wanted):
+        sentence = (
+            f"{place.plural}/{key} is there already and belongs to another; delete or rename one of them"
+        )
+        return Refused(HTTPStatus.CONFLICT, "AlreadyExists", sentence)
+    if update is None:
+        return there
+    only = {"metadata": {"uid": found.get("uid")}}
+    return await patch(server, place, key, {**update, **only})
+
+
 async def replace(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
     """Put an object in the place of what is there; with a resource version, only of that one."""
     return _outcome(await _ask(server, "PUT", place.one(key), document))
@@ -221,3 +248,15 @@ def _holds(there: object, wanted: object) -> bool:
             and all(_holds(one, other) for one, other in zip(there, wanted, strict=True))
         )
     return there == wanted
+
+
+def _metadata(document: object) -> dict[str, object]:
+    metadata = document.get("metadata") if isinstance(document, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _controller(metadata: dict[str, object]) -> object:
+    """The uid of the owner that controls an object."""
+    owners = metadata.get("ownerReferences")
+    named = [one for one in owners if isinstance(one, dict)] if isinstance(owners, list) else []
+    return next((one.get("uid") for one in named if one.get("controller")), None)
