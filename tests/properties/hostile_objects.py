@@ -36,7 +36,7 @@ _QUEUE: Final = {
 }  # fmt: skip
 _POLICIES: Final = [{"action": "RestartJob", "event": "PodFailed"}, {"action": "AbortJob", "exitCode": 3}]
 _JOB: Final = {
-    "queue": "q3", "minAvailable": 2, "maxRetry": 3, "plugins": {"env": [], "svc": ["--x=1"]},
+    "queue": "q3", "minAvailable": 2, "maxRetry": 3, "plugins": {"env": [], "svc": ["--inject-hosts-env=0"]},
     "policies": _POLICIES, "ttlSecondsAfterFinished": 60, "minSuccess": 1,
     "volumes": [{"mountPath": "/data", "volumeClaimName": "d"}],
     "tasks": [

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from maar.core.job_plugins.registry import JobPlugins
+
 Json = dict[str, object]
 
 CREATE: Final = "CREATE"
@@ -36,6 +38,7 @@ class Options:
     scheduler_names: tuple[str, ...] = ("volcano",)
     controllers_user: str = "system:serviceaccount:maar-system:maar-controllers"
     cluster_users: tuple[str, ...] = ()  # users that act for the cluster beside Kubernetes' own controllers
+    job_plugins: JobPlugins = JobPlugins.of()  # noqa: RUF009  immutable
 
 
 @dataclass(frozen=True)
