@@ -11,6 +11,7 @@ KINDS: Final = {
     "Job": "A Job runs pods until enough of them have succeeded.",
     "Lease": "A Lease says who holds something, and for how long.",
     "Namespace": "A Namespace is a room for names.",
+    "NetworkPolicy": "A NetworkPolicy says which traffic pods accept and send.",
     "Node": "A Node is a machine that pods run on.",
     "PersistentVolume": "A PersistentVolume is a piece of storage of the cluster.",
     "PersistentVolumeClaim": "A PersistentVolumeClaim is a wish for a persistent volume.",

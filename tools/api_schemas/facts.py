@@ -177,6 +177,7 @@ PACKAGES: Final = {
     ),
     "io.k8s.api.batch.v1": "Job PodFailurePolicy SuccessPolicy UncountedTerminatedPods",
     "io.k8s.api.coordination.v1": "Lease",
+    "io.k8s.api.networking.v1": "IPBlock NetworkPolicy",
     "io.k8s.api.policy.v1": "Eviction PodDisruptionBudget",
     "io.k8s.api.scheduling.v1": "PriorityClass",
     "io.k8s.api.storage.v1": "StorageClass",

@@ -72,6 +72,7 @@ BUILT_IN: Final = (
     Resource("apps", "v1", "statefulsets", "StatefulSet", True, ("sts",), ("all",), ("status",)),
     Resource("batch", "v1", "jobs", "Job", True, (), ("all",), ("status",)),
     Resource("coordination.k8s.io", "v1", "leases", "Lease"),
+    Resource("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", True, ("netpol",)),
     Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", True, ("pdb",), (), ("status",)),
     Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", False, ("pc",)),
     Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", False, ("sc",)),

@@ -4,7 +4,7 @@ from typing import Final
 
 from maar.embedded.calls import Admission, Stage
 
-_UNRUN: Final = ("jobs.batch.volcano.sh", "jobs.batch", "replicasets.apps", "statefulsets.apps")
+_UNRUN: Final = ("jobs.batch", "replicasets.apps", "statefulsets.apps")
 
 
 def warn_of_unrun(stage: Stage, admission: Admission) -> None:

@@ -13,5 +13,5 @@ def owner_reference(job: Job) -> Json:
         "name": job.metadata.name,
         "uid": job.metadata.uid,
         "controller": True,
-        "blockOwnerDeletion": True,
+        "blockOwnerDeletion": False,  # what would need a right of its own
     }
