@@ -21,7 +21,7 @@ from maar.core.model.plan import Plan
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS
-from maar.core.model.writes import ControllerWrite, Create, Delete, Patch, RecordEvent, SetStatus
+from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure, Patch, RecordEvent, SetStatus
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.reporting.group_status import group_write, is_news
 from maar.core.reporting.queue_status import queue_write
@@ -56,15 +56,15 @@ class World:
 
     def put(self, document: Json) -> None:
         """Let an object be there, new or changed."""
-        typed, metadata = _typed(document), document["metadata"]
-        place = (type(typed).__name__, typed.key)
+        read, metadata = typed(document), document["metadata"]
+        place = (type(read).__name__, read.key)
         metadata.setdefault("uid", f"{place[0]}-{place[1]}".lower())
         self.objects[place] = document
         self._news.append(Upserted(object=self.typed(place)))
 
     def change(self, place: ResourcePath, patch: Json) -> None:
         """Change an object by a merge patch."""
-        self.put(cast(Json, _merged(deepcopy(self.objects[place]), patch)))
+        self.put(cast(Json, merged(deepcopy(self.objects[place]), patch)))
 
     def remove(self, place: ResourcePath) -> None:
         """Take an object away."""
@@ -73,7 +73,7 @@ class World:
 
     def typed(self, place: ResourcePath) -> AnyObject:
         """An object as Maar reads it."""
-        return cast(AnyObject, _typed(self.objects[place]))
+        return cast(AnyObject, typed(self.objects[place]))
 
     def settle(self) -> None:
         """Let Maar work until it wants nothing more."""
@@ -120,13 +120,13 @@ class World:
         match write:
             case RecordEvent():
                 self.told.setdefault(place, []).append(write.reason)
-            case Create():
-                self.put(cast(Json, _plain(write.document)))
+            case Create() | Ensure():
+                self.put(cast(Json, plain(write.document)))
             case SetStatus():
                 notes = {"metadata": {"annotations": write.annotations}} if write.annotations else {}
-                self.change(place, {"status": _plain(write.status), **notes})
+                self.change(place, {"status": plain(write.status), **notes})
             case Patch():
-                self.change(place, cast(Json, _plain(write.patch)))
+                self.change(place, cast(Json, plain(write.patch)))
             case Delete():
                 self.remove(place)
 
@@ -143,7 +143,8 @@ def _there(write: SetStatus | None) -> list[SetStatus]:
     return [] if write is None else [write]
 
 
-def _typed(document: Json) -> Object:
+def typed(document: Json) -> Object:
+    """An object as Maar reads it."""
     named = str(document["apiVersion"]), str(document["kind"])
     if (workload := _WORKLOADS.get(named)) is not None:
         return metadata_from_json(workload, to_json(document))
@@ -152,11 +153,12 @@ def _typed(document: Json) -> Object:
     return from_document(kind, document)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """A value as JSON has it."""
     return cast(object, msgspec.json.decode(to_json(value)))
 
 
-def _merged(old: object, patch: object) -> object:
+def merged(old: object, patch: object) -> object:
     """A merge patch, as RFC 7386 has it."""
     if not isinstance(patch, dict):
         return patch
@@ -165,5 +167,5 @@ def _merged(old: object, patch: object) -> object:
         if value is None:
             new.pop(name, None)
         else:
-            new[name] = _merged(new.get(name), value)
+            new[name] = merged(new.get(name), value)
     return new

@@ -1,0 +1,240 @@
+"""Scenarios of jobs: a job, what happens to it, and what the job controller makes of it; read from YAML.
+
+`job` has the fields of a job's spec, `tasks`: {name: replicas, or fields of the task}; `annotations`.
+`steps` are a list; the first step finds the job created and settled. What may happen in a step, in this
+order: `wait` (seconds that pass), `slow: true` (pods that are deleted stay from now on until `end`),
+`refuse` (why pods are not created from now on; empty: they are again), `group` (the phase that the scheduler
+gives the group), `says` (the sentence of its Unschedulable condition), `command` (one, or a list),
+`run`, `succeed`, `evict`, `delete`, `vanish`, `end`: names of pods without that of the job, or tasks
+for all of their pods; `fail`: {pod: exit code}, `restarts`: {pod: how often its container was restarted},
+`scale`: {task: replicas}, `change`: a merge patch of the spec, `add`: documents.
+
+What must come of it: `phases` (those that were entered in this step, complete), `phase`, the counters
+`pending` … `terminating`, `retry`, `version`, `reason`, `message` (a part of it), `pods` ({task: phases of
+its pods by index, `-` where there is none}), `made` (pods that were made in this step, complete),
+`told` (reasons of events in this step, complete), `has` ({Kind: names}, complete), `gone: true` (the job is),
+`min` (minMember of the group), `quiet: true` (nothing was made, told or entered).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from support.job_world import JOB, JobWorld, job
+
+FOLDER: Final = Path(__file__).parents[1] / "scenarios" / "jobs"
+
+Json = dict[str, Any]
+
+_COUNTERS: Final = ("pending", "running", "succeeded", "failed", "unknown", "terminating")
+_HAPPENS: Final = (
+    "wait", "slow", "refuse", "group", "says", "command", "run", "succeed", "fail", "restarts", "evict",
+    "delete", "vanish", "end", "scale", "change", "add",
+)  # fmt: skip
+_EXPECTED: Final = (
+    "phases", "phase", *_COUNTERS, "retry", "version", "reason", "message", "pods", "made", "told", "has",
+    "gone", "min", "quiet",
+)  # fmt: skip
+_NUMBERS: Final = {**{name: name for name in _COUNTERS}, "retry": "retryCount", "version": "version"}
+_KEYS: Final = ("title", "rule", "job", "annotations", "steps")
+
+
+@dataclass(frozen=True)
+class JobScenario:
+    """A promise, and the steps that show it."""
+
+    title: str
+    file: str
+    rules: tuple[str, ...]
+    manifest: Json
+    steps: list[Json]
+
+    def complaints(self, *, restarting: bool = False) -> list[str]:
+        """How it differs, also when the controller is started anew before every other of its rounds."""
+        world = JobWorld()
+        if restarting:
+            rounds = count()
+            world.between_rounds = lambda one: one.restart() if next(rounds) % 2 else None
+        world.put(yaml.safe_load(yaml.safe_dump(self.manifest)))
+        for number, step in enumerate(self.steps, start=1):
+            seen = len(world.phases), len(world.created), len(world.told)
+            if number == 1:
+                seen = (0, 0, 0)
+                world.settle()
+            for word in _HAPPENS:
+                if word in step:
+                    _happen(world, word, step[word])
+            world.settle()
+            if found := list(_complaints(world, step, seen)):
+                return [f"step {number}: {one}" for one in found]
+        return []
+
+
+def all_job_scenarios() -> list[JobScenario]:
+    """Every scenario of every file; titles are unique."""
+    found = [one for file in sorted(FOLDER.glob("*.yaml")) for one in _load(file)]
+    titles = [one.title for one in found]
+    doubled = {one for one in titles if titles.count(one) > 1}
+    if doubled:
+        raise ValueError(f"titles that are used twice: {doubled}")
+    return found
+
+
+def _load(file: Path) -> Iterator[JobScenario]:
+    for entry in yaml.safe_load(file.read_text(encoding="utf-8")):
+        unknown = [key for key in entry if key not in _KEYS]
+        for step in entry["steps"]:
+            unknown += [key for key in step if key not in (*_HAPPENS, *_EXPECTED)]
+        if unknown:
+            raise ValueError(f"{file.name}: {entry.get('title')}: unknown: {unknown}")
+        spec = dict(entry["job"])
+        tasks = [
+            {"name": name, **(one if isinstance(one, dict) else {"replicas": one})}
+            for name, one in spec.pop("tasks").items()
+        ]
+        manifest = job(tasks, **spec)
+        manifest["metadata"]["annotations"] = entry.get("annotations", {})
+        rules = entry["rule"]
+        yield JobScenario(
+            entry["title"],
+            f"jobs/{file.name}",
+            tuple(rules if isinstance(rules, list) else [rules]),
+            manifest,
+            entry["steps"],
+        )
+
+
+def _happen(world: JobWorld, word: str, value: Any) -> None:  # noqa: ANN401, C901, PLR0912  # one line a word
+    match word:
+        case "wait":
+            world.pass_time(value)
+        case "slow":
+            world.has_slow_pods = value
+        case "refuse":
+            world.refusal = value
+            world.try_again()
+        case "group":
+            world.change(_group(world), {"status": {"phase": value}})
+        case "says":
+            condition = {"type": "Unschedulable", "status": "True", "reason": "NoRoom", "message": value}
+            world.change(_group(world), {"status": {"conditions": [condition]}})
+        case "command":
+            for number, action in enumerate(value if isinstance(value, list) else [value]):
+                world.put(_command(world, number, action))
+        case "run":
+            for name in _pods(world, value):
+                running = [{"ready": True, "restartCount": 0}]
+                world.pod(name, {"phase": "Running", "containerStatuses": running})
+        case "succeed":
+            for name in _pods(world, value):
+                world.finish(name, 0)
+        case "fail":
+            for name, code in value.items():
+                world.finish(f"j-{name}", code)
+        case "restarts":
+            for name, count in value.items():
+                world.pod(f"j-{name}", {"containerStatuses": [{"ready": True, "restartCount": count}]})
+        case "evict":
+            for name in _pods(world, value):
+                world.pod(name, {"conditions": [{"type": "DisruptionTarget", "status": "True"}]})
+                world.delete(("Pod", f"default/{name}"))
+        case "delete" | "vanish" | "end":
+            for name in _pods(world, value):
+                getattr(world, word)(("Pod", f"default/{name}"))
+        case "scale":
+            _scale(world, value)
+        case "change":
+            world.change(JOB, {"spec": value})
+        case "add":
+            for document in value:
+                world.put(yaml.safe_load(yaml.safe_dump(document)))
+
+
+def _complaints(world: JobWorld, step: Json, seen: tuple[int, int, int]) -> Iterator[str]:
+    phases, made = world.phases[seen[0] :], world.created[seen[1] :]
+    told = [reason for reason, _ in world.told[seen[2] :]]
+    if step.get("gone"):
+        if JOB in world.objects:
+            yield "the job is still there"
+        return
+    status = world.status()
+    state = status.get("state", {})
+    found = {
+        "phases": phases,
+        "phase": state.get("phase", ""),
+        "reason": state.get("reason", ""),
+        "made": sorted(one.removeprefix("default/j-") for one in made),
+        "told": told,
+        "quiet": not (phases or made or told),
+        **{word: status.get(name, 0) for word, name in _NUMBERS.items()},
+    }
+    for word, value in found.items():
+        wanted = sorted(step[word]) if word == "made" and word in step else step.get(word)
+        if word in step and value != wanted:
+            yield f"{word} is {value}, not {wanted}; {state}, events {world.told[seen[2] :]}"
+    if step.get("message", "") not in state.get("message", ""):
+        yield f"the message is {state.get('message', '')!r}, without {step['message']!r}"
+    for task, wanted in step.get("pods", {}).items():
+        there = {int(name.rpartition("-")[2]): one for name, one in _of_task(world, task).items()}
+        shown = [_shown(there.get(index)) for index in range(max([*there, len(wanted) - 1], default=-1) + 1)]
+        if shown != wanted:
+            yield f"pods of {task} are {shown}, not {wanted}"
+    for kind, names in step.get("has", {}).items():
+        here = sorted(key.partition("/")[2] for (one, key) in world.objects if one == kind)
+        if here != sorted(names):
+            yield f"{kind}: {here}, not {names}"
+    if "min" in step:
+        least = world.objects[_group(world)]["spec"]["minMember"]
+        if least != step["min"]:
+            yield f"minMember is {least}, not {step['min']}"
+
+
+def _shown(pod: Json | None) -> str:
+    if pod is None:
+        return "-"
+    return "Terminating" if "deletionTimestamp" in pod["metadata"] else str(pod["status"]["phase"])
+
+
+def _of_task(world: JobWorld, task: str) -> dict[str, Json]:
+    return {name: one for name, one in world.pods().items() if name.rpartition("-")[0] == f"j-{task}"}
+
+
+def _pods(world: JobWorld, value: str | list[str]) -> list[str]:
+    """The names of pods, of which a task means all."""
+    found: list[str] = []
+    for one in [value] if isinstance(value, str) else value:
+        found += [f"j-{one}"] if f"j-{one}" in world.pods() else sorted(_of_task(world, one))
+    return found
+
+
+def _group(world: JobWorld) -> tuple[str, str]:
+    group = world.group()
+    assert group is not None, "the job has no pod group"
+    return group
+
+
+def _scale(world: JobWorld, sizes: dict[str, int]) -> None:
+    tasks = [
+        {**one, "replicas": sizes.get(one["name"], one["replicas"])}
+        for one in world.objects[JOB]["spec"]["tasks"]
+    ]
+    for one in tasks:
+        one["minAvailable"] = min(one["minAvailable"], one["replicas"])
+    world.change(JOB, {"spec": {"tasks": tasks}})
+
+
+def _command(world: JobWorld, number: int, action: str) -> Json:
+    uid = world.objects[JOB]["metadata"]["uid"]
+    name = f"j-{number}-{action.lower()}"
+    target = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "j", "uid": uid}
+    return {
+        "apiVersion": "bus.volcano.sh/v1alpha1",
+        "kind": "Command",
+        "metadata": {"name": name, "namespace": "default"},
+        "action": action,
+        "target": target,
+    }
