@@ -35,7 +35,8 @@ def remarks(job: JobCase) -> Iterator[Problem]:
 
 def _seen_by_plugins(job: JobCase) -> PluginJob:
     tasks = tuple(PluginTask(one.name, one.replicas, one.template) for one in job.spec.tasks)
-    return PluginJob(job.name, job.case.namespace, tasks, job.spec.plugins)
+    plugins = {name: arguments or () for name, arguments in job.spec.plugins.items()}
+    return PluginJob(job.name, job.case.namespace, tasks, plugins)
 
 
 RULES: Final[Mapping[str, Rule[JobCase]]] = {"job-plugin": plugins, "job-plugin-argument": arguments}
