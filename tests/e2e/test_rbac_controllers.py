@@ -13,6 +13,7 @@ from maar.apps.daemons.health import take
 from support.deprived import Holds, Stage, Starts, Story, stage_of
 from support.needs_kubernetes import needs_kubernetes
 from support.permissions import Permission, permissions
+from support.rbac_job_stories import JOB_STORIES
 
 Json = dict[str, Any]
 
@@ -187,6 +188,7 @@ STORIES: Final[dict[str, Story]] = {
     "create resourcequotas": a_namespace_of_a_queue_has_its_quota,
     "patch resourcequotas": a_quota_follows_what_is_allocated,
     "delete resourcequotas": a_quota_goes_with_the_request,
+    **JOB_STORIES,
 }
 OF_OWNERS: Final = (  # what owners say is read from their watches, which the first tests take away
     pods_start_together_as_their_replica_set_says,
