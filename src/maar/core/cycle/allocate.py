@@ -31,7 +31,7 @@ def allocate(state: State) -> None:
 
 def backfill(state: State) -> None:
     """Place pods that ask for nothing, in allocate's order; gangs hold."""
-    is_gang = state.configuration.is_enabled("gang", "enableJobReady")
+    is_gang = ("gang", "enableJobReady") in state.configuration.enabled
     _take_turns(state, "fair", Limits(state, None), for_backfill, is_gang=is_gang)
 
 

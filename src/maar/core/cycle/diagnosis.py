@@ -257,7 +257,7 @@ class Diagnosis:
             return self._kept_off(with_affinity[0], Cure.OTHERS_FINISH)
         refusal = self._room(pods, self.state.places, Cure.OTHERS_FINISH)
         share = None
-        if self.state.configuration.is_enabled("proportion", "enabledAllocatable"):
+        if ("proportion", "enabledAllocatable") in self.state.configuration.enabled:
             share = beyond_deserved(self.state.ledger, self.names, group.leaf, needs)
         if share is None or refusal.reason == Reason.CLAIM_NOT_BOUND:
             return refusal

@@ -58,9 +58,9 @@ class EmptyCluster:
         ledger, configuration = self._ledger, self.state.configuration
         wanted, found = group.row.to_start or (), list[int]()
         limits = [ledger.real[queue] for queue in ledger.paths[group.leaf]]
-        if not configuration.is_enabled("proportion", "enableJobEnqueued"):
+        if ("proportion", "enableJobEnqueued") not in configuration.enabled:
             limits = []
-        if configuration.is_enabled("overcommit", "enableJobEnqueued"):
+        if ("overcommit", "enableJobEnqueued") in configuration.enabled:
             factor = configuration.overcommit_factor
             limits.append([int(amount * factor) for amount in ledger.total])
         for resource, amount in wanted:

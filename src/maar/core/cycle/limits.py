@@ -13,8 +13,8 @@ class Limits:
 
     def __init__(self, state: State, phase: Phase | None) -> None:
         self.state, self.ledger, self.phase = state, state.ledger, phase
-        self._asks_deserved = phase == "fair" and state.configuration.is_enabled(
-            "proportion", "enabledAllocatable"
+        self._asks_deserved = (
+            phase == "fair" and ("proportion", "enabledAllocatable") in state.configuration.enabled
         )
         self._pairs: dict[
             UsagePath, list[tuple[Column, Column]]

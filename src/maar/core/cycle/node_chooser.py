@@ -39,7 +39,7 @@ class NodeChooser:
         self.counts_moves = self.any_has_affinity = self._neighbours is not None  # everybody's moves count
         self._domain_retry: DomainRetry | None = None  # of the turn that is being tried
         self._is_stuck = False  # whether a pod of that turn has found no node
-        self.counts_moves |= bool(configuration.node_hooks())
+        self.counts_moves |= bool(configuration.node_hooks)
         self.stack = NodeStack(tables, room, configuration, self.claims, self._neighbours, is_empty=is_empty)
 
     def best(self, pod: PodRow, when: When, wanted: int = NOWHERE) -> int:

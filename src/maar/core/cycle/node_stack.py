@@ -45,7 +45,7 @@ class NodeStack:
     ) -> None:
         self.tables, self.room, self._is_empty = tables, room, is_empty
         self.columns = NodeColumns.of(room.nodes)
-        filters = configuration.is_enabled("predicates", "enablePredicate")
+        filters = ("predicates", "enablePredicate") in configuration.enabled
         # 1. Filters of a shape: node ready, schedulable, node selector, node affinity, taints; volumes last.
         self.shape_filters: tuple[ShapeFilter, ...] = shape_filters(
             configuration.predicates if filters else _NO_PREDICATES
@@ -53,12 +53,12 @@ class NodeStack:
         self.volumes: VolumeClaims | None = claims if filters else None
         # 2. Scores of a shape: how full the node is, preferred node affinity, taints that discourage.
         self.usage: UsageScore = usage_score(configuration, tables)
-        orders = configuration.is_enabled("nodeorder", "enableNodeOrder")
+        orders = ("nodeorder", "enableNodeOrder") in configuration.enabled
         self.shape_scores: tuple[ShapeScore, ...] = shape_scores(configuration.node_order) if orders else ()
         # 3. Filters and scores of a pod: volumes that are left, host ports, pod affinity, topology spread.
         self.claims, self.neighbours = claims, neighbours
         # 4. Third parties' filters and scores, in tier order.
-        self.plugins: tuple[PluginHooks, ...] = configuration.node_hooks()
+        self.plugins: tuple[PluginHooks, ...] = configuration.node_hooks
         self._plugins_of: dict[Shape, tuple[PluginHooks, ...]] = {}
         self.moved: dict[int, dict[str, PodRow | None]] = {}  # by node: pods placed, None for those gone
 
@@ -174,8 +174,8 @@ def pod_view(pod: PodRow, tables: Tables) -> PodView:
 def usage_score(configuration: Configuration, tables: Tables) -> UsageScore:
     """The configured scores of usage."""
     order, packing = configuration.node_order, configuration.binpack
-    orders = configuration.is_enabled("nodeorder", "enableNodeOrder")
-    packs = configuration.is_enabled("binpack", "enableNodeOrder")
+    orders = ("nodeorder", "enableNodeOrder") in configuration.enabled
+    packs = ("binpack", "enableNodeOrder") in configuration.enabled
     rows = tuple(
         (tables.axis.row[name], float(weight))
         for name, weight in packing.resources.items()

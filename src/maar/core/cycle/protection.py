@@ -19,8 +19,8 @@ class Protection:
     def __init__(self, tables: Tables, configuration: Configuration, action: str) -> None:
         self.tables, self.action = tables, action
         switch = "enablePreemptable" if action == "preempt" else "enableReclaimable"
-        self._spares_critical = configuration.is_enabled("conformance", switch)
-        self._vetoes = configuration.vetoes(action)
+        self._spares_critical = ("conformance", switch) in configuration.enabled
+        self._vetoes = configuration.vetoes[action]
 
     def covers(self, pod: PodRow) -> bool:
         """Whether a pod is protected, disruption budgets aside; its own word comes before its group's."""

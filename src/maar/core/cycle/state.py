@@ -87,7 +87,7 @@ class State:
         self.room = Room(tables.node_list, len(tables.axis.names))
         self.places = NodeChooser(tables, self.room, configuration)
         self.budgets = Budgets(tables)
-        self._by_pod_priority = configuration.is_enabled("priority", "enableTaskOrder")
+        self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
         self.bound: dict[str, int] = {}  # nodes by the key of the pod
         self.promised: dict[str, int] = {}
         self.gone: set[str] = set()

@@ -107,8 +107,8 @@ class TurnOrder:
         self.state = state
         self._job = job_entry(state)
         self._phase = phase
-        self._by_need = state.configuration.is_enabled("proportion", "enableQueueOrder")
-        self._by_share = state.configuration.is_enabled("drf", "enableJobOrder")
+        self._by_need = ("proportion", "enableQueueOrder") in state.configuration.enabled
+        self._by_share = ("drf", "enableJobOrder") in state.configuration.enabled
         self._root = _Branch(None, [], (), 0.0, ROOT)
         self._queues: dict[int, _Branch] = {0: self._root}
         jobs: dict[tuple[int, str], list[Job]] = {}
@@ -186,10 +186,10 @@ class TurnOrder:
 def job_entry(state: State) -> Callable[[GroupState], Job]:
     """The order of jobs: third parties' keys, priority, not ready first, smallest share, age."""
     configuration, total = state.configuration, state.ledger.whole()
-    by_priority = configuration.is_enabled("priority", "enableJobOrder")
-    by_readiness = configuration.is_enabled("gang", "enableJobOrder")
-    by_share = configuration.is_enabled("drf", "enableJobOrder")
-    others = configuration.job_orders()
+    by_priority = ("priority", "enableJobOrder") in configuration.enabled
+    by_readiness = ("gang", "enableJobOrder") in configuration.enabled
+    by_share = ("drf", "enableJobOrder") in configuration.enabled
+    others = configuration.job_orders
 
     def entry(group: GroupState) -> Job:
         row = group.row
