@@ -20,6 +20,7 @@ from maar.core.cycle.room import NOWHERE, Room
 from maar.core.cycle.state import State
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import Column, NodeRow, PodRow
 
 _OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that nodes have while they cannot be used
@@ -28,7 +29,7 @@ _OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that nodes have while 
 class EmptyCluster:
     """The cluster without its pods, as it is or with other nodes; its parts are computed when first read."""
 
-    def __init__(self, state: State, nodes: list[NodeRow] | None = None) -> None:
+    def __init__(self, state: State, nodes: NodeColumns | None = None) -> None:
         self.state, self.tables = state, state.tables
         self.nodes = self.tables.node_list if nodes is None else nodes
 
@@ -128,9 +129,9 @@ class EmptyCluster:
             self.places.claims.moved(pod, node, sign)
 
 
-def opened(nodes: Sequence[NodeRow]) -> list[NodeRow]:
+def opened(nodes: Sequence[NodeRow]) -> NodeColumns:
     """The nodes as if all were ready, schedulable and tolerated by some pod."""
-    return [node if node.is_shared else _opened(node) for node in nodes]
+    return NodeColumns([node if node.is_shared else _opened(node) for node in nodes])
 
 
 def _opened(node: NodeRow) -> NodeRow:
@@ -138,6 +139,6 @@ def _opened(node: NodeRow) -> NodeRow:
     return replace(node, is_ready=True, is_schedulable=True, is_tolerated=True, taints=taints)
 
 
-def tolerated(nodes: Sequence[NodeRow]) -> list[NodeRow]:
+def tolerated(nodes: Sequence[NodeRow]) -> NodeColumns:
     """The nodes as if some pod tolerated the taints of each."""
-    return [node if node.is_tolerated else replace(node, is_tolerated=True) for node in nodes]
+    return NodeColumns([node if node.is_tolerated else replace(node, is_tolerated=True) for node in nodes])

@@ -11,7 +11,6 @@ from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.cycle.volume_claims import VolumeClaims
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
-from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.filters import Clause, suits_new_node
 from maar.core.policy.host_ports import HostPorts
@@ -29,7 +28,7 @@ class NodeChooser:
         self, tables: Tables, room: Room, configuration: Configuration, *, is_empty: bool = False
     ) -> None:
         self.tables, self.room, self.configuration = tables, room, configuration
-        self._columns = NodeColumns.of(room.nodes)
+        self._columns = room.nodes
         is_asked = configuration.predicates.volume_binding
         self.claims = VolumeClaims(tables, room, self._columns, is_asked=is_asked)
         self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}

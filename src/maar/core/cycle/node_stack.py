@@ -15,7 +15,6 @@ import numpy as np
 from maar.core.cycle.room import Room
 from maar.core.cycle.volume_claims import VolumeClaims
 from maar.core.fairshare.water_fill import Flags, Floats
-from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.filters import Clause, ShapeFilter, allowed_by_all, obstacles, shape_filters
 from maar.core.policy.grammar import Predicates
@@ -23,6 +22,7 @@ from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.plugin_hooks import NodeView, PluginHooks, PodView
 from maar.core.policy.scores import ShapeScore, shape_scores
 from maar.core.policy.scoring import UsageScore
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
@@ -44,7 +44,8 @@ class NodeStack:
         is_empty: bool,
     ) -> None:
         self.tables, self.room, self._is_empty = tables, room, is_empty
-        self.columns = NodeColumns.of(room.nodes)
+        self.columns: NodeColumns = room.nodes
+        self._masks: dict[Shape, Flags] = {}  # by the filters of a shape
         filters = ("predicates", "enablePredicate") in configuration.enabled
         # 1. Filters of a shape: node ready, schedulable, node selector, node affinity, taints; volumes last.
         self.shape_filters: tuple[ShapeFilter, ...] = shape_filters(
@@ -65,8 +66,10 @@ class NodeStack:
     # --- of a shape
 
     def mask(self, shape: Shape) -> Flags:
-        """The nodes that a shape may go to at all: room, other pods and plugins aside. [N]"""
-        mask = allowed_by_all(shape, self.columns, self.shape_filters)
+        """The nodes that a shape may go to, room, other pods and plugins aside; not to be changed. [N]"""
+        mask = self._masks.get(shape)
+        if mask is None:
+            mask = self._masks[shape] = allowed_by_all(shape, self.columns, self.shape_filters)
         return self.volumes.narrow(mask, shape) if self.volumes is not None and shape.claims else mask
 
     def obstacles(self, shape: Shape) -> list[Clause]:

@@ -16,7 +16,7 @@ from maar.core.fairshare.water_fill import Flags, Floats
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.volume import NO_PROVISIONER, SELECTED_NODE_ANNOTATION, PersistentVolumeClaim
 from maar.core.model.writes import BindVolume, Selection, SelectNode
-from maar.core.policy.columns import NodeColumns
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables

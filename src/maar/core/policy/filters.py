@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,6 @@ from maar.core.fairshare.water_fill import Flags
 from maar.core.model.affinity import NodeSelector, NodeSelectorTerm, Toleration
 from maar.core.model.metadata import Requirement
 from maar.core.model.taints import untolerated
-from maar.core.policy.columns import Coded, NodeColumns
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.selectors import (
     FIELD_OPERATORS,
@@ -20,7 +20,7 @@ from maar.core.policy.selectors import (
     match_selector,
     meets,
 )
-from maar.core.tables.rows import NodeRow
+from maar.core.tables.node_columns import Coded, NodeColumns
 from maar.core.tables.shapes import Labels, Shape
 
 __all__ = [
@@ -60,6 +60,7 @@ class ShapeFilter:
         return mask
 
 
+@lru_cache
 def shape_filters(switches: Predicates) -> tuple[ShapeFilter, ...]:
     """The filters in force, in the order in which nodes are counted for people."""
     return (
@@ -85,9 +86,9 @@ def required_affinity(shape: Shape) -> NodeSelector | None:
     return shape.affinity.node_affinity.required_during_scheduling_ignored_during_execution
 
 
-def suits_new_node(shape: Shape, nodes: Sequence[NodeRow]) -> bool:
+def suits_new_node(shape: Shape, columns: NodeColumns) -> bool:
     """Whether a node that is yet to come could have the labels that a shape requires."""
-    columns, required = NodeColumns.of(nodes), required_affinity(shape)
+    required = required_affinity(shape)
     selector = tuple(Requirement(key=key, operator="In", values=(to,)) for key, to in shape.node_selector)
     return not any(_is_taken(one, columns) for one in selector) and (
         required is None or may_match_new_node(required, columns)

@@ -1,11 +1,10 @@
 """What depends on other pods: host ports, pod affinity in both directions and topology spread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Floats
-from maar.core.policy.columns import NodeColumns
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.pod_affinity import DomainStart, PodAffinities
@@ -13,20 +12,21 @@ from maar.core.policy.pod_selectors import PodSelector
 from maar.core.policy.scores import BEST
 from maar.core.policy.spread import Spread
 from maar.core.policy.tallies import Tallies
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import NodeRow, PodRow
 
 
 class Neighbours:
     """The pods on the nodes, and what they mean for the next one.
 
-    A node is known by its index, which is its place in `nodes`; `namespaces` are labels by name. Good until a
-    node or the labels of a namespace change.
+    A node is known by its index, its place in `columns`; `namespaces` are labels by name. Good until a node
+    or the labels of a namespace change.
     """
 
     def __init__(
-        self, nodes: Sequence[NodeRow], namespaces: Mapping[str, Mapping[str, str]], switches: Predicates
+        self, columns: NodeColumns, namespaces: Mapping[str, Mapping[str, str]], switches: Predicates
     ) -> None:
-        self._columns, self._switches = NodeColumns.of(nodes), switches
+        self._columns, self._switches = columns, switches
         self._tallies = Tallies(self._columns)
         self._ports = HostPorts()
         self._affinities = PodAffinities(self._columns, self._tallies, namespaces)

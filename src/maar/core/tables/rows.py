@@ -154,6 +154,7 @@ class QueueRow:
     """A queue: its object, and for a leaf what its groups and pods request, hold and were admitted with."""
 
     queue: Queue
+    order: str  # its name as a person sorts names
     index: int = -1  # its column in the tree; -1 while it is set aside
     is_leaf: bool = False
     used: Column = field(default_factory=list)

@@ -22,6 +22,7 @@ from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, is_waiting, uncount
 from maar.core.tables.groups import is_short, sum_up
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.plain_objects import PlainObjects
 from maar.core.tables.queues import NewTree, build_tree, share_fields
 from maar.core.tables.reading import read_group, read_node, read_pod
@@ -44,7 +45,7 @@ class Tables(PlainObjects):
     short: dict[str, GroupRow] = field(default_factory=dict)  # groups with fewer pods on nodes than minMember
     leaving: dict[str, PodRow] = field(default_factory=dict)  # victims that have not gone yet
     budget: Column = field(default_factory=list)  # [R] what pods add to and take from the nodes' allocatable
-    node_list: list[NodeRow] = field(default_factory=list)  # by name
+    node_list: NodeColumns = field(default_factory=NodeColumns)  # by name
     capacity: Column = field(default_factory=list)  # [R] what nodes have together that count in the budget
     tolerated: Tolerated = field(default_factory=Tolerated)
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
@@ -263,7 +264,7 @@ class Tables(PlainObjects):
         else:
             zeros = self.axis.zeros
             self.queues[queue.key] = QueueRow(
-                queue, used=zeros(), status_used=zeros(), asked=zeros(), admitted=zeros()
+                queue, natural(queue.key), used=zeros(), status_used=zeros(), asked=zeros(), admitted=zeros()
             )
         self._has_new_queues = True
 
@@ -326,7 +327,7 @@ class Tables(PlainObjects):
     def _settle_nodes(self) -> None:
         is_new, self._has_new_nodes = self._has_new_nodes, False
         if is_new:
-            self.node_list = [self.nodes[name] for name in sorted(self.nodes)]
+            self.node_list = NodeColumns([self.nodes[name] for name in sorted(self.nodes)])
             for index, node in enumerate(self.node_list):
                 node.index = index
             self._tainted = [node for node in self.node_list if node.taints]
