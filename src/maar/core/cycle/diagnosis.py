@@ -31,6 +31,7 @@ from maar.core.cycle.state import State
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import Needs
+from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 
@@ -45,9 +46,12 @@ class Diagnosis:
 
     def __init__(self, state: State) -> None:
         self.state, self.names = state, state.tables.axis.names
-        self._empty_cluster = EmptyCluster(state)
         self._known: dict[object, Refusal] = {}
         self._tallies: dict[Shape, NodeTally] = {}
+
+    @cached_property
+    def _empty_cluster(self) -> EmptyCluster:
+        return EmptyCluster(self.state)
 
     @cached_property
     def _opened_cluster(self) -> EmptyCluster:
@@ -82,7 +86,7 @@ class Diagnosis:
         if refusal is not None or not waits:
             return refusal
         pods = for_next_turn(group)
-        if not state.is_admitted(group):
+        if group.phase not in ADMITTED_PHASES:
             return self._not_let_in(group, pods)
         return self._waits(group, pods) if pods else self._loses_pods(group)
 

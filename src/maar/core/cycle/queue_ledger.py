@@ -57,21 +57,13 @@ class QueueLedger:
         self.reserved_below: list[Column] = _sums_below(self.tree, reserved).T.tolist()
         self.weight = [row.queue.spec.weight for row in self.rows]
         # Where no queue has a guarantee of a resource, what is reserved is what is used, at every level.
-        self._reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
+        self.reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
         self._wholes: dict[int, Whole] = {}
-
-    def usage_path(self, leaf: int) -> list[Column]:
-        """What a leaf and all above it use, each as a column to count in."""
-        return [self.used[queue] for queue in (*self.paths[leaf], 0)]
-
-    def is_reservable(self, needs: Needs) -> bool:
-        """Whether any queue has a guarantee of a resource that is wanted."""
-        return bool(self._reservable) and any(resource in self._reservable for resource, _ in needs)
 
     def reserve(self, leaf: int, needs: Needs) -> None:
         """Update what is reserved for a leaf and all queues above it after its use has changed."""
-        for resource, _ in needs if self._reservable else ():
-            if resource in self._reservable:
+        for resource, _ in needs if self.reservable else ():
+            if resource in self.reservable:
                 self._reserve(leaf, resource)
 
     def _reserve(self, leaf: int, resource: int) -> None:
@@ -100,7 +92,7 @@ class QueueLedger:
         siblings together than their parent's real capability.
         """
         for resource, amount in needs:
-            if resource not in self._reservable:
+            if resource not in self.reservable:
                 room = self.real[0][resource] - self.used[0][resource]
                 if amount > room:
                     return LimitExceeded(0, resource, amount, max(0, room))
@@ -126,7 +118,7 @@ class QueueLedger:
         """
         broken = []
         for resource, amount in needs:
-            if resource not in self._reservable:  # reserved for the children together is what they use
+            if resource not in self.reservable:  # reserved for the children together is what they use
                 parents = (*self.paths[leaf][1:], 0)
                 if any(self.used[one][resource] + amount > self.real[one][resource] for one in parents):
                     broken.append(resource)

@@ -27,12 +27,11 @@ would be wrong without any sign of it. Decision records 10 and 24.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.heaps import Entry, Key, LazyHeap
 from maar.core.cycle.queue_ledger import Whole, largest_part, whole_of
 from maar.core.cycle.state import State
 from maar.core.model.names import natural
@@ -40,9 +39,71 @@ from maar.core.model.queue import ROOT
 from maar.core.policy.plugin_hooks import GroupView
 from maar.core.tables.rows import Column
 
+ItemT = TypeVar("ItemT")
+Key = tuple[object, ...]
+Entry = tuple[*tuple[object, ...], ItemT]  # a key, then what it belongs to
 Job = Entry[GroupState]
 Phase = Literal["fair", "lent"]
 Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
+
+
+class LazyHeap(Generic[ItemT]):
+    """Items by key, which may change their key or leave at any time; keys never tie.
+
+    Those that are there from the beginning are sorted once; the heap is for those that come or change later.
+    The first of both is always good.
+    """
+
+    def __init__(self, entries: Iterable[Entry[ItemT]] = ()) -> None:
+        self._sorted = sorted(entries, reverse=True)  # the first last
+        self._heap: list[Entry[ItemT]] = []
+        self._entries = {entry[-1]: entry for entry in self._sorted}
+        self._is_tidy = True  # no entry is out of date
+
+    def put(self, entry: Entry[ItemT]) -> None:
+        """Add an item, or give it another key."""
+        heap, known = self._heap, self._entries.get(entry[-1])
+        if known == entry:
+            return
+        self._entries[entry[-1]] = entry
+        if heap and heap[0] is known:
+            heapreplace(heap, entry)
+        else:
+            heappush(heap, entry)
+        if known is not None:
+            self._is_tidy = False
+            self._tidy()
+
+    def drop(self, item: ItemT) -> None:
+        """Let an item leave."""
+        entry = self._entries.pop(item, None)
+        if self._is_tidy and self._sorted and self._sorted[-1] is entry:
+            self._sorted.pop()
+        elif entry is not None:
+            self._is_tidy = False
+            self._tidy()
+
+    def first(self) -> Entry[ItemT] | None:
+        """The item with the smallest key, after its key."""
+        if not self._heap:
+            return self._sorted[-1] if self._sorted else None
+        return min(self._heap[0], self._sorted[-1]) if self._sorted else self._heap[0]
+
+    def _tidy(self) -> None:
+        first, heap, entries = self._sorted, self._heap, self._entries
+        while first and entries.get(first[-1][-1]) is not first[-1]:
+            first.pop()
+        while heap and entries.get(heap[0][-1]) is not heap[0]:
+            heappop(heap)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[ItemT]:
+        return iter(self._entries)
+
+    def __contains__(self, item: ItemT) -> bool:
+        return item in self._entries
 
 
 class _Branch:
@@ -50,8 +111,8 @@ class _Branch:
 
     __slots__ = ("above", "age", "children", "entry", "order", "priority", "used", "waiting", "whole")
 
-    def __init__(self, above: "_Branch | None", used: Column, whole: Whole, age: float, name: str) -> None:
-        self.above, self.used, self.whole, self.age, self.order = above, used, whole, age, natural(name)
+    def __init__(self, above: "_Branch | None", used: Column, whole: Whole, age: float, order: str) -> None:
+        self.above, self.used, self.whole, self.age, self.order = above, used, whole, age, order
         self.priority = 0  # the smaller goes first
         self.entry: Standing | None = None
         self.children: list[Standing] = []  # a heap; its first entry is always current
@@ -83,11 +144,11 @@ class _Namespace(_Branch):
 
     __slots__ = ("_ages", "_by_age", "jobs")
 
-    def __init__(self, above: _Branch, used: Column, whole: Whole, name: str, jobs: Sequence[Job]) -> None:
+    def __init__(self, above: _Branch, used: Column, whole: Whole, order: str, jobs: Sequence[Job]) -> None:
         self.jobs = LazyHeap(jobs)
         self._by_age = dict(Counter([job[-1].row.created for job in jobs]))
         self._ages = sorted(self._by_age, reverse=True)  # the oldest last
-        super().__init__(above, used, whole, self._ages[-1], name)
+        super().__init__(above, used, whole, self._ages[-1], order)
         self.waiting = len(jobs)
 
     def drop(self, group: GroupState) -> None:
@@ -159,8 +220,9 @@ class TurnOrder:
 
     def _namespace(self, leaf: int, name: str, jobs: Sequence[Job]) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
+        used: Column = jobs[0][-1].usage_path.columns[0]
         whole = self.state.namespace_whole(name) if self._by_share else ()
-        namespace = _Namespace(self._queue(leaf), self.state.namespace_used(leaf, name), whole, name, jobs)
+        namespace = _Namespace(self._queue(leaf), used, whole, natural(name), jobs)
         namespace.settle()
         return namespace
 
@@ -175,11 +237,11 @@ class TurnOrder:
             ledger.rows[queue],
             ledger.tree.claims[queue].created,
         )
-        branch = self._queues[queue] = _Branch(above, ledger.used[queue], (), age, row.name)
+        branch = self._queues[queue] = _Branch(above, ledger.used[queue], (), age, row.order)
         if self._by_need:
-            fair, lent = whole_of(ledger.deserved[queue]), ledger.whole(ledger.weight[queue])
+            is_fair = self._phase == "fair"
             branch.priority = -row.queue.spec.priority
-            branch.whole = fair if self._phase == "fair" else lent
+            branch.whole = whole_of(ledger.deserved[queue]) if is_fair else ledger.whole(ledger.weight[queue])
         return branch
 
 
