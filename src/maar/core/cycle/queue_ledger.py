@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from maar.core.fairshare.dominant import reserved as reserved_columns
-from maar.core.fairshare.dominant import roll_up_used
+from maar.core.fairshare.dominant import roll_up_used, sums_below
 from maar.core.fairshare.queue_demand import LARGEST_AMOUNT
 from maar.core.fairshare.share_out import DemandColumns, ShareColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
@@ -54,11 +54,12 @@ class QueueLedger:
         reserved = reserved_columns(self.tree, used, self.shares.guarantee, self.claims.guarantee)
         self.used: list[Column] = roll_up_used(self.tree, used).T.tolist()
         self.reserved: list[Column] = reserved.T.tolist()
-        self.reserved_below: list[Column] = _sums_below(self.tree, reserved).T.tolist()
+        self.reserved_below: list[Column] = sums_below(self.tree, reserved).T.tolist()
         self.weight = [row.queue.spec.weight for row in self.rows]
         # Where no queue has a guarantee of a resource, what is reserved is what is used, at every level.
         self.reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
-        self._wholes: dict[int, Whole] = {}
+        self.whole_total = whole_of(self.total)
+        self._wholes: dict[int, Whole] = {1: self.whole_total}  # by weight
 
     def reserve(self, leaf: int, needs: Needs) -> None:
         """Update what is reserved for a leaf and all queues above it after its use has changed."""
@@ -192,11 +193,3 @@ def _claims(tables: Tables, total: Column) -> DemandColumns:
         if row.is_leaf and declared is not None and PODS not in declared:
             request[PODS_ROW, row.index] = row.asked[PODS_ROW]  # the number of pods is not declared
     return DemandColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
-
-
-def _sums_below(tree: QueueTree, reserved: "np.typing.NDArray[np.int64]") -> "np.typing.NDArray[np.int64]":
-    """What is reserved for the children of every queue together. [R, Q]"""
-    sums = np.zeros_like(reserved)
-    for level in tree.levels:
-        sums[:, level.parents] = np.add.reduceat(reserved[:, level.queues], level.starts, axis=1)
-    return sums
