@@ -218,7 +218,7 @@ class Diagnosis:
         if not self.state.room.nodes:
             return Refusal(reason=Reason.NOT_ENOUGH_RESOURCES, cure=Cure.OTHER_NODES)
         for pod in {pod.shape: pod for pod in pods if places.never(pod.shape)}.values():
-            is_never = places.mask(pod.shape).any() and self._opened_cluster.places.never(pod.shape)
+            is_never = places.stack.mask(pod.shape).any() and self._opened_cluster.places.never(pod.shape)
             cure = Cure.NEVER if is_never else Cure.OTHER_NODES
             return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
         return None
@@ -297,7 +297,7 @@ class Diagnosis:
     def _of_nodes(self, reason: Reason, cure: Cure, pod: PodRow, found: NodeTally) -> Refusal:
         """A refusal by the nodes, with what the pod wants and the most that is free on one of them."""
         places = self.state.places
-        idle, mask = places.idle("now"), places.mask(pod.shape)
+        idle, mask = places.idle("now"), places.stack.mask(pod.shape)
         shortages = tuple(
             Shortage(
                 resource=self.names[row],

@@ -12,7 +12,7 @@ from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.cycle.volume_claims import VolumeClaims
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
 from maar.core.policy.configuration import Configuration
-from maar.core.policy.filters import Clause, suits_new_node
+from maar.core.policy.filters import suits_new_node
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.pod_selectors import PodSelector
@@ -111,7 +111,7 @@ class NodeChooser:
 
     def chooser(self, shape: Shape) -> Callable[[], int] | None:
         """What gives a shape its best node now, where nobody minds neighbours and no third party is asked."""
-        if self._neighbours is not None or self.stack.plugins_of(shape):
+        if self._neighbours is not None or (self.stack.plugins and self.stack.plugins_of(shape)):
             return None
         return (self._rankings["now"].get(shape) or self._rank(shape, "now")).best
 
@@ -132,7 +132,7 @@ class NodeChooser:
     def would_take(self, pod: PodRow) -> Flags:
         """The nodes that suit a pod and its neighbours, and are large enough for it. [N]"""
         neighbours, (allocatable, _, _) = self._neighbours_for(pod), self.room.columns()
-        mask = self.mask(pod.shape) & (True if neighbours is None else neighbours.mask(pod))
+        mask = self.stack.mask(pod.shape) & (True if neighbours is None else neighbours.mask(pod))
         for resource, amount in pod.shape.needs:
             mask = mask & (allocatable[resource] >= amount)
         return mask
@@ -159,7 +159,7 @@ class NodeChooser:
 
     def most(self, shape: Shape, idle: Ints, enough: int) -> Ints:
         """How many pods of a shape each node has room for, up to what is enough. [R, N] -> [N]"""
-        most = np.where(self.mask(shape), enough, 0)
+        most = np.where(self.stack.mask(shape), enough, 0)
         for resource, amount in shape.needs:
             most = np.minimum(most, idle[resource] // amount)
         return np.maximum(most, 0)
@@ -169,18 +169,16 @@ class NodeChooser:
         try:
             return self._never[shape]
         except KeyError:
-            never = self._never[shape] = self.claims.hold(shape) is not None or self._is_too_large(shape)
+            has_claims = bool(shape.claims) or shape.has_resource_claims
+            is_held = has_claims and self.claims.hold(shape) is not None
+            never = self._never[shape] = is_held or self._is_too_large(shape)
             return never
 
     def _is_too_large(self, shape: Shape) -> bool:
-        large, (allocatable, _, _) = self.mask(shape), self.room.columns()
+        large, (allocatable, _, _) = self.stack.mask(shape), self.room.columns()
         for resource, amount in shape.needs:
             large = large & (allocatable[resource] >= amount)
         return not large.any()
-
-    def obstacles(self, shape: Shape) -> list[Clause]:
-        """What of the nodes themselves keeps a shape off them, as clauses with the nodes concerned. [N]"""
-        return self.stack.obstacles(shape)
 
     def why_not(self, pod: PodRow, node: int) -> str:
         """What keeps a pod off a node that suits it and has room, as a clause; empty where nothing does."""
@@ -218,10 +216,6 @@ class NodeChooser:
         self.moved(pod, node, -sign)
         if self._neighbours is not None:
             self._leaving_ports.count(pod.shape.ports, node, sign)
-
-    def mask(self, shape: Shape) -> Flags:
-        """The nodes that a shape may go to at all, room and neighbours aside."""
-        return self.stack.mask(shape)
 
     def _rank(self, shape: Shape, when: When) -> Ranking:
         ranking = Ranking(

@@ -31,9 +31,9 @@ def tally(places: NodeChooser, pod: PodRow, count: int) -> NodeTally:
     A node that lacks several resources counts for each of them, as in kube-scheduler's summary.
     """
     found = Counter[str]()
-    for excluded, clause in places.obstacles(pod.shape):
+    for excluded, clause in places.stack.obstacles(pod.shape):
         found[clause] += int(excluded.sum())
-    allowed, idle = places.mask(pod.shape), places.idle("now")
+    allowed, idle = places.stack.mask(pod.shape), places.idle("now")
     has_room = allowed.copy()
     for resource, amount in pod.shape.needs:
         lacks = allowed & (idle[resource] < amount)

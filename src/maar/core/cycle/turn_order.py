@@ -220,9 +220,10 @@ class TurnOrder:
 
     def _namespace(self, leaf: int, name: str, jobs: Sequence[Job]) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
-        used: Column = jobs[0][-1].usage_path.columns[0]
-        whole = self.state.namespace_whole(name) if self._by_share else ()
-        namespace = _Namespace(self._queue(leaf), used, whole, natural(name), jobs)
+        queue, used = self._queue(leaf), jobs[0][-1].usage_path.columns[0]
+        weight = self.state.tables.namespace_weights.get(name, 1)
+        whole = self.state.ledger.whole(weight) if self._by_share else ()
+        namespace = _Namespace(queue, used, whole, natural(name), jobs)
         namespace.settle()
         return namespace
 
@@ -247,7 +248,7 @@ class TurnOrder:
 
 def job_entry(state: State) -> Callable[[GroupState], Job]:
     """The order of jobs: third parties' keys, priority, not ready first, smallest share, age."""
-    configuration, total = state.configuration, state.ledger.whole()
+    configuration, total = state.configuration, state.ledger.whole_total
     by_priority = ("priority", "enableJobOrder") in configuration.enabled
     by_readiness = ("gang", "enableJobOrder") in configuration.enabled
     by_share = ("drf", "enableJobOrder") in configuration.enabled

@@ -133,7 +133,7 @@ class Tables(PlainObjects):
             self.nodes[pod.node_name].pods[pod.key] = pod
         if pod.is_terminating and pod.evicted_for:
             self.leaving[pod.key] = pod
-        self._count(pod)
+        count(pod, self.nodes, self.budget)  # its group is settled again anyway: it has just joined
 
     def _remove_pod(self, key: str) -> None:
         pod = self.pods.pop(key, None)
@@ -243,6 +243,7 @@ class Tables(PlainObjects):
         if group.counted_in is not None:
             self._withdraw(group)
         sum_up(group, self.axis)
+        is_now_short = is_short(group)
         if group.leaf is not None:
             add(group.leaf.asked, group.asked, 1)
             add(group.leaf.admitted, group.admitted, 1)
@@ -251,7 +252,7 @@ class Tables(PlainObjects):
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         _keep(self.waiting, group, is_there=is_there)
         _keep(self.not_enqueued, group, is_there=group.phase == "Pending")
-        _keep(self.short, group, is_there=is_short(group))
+        _keep(self.short, group, is_there=is_now_short)
 
     # --- queues
 
@@ -377,18 +378,8 @@ class Tables(PlainObjects):
         more = [0] * (len(self.axis.names) - len(self.budget))
         if not more:
             return
-        columns = [self.budget, self.capacity]
-        for node in self.nodes.values():
-            columns += [node.allocatable, node.now, node.later, node.daemons]
-        for queue in self.queues.values():
-            columns += [
-                queue.used,
-                queue.status_used,
-                queue.asked,
-                queue.admitted,
-                *queue.namespaces.values(),
-            ]
-        for column in columns:
+        rows: tuple[NodeRow | QueueRow, ...] = (*self.nodes.values(), *self.queues.values())
+        for column in (self.budget, self.capacity, *(column for row in rows for column in row.columns)):
             column.extend(more)
         self._claimed = None
 
