@@ -301,5 +301,5 @@ def test_every_switch_that_brings_no_warning_is_asked_for() -> None:
         cluster = read_cluster(fields)
     noting = NotingConfiguration(ACTIONS, DEFAULT.plugins)
     assert list(plans(cluster.objects(), noting, cycles=2))
-    known = {(name, switch) for name, plugin in PLUGINS.items() for switch in plugin.asked}
+    known = {(name, switch) for name, plugin in PLUGINS.items() for switch in plugin.effective_switches}
     assert known - Noted.read == set()

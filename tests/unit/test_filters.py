@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from maar.core.model.metadata import LabelSelector
-from maar.core.policy.filters import Predicates, allowed_by_all, match_selector, obstacles, shape_filters
+from maar.core.policy.filters import allowed_by_all, obstacles, shape_filters
+from maar.core.policy.grammar import Predicates
+from maar.core.policy.selectors import match_selector
 from maar.core.tables.node_columns import NodeColumns
 from support.rows import Rows
 

@@ -177,7 +177,7 @@ class Diagnosis:
 
     def _tally(self, pod: PodRow) -> NodeTally:
         """The nodes as they are, for a pod; one tally for all pods of a shape where that alone matters."""
-        if not self.state.places.see_only_shapes((pod,)):
+        if not self.state.places.depend_on_shapes_only((pod,)):
             return tally(self.state.places, pod, 1)
         if pod.shape not in self._tallies:
             self._tallies[pod.shape] = tally(self.state.places, pod, 1)
@@ -189,7 +189,7 @@ class Diagnosis:
         if group.refusal is not None and group.refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
             return self._behind(group.refusal)
         key: object = group
-        if group.is_idle and self.state.places.see_only_shapes(pods):
+        if group.is_idle and self.state.places.depend_on_shapes_only(pods):
             key = (group.leaf, frozenset(Counter(pod.shape for pod in pods).items()), group.refusal)
         refusal = self._known.get(key)
         if refusal is None:
@@ -217,8 +217,10 @@ class Diagnosis:
         places = self.state.places
         if not self.state.room.nodes:
             return Refusal(reason=Reason.NOT_ENOUGH_RESOURCES, cure=Cure.OTHER_NODES)
-        for pod in {pod.shape: pod for pod in pods if places.never(pod.shape)}.values():
-            is_never = places.stack.mask(pod.shape).any() and self._opened_cluster.places.never(pod.shape)
+        for pod in {pod.shape: pod for pod in pods if places.never_fits(pod.shape)}.values():
+            is_never = places.stack.mask(pod.shape).any() and self._opened_cluster.places.never_fits(
+                pod.shape
+            )
             cure = Cure.NEVER if is_never else Cure.OTHER_NODES
             return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
         return None
@@ -234,7 +236,7 @@ class Diagnosis:
         if alone.has_room(group, pods):
             return None
         for pod in filter(places.has_affinity, pods):
-            has_place = places.follows(pod) and places.would_take(pod).any()
+            has_place = places.must_join_others(pod) and places.would_take(pod).any()
             return None if has_place else self._never_together(pods, pod)
         is_never = self._opened_cluster.limits(group, needs) is not None or not self._opened_cluster.has_room(
             group, pods
@@ -269,7 +271,7 @@ class Diagnosis:
 
     def _never_together(self, pods: list[PodRow], pod: PodRow) -> Refusal:
         """Not even alone there are nodes for a pod near the others it needs, or for all pods together."""
-        places = self.state.places if self.state.places.follows(pod) else self._empty_cluster.places
+        places = self.state.places if self.state.places.must_join_others(pod) else self._empty_cluster.places
         found = tally(places, pod, 1)
         cure = Cure.NEVER if found.taking else Cure.SOMEBODY_ACTS
         refusal = self._of_nodes(Reason.NO_NODE_FITS, cure, pod, found)

@@ -83,11 +83,11 @@ class EmptyCluster:
         for pod, node in own:
             self._move(pod, node, 1)
         if (
-            places.see_only_shapes(pods)
+            places.depend_on_shapes_only(pods)
             and len({pod.shape for pod in pods}) == 1
             and not pods[0].shape.claims
         ):
-            fits = int(places.most(pods[0].shape, places.idle("now"), len(pods)).sum()) >= len(pods)
+            fits = int(places.pods_per_node(pods[0].shape, places.idle("now"), len(pods)).sum()) >= len(pods)
         else:
             fits = any(self._fit(order) for order in places.tries(pods, len(pods), "now"))
         for pod, node in own:

@@ -1,9 +1,9 @@
-"""The filters and scores that decide which node a pod goes to: one chain, in the order in which it is asked.
+"""The filters and scores that decide which node a pod goes to: one chain, applied in this order.
 
 Built-in rules and third parties' plugins stand in the same chain, and the constructor is the list of them.
-What depends on the node and the pod's shape alone is asked once for all pods of a shape and kept by the
-ranking of nodes; what depends on other pods, on volumes that are left, or on a plugin is asked for a pod,
-about the nodes that are still in question. A shape that nothing of the second kind concerns costs no more
+What depends on the node and the pod's shape alone is computed once for all pods of a shape and kept by the
+ranking of nodes; what depends on other pods, on volumes that are left, or on a plugin is computed for a pod,
+for the nodes that are still in question. A shape that nothing of the second kind concerns costs no more
 than a look at its ranking.
 """
 
@@ -90,7 +90,7 @@ class NodeStack:
     # --- of third parties
 
     def plugins_of(self, shape: Shape) -> tuple[PluginHooks, ...]:
-        """The plugins whose filter or score concerns a shape; asked once."""
+        """The plugins whose filter or score concerns a shape; found once."""
         if not self.plugins:
             return ()
         found = self._plugins_of.get(shape)
@@ -100,7 +100,7 @@ class NodeStack:
             self._plugins_of[shape] = found
         return found
 
-    def ask_plugins(self, pod: PodRow, scores: Floats) -> Floats:
+    def apply_plugins(self, pod: PodRow, scores: Floats) -> Floats:
         """Filter and score the nodes that are still in question by plugins. [N]"""
         plugins = self.plugins_of(pod.shape)
         if not plugins:
@@ -139,7 +139,7 @@ class NodeStack:
 
 
 class _PodsOnNode(Sequence[PodView]):
-    """The pods on a node, read when somebody looks at them."""
+    """The pods on a node, read when a plugin first reads them."""
 
     def __init__(self, before: Sequence[PodRow], moved: dict[str, PodRow | None], tables: Tables) -> None:
         self._before, self._moved, self._tables = before, moved, tables

@@ -1,4 +1,4 @@
-"""How well a node suits a pod by what both say of themselves: each score runs to 100, times its weight.
+"""Scores that depend on the node and the pod alone: each is 100 at most, times its weight.
 
 Every step is taken node by node, so that a node scores the same alone and among others. Kubernetes rounds to
 whole numbers and stretches scores to the best node of the moment; here neither is done.
@@ -40,7 +40,7 @@ class NodeAffinityPreference:
 
 @dataclass(frozen=True)
 class TaintPreference:
-    """Prefer nodes without taints that ask pods to stay away if they can; each costs 100."""
+    """Prefer nodes without untolerated taints of the effect PreferNoSchedule; each costs 100."""
 
     weight: float = 3.0
 
