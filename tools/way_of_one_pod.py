@@ -51,12 +51,13 @@ def way_of_one_pod() -> list[Call]:
         if event == "call" and "/maar/core/" in code.co_filename:
             calls.append((code.co_filename.split("/maar/core/")[1], code.co_qualname, code.co_firstlineno))
 
+    before = sys.getprofile()
     sys.setprofile(note)
     try:
         engine.feed([Upserted(object=pod)])
         plan = engine.decide(2.0)
     finally:
-        sys.setprofile(None)
+        sys.setprofile(before)
     if [bind.pod for bind in plan.binds] != ["a/measured"]:
         raise RuntimeError(f"the pod was not placed: {plan}")
     return calls

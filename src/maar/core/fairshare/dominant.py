@@ -1,4 +1,4 @@
-"""Shares as numbers to compare: used of deserved, used of the total."""
+"""What queues use and have reserved, added up over the tree, and shares as numbers to compare."""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The whole tree: claims roll up, budgets flow down. Columns are [R, Q], resource by queue."""
+"""The whole tree: claims roll up, budgets flow down, and every share gets the constraint that binds it.
+
+Columns are [R, Q], resource by queue.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

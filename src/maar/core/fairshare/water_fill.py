@@ -18,7 +18,7 @@ handles all groups of one level of the tree, for all resources. Axis letters: E 
 Invariants.
 - Every entry gets at least its floor and at most its ceiling.
 - A group gets the smaller of its budget and the sum of its ceilings, to the unit. The caller has scaled the
-  floors down, so that the floors of a group are within its budget.
+  floors down (`scale_down`), so that the floors of a group are within its budget.
 - No share differs from clamp(level x weight, floor, ceiling) by a whole unit or more.
 - Weights are below 2^16 and amounts below 2^62. Products of remainders and weights then fit in 64 bits. Sums
   may wrap around; they are right again wherever the true value fits, and a float shows whether it does.
