@@ -29,7 +29,7 @@ would be wrong without any sign of it. Decision records 10 and 24.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
-from typing import Generic, Literal, TypeVar
+from typing import Literal
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.queue_ledger import Whole, largest_part, whole_of
@@ -39,29 +39,27 @@ from maar.core.model.queue import ROOT
 from maar.core.policy.plugin_hooks import GroupView
 from maar.core.tables.rows import Column
 
-ItemT = TypeVar("ItemT")
 Key = tuple[object, ...]
-Entry = tuple[*tuple[object, ...], ItemT]  # a key, then what it belongs to
-Job = Entry[GroupState]
+Job = tuple[*tuple[object, ...], GroupState]  # a key, then the group that it belongs to
 Phase = Literal["fair", "lent"]
 Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
 
 
-class LazyHeap(Generic[ItemT]):
-    """Items by key, which may change their key or leave at any time; keys never tie.
+class _JobHeap:
+    """The jobs of a namespace by key, which may change their key or leave at any time; keys never tie.
 
     Those that are there from the beginning are sorted once; the heap is for those that come or change later.
-    The first of both is always good.
+    The first entry of both is always current.
     """
 
-    def __init__(self, entries: Iterable[Entry[ItemT]] = ()) -> None:
+    def __init__(self, entries: Iterable[Job]) -> None:
         self._sorted = sorted(entries, reverse=True)  # the first last
-        self._heap: list[Entry[ItemT]] = []
+        self._heap: list[Job] = []
         self._entries = {entry[-1]: entry for entry in self._sorted}
         self._is_tidy = True  # no entry is out of date
 
-    def put(self, entry: Entry[ItemT]) -> None:
-        """Add an item, or give it another key."""
+    def put(self, entry: Job) -> None:
+        """Add a job, or give it another key."""
         heap, known = self._heap, self._entries.get(entry[-1])
         if known == entry:
             return
@@ -74,17 +72,17 @@ class LazyHeap(Generic[ItemT]):
             self._is_tidy = False
             self._tidy()
 
-    def drop(self, item: ItemT) -> None:
-        """Let an item leave."""
-        entry = self._entries.pop(item, None)
+    def drop(self, group: GroupState) -> None:
+        """Remove a job."""
+        entry = self._entries.pop(group, None)
         if self._is_tidy and self._sorted and self._sorted[-1] is entry:
             self._sorted.pop()
         elif entry is not None:
             self._is_tidy = False
             self._tidy()
 
-    def first(self) -> Entry[ItemT] | None:
-        """The item with the smallest key, after its key."""
+    def first(self) -> Job | None:
+        """The entry with the smallest key."""
         if not self._heap:
             return self._sorted[-1] if self._sorted else None
         return min(self._heap[0], self._sorted[-1]) if self._sorted else self._heap[0]
@@ -96,14 +94,11 @@ class LazyHeap(Generic[ItemT]):
         while heap and entries.get(heap[0][-1]) is not heap[0]:
             heappop(heap)
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[ItemT]:
+    def __iter__(self) -> Iterator[GroupState]:
         return iter(self._entries)
 
-    def __contains__(self, item: ItemT) -> bool:
-        return item in self._entries
+    def __contains__(self, group: GroupState) -> bool:
+        return group in self._entries
 
 
 class _Branch:
@@ -145,7 +140,7 @@ class _Namespace(_Branch):
     __slots__ = ("_ages", "_by_age", "jobs")
 
     def __init__(self, above: _Branch, used: Column, whole: Whole, order: str, jobs: Sequence[Job]) -> None:
-        self.jobs = LazyHeap(jobs)
+        self.jobs = _JobHeap(jobs)
         self._by_age = dict(Counter([job[-1].row.created for job in jobs]))
         self._ages = sorted(self._by_age, reverse=True)  # the oldest last
         super().__init__(above, used, whole, self._ages[-1], order)
