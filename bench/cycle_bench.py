@@ -79,7 +79,7 @@ def naive(nodes: int) -> float:
     engine.feed([*cluster(nodes), *queues(), *work(10, 1)])
     engine.tables.settle()
     state = State(engine.tables, engine.configuration, 0.0)
-    pods = [group.pending[0] for group in state.waiting()]
+    pods = [group.pending[0] for group in state.waiting]
 
     def place() -> None:
         for pod in pods:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.neighbours import Neighbours
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import NodeRow, PodRow
 from properties.neighbours_twin import Twin
 from support.rows import Rows
@@ -38,7 +39,7 @@ class Cluster:
 
     def both(self, switches: Predicates) -> tuple[Neighbours, Twin]:
         """Fresh neighbours, and their twin."""
-        return Neighbours(self.nodes, NAMESPACES, switches), Twin(self.nodes, NAMESPACES)
+        return Neighbours(NodeColumns(self.nodes), NAMESPACES, switches), Twin(self.nodes, NAMESPACES)
 
 
 def cluster_of(dice: Random) -> Cluster:

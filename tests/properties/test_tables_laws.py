@@ -19,6 +19,7 @@ from maar.core.model.pod import Pod
 from maar.core.policy.configuration import DEFAULT
 from maar.core.policy.scoring import UsageScore
 from maar.core.tables.axis import Needs
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import NodeRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
@@ -166,7 +167,7 @@ def test_the_best_node_is_the_one_that_scoring_every_node_finds(seed: int) -> No
         for index in range(count)
     ]
     room, usage = (
-        Room(nodes, 3),
+        Room(NodeColumns(nodes), 3),
         UsageScore(dice.choice((0.0, 1.0)), 0.0, dice.choice((0.0, 1.0)), dice.choice((0.0, 1.0))),
     )
     shapes = [Shape(((0, dice.randint(1, 3)), (1, dice.randint(1, 3)), (2, 1))) for _ in range(4)]

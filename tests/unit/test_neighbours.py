@@ -8,6 +8,7 @@ import pytest
 
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.neighbours import Neighbours
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import PodRow
 from support.rows import Rows
 
@@ -27,7 +28,7 @@ class Town:
         self.rows = Rows()
         for name, zone in (("a1", "a"), ("a2", "a"), ("b1", "b"), ("x1", "")):
             self.rows.node(name, {HOST: name} | ({"zone": zone} if zone else {}))
-        self.neighbours = Neighbours(self.rows.nodes, NAMESPACES, switches or Predicates())
+        self.neighbours = Neighbours(NodeColumns(self.rows.nodes), NAMESPACES, switches or Predicates())
         for number, (node, labels, spec) in enumerate(placed):
             self.put(self.rows.pod(f"old-{number}", labels, spec, namespace=namespace), node)
 
@@ -240,7 +241,7 @@ def test_a_spread_may_leave_out_nodes_whose_taints_keep_the_pod_out(
     rows = Rows()
     for zone in "abc":
         rows.node(zone, {"zone": zone}, ["gpu:NoSchedule"] if zone == "c" else [])
-    neighbours = Neighbours(rows.nodes, {}, Predicates())
+    neighbours = Neighbours(NodeColumns(rows.nodes), {}, Predicates())
     for node in rows.nodes[:2]:
         neighbours.add(rows.pod(f"on-{node.name}", WEB), node)
     spec = spreading(spread(nodeTaintsPolicy=policy), tolerations=tolerations)
@@ -374,6 +375,6 @@ def test_a_clause_names_what_keeps_the_pod_off(
 
 
 def test_a_cluster_without_nodes_has_no_neighbours() -> None:
-    neighbours = Neighbours([], {}, Predicates())
+    neighbours = Neighbours(NodeColumns(), {}, Predicates())
     pod = Rows().pod("new", WEB, spreading(spread()) | near(term()))
     assert neighbours.mask(pod).shape == neighbours.score(pod).shape == (0,)
