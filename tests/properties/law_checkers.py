@@ -34,11 +34,8 @@ from properties.placement_checkers import (
     c2_gangs_start_whole,
     c3_queues_stay_within_real_capability,
 )
-from properties.standing_checkers import (
-    c6_every_waiting_group_has_a_true_reason,
-    c8_namespaces_stand_as_they_say,
-    queues_stand_as_they_say,
-)
+from properties.reason_checkers import c6_every_waiting_group_has_a_true_reason
+from properties.standing_checkers import c8_namespaces_stand_as_they_say, queues_stand_as_they_say
 
 __all__ = [
     "OF_HISTORIES",

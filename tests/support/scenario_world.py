@@ -8,10 +8,8 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
-from maar.core.controllers.pod_groups import MissingGroups
-from maar.core.controllers.queue_states import QueueStates
-from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.controllers.work_queue import WorkQueue
 from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
@@ -51,7 +49,7 @@ class World:
     def restart(self) -> None:
         """Start Maar anew: it knows nothing but what it is told now."""
         self._engine = Engine(self.configuration)
-        self._work = WorkQueue(ClusterView(), (QueueStates(), MissingGroups(), NamespaceQuotas()))
+        self._work = WorkQueue(ClusterView(), all_controllers())
         self._news = [Upserted(object=self.typed(place)) for place in self.objects]
 
     def put(self, document: Json) -> None:
