@@ -23,7 +23,7 @@ async def write_until_killed(up: MaarUp, kill_after: int, prefix: str) -> list[s
     """Write with many connections, kill the server on the way, and give the keys that were acknowledged."""
     acknowledged: list[str] = []
     numbers = iter(range(WRITES))
-    async with ApiServer(await load(up.kubeconfig), patience_s=0) as api:
+    async with ApiServer(await load(up.kubeconfig), retry_timeout_s=0) as api:
 
         async def worker() -> None:
             for number in numbers:

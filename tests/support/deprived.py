@@ -19,7 +19,7 @@ from support.processes import Group
 
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
 AT_WORK: Final = ("at work", "serves at")
-PATIENCE_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
 PAUSE_S: Final = 0.05
 AT_ONCE: Final = 3  # processes that start at the same time, on two cores
 SETTLED_S: Final = 0.5  # what has not come true this long after a refusal does not come true
@@ -163,10 +163,10 @@ class Stage:
 
 
 def until(what: str, holds: Holds) -> None:
-    """Wait for something, with patience."""
-    deadline = time.monotonic() + PATIENCE_S
+    """Wait until something holds; fail after TIMEOUT_S."""
+    deadline = time.monotonic() + TIMEOUT_S
     while not holds():
-        assert time.monotonic() < deadline, f"waited {PATIENCE_S:.0f} s in vain until {what}"
+        assert time.monotonic() < deadline, f"waited {TIMEOUT_S:.0f} s in vain until {what}"
         time.sleep(PAUSE_S)
 
 

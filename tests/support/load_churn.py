@@ -21,7 +21,7 @@ from maar.kube.write import create, delete
 from maar.kube.writers import Writers
 from support.load import Gang, Made, priority_class, queue, remove
 
-PATIENCE_S: Final = 90.0
+TIMEOUT_S: Final = 90.0
 PAUSE_S: Final = 0.05
 MOST_WAITING: Final = 50  # writes; more are not asked for before these are done
 RESERVED: Final = 0.1  # of the cluster, for each queue that has a reservation
@@ -92,12 +92,12 @@ class Churn:
 
     async def until_all_bound(self) -> None:
         """Wait until all that is wanted has its nodes."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             left = self.waiting()
             if not left and not self._writers.waiting:
                 return
-            assert time.monotonic() < deadline, f"after {PATIENCE_S:.0f} s these have no node: {left[:20]}"
+            assert time.monotonic() < deadline, f"after {TIMEOUT_S:.0f} s these have no node: {left[:20]}"
             await asyncio.sleep(PAUSE_S)
 
     async def _come_and_go(self) -> None:

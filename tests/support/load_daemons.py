@@ -11,7 +11,7 @@ from support.processes import Group
 from support.until import until
 
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
-PATIENCE_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
 AT_WORK: Final = "at work"  # what our programs say after their first decision
 
 
@@ -46,7 +46,7 @@ class Daemons(Group):
 
     def ended(self, name: str) -> int:
         """Wait until it has ended by itself, as it should, and give its exit code."""
-        return self._started.pop(name).wait(PATIENCE_S)
+        return self._started.pop(name).wait(TIMEOUT_S)
 
     def memory_mb(self, name: str) -> float:
         """What it has in memory now, in megabytes."""

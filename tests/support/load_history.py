@@ -16,7 +16,7 @@ from support.load import Gang, make
 KEEPING: Final = {"etcd-compaction-interval": "0s"}
 # and with which it then tells of it, instead of the little that it remembers by itself.
 TELLING: Final = {"watch-cache-sizes": "pods#0"}
-PATIENCE_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
 LAST: Final = Gang("the-end", pods=1, scheduler="nobody")
 
 
@@ -95,14 +95,14 @@ async def history(plane: ControlPlane, flags: dict[str, str], server: ApiServer,
     plane.start_api_server()
     await make(server, [LAST.pod(LAST.pod_keys[0])])
     changes = list[Change]()
-    query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(int(PATIENCE_S))}
-    async with server.stream(PODS.all(), query, PATIENCE_S) as stream:
+    query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(int(TIMEOUT_S))}
+    async with server.stream(PODS.all(), query, TIMEOUT_S) as stream:
         async for lines in stream:
             for change in map(_CHANGE.decode, lines):
                 if change.object.metadata.name == f"{LAST.name}-0":
                     return changes
                 changes.append(change)
-    raise TimeoutError(f"the history did not end within {PATIENCE_S:.0f} s; {len(changes)} changes came")
+    raise TimeoutError(f"the history did not end within {TIMEOUT_S:.0f} s; {len(changes)} changes came")
 
 
 def breaches(changes: list[Change], allocatable_cpu: Mapping[str, int], gangs: Iterable[Gang]) -> list[str]:

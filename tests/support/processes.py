@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Self
 
 LOG_LINES_SHOWN: Final = 20
-PATIENCE_S: Final = 60
+TIMEOUT_S: Final = 60
 
 
 class Group:
@@ -39,12 +39,12 @@ class Group:
         process = self._started.pop(name)
         process.send_signal(by)
         try:
-            process.wait(PATIENCE_S)
+            process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
             raise TimeoutError(
-                f"{name} still ran {PATIENCE_S} s after {by.name}, and was killed.\n{self.last_words(name)}"
+                f"{name} still ran {TIMEOUT_S} s after {by.name}, and was killed.\n{self.last_words(name)}"
             ) from None
 
     def check(self) -> None:

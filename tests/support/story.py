@@ -20,7 +20,7 @@ ROOT: Final = Path(__file__).parents[2]
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
 NODES: Final = ("n1", "n2")
 SIZE: Final = {"cpu": "4", "memory": "16Gi", "pods": "110"}
-PATIENCE_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
 PAUSE_S: Final = 0.1
 SHORT_GRACE: Final = """
 configurations:
@@ -108,12 +108,12 @@ class Story:
             if one["involvedObject"]["name"].startswith(f"{group}-")
         }
 
-    def until(self, what: str, look: Callable[[], T], expected: T, within_s: float = PATIENCE_S) -> None:
+    def until(self, what: str, look: Callable[[], T], expected: T, within_s: float = TIMEOUT_S) -> None:
         """Wait until what is seen is what is expected; fail with what was seen last."""
         self.until_holds(what, look, lambda seen: seen == expected, within_s)
 
     def until_holds(
-        self, what: str, look: Callable[[], T], holds: Callable[[T], bool], within_s: float = PATIENCE_S
+        self, what: str, look: Callable[[], T], holds: Callable[[T], bool], within_s: float = TIMEOUT_S
     ) -> None:
         """Wait until it holds of what is seen."""
         deadline = time.monotonic() + within_s

@@ -22,7 +22,7 @@ CROWD = 1000
 
 
 def woken(clock: Clock, nodes: VirtualNodes) -> VirtualNodes:
-    for _ in nodes.recall():
+    for _ in nodes.read_pods():
         pass
     pass_time(clock, nodes, 0)
     return nodes

@@ -13,7 +13,7 @@ from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.sources import CredentialsError
-from maar.kube.warning_headers import MOST_REMEMBERED, Once, read_warnings
+from maar.kube.warning_headers import MOST_REMEMBERED, WithoutRepeats, read_warnings
 from support.kubeconfigs import changed, with_server, written
 
 Serve = Callable[..., Awaitable[str]]
@@ -56,7 +56,7 @@ def test_no_header_is_too_strange_to_be_read(header: str) -> None:
 
 def test_nothing_is_told_twice_and_not_everything_remembered() -> None:
     told: list[str] = []
-    once = Once(told.append)
+    once = WithoutRepeats(told.append)
     for number in [*range(3), *range(2 * MOST_REMEMBERED)]:
         once(str(number))
     assert told == [str(number) for number in range(MOST_REMEMBERED)]

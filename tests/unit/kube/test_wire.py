@@ -61,7 +61,7 @@ async def talking(
     folder: Path,
     may_write: Callable[[], bool] = lambda: True,
     connections: int = 64,
-    patience_s: float = 0,
+    retry_timeout_s: float = 0,
 ) -> AsyncIterator[ApiServer]:
     """A client of a server that is not patient, unless it is asked to be."""
     listener = await asyncio.start_server(server.meet, "127.0.0.1", 0)
@@ -69,7 +69,7 @@ async def talking(
         address = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/prefix/"
         found = await load(written(folder / "one", address))
         async with ApiServer(
-            found, connections=connections, patience_s=patience_s, may_write=may_write
+            found, connections=connections, retry_timeout_s=retry_timeout_s, may_write=may_write
         ) as client:
             yield client
 
@@ -83,7 +83,7 @@ async def through(
     async with listener:
         proxy = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
         file = written(folder / "one", "http://cluster.example", cluster={"proxy-url": proxy})
-        async with ApiServer(await load(file), patience_s=0, may_write=may_write) as client:
+        async with ApiServer(await load(file), retry_timeout_s=0, may_write=may_write) as client:
             yield client
 
 
@@ -238,7 +238,7 @@ async def test_what_was_sent_in_time_and_then_broken_may_have_been_done(
 @pytest.mark.anyio
 async def test_after_the_end_nothing_is_sent(tmp_path: Path) -> None:
     server = Server(HALF)
-    async with talking(server, tmp_path, connections=1, patience_s=5) as client:
+    async with talking(server, tmp_path, connections=1, retry_timeout_s=5) as client:
         tasks = [asyncio.create_task(client.request("POST", "/", None, b"{}")) for _ in range(3)]
         await until("one is asked", lambda: len(server.asked) == 1)
     for task in tasks:
@@ -286,7 +286,7 @@ def test_a_dead_address_is_passed_over(
 
         with silent("127.0.0.2", port):
             file = written(tmp_path / "one", f"http://cluster.example:{port}")
-            async with listener, ApiServer(await load(file), patience_s=0) as client:
+            async with listener, ApiServer(await load(file), retry_timeout_s=0) as client:
                 monkeypatch.setattr(dialing, "look_up", found)
                 many = [client.request("GET", "/") for _ in range(8)]
                 assert set(await asyncio.gather(*many)) == {b"fine"}

@@ -26,7 +26,7 @@ _FIRST_STATUS: Final[Mapping[str, Json]] = {
 }
 # The queue controller reads who wrote the state of a queue, admission who set fields of a job.
 _WITH_OWNERS: Final = ("queues.scheduling.volcano.sh", "jobs.batch.volcano.sh")
-_UNCOUNTED: Final = frozenset({"events"})  # quotas do not count what everybody writes about everybody
+_UNCOUNTED: Final = frozenset({"events"})  # quotas do not count them: every client writes them
 
 
 class Jobs(Counted):

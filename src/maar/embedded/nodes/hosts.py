@@ -32,7 +32,7 @@ class Host:
 
     name: str
     exists: bool = False
-    kind: str = ""  # virtual, local, or somebody else's
+    kind: str = ""  # virtual, local, or of another kubelet
     ready: bool = False
     address: str = ""
     capacity: NodeCapacity = field(default_factory=lambda: NodeCapacity(Resources()))

@@ -24,14 +24,14 @@ class Script(NamedTuple):
     stop_after: float = 0.0
 
 
-ENDLESS: Final = Script()
+UNTIL_DELETED: Final = Script()
 
 
 def script_of(annotations: Mapping[str, str]) -> Script:
     """Read the annotations of a pod."""
     run_for, code, stop_after = (annotations.get(name) for name in (RUN_FOR, EXIT_CODE, STOP_AFTER))
     if run_for is code is stop_after is None:
-        return ENDLESS
+        return UNTIL_DELETED
     return Script(
         None if run_for is None else _duration(RUN_FOR, run_for),
         0 if code is None else _exit_code(code),

@@ -8,14 +8,14 @@ from maar.embedded.nodes.script import Script
 
 FIRST_WAIT: Final = 10.0
 LONGEST_WAIT: Final = 300.0
-FORGIVEN_AFTER: Final = 600.0  # a container that ran as long starts afresh
+BACKOFF_RESET_AFTER: Final = 600.0  # seconds; after a run as long the wait is the first again
 
 _DOUBLINGS: Final = 5  # more would exceed the longest wait
 
 
 def wait_before(restart: int, ran: float) -> float:
     """Seconds before the n-th restart of a container whose last run took `ran` seconds."""
-    if restart <= 1 or ran >= FORGIVEN_AFTER:
+    if restart <= 1 or ran >= BACKOFF_RESET_AFTER:
         return 0.0
     return min(FIRST_WAIT * 2.0 ** min(restart - 2, _DOUBLINGS), LONGEST_WAIT)
 

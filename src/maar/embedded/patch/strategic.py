@@ -13,12 +13,12 @@ PLAIN: Final = "*"  # the patch key of a list of plain values: each is its own k
 
 
 def identities(items: Sequence[object], key: str) -> list[Hashable]:
-    """What tells each of the elements apart from the others of its list."""
+    """What distinguishes each of the elements from the others of its list."""
     return [identity(item, key) for item in items]
 
 
 def identity(item: object, key: str) -> Hashable:
-    """What tells an element apart from the others of its list: the value of its key, or itself."""
+    """What distinguishes an element from the others of its list: the value of its key, or itself."""
     if key != PLAIN:
         if not isinstance(item, dict):
             raise unexpected(f"an element of a list merged by '{key}' is an object, not {named_type(item)}")
@@ -195,13 +195,13 @@ def _is_directive(field: str) -> bool:
     return field[:1] == "$" and (field == RETAIN or field.startswith((ORDER, DELETE)))
 
 
-def _lists(patch: Json, prefix: str, complaint: str) -> dict[str, list[object]]:
+def _lists(patch: Json, prefix: str, message: str) -> dict[str, list[object]]:
     """The lists that a directive gives, by the field that it is about."""
     found: dict[str, list[object]] = {}
     for field in (field for field in patch if field[:1] == "$" and field.startswith(prefix)):
         value, (head, slash, about) = patch[field], field.partition("/")
         if head != prefix or not slash:
-            raise bad_request(complaint)
+            raise bad_request(message)
         if not isinstance(value, list):
             raise unexpected(f"expected a list in {field}, but received a {named_type(value)}")
         found[about] = value

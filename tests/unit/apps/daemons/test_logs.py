@@ -247,7 +247,9 @@ def test_no_part_of_a_line_has_a_secret(capsys: pytest.CaptureFixture[str], log_
         fail(f"cannot go on with {proofs} and {JWT}")
     except ValueError:
         LOG.exception(
-            "with %s", proofs, extra={"proofs": proofs, "api_token": OPAQUE, "by": {"password": "x1y2z3"}}
+            "with %s",
+            proofs,
+            extra={"proofs": proofs, "api_token": OPAQUE, "by": {"password": "x1y2z3"}},
         )
     said = capsys.readouterr().err
     assert "cannot go on" in said
