@@ -142,11 +142,11 @@ async def test_no_answer_in_time_is_no_answer(kubeconfig: Path, tmp_path: Path) 
 async def test_where_nobody_listens_nothing_was_sent(kubeconfig: Path, tmp_path: Path) -> None:
     async with proxy(kubeconfig, tmp_path) as (_, through):
         credentials = await load(through)
-    async with ApiServer(credentials, retry_timeout_s=0.3) as nobody:
+    async with ApiServer(credentials, retry_timeout_s=0.3) as unreachable:
         with pytest.raises(UnansweredError, match="kubeconfig has its address") as silence:
-            await nobody.request("POST", PODS.all("any"), None, b"{}")
+            await unreachable.request("POST", PODS.all("any"), None, b"{}")
         assert not silence.value.may_be_done
-        outcome = await bind(nobody, "any/pod", "n")
+        outcome = await bind(unreachable, "any/pod", "n")
         assert isinstance(outcome, Unanswered)
 
 

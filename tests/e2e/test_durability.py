@@ -46,11 +46,11 @@ async def missing(up: MaarUp, keys: list[str]) -> set[str]:
 
 
 def test_kill_9_in_the_middle_of_writes_loses_none_that_was_acknowledged(tmp_path: Path) -> None:
-    dice = random.Random(seed := random.randrange(1 << 30))
+    rng = random.Random(seed := random.randrange(1 << 30))
     kept: list[str] = []
     with MaarUp(tmp_path, "--nodes", "none") as up:
         for attempt in range(3):
-            kept += asyncio.run(write_until_killed(up, dice.randrange(50, WRITES - 50), f"c{attempt}"))
+            kept += asyncio.run(write_until_killed(up, rng.randrange(50, WRITES - 50), f"c{attempt}"))
             up.start()
             assert asyncio.run(missing(up, kept)) == set(), f"seed {seed}"
         assert len(kept) > 100

@@ -62,9 +62,9 @@ class Image(NamedTuple):
     def command(self, *arguments: str) -> list[str]:
         """The entry point with arguments, as the user of the image."""
         (entry,) = json.loads(step("ENTRYPOINT")[0])
-        return self.as_nobody([str(self.tree / "bin" / entry), *arguments])
+        return self.without_privileges([str(self.tree / "bin" / entry), *arguments])
 
-    def as_nobody(self, command: Sequence[str]) -> list[str]:
+    def without_privileges(self, command: Sequence[str]) -> list[str]:
         """Any command as the user of the image."""
         user, _, group = step("USER")[0].partition(":")
         script = AS_IN_A_POD % (user, group)
@@ -132,7 +132,7 @@ def test_everybody_can_read_it_and_only_root_could_write_it(image: Image) -> Non
 
 
 def test_it_runs_as_nobody_who_can_write_only_to_memory(image: Image) -> None:
-    said = image.run(image.as_nobody([str(image.tree / "bin" / "python"), "-c", PROBE]))
+    said = image.run(image.without_privileges([str(image.tree / "bin" / "python"), "-c", PROBE]))
     assert json.loads(said) == [65532, [], [False, False, False, True]]
 
 

@@ -50,8 +50,8 @@ def end(story: Story, name: str, phase: str, **status: str) -> str:
     return pod
 
 
-def any_names(name: str, told: list[tuple[str, str]]) -> bool:
-    return any(name in message for _, message in told)
+def any_names(name: str, events: list[tuple[str, str]]) -> bool:
+    return any(name in message for _, message in events)
 
 
 def suspend(story: Story, name: str, *, wanted: bool) -> None:
@@ -109,8 +109,8 @@ def test_pods_without_their_group_are_told_so(story: Story) -> None:
     story.kubectl("delete", "podgroup", "waits")
     story.until("it has lost its group", lambda: said(story, "waits-0"), "PodGroupMissing")
     for name in ("nowhere", "waits"):
-        told = partial(story.events, "Pod", f"{name}-0")
-        story.until_holds("an event says so", told, partial(any_names, f"default/{name}"))
+        events = partial(story.events, "Pod", f"{name}-0")
+        story.until_holds("an event says so", events, partial(any_names, f"default/{name}"))
     story.apply(group("waits", queue="q", minMember=1))
     story.until("it runs once it has one", lambda: story.running("waits"), {"waits": 1})
 

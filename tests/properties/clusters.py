@@ -31,9 +31,9 @@ class Cluster:
         """The manifests as Maar reads them."""
         return [as_object(document) for document in self.documents]
 
-    def shuffled(self, dice: Random) -> "Cluster":
+    def shuffled(self, rng: Random) -> "Cluster":
         """Return the same objects in another order."""
-        return Cluster(dice.sample(self.documents, len(self.documents)))
+        return Cluster(rng.sample(self.documents, len(self.documents)))
 
     def __str__(self) -> str:
         return "---\n".join(yaml.safe_dump(document, sort_keys=False) for document in self.documents)
@@ -103,7 +103,7 @@ def is_needed(document: Document, documents: Sequence[Document]) -> bool:
 
 
 @dataclass
-class Census:
+class TrialCounts:
     """What happened in the clusters that a law was tried on: a law that only met quiet ones was not tried."""
 
     clusters: int = 0

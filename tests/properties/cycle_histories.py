@@ -147,7 +147,7 @@ def e6_evictions_end(history: History) -> Iterator[str]:
         yield f"cycles {evicting} evict, with {groups} groups"
 
 
-def e6_nobody_trades_places(history: History) -> Iterator[str]:
+def e6_no_groups_trade_places(history: History) -> Iterator[str]:
     """Law 6, for reclaim alone and preempt alone: "was evicted for" has no circle."""
     lost_to = dict[str, set[str]]()
     for trades in history.trades:
@@ -215,7 +215,7 @@ def emptied(cluster: Cluster) -> Cluster:
     return Cluster(documents)
 
 
-def c7_nobody_starves(history: History) -> Iterator[str]:
+def c7_no_group_starves(history: History) -> Iterator[str]:
     """C7: with finite jobs, no new arrivals and `traverse`, everything that can ever fit has run."""
     last = Reading(history.clusters[-1].objects)
     for key in last.groups:
@@ -269,7 +269,7 @@ def f11_namespaces_are_level(outcome: Outcome, leaf: str, pod: int) -> Iterator[
                 yield f"{rich} uses {used[rich]} while {poor} waits with {used[poor]}, {weights}"
 
 
-def e7_nobody_entitled_waits(outcome: Outcome, pod: Mapping[str, int]) -> Iterator[str]:
+def e7_no_entitled_group_waits(outcome: Outcome, pod: Mapping[str, int]) -> Iterator[str]:
     """E7: once quiet, no queue is overused while a pod waits that would stay within its queue's deserved."""
     reading, moment = outcome.reading, outcome.after
     overused = [

@@ -21,7 +21,7 @@ from maar.core.model.pod_group import PodGroup, PodGroupSpec, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
 from maar.core.model.workload import ReplicaSet
-from support.controlled import Controlled
+from support.controller_runs import Controlled
 
 QUEUES: Final = ("root", "default", "a", "b", "c", "d")
 NAMESPACES: Final = ("m", "n")

@@ -110,7 +110,7 @@ def breaches(changes: list[Change], allocatable_cpu: Mapping[str, int], gangs: I
     found, pods, in_use = list[str](), dict[str, Pod](), Counter[str]()
     stories = defaultdict[str, list[str]](list)
     for change in changes:
-        stories[change.object.metadata.name].append(_told(change))
+        stories[change.object.metadata.name].append(_changes_of(change))
         pod, uid = change.object, change.object.metadata.uid
         before = pods.pop(uid, None)
         if before is not None:
@@ -136,7 +136,7 @@ def binds(changes: Iterable[Change]) -> int:
     return len({change.object.metadata.uid for change in changes if change.object.spec.node_name})
 
 
-def _told(change: Change) -> str:
+def _changes_of(change: Change) -> str:
     pod = change.object
     words = (
         pod.metadata.resource_version,

@@ -17,7 +17,7 @@ class Group:
         self._logs = logs
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         # Its input ends when we close it and, since nobody else holds the other end, also when we are killed.
-        self._warden = subprocess.Popen(
+        self._supervisor = subprocess.Popen(
             ["sh", "-c", "read -r _; kill -KILL 0"], stdin=subprocess.PIPE, process_group=0
         )
 
@@ -31,7 +31,7 @@ class Group:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                process_group=self._warden.pid,
+                process_group=self._supervisor.pid,
             )
 
     def stop(self, name: str, by: signal.Signals) -> None:
@@ -71,6 +71,6 @@ class Group:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._warden.communicate()
+        self._supervisor.communicate()
         for process in self._started.values():
             process.wait()

@@ -38,7 +38,7 @@ class World:
     now: datetime
     configuration: Configuration = DEFAULT
     objects: dict[ResourcePath, Json] = field(default_factory=dict)
-    told: dict[ResourcePath, list[str]] = field(default_factory=dict)
+    events: dict[ResourcePath, list[str]] = field(default_factory=dict)
     writes: list[ControllerWrite] = field(default_factory=list)
     plan: Plan = field(default_factory=Plan)  # the last decision
     _news: list[Event] = field(default_factory=list)
@@ -75,7 +75,7 @@ class World:
 
     def settle(self) -> None:
         """Let Maar work until it wants nothing more."""
-        self.told, self.writes = {}, []
+        self.events, self.writes = {}, []
         for _ in range(MOST_ROUNDS):
             events, self._news = self._news, []
             self._engine.feed(events)
@@ -117,7 +117,7 @@ class World:
         place = (write.kind, write.key)
         match write:
             case RecordEvent():
-                self.told.setdefault(place, []).append(write.reason)
+                self.events.setdefault(place, []).append(write.reason)
             case Create():
                 self.put(cast(Json, _plain(write.document)))
             case SetStatus():

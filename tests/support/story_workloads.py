@@ -96,5 +96,5 @@ def end_pod(story: Story, pod: str, phase: str, **status: str) -> None:
 def failed_scheduling(story: Story) -> list[str]:
     """The pods that were told why they wait, and what."""
     about = ("--field-selector", "involvedObject.kind=Pod,reason=FailedScheduling")
-    told = json.loads(story.kubectl("get", "events", "-A", "-o", "json", *about).stdout)["items"]
-    return [f"{one['involvedObject']['name']}: {one['message']}" for one in told]
+    found = json.loads(story.kubectl("get", "events", "-A", "-o", "json", *about).stdout)["items"]
+    return [f"{one['involvedObject']['name']}: {one['message']}" for one in found]

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 STEP = re.compile(r"`(core/[a-z_/]+\.py)` `([A-Za-z_.]+)`")
 
 
-def told() -> list[tuple[str, str]]:
+def steps_of_the_page() -> list[tuple[str, str]]:
     """The steps of the page, in its order."""
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     section = page.split("## One pod, from event to bind")[1].split("\n## ")[0]
@@ -56,7 +56,7 @@ def test_one_pod_takes_the_way_that_the_page_tells() -> None:
     finally:
         sys.setprofile(before)
     assert [(bind.pod, bind.node) for bind in plan.binds] == [("a/p", "n")]
-    steps = told()
+    steps = steps_of_the_page()
     assert len(steps) > 10
     places = [called.index(step) for step in steps if step in called]
     assert [step for step in steps if step not in called] == []

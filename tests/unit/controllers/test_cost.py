@@ -17,7 +17,7 @@ from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION, Pod, PodSpec
 from maar.core.model.pod_group import PodGroup, PodGroupSpec, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
-from support.controlled import NOW
+from support.controller_runs import NOW
 
 ONE_CPU: Final = Resources.parse({"cpu": "1"})
 

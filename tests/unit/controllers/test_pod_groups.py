@@ -15,7 +15,7 @@ from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.resources import Resources
 from maar.core.model.workload import ReplicaSet
 from maar.core.model.writes import Create, Delete, Patch
-from support.controlled import Controlled
+from support.controller_runs import Controlled
 
 LEAST: Final = "scheduling.volcano.sh/group-min-member"
 QUEUE: Final = "scheduling.volcano.sh/queue-name"

@@ -135,10 +135,10 @@ def test_warnings_and_causes_are_as_many_as_people_read(tmp_path: Path) -> None:
 
 
 def test_the_history_of_changes_is_bounded_in_bytes(tmp_path: Path) -> None:
-    with opened(tmp_path) as town:
-        history = History(town.store)
-        begin = town.store.revision
-        hear = town.store._listeners[-1]  # noqa: SLF001  it is what the store would tell
+    with opened(tmp_path) as embedded:
+        history = History(embedded.store)
+        begin = embedded.store.revision
+        hear = embedded.store._listeners[-1]  # noqa: SLF001  it is what the store would tell
         large = bytes(1 << 20)
         for number in range(300):
             hear(Change(begin + number + 1, Key("configmaps", "default", "m"), "MODIFIED", large, large))

@@ -37,10 +37,10 @@ asyncio.run(serve(Path(sys.argv[1])))
 
 
 def story(tell: Callable[[Path], Awaitable[None]], folder: Path) -> None:
-    async def told() -> None:
+    async def run() -> None:
         await tell(folder)
 
-    asyncio.run(told())
+    asyncio.run(run())
 
 
 def test_a_deleted_pod_gets_its_grace_and_no_more(tmp_path: Path) -> None:
@@ -173,12 +173,12 @@ def test_no_process_outlives_the_server_and_pods_go_on_by_policy(tmp_path: Path,
     story(tell, tmp_path)
 
 
-def test_a_container_whose_warden_is_killed_is_killed_with_it(tmp_path: Path) -> None:
+def test_a_container_whose_supervisor_is_killed_is_killed_with_it(tmp_path: Path) -> None:
     async def tell(folder: Path) -> None:
         async with local(folder) as cluster:
             place(cluster, shell("a", "echo $$$$ $PPID; exec sleep 60"), HERE)
-            pid, warden = map(int, (await said(cluster, folder, "a")).split())
-            os.kill(warden, signal.SIGKILL)
+            pid, supervisor = map(int, (await said(cluster, folder, "a")).split())
+            os.kill(supervisor, signal.SIGKILL)
             status = await finished(cluster, "a")
             assert (status["phase"], exit_of(status)["exitCode"]) == ("Failed", 137)
             await dead(pid)

@@ -51,8 +51,8 @@ def test_a_virtual_pod_says_when_it_starts_and_ends(cluster: Cluster, clock: Clo
     pass_time(clock, nodes, 10)
     assert read(cluster, "a") == "started on virtual node node-1, runs for 30s\n"
     pass_time(clock, nodes, 20)
-    begun, ended = "2027-01-15T08:00:00.000000000Z", "2027-01-15T08:00:30.000000000Z"
-    whole = f"{begun} started on virtual node node-1, runs for 30s\n{ended} ended with exit code 2\n"
+    started, ended = "2027-01-15T08:00:00.000000000Z", "2027-01-15T08:00:30.000000000Z"
+    whole = f"{started} started on virtual node node-1, runs for 30s\n{ended} ended with exit code 2\n"
     assert read(cluster, "a", {"timestamps": "true"}) == whole
     assert read(cluster, "a", {"tailLines": "1"}) == "ended with exit code 2\n"
     assert read(cluster, "a", {"tailLines": "0"}) == ""
@@ -65,8 +65,8 @@ def test_the_log_before_the_last_restart_can_be_had(cluster: Cluster, clock: Clo
     nodes = VirtualNodes(cluster, clock)
     place(cluster, pod("a", {RUN_FOR: "5s", EXIT_CODE: "1"}, restartPolicy="OnFailure"))
     settle(nodes)
-    told = 'previous terminated container "main" in pod "a" not found'
-    assert refusal(cluster, "a", {"previous": "true"}) == (400, told)
+    message = 'previous terminated container "main" in pod "a" not found'
+    assert refusal(cluster, "a", {"previous": "true"}) == (400, message)
     pass_time(clock, nodes, 6)
     assert read(cluster, "a", {"previous": "true"}).endswith("\nended with exit code 1\n")
     assert read(cluster, "a") == "started on virtual node node-1, runs for 5s\n"
@@ -82,8 +82,8 @@ def test_errors_are_kubernetes(cluster: Cluster, clock: Clock) -> None:
     assert read(cluster, "unbound") == ""
     place(cluster, pod("pair", containers=two, initContainers=early))
     place(cluster, pod("big", cpu="64"))
-    told = 'container "two" in pod "pair" is waiting to start: ContainerCreating'
-    assert refusal(cluster, "pair", {"container": "two"}) == (400, told)
+    message = 'container "two" in pod "pair" is waiting to start: ContainerCreating'
+    assert refusal(cluster, "pair", {"container": "two"}) == (400, message)
     settle(nodes)
     assert refusal(cluster, "pair") == (
         400,

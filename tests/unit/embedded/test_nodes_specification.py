@@ -143,12 +143,12 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(tmp_path: Path, text: st
 @example("a" * 5000)
 @example("9" * 5000 + "x1cpu,1Gi")
 def test_any_text_gives_nodes_or_a_sentence(text: str) -> None:
-    told, nodes = "", list[Json]()
+    message, nodes = "", list[Json]()
     try:
         nodes = parse(text)
     except BadNodesError as error:
-        told = str(error)
-    assert "\n" not in told
+        message = str(error)
+    assert "\n" not in message
     assert len(set(names(nodes))) == len(nodes)
 
 

@@ -299,9 +299,9 @@ def test_a_dead_address_is_passed_over(
 def silent(host: str, port: int) -> Iterator[None]:
     """A machine that does not answer: whoever waits to be let in fills its doorway."""
     with ExitStack() as stack:
-        door = stack.enter_context(socket.socket())
-        door.bind((host, port))
-        door.listen(0)
+        listener_socket = stack.enter_context(socket.socket())
+        listener_socket.bind((host, port))
+        listener_socket.listen(0)
         for _ in range(4):
             one = stack.enter_context(socket.socket())
             one.setblocking(False)

@@ -80,9 +80,11 @@ def test_what_is_written_out_may_reach_the_limits() -> None:
 
 
 def test_repeated_keys_can_be_told_instead_of_refused() -> None:
-    told: list[str] = []
-    assert document("a: 1\na: 2", repeated=told.append) == {"a": 2}
-    assert told == ['line 2, column 1: the key "a" is in this mapping already, in line 1; remove one of them']
+    reports: list[str] = []
+    assert document("a: 1\na: 2", repeated=reports.append) == {"a": 2}
+    assert reports == [
+        'line 2, column 1: the key "a" is in this mapping already, in line 1; remove one of them'
+    ]
 
 
 @pytest.mark.parametrize("text", VALUES, ids=lambda text: text[:20])

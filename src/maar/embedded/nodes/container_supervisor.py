@@ -1,8 +1,8 @@
 """Runs one container as a process and stays until nothing is left of it: a program of its own.
 
 It uses the standard library alone, so that it starts in a few milliseconds. What to run is JSON in the file
-descriptor that its argument names. Standard input names signals, TERM or KILL; when it ends, the server is gone,
-and everything that descends from the container is killed. Standard output reports, line by line,
+descriptor that its argument names. Standard input names signals, TERM or KILL; when it ends, the server is
+gone, and everything that descends from the container is killed. Standard output reports, line by line,
 that the container has started or why it could not, and at the end how it ended.
 """
 

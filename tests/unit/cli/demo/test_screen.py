@@ -70,10 +70,10 @@ LONG = LogLine(24.5, "etl/load-3 takes back its share: " + ", ".join(["2 pods of
 
 
 def test_a_screen_has_eighty_columns() -> None:
-    told = [LogLine(float(minute), f"line {minute}") for minute in range(5)]
+    log = [LogLine(float(minute), f"line {minute}") for minute in range(5)]
     console = Console(file=io.StringIO(), width=WIDTH, highlight=False)
     with console.capture() as capture:
-        console.print(drawn(frame(24.75, *told, LONG)))
+        console.print(drawn(frame(24.75, *log, LONG)))
     lines = [line.rstrip() for line in capture.get().splitlines()]
     assert max(map(len, lines)) == WIDTH
     compare("demo-screen.txt", "\n".join(lines) + "\n")

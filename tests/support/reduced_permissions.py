@@ -51,7 +51,7 @@ class Stage:
         return changed(self.plane.kubeconfig, self.plane.folder / f"{name}.kubeconfig", with_token(token))
 
     @contextmanager
-    def deprived(self, taken: Permission) -> Iterator[None]:
+    def reduced_permissions(self, taken: Permission) -> Iterator[None]:
         """Take a permission away from the program that runs, for a while."""
         whole = next(one for one in objects(self.component) if one["kind"] == taken.role)
         path = f"{ROLES[taken.role]}/{whole['metadata']['name']}"

@@ -75,7 +75,7 @@ def names(up: MaarUp) -> set[str]:
 
 
 def test_a_damaged_cluster_stops_with_the_command_that_restores_it(tmp_path: Path) -> None:
-    dice = random.Random(14)
+    rng = random.Random(14)
     with MaarUp(tmp_path, "--nodes", "none") as up:
         made = {f"c-{number}" for number in range(60)}
         assert {create(up, name)[0] for name in made} == {201}
@@ -87,14 +87,14 @@ def test_a_damaged_cluster_stops_with_the_command_that_restores_it(tmp_path: Pat
         up.stop(signal.SIGKILL)
         killed = copied(data, tmp_path / "killed")
         for _ in range(3):
-            how = damage(next(data.glob("*.wal")), dice)
+            how = damage(next(data.glob("*.wal")), rng)
             said = refused("up", "--data", str(data), "--port", "0")
             assert "maar restore" in said, how
             assert "--salvage" in said, how
             assert "newest good backup is of" in said, how
             shutil.rmtree(data)
             copied(killed, data)
-        damage(next(data.glob("*.wal")), dice)
+        damage(next(data.glob("*.wal")), rng)
         done = run("restore", str(backup), "--data", str(data))
         assert done.returncode == 0, done.stderr
         assert f"{data} has " in done.stdout
@@ -248,12 +248,12 @@ def test_a_second_maar_up_and_a_taken_port_name_the_process(tmp_path: Path) -> N
 
 def test_ctrl_c_in_the_first_moments_ends_with_one_line(tmp_path: Path) -> None:
     """Not before Python itself has started: until then its own words are beyond us."""
-    dice = random.Random(22)
+    rng = random.Random(22)
     for _ in range(12):
         command = [MAAR, "up", "--data", str(tmp_path / "data"), "--port", "0"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         wait_until("Python has started", partial(_catches_interrupts, Path(f"/proc/{process.pid}/status")))
-        time.sleep(0.15 + dice.random() * 2)
+        time.sleep(0.15 + rng.random() * 2)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
         assert process.returncode in (0, 130), said
