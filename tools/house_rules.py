@@ -14,14 +14,16 @@ VAGUE: Final = frozenset({"util", "utils", "helper", "helpers", "manager", "comm
 # fmt: off
 METAPHORS: Final = frozenset(
     {
-        "audience", "audiences", "begun", "books", "bury", "door", "doors", "errand", "errands", "fate",
-        "fates", "fed", "ground", "hunt", "hunts", "keeper", "luckiest", "minding", "minds", "nobody",
-        "opinions", "pretence", "rooms", "speakers", "stance", "stances", "tenant", "tenants", "told",
+        "agenda", "audience", "audiences", "begun", "books", "bury", "census", "dice", "doomed", "door",
+        "doors", "errand", "errands", "fate", "fates", "fed", "ground", "heir", "hunt", "hunts", "immortal",
+        "keeper", "luckiest", "malice", "minding", "minds", "nobody", "obey", "opinions", "patience",
+        "pretence", "rooms", "speakers", "stance", "stances", "tenant", "tenants", "told", "twin", "twins",
         "voice", "voices", "warden", "wardens", "whoever",
     }
 )
 # fmt: on
-WORDS_OF_SENTENCES: Final = frozenset({"begun", "fed", "nobody", "told", "whoever"})  # the names of tests are
+# The names of tests are sentences, in which these are plain words.
+WORDS_OF_SENTENCES: Final = frozenset({"begun", "fed", "nobody", "told", "whoever"})
 CODE_LIES_IN: Final = ("bench", "src", "tests", "tools")
 PARTS_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # words of snake_case and CamelCase
 LONGEST_RECORD: Final = 40  # lines of a decision record

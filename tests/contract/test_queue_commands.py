@@ -260,8 +260,8 @@ def write_status(queue: str, status: dict[str, object]) -> None:
 def test_a_misspelt_queue_is_guessed(commands: Commands, name: str, verb: str) -> None:
     commands.maar("create", name)
     flags = ("--weight", "2") if verb == "update" else ()
-    said = commands.maar(verb, f"{name}x", *flags, fails=True).err.splitlines()
-    assert said[-1] == f"error: queue {name}x does not exist; did you mean {name}?"
+    reported = commands.maar(verb, f"{name}x", *flags, fails=True).err.splitlines()
+    assert reported[-1] == f"error: queue {name}x does not exist; did you mean {name}?"
 
 
 def test_vcctl_makes_a_closed_queue_and_shows_it_in_volcanos_columns(commands: Commands, name: str) -> None:

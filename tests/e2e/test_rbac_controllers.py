@@ -75,7 +75,7 @@ def a_change_of_state_has_an_event(stage: Stage, name: str) -> Holds:
     return lambda: bool(events(stage, name, "QueueOpen"))
 
 
-def what_is_said_again_is_counted(stage: Stage, name: str) -> Holds:
+def a_repeated_event_is_counted(stage: Stage, name: str) -> Holds:
     stage.make(QUEUES, "Queue", name, spec={"weight": 1})
     for wanted in ("Open", "Closed", "Open"):
         order(stage, name, wanted)
@@ -179,7 +179,7 @@ STORIES: Final[dict[str, Story]] = {
     "delete commands.bus.volcano.sh": a_command_closes_a_queue_and_goes,
     "patch queues/status.scheduling.volcano.sh": a_queue_says_its_state,
     "create events": a_change_of_state_has_an_event,
-    "patch events": what_is_said_again_is_counted,
+    "patch events": a_repeated_event_is_counted,
     "create podgroups.scheduling.volcano.sh": a_bare_pod_gets_a_group,
     "patch pods": a_bare_pod_gets_a_group,
     "delete podgroups.scheduling.volcano.sh": a_group_goes_with_its_pods,

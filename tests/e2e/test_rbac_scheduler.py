@@ -139,7 +139,7 @@ def a_volume_that_is_there_goes_to_a_claim(stage: Stage, name: str) -> Holds:
     return lambda: stage.get(f"{VOLUMES}/{name}")["spec"].get("claimRef", {}).get("name") == name
 
 
-def what_is_said_again_is_counted(stage: Stage, name: str) -> Holds:
+def a_repeated_event_is_counted(stage: Stage, name: str) -> Holds:
     def reason() -> str:
         conditions = stage.get(f"{GROUPS}/{name}").get("status", {}).get("conditions", [])
         return str(conditions[-1]["reason"]) if conditions else ""
@@ -165,7 +165,7 @@ STORIES: Final[dict[str, Story]] = {
     "create pods/eviction": what_matters_more_takes_the_room,
     "patch persistentvolumeclaims": a_claim_learns_the_node_of_its_first_consumer,
     "patch persistentvolumes": a_volume_that_is_there_goes_to_a_claim,
-    "patch events": what_is_said_again_is_counted,
+    "patch events": a_repeated_event_is_counted,
 }
 ALL: Final = permissions("scheduler")
 SEEN: Final = [one for one in ALL if one.verb in ("list", "watch")]

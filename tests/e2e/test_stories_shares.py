@@ -40,12 +40,12 @@ def test_queues_share_the_cluster_by_weight(story: Story) -> None:
                 {"light": 2, "heavy": 6, "root": 8})  # fmt: skip
     story.until("use is counted", lambda: story.shares("used", "light", "heavy"), {"light": 2, "heavy": 6})
     assert story.get("queue", "light")["status"]["share"] == "1.00"
-    said = (
+    reported = (
         "queue light is at its fair share: cpu 2 of 2 deserved, 1 more wanted (weight 1 of 4 under root), "
         "and nothing idle is left to lend, 0/2 nodes: 2 lack cpu (at most 0 free of 4); it gets more when "
         "heavy releases"
     )
-    story.until("the group says why it waits", lambda: story.reason("l"), ("QueueAtFairShare", said))
+    story.until("the group says why it waits", lambda: story.reason("l"), ("QueueAtFairShare", reported))
 
     def says_so(events: list[tuple[str, str]]) -> bool:
         return any(AT_FAIR_SHARE.fullmatch(message) for _, message in events)

@@ -139,7 +139,7 @@ def blocked(story: Story) -> Story:
         1,
     )
     story.apply(queue("owner", guarantee={"resource": {"cpu": "4"}}), *work("mine", "owner", 2, least=2))
-    story.until_holds("it waits", lambda: story.reason("mine"), lambda said: said != ("", ""))
+    story.until_holds("it waits", lambda: story.reason("mine"), lambda reported: reported != ("", ""))
     return story
 
 

@@ -1,7 +1,7 @@
 """How a random cluster grows from its recipe: nodes, queues, then groups that run while there is room."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from random import Random
 from typing import Final
@@ -26,30 +26,12 @@ from properties.cluster_manifests import (
     queue,
     quota,
 )  # fmt: skip
+from properties.cluster_recipe import Reach, Recipe, Style
 
 RESOURCES: Final = ("cpu", "memory", "nvidia.com/gpu")
 NAMESPACES: Final = ("alpha", "beta", "gamma")
 GIB: Final = 2**30
 EARLY: Final = 0.65  # the part of the groups that came first, and mostly run
-
-
-class Style(StrEnum):
-    """What a cluster is like."""
-
-    QUIET = "room for most"
-    MIXED = "anything"
-    LENT = "a queue or two hold what the others are now entitled to"
-    RANKED = "the unimportant holds what the important asks for"
-    CROWDED = "one namespace holds what the others of its queue ask for"
-    STARVED = "gangs have lost pods, and hold what they have for nothing"
-
-
-class Reach(StrEnum):
-    """How far clusters go."""
-
-    SINGLE = "what the reference model covers, with one node: nobody chooses between nodes"
-    MODEL = "what the reference model covers"
-    BEYOND = "taints, ports, affinities, spread, overhead and budgets as well"
 
 
 class Lot(StrEnum):
@@ -60,23 +42,6 @@ class Lot(StrEnum):
     WAITS = "nothing of it runs"
     STARVES = "too little of it runs"
     DONE = "it has finished"
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What a cluster grows from; the smaller the numbers, the simpler the cluster."""
-
-    seed: int
-    nodes: int
-    queues: int
-    groups: int
-    resources: int
-    style: Style
-    reach: Reach
-
-    def random(self, part: object) -> Random:
-        """Return random numbers for one part, so that the rest stays as it is while the recipe shrinks."""
-        return Random(f"{self.seed} {part}")
 
 
 class Growth:
@@ -318,19 +283,21 @@ class Growth:
         heirs = [p for p in ours if p["status"]["phase"] == "Pending" and "schedulingGates" not in p["spec"]]
         if rng.random() > 0.25 or not victims or not heirs:
             return
-        victim, heir = rng.choice(victims), rng.choice(heirs)
+        victim, beneficiary = rng.choice(victims), rng.choice(heirs)
         place = self.nodes[victim["spec"]["nodeName"]]
-        group = next(one for one in self.documents if one["kind"] == "PodGroup" and is_part_of(heir, one))
-        needed, room = request_of(heir), self.room[place["metadata"]["name"]]
+        group = next(
+            one for one in self.documents if one["kind"] == "PodGroup" and is_part_of(beneficiary, one)
+        )
+        needed, room = request_of(beneficiary), self.room[place["metadata"]["name"]]
         fits = all(room[one] + request_of(victim).get(one, 0) >= amount for one, amount in needed.items())
-        wants = heir["spec"].get("nodeSelector", {}).items()
+        wants = beneficiary["spec"].get("nodeSelector", {}).items()
         is_usable = not place["spec"] and place["status"]["conditions"][0]["status"] == "True"
         is_able = group["spec"]["minMember"] <= 1 and group["spec"]["queue"] in self.leaves
         if fits and is_usable and is_able and wants <= place["metadata"]["labels"].items():
             victim["metadata"]["deletionTimestamp"] = ago(3)
             key = f"{group['metadata']['namespace']}/{group['metadata']['name']}"
             victim["metadata"]["annotations"]["maar.sh/evicted-for"] = key
-            heir["status"]["nominatedNodeName"] = place["metadata"]["name"]
+            beneficiary["status"]["nominatedNodeName"] = place["metadata"]["name"]
             group["status"]["phase"] = "Inqueue"
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from properties.cluster_growth import Recipe
 from properties.cluster_manifests import NOW
+from properties.cluster_recipe import Recipe
 from properties.clusters import Cluster, TrialCounts, cut_down, grow
 from properties.cycle_histories import Cycle
 from properties.cycle_outcomes import Outcome

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from maar.core.model.kinds import from_document, kind_of
 from maar.core.model.metadata import Object
-from properties.cluster_growth import RESOURCES, Growth, Reach, Recipe, Style, is_part_of
+from properties.cluster_growth import RESOURCES, Growth, is_part_of
 from properties.cluster_manifests import Document
+from properties.cluster_recipe import Reach, Recipe, Style
 
 
 @dataclass(frozen=True)

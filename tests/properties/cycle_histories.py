@@ -78,11 +78,11 @@ def _fresh(pod: Document) -> Document:
 
 def _group(group: Document, cycle: Cycle, now: datetime) -> Document:
     """The phase that the plan says, and since when the group has been unschedulable."""
-    said = cycle["podGroups"][f"{group['metadata']['namespace']}/{group['metadata']['name']}"]
+    reported = cycle["podGroups"][f"{group['metadata']['namespace']}/{group['metadata']['name']}"]
     status = group.setdefault("status", {})
     was = [one for one in status.pop("conditions", []) if one["type"] == "Unschedulable"]
-    status["phase"] = said["phase"]
-    if said["reason"] and said["phase"] in ("Inqueue", "Unknown"):
+    status["phase"] = reported["phase"]
+    if reported["reason"] and reported["phase"] in ("Inqueue", "Unknown"):
         new = {"type": "Unschedulable", "status": "True", "lastTransitionTime": now.isoformat()}
         status["conditions"] = was or [new]
     return group
@@ -220,8 +220,8 @@ def c7_no_group_starves(history: History) -> Iterator[str]:
     last = Reading(history.clusters[-1].objects)
     for key in last.groups:
         if waiting := [pod.key for pod in last.at_first.waiting(key)]:
-            said = history.cycles[-1]["podGroups"][key]
-            yield f"group {key} never started {waiting}: {said['reason']}, {said['message']}"
+            reported = history.cycles[-1]["podGroups"][key]
+            yield f"group {key} never started {waiting}: {reported['reason']}, {reported['message']}"
 
 
 def fresh_pods(reading: Reading, group: str) -> list[Pod]:
@@ -289,6 +289,6 @@ def e7_no_entitled_group_waits(outcome: Outcome, pod: Mapping[str, int]) -> Iter
     }
     if overused and entitled:
         yield f"{overused} are overused while pods of {sorted(entitled)} wait that would stay within deserved"
-    for name, said in outcome.cycle["queues"].items():
-        if any(text != "0" for text in said.get("preempting", {}).values()):
-            yield f"{name} still has {said['preempting']} preempting"
+    for name, reported in outcome.cycle["queues"].items():
+        if any(text != "0" for text in reported.get("preempting", {}).values()):
+            yield f"{name} still has {reported['preempting']} preempting"

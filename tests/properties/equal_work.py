@@ -5,8 +5,9 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from properties.cluster_growth import GIB, NAMESPACES, Reach, Recipe, Style
+from properties.cluster_growth import GIB, NAMESPACES
 from properties.cluster_manifests import Document, GroupPlan, node, pod_group, pods_of, queue, quota
+from properties.cluster_recipe import Reach, Recipe, Style
 from properties.clusters import Cluster
 
 POD: Final = {"cpu": 1000, "memory": GIB}

@@ -67,12 +67,17 @@ def being_freed(reading: Reading) -> dict[str, Amounts]:
     """Preempting: victims outside the queue, evicted for its pod groups and not gone yet."""
     freed = {name: Amounts() for name in reading.path}
     for key, pod in reading.pods.items():
-        heir = reading.groups.get(pod.metadata.annotations.get(EVICTED_FOR_ANNOTATION, ""))
-        if heir is None or not pod.is_terminating or pod.is_finished or heir.spec.queue not in reading.leaves:
+        beneficiary = reading.groups.get(pod.metadata.annotations.get(EVICTED_FOR_ANNOTATION, ""))
+        if (
+            beneficiary is None
+            or not pod.is_terminating
+            or pod.is_finished
+            or beneficiary.spec.queue not in reading.leaves
+        ):
             continue
         leaf = reading.leaf_of(key)
         inside = reading.path[leaf] if leaf else []
-        for name in reading.path[heir.spec.queue]:
+        for name in reading.path[beneficiary.spec.queue]:
             if name not in inside:
                 freed[name].update(pod.request)
     return freed

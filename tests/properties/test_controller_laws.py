@@ -116,8 +116,8 @@ def annotated(name: str, queue: str) -> Namespace:
 
 
 def owner_of(namespace: str, least: int) -> ReplicaSet:
-    said = {"scheduling.volcano.sh/group-min-member": str(least)}
-    metadata = Metadata(name="rs", namespace=namespace, uid=f"uid-{namespace}", annotations=said)
+    reported = {"scheduling.volcano.sh/group-min-member": str(least)}
+    metadata = Metadata(name="rs", namespace=namespace, uid=f"uid-{namespace}", annotations=reported)
     return ReplicaSet(metadata=metadata)
 
 

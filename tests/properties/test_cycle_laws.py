@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 
 from maar.core.model.pod_group import PodGroup
-from properties.cluster_growth import Reach, Recipe, Style
 from properties.cluster_manifests import HOSTNAME, NOW, GroupPlan, pod_group, pods_of
 from properties.cluster_manifests import node as ready_node
+from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial, planned
 from properties.clusters import Cluster, grow, recipes
 from properties.cycle_histories import Cycle, Future, History, Planner, finite_work, lived
@@ -166,7 +166,9 @@ def queue_beyond_its_capability(outcome: Outcome) -> Iterator[Cycle]:
 
 def silence(outcome: Outcome) -> Iterator[Cycle]:
     """Say of nobody why he waits."""
-    groups = {key: {**said, "reason": "", "message": ""} for key, said in outcome.cycle["podGroups"].items()}
+    groups = {
+        key: {**reported, "reason": "", "message": ""} for key, reported in outcome.cycle["podGroups"].items()
+    }
     if groups != outcome.cycle["podGroups"] and any(map(outcome.bound.waiting, outcome.reading.groups)):
         yield with_changes(outcome, podGroups=groups)
 

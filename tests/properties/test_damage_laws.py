@@ -74,9 +74,9 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[i
     return place / "killed", states
 
 
-def _explains(said: str, folder: Path, how: str) -> bool:
-    assert "maar restore" in said, how
-    assert str(folder) in said, how
+def _explains(reported: str, folder: Path, how: str) -> bool:
+    assert "maar restore" in reported, how
+    assert str(folder) in reported, how
     return True
 
 

@@ -11,8 +11,8 @@ from maar.core.model.plan import Plan
 from maar.core.model.pod import Pod
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.views.planning import plans
-from properties.cluster_growth import Reach
 from properties.cluster_manifests import GROUP, NOW, Document, node
+from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Trial
 from properties.clusters import Cluster, as_object, recipes
 from properties.cycle_outcomes import asks_for_nothing

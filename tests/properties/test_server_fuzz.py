@@ -143,16 +143,16 @@ def test_a_large_body_is_answered_soon_and_shortly(
 def check(request: Sent, answer: Answer) -> None:
     """A refusal is a Status that says what is wrong; no answer is much larger than what was asked."""
     asked = f"{request.method} {request.path[:100]}?{request.query[:100]} {request.body[:300]!r}"
-    said = f"{asked}: {answer.body[:300]!r}"
-    assert len(answer.headers) < 10_000, said
-    assert len(answer.body) < LARGEST_ANSWER, said
+    reported = f"{asked}: {answer.body[:300]!r}"
+    assert len(answer.headers) < 10_000, reported
+    assert len(answer.body) < LARGEST_ANSWER, reported
     if answer.code < 300:
         return
     status = json.loads(answer.body)
-    assert (status["kind"], status["status"], status["code"]) == ("Status", "Failure", answer.code), said
-    assert status["message"], said
+    assert (status["kind"], status["status"], status["code"]) == ("Status", "Failure", answer.code), reported
+    assert status["message"], reported
     # Kubernetes answers some bad patches with 500 and no reason, and so do we: see refusals.unexpected.
-    assert answer.code < 500 or (answer.code == 500 and "reason" not in status), said
+    assert answer.code < 500 or (answer.code == 500 and "reason" not in status), reported
 
 
 def forget_peak() -> int:

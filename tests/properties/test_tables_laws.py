@@ -22,7 +22,7 @@ from maar.core.tables.axis import Needs
 from maar.core.tables.rows import NodeRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
-from properties.cluster_growth import Reach
+from properties.cluster_recipe import Reach
 from properties.clusters import grow, recipes
 
 NOW = 1_780_000_000.0

@@ -58,7 +58,7 @@ def test_a_world_that_differs_is_complained_about() -> None:
         },
     }
     found = read(lines, "x").complaints()
-    for said in (
+    for reported in (
         "step 1: state: a: 'Open', expected 'Closed'",
         "step 1: used: a: cpu 1, expected 2",
         "step 1: quotas: in ['x'], expected in ['x', 'y']",
@@ -66,5 +66,5 @@ def test_a_world_that_differs_is_complained_about() -> None:
         "step 1: phases: a/j: Running, expected Pending",
         "step 1: commands: 0, expected 1",
     ):
-        assert said in found
+        assert reported in found
     assert len(found) >= 10

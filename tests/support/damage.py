@@ -78,9 +78,9 @@ DAMAGES: Final[tuple[Callable[[Path, random.Random], str], ...]] = (
 def damage(path: Path, rng: random.Random) -> str:
     """Damage a file in one of these ways, and say how."""
     before = path.read_bytes()
-    said = rng.choice(DAMAGES)(path, rng)
+    reported = rng.choice(DAMAGES)(path, rng)
     is_changed = not path.exists() or path.read_bytes() != before
-    return f"{path.name}: {said}" if is_changed else damage(path, rng)
+    return f"{path.name}: {reported}" if is_changed else damage(path, rng)
 
 
 def copied(source: Path, target: Path) -> Path:

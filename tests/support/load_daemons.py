@@ -23,7 +23,7 @@ class Daemons(Group):
         self.log(name).unlink(missing_ok=True)  # what an earlier life of it said is no sign of this one
         self.start(name, [MAAR, part, "--kubeconfig", str(kubeconfig), *flags])
 
-    def has_said(self, name: str, words: str) -> bool:
+    def has_logged(self, name: str, words: str) -> bool:
         """Whether it has said something in this life of it."""
         return words in self.log(name).read_text(encoding="utf-8", errors="replace")
 
@@ -32,7 +32,7 @@ class Daemons(Group):
 
         def is_at_work() -> bool:
             self.check()
-            return self.has_said(name, AT_WORK)
+            return self.has_logged(name, AT_WORK)
 
         await until(f"{name} is at work", is_at_work)
 

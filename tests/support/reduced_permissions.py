@@ -83,8 +83,8 @@ class Stage:
 
     def is_at_work(self, name: str) -> bool:
         """Whether a program has said so."""
-        said = self.processes.log(name).read_text(encoding="utf-8")
-        return any(words in said for words in AT_WORK)
+        reported = self.processes.log(name).read_text(encoding="utf-8")
+        return any(words in reported for words in AT_WORK)
 
     def asked(self, account: str, permission: Permission) -> Asked:
         """What the use of a permission looks like in the audit log."""

@@ -90,8 +90,8 @@ class Story:
     def reason(self, group: str, namespace: str = "default") -> tuple[str, str]:
         """Why a pod group waits: the reason and the message of its condition."""
         found = self.get("podgroup", group, namespace).get("status", {}).get("conditions", [])
-        said = [(one["reason"], one["message"]) for one in found if one["type"] == "Unschedulable"]
-        return said[0] if said else ("", "")
+        reported = [(one["reason"], one["message"]) for one in found if one["type"] == "Unschedulable"]
+        return reported[0] if reported else ("", "")
 
     def events(self, kind: str, name: str) -> list[tuple[str, str]]:
         """What was told about an object: reasons and messages."""
@@ -187,12 +187,12 @@ def queue(name: str, **spec: object) -> Document:
     return {"apiVersion": VOLCANO, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
 
 
-def work(name: str, queue: str, pods: int = 1, *, least: int = 1, **said: Any) -> list[Document]:  # noqa: ANN401  # plain data
+def work(name: str, queue: str, pods: int = 1, *, least: int = 1, **reported: Any) -> list[Document]:  # noqa: ANN401  # plain data
     """A pod group and its pods, `least` of which start together; `said` is what is said of its pods."""
     spec: Document = {"minMember": least, "queue": queue}
-    if "priority" in said:
-        spec["priorityClassName"] = said["priority"]
-    return [group(name, said.get("namespace", "default"), **spec), *pods_of(name, pods, **said)]
+    if "priority" in reported:
+        spec["priorityClassName"] = reported["priority"]
+    return [group(name, reported.get("namespace", "default"), **spec), *pods_of(name, pods, **reported)]
 
 
 def replica_set(name: str, queue: str, count: int) -> Document:

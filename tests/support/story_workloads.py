@@ -81,7 +81,7 @@ def labelled(document: Document, name: str) -> Document:
     return made
 
 
-def said(story: Story, pod: str) -> str:
+def reported(story: Story, pod: str) -> str:
     """The reason that a pod gives for not being scheduled."""
     conditions = story.get("pod", pod).get("status", {}).get("conditions", [])
     return "".join(one.get("reason", "") for one in conditions if one["type"] == "PodScheduled")

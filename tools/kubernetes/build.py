@@ -139,12 +139,12 @@ def _version(go: str) -> tuple[int, int]:
     """The release of a Go itself, not of one that it would fetch; (0, 0) if it does not run."""
     command = [go, "env", "GOVERSION"]
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             command, env=os.environ | SETTINGS, capture_output=True, text=True, check=False
         ).stdout
     except OSError:
         return 0, 0
-    found = re.match(r"go(\d+)\.(\d+)", said)
+    found = re.match(r"go(\d+)\.(\d+)", output)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 

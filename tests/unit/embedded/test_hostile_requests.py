@@ -52,7 +52,7 @@ def nested(levels: int) -> object:
 
 
 @pytest.mark.parametrize(
-    ("request_", "code", "said"),
+    ("request_", "code", "reported"),
     [
         (
             sent("GET", PODS, query="labelSelector=a%3E" + "9" * 5_000),
@@ -86,9 +86,9 @@ def nested(levels: int) -> object:
         ),
     ],
 )
-def test_it_is_refused_with_a_sentence(request_: Sent, code: int, said: str, tmp_path: Path) -> None:
+def test_it_is_refused_with_a_sentence(request_: Sent, code: int, reported: str, tmp_path: Path) -> None:
     (answer,) = answers(tmp_path, request_)
-    assert (answer.code, said in answer.message()) == (code, True), answer.body[:500]
+    assert (answer.code, reported in answer.message()) == (code, True), answer.body[:500]
 
 
 def test_operations_one_after_the_other_make_no_object_deeper_than_the_limit(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from maar.embedded.calls import Deletion
-from support.local_node import HERE, alive, dead, exit_of, finished, local, log, said, shell, status_with
+from support.local_node import HERE, alive, dead, exit_of, finished, local, log, reported, shell, status_with
 from support.node_cluster import place, seen
 from support.until import until
 
@@ -52,7 +52,7 @@ def test_a_deleted_pod_gets_its_grace_and_no_more(tmp_path: Path) -> None:
             place(cluster, shell("polite", polite, terminationGracePeriodSeconds=600), HERE)
             place(cluster, shell("deaf", deaf, terminationGracePeriodSeconds=1), HERE)
             place(cluster, shell("forced", deaf, terminationGracePeriodSeconds=600), HERE)
-            pids = [int(await said(cluster, folder, name)) for name in ("polite", "deaf", "forced")]
+            pids = [int(await reported(cluster, folder, name)) for name in ("polite", "deaf", "forced")]
             for name in ("polite", "deaf", "forced"):
                 cluster.delete("pods", "default", name)
             for name in ("polite", "deaf"):
@@ -177,7 +177,7 @@ def test_a_container_whose_supervisor_is_killed_is_killed_with_it(tmp_path: Path
     async def tell(folder: Path) -> None:
         async with local(folder) as cluster:
             place(cluster, shell("a", "echo $$$$ $PPID; exec sleep 60"), HERE)
-            pid, supervisor = map(int, (await said(cluster, folder, "a")).split())
+            pid, supervisor = map(int, (await reported(cluster, folder, "a")).split())
             os.kill(supervisor, signal.SIGKILL)
             status = await finished(cluster, "a")
             assert (status["phase"], exit_of(status)["exitCode"]) == ("Failed", 137)

@@ -14,7 +14,7 @@ from maar.embedded.nodes.container_supervisor import Log
 from maar.embedded.nodes.log_files import read_log
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.nodes.virtual import VirtualNodes
-from support.local_node import HERE, local, log, said, shell
+from support.local_node import HERE, local, log, reported, shell
 from support.node_cluster import Clock, Fields, embedded, pass_time, place, pod, settle
 
 RUN_FOR, EXIT_CODE = "maar.sh/run-for", "maar.sh/exit-code"
@@ -124,7 +124,7 @@ def test_following_a_log_ends_with_the_container(tmp_path: Path) -> None:
         async with local(tmp_path) as cluster:
             value: Fields = shell("a", script, {"workingDir": str(tmp_path)})
             place(cluster, value, HERE)
-            await said(cluster, tmp_path, "a")
+            await reported(cluster, tmp_path, "a")
             chunks = await PodLogs(cluster, tmp_path).read("default", "a", {"follow": "true"})
             assert await anext(chunks) == b"one\n"
             (tmp_path / "go").touch()
@@ -142,11 +142,11 @@ LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b" 
 def test_a_log_says_what_was_said_byte_by_byte(
     tmp_path: Path, lines: list[bytes], rest: bytes, cuts: list[int], tail: int
 ) -> None:
-    said_ = b"".join(line + b"\n" for line in lines) + rest.replace(b"\n", b" ")
+    reported_ = b"".join(line + b"\n" for line in lines) + rest.replace(b"\n", b" ")
     path = tmp_path / "0.log"
     for old in tmp_path.glob("0.log*"):
         old.unlink()
-    writer, left = Log(path, 1 << 20), said_
+    writer, left = Log(path, 1 << 20), reported_
     for cut in cuts:
         writer.write(left[:cut])
         left = left[cut:]
@@ -158,8 +158,8 @@ def test_a_log_says_what_was_said_byte_by_byte(
         found = b"".join(chunks).split(b"\n")[:-1]
         return b"".join(line[33:] + (b"\n" if line[31:32] == b"F" else b"") for line in found)
 
-    assert asyncio.run(text(None)) == said_
-    *ended, unended = said_.split(b"\n")
+    assert asyncio.run(text(None)) == reported_
+    *ended, unended = reported_.split(b"\n")
     whole = [line + b"\n" for line in ended] + ([unended] if unended else [])
     assert asyncio.run(text(tail)) == b"".join(whole[max(0, len(whole) - tail) :])
 

@@ -42,8 +42,8 @@ class Server:
                 answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
                 if answer == HANG_UP:
                     return
-                said, end, _ = answer.partition(END)
-                for part in (said[:7], said[7:]):  # it may come in pieces
+                reported, end, _ = answer.partition(END)
+                for part in (reported[:7], reported[7:]):  # it may come in pieces
                     writer.write(part)
                     await writer.drain()
                     await asyncio.sleep(0)
@@ -95,10 +95,10 @@ async def test_a_request_says_what_it_must(tmp_path: Path) -> None:
         head, _, body = server.asked[0].partition(b"\r\n\r\n")
         first, *headers = head.decode().split("\r\n")
         assert (first, body) == ("POST /prefix/api?a=b+c HTTP/1.1", b"{}")
-        said = dict(line.split(": ") for line in headers)
-        assert said["Host"].startswith("127.0.0.1:")
-        assert said["Authorization"] == "Bearer token-of-one"
-        assert (said["Content-Type"], said["Content-Length"]) == ("text/plain", "2")
+        reported = dict(line.split(": ") for line in headers)
+        assert reported["Host"].startswith("127.0.0.1:")
+        assert reported["Authorization"] == "Bearer token-of-one"
+        assert (reported["Content-Type"], reported["Content-Length"]) == ("text/plain", "2")
 
 
 @pytest.mark.anyio
@@ -189,12 +189,12 @@ async def test_who_gives_up_waiting_takes_no_connection_away(tmp_path: Path) -> 
         stuck = asyncio.create_task(client.request("GET", "/stuck"))
         await until("it is asked", lambda: len(server.asked) == 1)
         impatient = [asyncio.create_task(client.request("GET", "/impatient")) for _ in range(3)]
-        patient = asyncio.create_task(client.request("GET", "/patient"))
+        retrying = asyncio.create_task(client.request("GET", "/patient"))
         await asyncio.sleep(0)
         stuck.cancel()
         for one in impatient:
             one.cancel()
-        assert await asyncio.wait_for(patient, 5) == b"fine"
+        assert await asyncio.wait_for(retrying, 5) == b"fine"
         assert len(server.asked) == 2
 
 

@@ -27,10 +27,10 @@ def combined(live: object, wanted: object, schema: Schema) -> object:
 
 def _combined_lists(live: list[object], wanted: list[object], schema: Schema) -> list[object]:
     """The applied items in their order; items that only the live list has keep their places among them."""
-    names, wishes = elements(schema, live) or [], elements(schema, wanted) or []
+    names, wanted_names = elements(schema, live) or [], elements(schema, wanted) or []
     there, times = dict(zip(names, live, strict=True)), Counter(names)
-    given = dict(zip(wishes, wanted, strict=True))
-    coming, shared = deque(wishes), deque(name for name in wishes if name in there)
+    given = dict(zip(wanted_names, wanted, strict=True))
+    coming, shared = deque(wanted_names), deque(name for name in wanted_names if name in there)
     result: list[object] = []
 
     def take() -> str:

@@ -115,8 +115,8 @@ def test_annotations_that_nobody_decides_by_are_none(engine: Engine) -> None:
 
 
 def test_what_a_pod_says_of_itself_while_it_waits_or_runs_is_none(engine: Engine) -> None:
-    said = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
-    assert not needs_decision(engine, pod(), then=pod(status=said))
+    reported = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
+    assert not needs_decision(engine, pod(), then=pod(status=reported))
     on_node = {"nodeName": "n"}
     assert not needs_decision(engine, pod(spec=on_node), then=pod(spec=on_node, status={"phase": "Running"}))
 

@@ -146,10 +146,10 @@ def tables_of(listed: Iterable[Object], name: str = "volcano") -> Tables:
 
 def fields_of(row: object, *working: str) -> dict[str, object]:
     """All that a row says of its object; a shape by what it says."""
-    said = {one.name: getattr(row, one.name) for one in fields(row) if one.name not in working}  # type: ignore[arg-type]
-    if isinstance(shape := said.get("shape"), Shape):
-        said["shape"] = {one.name: getattr(shape, one.name) for one in fields(shape)}
-    return said
+    reported = {one.name: getattr(row, one.name) for one in fields(row) if one.name not in working}  # type: ignore[arg-type]
+    if isinstance(shape := reported.get("shape"), Shape):
+        reported["shape"] = {one.name: getattr(shape, one.name) for one in fields(shape)}
+    return reported
 
 
 @pytest.mark.parametrize("name", ["volcano", "another", "default-scheduler"])

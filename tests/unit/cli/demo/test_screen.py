@@ -87,11 +87,11 @@ def test_a_pipe_gets_each_line_once_and_no_escape_codes(monkeypatch: pytest.Monk
     lines(frame(1.0, first))
     lines(frame(2.0, first))
     lines(frame(24.5, first, second))
-    said = out.getvalue()
-    assert "\x1b" not in said
-    assert said.count(first.text) == 1
-    assert f"24:30  {LONG.text}\n" in said  # nothing is cut off
-    assert said.count("QUEUE") == 2  # not with every scene
+    reported = out.getvalue()
+    assert "\x1b" not in reported
+    assert reported.count(first.text) == 1
+    assert f"24:30  {LONG.text}\n" in reported  # nothing is cut off
+    assert reported.count("QUEUE") == 2  # not with every scene
 
 
 def test_the_summary_says_what_was_shown_and_what_was_not() -> None:
