@@ -18,7 +18,7 @@ from support.until import until
 SERVER = """
 import asyncio, sys
 from pathlib import Path
-from support.local_node import HERE, local, said, shell
+from support.local_node import HERE, local, reported, shell
 from support.node_cluster import place
 
 DAEMON = "trap '' TERM HUP; echo $$$$; while :; do sleep 1; done"
@@ -28,7 +28,7 @@ async def serve(folder: Path) -> None:
     async with local(folder) as cluster:
         for name, policy in (("never", "Never"), ("always", "Always")):
             place(cluster, shell(name, STUBBORN, restartPolicy=policy), HERE)
-            print(await said(cluster, folder, name), end="", flush=True)
+            print(await reported(cluster, folder, name), end="", flush=True)
         print("ready", flush=True)
         await asyncio.sleep(600)
 

@@ -122,7 +122,7 @@ def test_strange_values_make_a_line_like_any_other(
     assert logged(capsys)[0][field] == shown
     set_up_logs("text")
     LOG.info("reported", extra={field: value})
-    assert "INFO     maar.test: said " in capsys.readouterr().err
+    assert "INFO     maar.test: reported " in capsys.readouterr().err
 
 
 def test_what_contains_itself_is_shown_as_deep_as_makes_sense(capsys: pytest.CaptureFixture[str]) -> None:
