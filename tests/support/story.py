@@ -90,8 +90,8 @@ class Story:
     def reason(self, group: str, namespace: str = "default") -> tuple[str, str]:
         """Why a pod group waits: the reason and the message of its condition."""
         found = self.get("podgroup", group, namespace).get("status", {}).get("conditions", [])
-        reported = [(one["reason"], one["message"]) for one in found if one["type"] == "Unschedulable"]
-        return reported[0] if reported else ("", "")
+        conditions = [(one["reason"], one["message"]) for one in found if one["type"] == "Unschedulable"]
+        return conditions[0] if conditions else ("", "")
 
     def events(self, kind: str, name: str) -> list[tuple[str, str]]:
         """What was told about an object: reasons and messages."""
@@ -187,12 +187,12 @@ def queue(name: str, **spec: object) -> Document:
     return {"apiVersion": VOLCANO, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
 
 
-def work(name: str, queue: str, pods: int = 1, *, least: int = 1, **reported: Any) -> list[Document]:  # noqa: ANN401  # plain data
-    """A pod group and its pods, `least` of which start together; `said` is what is said of its pods."""
+def work(name: str, queue: str, pods: int = 1, *, least: int = 1, **options: Any) -> list[Document]:  # noqa: ANN401  # plain data
+    """A pod group and its pods, `least` of which start together; `options` are those of `pods_of`."""
     spec: Document = {"minMember": least, "queue": queue}
-    if "priority" in reported:
-        spec["priorityClassName"] = reported["priority"]
-    return [group(name, reported.get("namespace", "default"), **spec), *pods_of(name, pods, **reported)]
+    if "priority" in options:
+        spec["priorityClassName"] = options["priority"]
+    return [group(name, options.get("namespace", "default"), **spec), *pods_of(name, pods, **options)]
 
 
 def replica_set(name: str, queue: str, count: int) -> Document:

@@ -13,9 +13,8 @@ from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.controller import Observed, WorkItem
 from maar.embedded.failures import Json
 from maar.embedded.kinds.amounts import quantity
-from maar.embedded.kinds.claims import CLASSES, VOLUMES
 from maar.embedded.kinds.parts import labels, part, words
-from maar.embedded.kinds.usage import CLAIMS
+from maar.embedded.kinds.usage import CLAIMS, CLASSES, VOLUMES
 from maar.embedded.store import Key
 
 

@@ -10,6 +10,8 @@ from maar.embedded.kinds.amounts import ONE, Amounts, add, amounts, quantity, ra
 from maar.embedded.kinds.parts import part, parts, words
 
 CLAIMS: Final = "persistentvolumeclaims"
+CLASSES: Final = "storageclasses.storage.k8s.io"
+VOLUMES: Final = "persistentvolumes"
 # What every container of a pod must specify as soon as a quota limits it.
 MUST_BE_SPECIFIED: Final = frozenset(
     {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}

@@ -17,8 +17,8 @@ from maar.embedded.nodes.environment import LOOPBACK, MissingError
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
 from maar.embedded.nodes.processes import Process
 from maar.embedded.nodes.reports import pod_key, record_event, report
+from maar.embedded.nodes.script import wait_before
 from maar.embedded.nodes.status import Standing, running, waiting
-from maar.embedded.nodes.timeline import wait_before
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 
 _LOOK_AGAIN: Final = 1.0  # seconds until something that was missing is looked for again

@@ -22,9 +22,19 @@ from maar.embedded.nodes.hosts import Host, Hosts
 from maar.embedded.nodes.node import completed, stamped
 from maar.embedded.nodes.pod import BoundPod, read_pod
 from maar.embedded.nodes.reports import PODS, delete_stopped, pod_key, record_event, report
-from maar.embedded.nodes.script import BadAnnotationError, Script, script_of
+from maar.embedded.nodes.script import (
+    Act,
+    BadAnnotationError,
+    Script,
+    Step,
+    Times,
+    first_container,
+    next_step,
+    script_of,
+    times_of,
+    wait_before,
+)
 from maar.embedded.nodes.status import Standing
-from maar.embedded.nodes.timeline import Act, Step, Times, first_container, next_step, times_of, wait_before
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 from maar.embedded.store import Change, Key
 
