@@ -1,8 +1,8 @@
 """What an API server checks in code: names of all objects, and the rules of the built-in kinds.
 
 Of the rules that Kubernetes has, those are here that protect Maar and its nodes, and those that catch what
-people mistype. ReplicaSets, StatefulSets and Jobs have none: nothing here creates their pods, and a pod is
-checked when it is created.
+people mistype. ReplicaSets and StatefulSets have none: nothing here creates their pods, and a pod is checked
+when it is created.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from typing import Final, cast
 
 from maar.embedded.failures import Cause, Json
 from maar.embedded.resources import Resource
-from maar.embedded.schema.rules import contents, metadata, pod_changes, pods, policies, storage
+from maar.embedded.schema.rules import contents, jobs, metadata, pod_changes, pods, policies, storage
 from maar.embedded.schema.rules.fields import Fields
 
 _Rule = Callable[[Fields], Iterator[Cause]]
@@ -18,6 +18,7 @@ _Change = Callable[[Fields, Fields], Iterator[Cause]]
 
 _RULES: Final[dict[str, _Rule]] = {
     "configmaps": contents.config_map,
+    "jobs.batch": jobs.job,
     "nodes": policies.node,
     "persistentvolumeclaims": storage.claim,
     "persistentvolumes": storage.volume,
@@ -30,6 +31,7 @@ _RULES: Final[dict[str, _Rule]] = {
 }
 _CHANGES: Final[dict[str, _Change]] = {
     "configmaps": contents.updated,
+    "jobs.batch": jobs.job_updated,
     "persistentvolumeclaims": storage.claim_updated,
     "pods": pod_changes.updated,
     "priorityclasses.scheduling.k8s.io": policies.priority_class_updated,

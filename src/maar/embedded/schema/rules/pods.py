@@ -1,4 +1,4 @@
-"""Rules for pods."""
+"""Rules for pods, and for the templates of pods."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,7 +8,7 @@ from maar.embedded.failures import Cause
 from maar.embedded.schema.messages import duplicate, forbidden, invalid, unsupported, violations
 from maar.embedded.schema.rules.containers import containers, volumes
 from maar.embedded.schema.rules.fields import Fields
-from maar.embedded.schema.rules.metadata import labels
+from maar.embedded.schema.rules.metadata import annotations, labels
 from maar.embedded.schema.rules.placement import affinity, spread, tolerations
 from maar.embedded.schema.rules.resource_lists import requirements
 
@@ -30,6 +30,14 @@ def created(pod: Fields) -> Iterator[Cause]:
     yield from pod_spec(spec, "spec")
     if spec.get("ephemeralContainers"):
         yield forbidden("spec.ephemeralContainers", "cannot be set on create")
+
+
+def template(found: Fields | None, field: str) -> Iterator[Cause]:
+    """What pods are made from."""
+    meta = (found or {}).get("metadata") or {}
+    yield from labels(meta.get("labels"), f"{field}.labels")
+    yield from annotations(meta.get("annotations"), f"{field}.annotations")
+    yield from pod_spec((found or {}).get("spec") or {}, f"{field}.spec")
 
 
 def pod_spec(spec: Fields, field: str) -> Iterator[Cause]:
