@@ -121,7 +121,10 @@ def test_what_is_wrong_is_said_in_one_sentence_with_an_example(text: str, proble
         ("", "the file has no nodes"),
         ("kind: Pod", "document 1: not a Node"),
         ("apiVersion: v1\nkind: Node", "document 1: the Node has no name"),
-        ("{apiVersion: v1, kind: Node, metadata: {name: a}}", "node a has nothing to give: add status"),
+        (
+            "{apiVersion: v1, kind: Node, metadata: {name: a}}",
+            "node a has no allocatable resources: add status",
+        ),
         (
             "{apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: lots}}}",
             "document 1: status.allocatable.cpu: 'lots' is not a quantity",
