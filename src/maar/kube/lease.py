@@ -50,7 +50,7 @@ class Term:
     def __init__(self) -> None:
         self._until: float | None = None
         self._over = asyncio.Event()
-        self.successor = ""  # who has the lease now, where it was taken from us and somebody has it
+        self.successor = ""  # the holder of the lease after this process has lost it, if any
 
     @property
     def has_started(self) -> bool:
@@ -155,7 +155,7 @@ class _Claim:
         return self._timing.renewal_s if self.term.holding() else self._timing.duration_s
 
     async def win(self) -> None:
-        """Try until the lease is ours."""
+        """Try until this process holds the lease."""
         while True:
             if await self.acquire_or_renew():
                 return
@@ -251,7 +251,7 @@ class _Claim:
         return self.term.holding()
 
     def _fail(self, outcome: Outcome) -> bool:
-        if not isinstance(outcome, Conflict):  # then somebody else has it, and the next look tells who
+        if not isinstance(outcome, Conflict):  # then another process holds it; the next attempt shows which
             self._report_once(f"lease {self._key}: {getattr(outcome, 'message', outcome)}")
         return False
 

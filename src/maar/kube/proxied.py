@@ -67,7 +67,7 @@ def _fenced(may_write: Callable[[], bool]) -> type[aiohttp.ClientRequest]:
             if self.method == "GET" or may_write():
                 await super().write_bytes(writer, conn, content_length)
             elif conn.protocol is not None and conn.transport is not None:
-                conn.protocol.set_exception(FencedError())  # to whoever waits for the answer
+                conn.protocol.set_exception(FencedError())  # raised where the answer is awaited
                 conn.transport.abort()
 
     return Fenced

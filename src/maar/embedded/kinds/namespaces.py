@@ -8,7 +8,7 @@ from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json, forbidden
 from maar.embedded.kinds.parts import part, words
 
-FINALIZER: Final = "kubernetes"  # in the spec: taken away by whoever has emptied the namespace
+FINALIZER: Final = "kubernetes"  # in the spec: removed once the namespace is empty
 FROM_THE_START: Final = ("default", "kube-system", "kube-public", "kube-node-lease", "maar-system")
 
 _NEVER_DELETED: Final = frozenset({"default", "kube-system", "kube-public"})

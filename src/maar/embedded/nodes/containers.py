@@ -22,7 +22,7 @@ from maar.embedded.nodes.status import container_status, terminated, waiting
 LOG_BYTES: Final = 10 << 20  # of one file; a container has at most four: two of this run, two of the last
 
 _NICENESS: Final = 5  # the server comes first
-_NICENESS_UNASKED: Final = 10  # as does whoever asked for processors
+_NICENESS_UNASKED: Final = 10  # of a container that requests no CPU: those that do come first
 
 
 @dataclass(frozen=True)
