@@ -117,10 +117,10 @@ STANDS_FOR = {
 def cases(part: str, answer: str) -> list[tuple[str, str]]:
     """Configurations and what is said about them, with the long lists put in."""
     table = yaml.safe_load(Path(__file__).with_name("configuration_cases.yaml").read_text(encoding="utf-8"))
-    said = [(case["config"], case[answer]) for case in table[part]]
+    reported = [(case["config"], case[answer]) for case in table[part]]
     for short, long in STANDS_FOR.items():
-        said = [(config, text.replace(short, long)) for config, text in said]
-    return said
+        reported = [(config, text.replace(short, long)) for config, text in reported]
+    return reported
 
 
 def read(text: str) -> Configuration:

@@ -210,7 +210,7 @@ def test_a_switch_silences_a_third_partys_opinion(switch: str, silenced: tuple[i
     assert configuration.warnings == ()
 
 
-def test_a_plugin_without_opinions_is_asked_nothing() -> None:
+def test_a_plugin_without_hooks_is_never_called() -> None:
     configuration = parse({"tiers": [{"plugins": [{"name": "mine"}]}]}, {"mine": silent})
     assert (filters(configuration), scores(configuration), configuration.job_orders) == ((), (), ())
     assert configuration.vetoes["preempt"] == configuration.vetoes["reclaim"] == ()

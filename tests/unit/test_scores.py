@@ -49,13 +49,13 @@ def test_a_node_is_scored_by_what_it_has_in_use_with_the_pod(
 
 
 def test_one_node_and_many_score_the_same_to_the_last_bit() -> None:
-    dice = random.Random(7)
+    rng = random.Random(7)
     for _ in range(300):
-        least, most, balanced, binpack = (dice.choice((0.0, 1.0, 3.0)) for _ in range(4))
+        least, most, balanced, binpack = (rng.choice((0.0, 1.0, 3.0)) for _ in range(4))
         score = UsageScore(least, most, balanced, binpack, ((0, 2.0), (1, 1.0), (3, 5.0)))
-        nodes = [[dice.choice((0, dice.randint(1, 2**40))) for _ in range(4)] for _ in range(20)]
-        used = [[dice.randint(0, amount) for amount in node] for node in nodes]
-        request = {row: dice.randint(1, 2**30) for row in range(4) if dice.choice((True, False))}
+        nodes = [[rng.choice((0, rng.randint(1, 2**40))) for _ in range(4)] for _ in range(20)]
+        used = [[rng.randint(0, amount) for amount in node] for node in nodes]
+        request = {row: rng.randint(1, 2**30) for row in range(4) if rng.choice((True, False))}
         many = score.of_columns(np.array(used, np.int64).T, np.array(nodes, np.int64).T, request)
         alone = [score.scorer(request)(held, node) for held, node in zip(used, nodes, strict=True)]
         assert many.tolist() == alone
