@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from support.deprived import Holds, Stage, Story
+from support.reduced_permissions import Holds, Stage, Story
 
 Json = dict[str, Any]
 

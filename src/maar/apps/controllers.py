@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final, assert_never, cast
@@ -12,15 +12,12 @@ from prometheus_client import CollectorRegistry
 
 from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.metrics.controllers import ControllerMetrics
+from maar.apps.plugins import find_job_plugins
 from maar.apps.ssh_keys import new_ssh_key
+from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.controller import Controller
-from maar.core.controllers.jobs.controller import Jobs
-from maar.core.controllers.pod_groups import MissingGroups
-from maar.core.controllers.queue_states import QueueStates
-from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.controllers.work_queue import ControllerKey, WorkQueue
-from maar.core.job_plugins.registry import JobPlugins
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Command, Job
 from maar.core.model.kinds import KINDS_BY_NAME, from_json
@@ -57,9 +54,9 @@ _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers ha
 }  # fmt: skip
 
 
-def controllers() -> tuple[Controller, ...]:
-    """All of Maar's controllers."""
-    return (QueueStates(), MissingGroups(), NamespaceQuotas(), Jobs(JobPlugins.of(), new_ssh_key))
+def controllers(only_schedulers: Collection[str] = ()) -> tuple[Controller, ...]:
+    """The controllers that run in every cluster, and what says that pods are not served where it can know."""
+    return all_controllers(new_ssh_key, find_job_plugins(), only_schedulers)
 
 
 class ControllerRunner:

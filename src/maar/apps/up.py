@@ -14,7 +14,6 @@ from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.core.admission.request import Options
 from maar.core.controllers.cluster_view import ClusterView
-from maar.core.controllers.unserved_pods import UnservedPods
 from maar.core.engine import Engine
 from maar.core.model.workload import BatchJob, ReplicaSet, StatefulSet
 from maar.core.policy.configuration import DEFAULT, Configuration
@@ -226,7 +225,7 @@ async def _schedule(settings: UpSettings, server: Server, url: str) -> None:
 
 async def _control(settings: UpSettings, url: str) -> None:
     async with ApiServer(await _credentials(settings, url, "controllers")) as api:
-        running = (*controllers(), UnservedPods())
+        running = controllers(only_schedulers=("volcano",))
         await ControllerRunner(api, running, cluster=ClusterView(workloads=_WORKLOADS)).run()
 
 

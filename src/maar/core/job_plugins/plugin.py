@@ -71,6 +71,11 @@ class SshKey(NamedTuple):
     public: str  # one line, OpenSSH
 
 
+def no_key() -> SshKey:
+    """A key for where only the names of objects matter."""
+    return SshKey("", "")
+
+
 @dataclass(frozen=True)
 class OwnedObject:
     """An object that the job has beside its pods; the controller adds namespace and owner reference."""

@@ -14,7 +14,6 @@ why the job waits; only its own.
 
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
-from typing import Final
 
 from maar.core.controllers.cluster_view import (
     AnyChange,
@@ -26,7 +25,7 @@ from maar.core.controllers.cluster_view import (
     PodGroupChanged,
     job_of_command,
 )
-from maar.core.controllers.controller import Reconciled
+from maar.core.controllers.controller import Controller, Reconciled
 from maar.core.controllers.jobs.look import Look
 from maar.core.controllers.jobs.pods import owning_job
 from maar.core.job_plugins.plugin import SshKey
@@ -35,10 +34,8 @@ from maar.core.model.job import Job
 from maar.core.model.writes import ControllerWrite
 
 
-class Jobs:
+class Jobs(Controller):
     """Keys are those of jobs, those that are gone and have pods included."""
-
-    first_keys: Final = ()
 
     def __init__(self, plugins: JobPlugins, new_key: Callable[[], SshKey]) -> None:
         self._plugins, self._new_key = plugins, new_key

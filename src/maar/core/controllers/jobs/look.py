@@ -17,7 +17,7 @@ from maar.core.controllers.jobs.pod_documents import PodMaker, plugin_job, pod_n
 from maar.core.controllers.jobs.pods import FINALIZER, OUT_OF_SYNC, JobPod
 from maar.core.controllers.jobs.volumes import claim_document, mounted_claims
 from maar.core.controllers.jobs.waiting import why_it_waits
-from maar.core.job_plugins.plugin import OwnedObject, SshKey
+from maar.core.job_plugins.plugin import OwnedObject, SshKey, no_key
 from maar.core.job_plugins.registry import JobPluginError, JobPlugins
 from maar.core.model.differences import difference
 from maar.core.model.index_ranges import indexes
@@ -66,13 +66,13 @@ class Look:
         decision = self._decision(job, own, group)
         if decision.status is not None and decision.status != job.status:
             status = with_counts(decision.status, count(job, decision.status, own), job.spec.least)
-            return [*writes, _set_status(job, status), *decision.told]
+            return [*writes, _set_status(job, status), *decision.events]
         self.wake_at = decision.wake_at
         made = list(self._made(job, own, group)) if job.status.state.phase in ACTIVE else []
         gone = list(self._gone(job, own, group))
         if job.status.state.phase == "" and (group is not None or self._refusals or self._problem):
             return [*writes, _set_status(job, self._begun(job, own, group))]
-        return [*writes, *gone, *made, *self._told(job, own, group)]
+        return [*writes, *gone, *made, *self._reported(job, own, group)]
 
     def _decision(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Decision:
         """The next step; a job that has not begun takes none."""
@@ -143,7 +143,7 @@ class Look:
         """Whether an object of a plugin is not known to be there as this generation of the spec has it."""
         made, generation = self._cluster.objects_made.get(self._key, {}), job.metadata.generation
         wanted = f"{job.metadata.uid}/{generation}"
-        objects = self._plugins.objects(plugin_job(job), _no_key)  # only their names matter
+        objects = self._plugins.objects(plugin_job(job), no_key)  # only their names matter
         return any(made.get(_place(job, one)) != wanted for one in objects)
 
     def _claims(self, job: Job) -> list[ControllerWrite]:
@@ -216,7 +216,7 @@ class Look:
             return
         made = self._cluster.objects_made.get(self._key, {})
         try:
-            objects = self._plugins.objects(plugin_job(job), _no_key)
+            objects = self._plugins.objects(plugin_job(job), no_key)
         except JobPluginError:
             return  # they go with the job
         left = [place for place in (_place(job, one) for one in objects) if made.get(place) != ""]
@@ -262,7 +262,7 @@ class Look:
             resources |= self._plugins.controlled(plugin_job(job))
         return msgspec.structs.replace(status, plugins_generation=generation, controlled_resources=resources)
 
-    def _told(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
+    def _reported(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
         """Counters, and why the job waits."""
         if is_at_rest(job.status):
             return
@@ -317,7 +317,3 @@ def _place(job: Job, one: OwnedObject) -> tuple[str, str]:
 
 def _is_alive(pod: JobPod) -> bool:
     return not pod.is_finished and not pod.is_gone
-
-
-def _no_key() -> SshKey:
-    return SshKey("", "")
