@@ -151,6 +151,6 @@ def test_ssh_mounts_the_keys_where_they_are_looked_for() -> None:
     mount = {"name": "j-ssh", "mountPath": "/root/.ssh", "subPath": ".ssh"}
     assert [spec[kind][0]["volumeMounts"] for kind in ("containers", "initContainers")] == [[mount], [mount]]
 
-    spec = pod(job({"t": 1}, ssh=["-ssh-key-file-path=/home/me/.ssh"]), "t")["spec"]
+    spec = pod(job({"t": 1}, ssh=["-ssh-key-file-path=/keys/.ssh"]), "t")["spec"]
     assert spec["volumes"][0]["secret"]["defaultMode"] == 0o644
-    assert spec["containers"][0]["volumeMounts"][0]["mountPath"] == "/home/me/.ssh"
+    assert spec["containers"][0]["volumeMounts"][0]["mountPath"] == "/keys/.ssh"
