@@ -87,7 +87,9 @@ class OwnedObject:
 class JobPlugin(Protocol):
     """What a job plugin provides: pure functions, which fail on no arguments, whatever they are."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The name that jobs write."""
 
     def problems(self, job: PluginJob, arguments: tuple[str, ...], /) -> Iterator[str]:
         """Whole sentences about wrong arguments, or about a job that they do not fit: it is refused."""

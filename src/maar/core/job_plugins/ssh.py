@@ -27,7 +27,7 @@ class Ssh:
             text("ssh-public-key", "", "a public key"),
             port("ssh-port", 22),
         ),
-        instead={"no-root": "for a user other than root write --ssh-key-file-path=/home/USER/.ssh"},
+        instead={"no-root": "for a user other than root write --ssh-key-file-path=/home/<user>/.ssh"},
     )
 
     def problems(self, _job: PluginJob, arguments: tuple[str, ...]) -> Iterator[str]:
