@@ -172,7 +172,10 @@ def last(events: list[list[Event]]) -> list[Event]:
 
 @pytest.mark.parametrize(
     ("controller", "objects"),
-    [pytest.param(one, OBJECTS_OF[type(one)], id=type(one).__name__) for one in all_controllers(no_key, JobPlugins.of())],
+    [
+        pytest.param(one, OBJECTS_OF[type(one)], id=type(one).__name__)
+        for one in all_controllers(no_key, JobPlugins.of())
+    ],
 )
 @settings(max_examples=300)
 @given(data=st.data())

@@ -83,7 +83,9 @@ def _answered(job: Job, answer: Answer, now: datetime) -> Decision | None:
     is_last = status.state.phase == "Restarting" and status.retry_count >= job.spec.max_retry
     limit = "; retry limit reached" if is_last else ""
     message = f"Start to execute action {action} {waited}: {what_happened(job, event)}{limit}"
-    event_written = RecordEvent(kind="Job", key=job.key, reason="ExecuteAction", message=message.replace("  ", " "))
+    event_written = RecordEvent(
+        kind="Job", key=job.key, reason="ExecuteAction", message=message.replace("  ", " ")
+    )
     return Decision(status, (event_written,))
 
 
