@@ -50,7 +50,7 @@ def events(town: Town) -> list[tuple[str, str]]:
 
 
 def later(town: Town, seconds: float) -> None:
-    """Let time pass; controllers that start anew look at everything."""
+    """Let time pass; controllers that start anew look at everything, and then the clock stands still."""
     town.clock.now += seconds
     town.settle(restart=True)
 
@@ -121,7 +121,7 @@ def test_a_success_outlives_its_pod(town: Town) -> None:
     assert conditions(town) == ["SuccessCriteriaMet", "Complete"]
     assert status(town)["succeeded"] == 2
     town.cluster.delete("pods", "default", second)
-    later(town, 3600.0)
+    later(town, 600.0)
     assert (town.names("pods"), status(town)["succeeded"]) == ([], 2)
     assert ("Completed", "Job completed") in events(town)
 
@@ -131,22 +131,22 @@ def test_a_failure_is_retried_later_and_the_last_one_ends_the_job(town: Town) ->
     [first] = town.names("pods")
     end(town, first, "Failed")
     assert (status(town)["failed"], town.names("pods")) == (1, [first])
-    later(town, 9.0)
+    later(town, 5.0)
     assert town.names("pods") == [first]
-    later(town, 1.0)
+    later(town, 5.0)
     [second] = [one for one in town.names("pods") if one != first]
     end(town, second, "Failed")
     assert conditions(town) == ["FailureTarget", "Failed"]
     assert ("BackoffLimitExceeded", "Job has reached the specified backoff limit") in events(town)
-    later(town, 3600.0)
+    later(town, 600.0)
     assert sorted(town.names("pods")) == sorted((first, second)), "their logs can still be read"
 
 
 def test_a_deadline_that_passed_while_nothing_ran_ends_the_job(town: Town) -> None:
     job(town, activeDeadlineSeconds=60)
-    later(town, 59.0)
+    later(town, 30.0)
     assert conditions(town) == []
-    later(town, 1.0)
+    later(town, 30.0)
     assert conditions(town) == ["FailureTarget", "Failed"]
     assert town.names("pods") == []
 
@@ -172,9 +172,9 @@ def test_a_suspended_job_has_no_pods_until_it_is_resumed(town: Town) -> None:
 def test_a_finished_job_goes_when_its_time_to_live_is_over(town: Town) -> None:
     job(town, ttlSecondsAfterFinished=100)
     end(town, *town.names("pods"))
-    later(town, 99.0)
+    later(town, 50.0)
     assert town.names(JOBS) == ["j"]
-    later(town, 1.0)
+    later(town, 50.0)
     assert (town.names(JOBS), town.names("pods")) == ([], [])
 
 
