@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ spec:
     spec:
       restartPolicy: Never
       terminationGracePeriodSeconds: 1
-      containers: [{name: main, image: busybox, resources: {requests: {cpu: %(cpu)s}}}]
+      containers: [{name: main, image: busybox, resources: {requests: {cpu: "%(cpu)s"}}}]
 """
 
 
@@ -51,6 +52,10 @@ def pods(up: MaarUp, name: str) -> list[dict[str, Any]]:
     found = up.kubectl("get", "pods", "-l", f"job-name={name}", "-o", "json").stdout
     items: list[dict[str, Any]] = json.loads(found)["items"]
     return items
+
+
+def has_succeeded(up: MaarUp, name: str, least: int) -> bool:
+    return int(status(up, name).get("succeeded", 0)) >= least
 
 
 def suspend(up: MaarUp, name: str, *, wanted: bool) -> None:
@@ -180,7 +185,7 @@ def test_nothing_is_lost_when_maar_up_is_killed(up: MaarUp) -> None:
     document = manifest("killed", "completions: 12", "parallelism: 4", "completionMode: Indexed")
     up.kubectl("apply", "-f", "-", stdin=document)
     for done in (1, 4, 8):
-        wait_until("some are done", lambda done=done: status(up, "killed").get("succeeded", 0) >= done)
+        wait_until("some are done", partial(has_succeeded, up, "killed", done))
         up.stop(signal.SIGKILL)
         up.start()
     up.kubectl("wait", "--for=condition=complete", "job/killed", "--timeout=60s")

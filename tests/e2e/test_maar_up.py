@@ -63,7 +63,6 @@ def test_a_pod_without_a_scheduler_name_is_placed_and_can_be_applied_again(tmp_p
         for document in (unnamed, unnamed, named):
             up.kubectl("apply", "-f", "-", stdin=document)
         up.kubectl("wait", "--for=condition=Ready", "pod/unnamed", "--timeout=30s")
-        up.kubectl("replace", "-f", "-", stdin=unnamed)
 
 
 def test_pods_run_as_processes_of_this_machine(tmp_path: Path) -> None:

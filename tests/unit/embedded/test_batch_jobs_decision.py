@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from maar.embedded.batch_jobs.decision import Decision, JobEvent, NewPod, decide
+from maar.embedded.batch_jobs.decision import Decision, JobEvent, decide
 from maar.embedded.batch_jobs.indexes import format_indexes, parse_indexes
 from maar.embedded.batch_jobs.model import BatchJob, JobPod, moment, read_job, read_job_pod
 from maar.embedded.batch_jobs.pod_failures import wait
+from maar.embedded.batch_jobs.pod_work import NewPod
 
 NOW = 1_800_000_000.0
 Document = dict[str, Any]

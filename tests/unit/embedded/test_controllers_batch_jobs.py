@@ -101,7 +101,8 @@ def test_pods_of_an_indexed_job_know_their_index(town: Town) -> None:
     indexes = {one["metadata"]["labels"][mark] for one in pods}
     assert indexes == {one["metadata"]["annotations"][mark] for one in pods} == {str(n) for n in range(12)}
     for pod in pods:
-        index, first, second = pod["metadata"]["labels"][mark], *pod["spec"]["containers"]
+        index = pod["metadata"]["labels"][mark]
+        first, second = pod["spec"]["containers"]
         assert pod["spec"]["hostname"] == f"{'k' * 63}-{index}"
         assert f"-{index}-" in pod["metadata"]["name"]
         assert first["env"][0]["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.labels['{mark}']"

@@ -56,7 +56,7 @@ def test_a_job_that_virtual_nodes_never_end_is_warned_of(
 ) -> None:
     store = Store(tmp_path)
     cluster, call = assemble(store, admit=warn_of_endless), Call(caller=Caller("somebody"))
-    template = {"metadata": {"annotations": annotations}, **POD}
+    template = {"metadata": {"annotations": annotations}, "spec": POD["spec"]}
     made: Any = {"metadata": {"name": "x"}, "spec": {"template": template}}
     cluster.create("jobs.batch", "default", made, call)
     assert ["maar.sh/run-for: 10s" in one for one in call.warnings] == [True] * warnings

@@ -10,12 +10,19 @@ certain, Failed or Complete when its last pod has ended.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from maar.embedded.batch_jobs.indexes import format_indexes, parse_indexes
+from maar.embedded.batch_jobs.endings import (
+    Ending,
+    completion,
+    deadline_of,
+    failure,
+    known_ending,
+    success_policy,
+)
+from maar.embedded.batch_jobs.indexes import format_indexes
 from maar.embedded.batch_jobs.model import (
     CONTROLLER,
     BatchJob,
@@ -26,11 +33,8 @@ from maar.embedded.batch_jobs.model import (
     Uncounted,
     moment,
 )
-from maar.embedded.batch_jobs.pod_failures import retry_at, verdict, wait
+from maar.embedded.batch_jobs.pod_work import NewPod, Work, work_for
 from maar.embedded.batch_jobs.tally import Tally, counts_as_failed, tally
-
-_MOST_AT_ONCE: Final = 500  # pods that one decision makes or deletes
-_STARTED: Final = ("Pending", "Unknown", "Running")  # in the order in which pods are removed
 
 
 class JobEvent(NamedTuple):
@@ -39,15 +43,6 @@ class JobEvent(NamedTuple):
     reason: str
     message: str
     is_warning: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NewPod:
-    """A pod to be made; with its index, and how often that has failed where it is retried on its own."""
-
-    index: int | None = None
-    failures: int | None = None
-    ignored_failures: int = 0
 
 
 class Decision(NamedTuple):
@@ -62,22 +57,6 @@ class Decision(NamedTuple):
     is_expired: bool = False  # its time to live is over: the job itself is deleted
 
 
-class _Ending(NamedTuple):
-    """That the job ends, and why."""
-
-    has_failed: bool
-    reason: str
-    message: str
-
-
-class _Work(NamedTuple):
-    """What is done about the pods of a job that goes on."""
-
-    delete: Sequence[JobPod] = ()
-    create: Sequence[NewPod] = ()
-    wake_at: float | None = None
-
-
 def decide(job: BatchJob, pods: Sequence[JobPod], now: float) -> Decision:
     """Decide what is next for a job with these pods."""
     tracked = [one for one in pods if one.is_tracked]
@@ -88,18 +67,18 @@ def decide(job: BatchJob, pods: Sequence[JobPod], now: float) -> Decision:
     if job.is_finished:
         return _expire(job, tracked, now)
     counted, status, events = tally(job, pods), _started(job, now), list[JobEvent]()
-    work = _Work(delete=counted.active)
-    ending = _known_ending(status) or _failure(job, status, counted, now) or _success_policy(job, counted)
+    work = Work(delete=counted.active)
+    ending = known_ending(status) or failure(job, status, counted, now) or success_policy(job, counted)
     if ending is None:
-        work = _Work(counted.active) if job.spec.suspend else _work(job, counted, now)
-        ending = _completion(job, counted, remaining=len(counted.active) - len(work.delete))
+        work = Work(counted.active) if job.spec.suspend else work_for(job, counted, now)
+        ending = completion(job, counted, remaining=len(counted.active) - len(work.delete))
     if ending is None:
         status, events = _suspended_or_resumed(job, status, now)
     status, untrack = _count(job, status, counted, work, ending)
     if ending is not None:
         status, events = _end(status, ending, now)
         return Decision(status, untrack, work.delete, (), events)
-    wake = [one for one in (work.wake_at, _deadline(job, status)) if one is not None]
+    wake = [one for one in (work.wake_at, deadline_of(job, status)) if one is not None]
     return Decision(status, untrack, work.delete, work.create, events, min(wake, default=None))
 
 
@@ -118,158 +97,8 @@ def _started(job: BatchJob, now: float) -> JobStatus:
     return replace(job.status, start_time=moment(now))
 
 
-def _deadline(job: BatchJob, status: JobStatus) -> float | None:
-    limit, start = job.spec.active_deadline_seconds, status.start_time
-    return None if limit is None or start is None or job.spec.suspend else start.timestamp() + limit
-
-
-# Whether the job ends
-
-
-def _known_ending(status: JobStatus) -> _Ending | None:
-    """An end that was certain before, and waits for its pods."""
-    found = status.condition("SuccessCriteriaMet", "FailureTarget")
-    return None if found is None else _Ending(found.type == "FailureTarget", found.reason, found.message)
-
-
-def _failure(job: BatchJob, status: JobStatus, counted: Tally, now: float) -> _Ending | None:
-    spec, failed = job.spec, len(counted.failed_indexes)
-    found = [verdict(spec.pod_failure_policy, one) for one in counted.new_failed]
-    if message := next((one.message for one in found if one.action == "FailJob"), ""):
-        return _Ending(True, "PodFailurePolicy", message)
-    if counted.failed > spec.backoff_limit or _restarted_too_often(job, counted):
-        return _Ending(True, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
-    if (deadline := _deadline(job, status)) is not None and now >= deadline:
-        return _Ending(True, "DeadlineExceeded", "Job was active longer than specified deadline")
-    if spec.max_failed_indexes is not None and failed > spec.max_failed_indexes:
-        message = "Job has exceeded the specified maximal number of failed indexes"
-        return _Ending(True, "MaxFailedIndexesExceeded", message)
-    if failed and failed + counted.succeeded >= (spec.completions or 0):
-        return _Ending(True, "FailedIndexes", "Job has failed indexes")
-    return None
-
-
-def _restarted_too_often(job: BatchJob, counted: Tally) -> bool:
-    """Restarts of containers are retries too where pods restart them by themselves."""
-    if job.spec.template.spec.restart_policy != "OnFailure":
-        return False
-    statuses = [
-        status
-        for pod in counted.pods
-        if pod.status.phase in ("Pending", "Running")
-        for status in (*pod.status.container_statuses, *pod.status.init_container_statuses)
-    ]
-    return sum(one.restart_count for one in statuses) >= max(job.spec.backoff_limit, 1)
-
-
-def _success_policy(job: BatchJob, counted: Tally) -> _Ending | None:
-    policy = job.spec.success_policy
-    if policy is None or not job.spec.is_indexed:
-        return None
-    for place, rule in enumerate(policy.rules):
-        met, needed = counted.completed, rule.succeeded_count
-        if rule.succeeded_indexes is not None:
-            named = parse_indexes(rule.succeeded_indexes, job.spec.completions or 0)
-            met, needed = met & named, len(named) if needed is None else needed
-        if needed is not None and len(met) >= needed:
-            return _Ending(False, "SuccessPolicy", f"Matched rules at index {place}")
-    return None
-
-
-def _completion(job: BatchJob, counted: Tally, remaining: int) -> _Ending | None:
-    """A job without a number of completions is complete once one has succeeded and no other runs."""
-    needed = job.spec.completions if job.spec.completions is not None else 1
-    if remaining or counted.succeeded < needed:
-        return None
-    return _Ending(False, "CompletionsReached", "Reached expected number of succeeded pods")
-
-
-# What a job that goes on needs
-
-
-def _work(job: BatchJob, counted: Tally, now: float) -> _Work:
-    """Delete pods that are too many, or make those that are missing; as in Kubernetes, never both at once."""
-    spec, active = job.spec, len(counted.active)
-    if spec.completions is None:
-        wanted = active if counted.succeeded else spec.parallelism
-    else:
-        wanted = max(0, min(spec.completions - counted.succeeded, spec.parallelism))
-    if surplus := _surplus(job, counted, active - wanted):
-        return _Work(delete=surplus[:_MOST_AT_ONCE])
-    missing = wanted - active - (len(counted.terminating) if spec.replaces_failed_only else 0)
-    missing = min(missing, _MOST_AT_ONCE)
-    if missing <= 0:
-        return _Work()
-    if spec.backoff_limit_per_index is None and (after := retry_at(counted.pods)) > now:
-        return _Work(wake_at=after)
-    if not spec.is_indexed:
-        return _Work(create=[NewPod()] * missing)
-    return _indexed_work(job, counted, missing, now)
-
-
-def _surplus(job: BatchJob, counted: Tally, excess: int) -> list[JobPod]:
-    """Active pods to delete: those whose index is taken or wrong, then those that have come least far."""
-    last_removed = sorted(counted.active, key=_progress, reverse=True)
-    if not job.spec.is_indexed:
-        return last_removed[len(last_removed) - excess :][::-1] if excess > 0 else []
-    kept: dict[int, JobPod] = {}
-    for pod in last_removed:
-        if pod.index is not None and pod.index < (job.spec.completions or 0):
-            kept.setdefault(pod.index, pod)
-    kept = {index: pod for index, pod in kept.items() if index not in counted.completed}
-    chosen, uids = list(kept.values()), {one.metadata.uid for one in kept.values()}
-    removed = [one for one in counted.active if one.metadata.uid not in uids]
-    more = excess - len(removed)
-    return [*removed, *chosen[len(chosen) - more :][::-1]] if more > 0 else removed
-
-
-def _progress(pod: JobPod) -> tuple[bool, int, bool, float]:
-    phase, created = pod.status.phase, pod.metadata.creation_timestamp
-    age = -created.timestamp() if created is not None else 0.0
-    return bool(pod.spec.node_name), _STARTED.index(phase) if phase in _STARTED else 0, pod.is_ready, age
-
-
-def _indexed_work(job: BatchJob, counted: Tally, missing: int, now: float) -> _Work:
-    """Make pods for the first indexes that have none; each waits by itself where it is retried so."""
-    taken = {one.index for one in counted.active}
-    if job.spec.replaces_failed_only:
-        taken |= {one.index for one in counted.terminating}
-    over = counted.completed | counted.failed_indexes
-    create, later = list[NewPod](), list[float]()
-    for index in range(job.spec.completions or 0):
-        if len(create) + len(later) == missing:
-            break
-        if index in taken or index in over:
-            continue
-        new, at = _retried(job, index, counted.to_replace.get(index))
-        if at > now:
-            later.append(at)
-        else:
-            create.append(new)
-    return _Work(create=create, wake_at=min(later, default=None))
-
-
-def _retried(job: BatchJob, index: int, before: JobPod | None) -> tuple[NewPod, float]:
-    """The next pod of an index, and when it may be made."""
-    if job.spec.backoff_limit_per_index is None:
-        return NewPod(index), 0.0
-    if before is None:
-        return NewPod(index, 0), 0.0
-    failures, ignored = before.index_failures
-    if counts_as_failed(before, job):
-        failures += 1
-    else:
-        ignored += 1
-    is_deleted = before.metadata.deletion_timestamp is not None
-    after = 0.0 if is_deleted else before.ended + wait(failures + ignored)
-    return NewPod(index, failures, ignored), after
-
-
-# What is written down
-
-
 def _count(
-    job: BatchJob, status: JobStatus, counted: Tally, work: _Work, ending: _Ending | None
+    job: BatchJob, status: JobStatus, counted: Tally, work: Work, ending: Ending | None
 ) -> tuple[JobStatus, Sequence[JobPod]]:
     """The status with all that has ended, and the pods that are counted with it or not at all any more."""
     has_failed = ending is not None and ending.has_failed
@@ -316,7 +145,7 @@ def _suspended_or_resumed(job: BatchJob, status: JobStatus, now: float) -> tuple
     return replace(status, start_time=moment(now)), [JobEvent("Resumed", "Job resumed")]
 
 
-def _end(status: JobStatus, ending: _Ending, now: float) -> tuple[JobStatus, list[JobEvent]]:
+def _end(status: JobStatus, ending: Ending, now: float) -> tuple[JobStatus, list[JobEvent]]:
     """Say that the job ends, and that it has ended where no pod is left to end."""
     first, last = ("FailureTarget", "Failed") if ending.has_failed else ("SuccessCriteriaMet", "Complete")
     status = _with(status, first, "True", ending.reason, ending.message, now)

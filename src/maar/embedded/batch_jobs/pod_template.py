@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from maar.embedded.batch_jobs.decision import NewPod
 from maar.embedded.batch_jobs.model import IGNORED_INDEX_FAILURES, INDEX, INDEX_FAILURES, TRACKING
+from maar.embedded.batch_jobs.pod_work import NewPod
 from maar.embedded.calls import metadata, text
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part, parts, words

@@ -7,9 +7,10 @@ import msgspec
 
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.metadata import OwnerReference
-from maar.embedded.batch_jobs.decision import Decision, NewPod, decide
+from maar.embedded.batch_jobs.decision import Decision, decide
 from maar.embedded.batch_jobs.model import JOBS, TRACKING, BatchJob, JobPod, JobStatus, read_job, read_job_pod
 from maar.embedded.batch_jobs.pod_template import pod_from
+from maar.embedded.batch_jobs.pod_work import NewPod
 from maar.embedded.calls import Call, Caller, Deletion, metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.controller import Observed, Owner, WorkItem
