@@ -1,100 +1,16 @@
 """What is decided about a batch/v1 Job, from its spec, its status and its pods."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 import pytest
 
-from maar.embedded.batch_jobs.decision import Decision, JobEvent, decide
-from maar.embedded.batch_jobs.indexes import format_indexes, parse_indexes
-from maar.embedded.batch_jobs.model import BatchJob, JobPod, moment, read_job, read_job_pod
+from maar.embedded.batch_jobs.decision import decide
+from maar.embedded.batch_jobs.model import BatchJob, JobPod, moment
 from maar.embedded.batch_jobs.pod_failures import wait
-from maar.embedded.batch_jobs.pod_work import NewPod
+from support.batch_jobs import NOW, OVER, Document, at, job, pod, shown
 
-NOW = 1_800_000_000.0
-Document = dict[str, Any]
-
-
-def at(seconds: float) -> str:
-    """A time in a document, some seconds from now."""
-    return moment(NOW + seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def job(status: Document | None = None, **spec: object) -> BatchJob:
-    """A job that started now, of two pods at a time and three in all, unless something else is said."""
-    made = {
-        "kind": "Job",
-        "metadata": {"name": "j", "namespace": "d", "uid": "u"},
-        "spec": {"parallelism": 2, "completions": 3, **spec},
-        "status": {"startTime": at(0), **(status or {})},
-    }
-    return read_job(msgspec.json.encode(made))
-
-
-def pod(name: str, *marks: str, ended: float = -1000.0, **notes: object) -> JobPod:
-    """A pod; marks are its phase, `counted`, `deleted`, `gone` from its node, `ready`, or a condition."""
-    phase = next((one for one in marks if one in ("Pending", "Running", "Succeeded", "Failed")), "Running")
-    meta: Document = {"name": name, "namespace": "d", "uid": name, "creationTimestamp": at(-2000)}
-    if "counted" not in marks:
-        meta["finalizers"] = ["batch.kubernetes.io/job-tracking"]
-    if "deleted" in marks or "gone" in marks:
-        meta |= {"deletionTimestamp": at(0), "deletionGracePeriodSeconds": 0 if "gone" in marks else 30}
-    keys = {"index": "job-completion-index", "failures": "job-index-failure-count"}
-    meta["annotations"] = {
-        f"batch.kubernetes.io/{key}": str(notes[word]) for word, key in keys.items() if word in notes
-    }
-    state: Document = {"running": {}}
-    if phase in ("Succeeded", "Failed"):
-        code = notes.get("code", int(phase == "Failed"))
-        state = {"terminated": {"exitCode": code, "finishedAt": at(ended)}}
-    container = {"name": "main", "state": state, "restartCount": notes.get("restarts", 0)}
-    conditions = [{"type": str(notes["condition"]), "status": "True"}] if "condition" in notes else []
-    if "ready" in marks:
-        conditions.append({"type": "Ready", "status": "True"})
-    status = {"phase": phase, "containerStatuses": [container], "conditions": conditions}
-    spec = {} if phase == "Pending" else {"nodeName": "n"}
-    return read_job_pod(
-        msgspec.json.encode({"kind": "Pod", "metadata": meta, "spec": spec, "status": status})
-    )
-
-
-def shown(decision: Decision) -> Document:
-    """A decision as a few words and numbers; what is zero or empty is left out."""
-    status = decision.status
-    holding = [
-        f"{one.type} {one.reason}" if one.status == "True" else f"not {one.type}" for one in status.conditions
-    ]
-    found: Document = {
-        "active": status.active,
-        "terminating": status.terminating,
-        "succeeded": status.succeeded,
-        "failed": status.failed,
-        "completed": status.completed_indexes,
-        "failed_indexes": status.failed_indexes,
-        "conditions": holding,
-        "untrack": [one.metadata.name for one in decision.untrack],
-        "delete": [one.metadata.name for one in decision.delete],
-        "create": len(decision.create),
-        "indexes": [one.index for one in decision.create if one.index is not None],
-        "events": [one.reason for one in decision.events],
-        "wake": None if decision.wake_at is None else decision.wake_at - NOW,
-        "expired": decision.is_expired,
-    }
-    return {name: value for name, value in found.items() if value}
-
-
-OVER = ["SuccessCriteriaMet CompletionsReached", "Complete CompletionsReached"]
 LIMIT = "BackoffLimitExceeded"
-RULES = {
-    "rules": [
-        {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}},
-        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-        {"action": "Count", "onExitCodes": {"containerName": "main", "operator": "NotIn", "values": [7]}},
-    ]
-}
-PER_INDEX: Document = {"completionMode": "Indexed", "backoffLimitPerIndex": 1, "backoffLimit": 2**31 - 1}
-
 CASES: list[tuple[str, BatchJob, Sequence[JobPod], Document]] = [
     ("a new job gets its pods", job(), [], {"create": 2}),
     ("no more pods than completions are left", job({"succeeded": 2}), [], {"succeeded": 2, "create": 1}),
@@ -332,127 +248,6 @@ CASES: list[tuple[str, BatchJob, Sequence[JobPod], Document]] = [
         {"conditions": ["Failed "], "expired": True},
     ),
     ("another controller's job is left alone", job(managedBy="kueue.x-k8s.io/multikueue"), [pod("a")], {}),
-    (
-        "indexes are made from the first",
-        job(completionMode="Indexed"),
-        [],
-        {"create": 2, "indexes": [0, 1]},
-    ),
-    (
-        "each index succeeds once",
-        job({"succeeded": 1, "completedIndexes": "1"}, completionMode="Indexed"),
-        [pod("a", "Succeeded", index=0), pod("b", "Succeeded", index=0), pod("c", index=1)],
-        {
-            "succeeded": 2,
-            "completed": "0,1",
-            "untrack": ["a", "b", "c"],
-            "delete": ["c"],
-            "terminating": 1,
-        },
-    ),
-    (
-        "pods without an index, beyond the last or of an index that another has go",
-        job(completionMode="Indexed", parallelism=9),
-        [pod("a", "ready", index=0), pod("b", "Pending", index=0), pod("c", index=3), pod("d")],
-        {"active": 1, "untrack": ["b", "c", "d"], "delete": ["b", "c", "d"], "terminating": 3},
-    ),
-    (
-        "all indexes complete the job",
-        job({"completedIndexes": "0,1"}, completionMode="Indexed"),
-        [pod("a", "Succeeded", index=2)],
-        {"succeeded": 3, "completed": "0-2", "untrack": ["a"], "conditions": OVER, "events": ["Completed"]},
-    ),
-    (
-        "a failure policy fails the job at once",
-        job(podFailurePolicy=RULES, completions=1),
-        [pod("a", "Failed", code=42)],
-        {
-            "failed": 1,
-            "untrack": ["a"],
-            "conditions": ["FailureTarget PodFailurePolicy", "Failed PodFailurePolicy"],
-            "events": ["PodFailurePolicy"],
-        },
-    ),
-    (
-        "a failure policy ignores disruptions",
-        job(podFailurePolicy=RULES, completions=1, backoffLimit=0),
-        [pod("a", "Failed", code=143, condition="DisruptionTarget")],
-        {"untrack": ["a"], "create": 1},
-    ),
-    (
-        "what no rule is about is counted",
-        job(podFailurePolicy=RULES, completions=1),
-        [pod("a", "Failed", code=7)],
-        {"failed": 1, "untrack": ["a"], "create": 1},
-    ),
-    (
-        "an index that is retried on its own keeps its failure until it is replaced",
-        job(**PER_INDEX),
-        [pod("a", "Failed", index=0), pod("b", index=1)],
-        {"active": 1, "create": 1, "indexes": [0]},
-    ),
-    (
-        "then the failure is counted",
-        job(**PER_INDEX),
-        [pod("a", "Failed", index=0), pod("b", index=1), pod("c", index=0, failures=1)],
-        {"active": 2, "failed": 1, "untrack": ["a"]},
-    ),
-    (
-        "an index that failed too often does not stop the others",
-        job(**PER_INDEX),
-        [pod("a", "Failed", index=0, failures=1), pod("b", index=1)],
-        {"active": 1, "failed": 1, "failed_indexes": "0", "untrack": ["a"], "create": 1, "indexes": [2]},
-    ),
-    (
-        "an index is failed at once by a policy",
-        job(
-            podFailurePolicy={
-                "rules": [{"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [9]}}]
-            },
-            **PER_INDEX,
-        ),
-        [pod("a", "Failed", index=0, code=9), pod("b", index=1)],
-        {"active": 1, "failed": 1, "failed_indexes": "0", "untrack": ["a"], "create": 1, "indexes": [2]},
-    ),
-    (
-        "a job whose other indexes succeeded has failed",
-        job({"completedIndexes": "1,2"}, **PER_INDEX),
-        [pod("a", "Failed", index=0, failures=1)],
-        {
-            "succeeded": 2,
-            "failed": 1,
-            "completed": "1,2",
-            "failed_indexes": "0",
-            "untrack": ["a"],
-            "conditions": ["FailureTarget FailedIndexes", "Failed FailedIndexes"],
-            "events": ["FailedIndexes"],
-        },
-    ),
-    (
-        "more failed indexes than allowed end the job",
-        job(maxFailedIndexes=0, **PER_INDEX),
-        [pod("a", "Failed", index=0, failures=1)],
-        {
-            "failed": 1,
-            "failed_indexes": "0",
-            "untrack": ["a"],
-            "conditions": ["FailureTarget MaxFailedIndexesExceeded", "Failed MaxFailedIndexesExceeded"],
-            "events": ["MaxFailedIndexesExceeded"],
-        },
-    ),
-    (
-        "a success policy needs no more than it names",
-        job(completionMode="Indexed", successPolicy={"rules": [{"succeededIndexes": "0"}]}),
-        [pod("a", "Succeeded", index=0), pod("b", index=1)],
-        {
-            "succeeded": 1,
-            "completed": "0",
-            "untrack": ["a", "b"],
-            "delete": ["b"],
-            "terminating": 1,
-            "conditions": ["SuccessCriteriaMet SuccessPolicy"],
-        },
-    ),
 ]
 
 
@@ -474,27 +269,5 @@ def test_a_job_that_is_deleted_lets_its_pods_go_and_makes_none() -> None:
     assert shown(decide(deleted, [pod("a")], NOW)) == {"untrack": ["a"]}
 
 
-def test_the_reason_names_the_container_and_the_rule() -> None:
-    decision = decide(job(podFailurePolicy=RULES), [pod("a", "Failed", code=42)], NOW)
-    message = "Container main for pod d/a failed with exit code 42 matching FailJob rule at index 0"
-    assert decision.events == [JobEvent("PodFailurePolicy", message, is_warning=True)]
-
-
-def test_a_replacement_knows_how_often_its_index_has_failed() -> None:
-    given = job(backoffLimit=9, completionMode="Indexed", backoffLimitPerIndex=3, parallelism=1)
-    failed = pod("a", "Failed", index=0, failures=1, ended=-5)
-    assert decide(given, [failed], NOW).wake_at == NOW + 15
-    assert decide(given, [failed], NOW + 15).create == [NewPod(0, 2)]
-
-
 def test_waits_double_up_to_six_minutes() -> None:
     assert [wait(one) for one in range(1, 9)] == [10, 20, 40, 80, 160, 320, 360, 360]
-
-
-@pytest.mark.parametrize("text", ["", "0", "0,1", "0-2", "1,3-5,7,8,10-12"])
-def test_indexes_are_read_as_they_are_written(text: str) -> None:
-    assert format_indexes(parse_indexes(text, 100)) == text
-
-
-def test_indexes_that_make_no_sense_are_left_out() -> None:
-    assert parse_indexes("x,1,2-,3-5,-4", 5) == {1, 3, 4}
