@@ -41,18 +41,28 @@ def refused(*arguments: str) -> str:
     return done.stderr
 
 
-def test_a_pod_without_a_scheduler_name_is_told_what_to_write(tmp_path: Path) -> None:
+def test_a_pod_of_a_scheduler_that_does_not_run_is_told_what_to_write(tmp_path: Path) -> None:
     needs_kubernetes()
     with MaarUp(tmp_path) as up:
-        forgotten = (POD % {"name": "forgotten", "script": "true"}).replace("  schedulerName: volcano\n", "")
-        up.kubectl("apply", "-f", "-", stdin=forgotten)
+        other = (POD % {"name": "other", "script": "true"}).replace(": volcano", ": another")
+        up.kubectl("apply", "-f", "-", stdin=other)
         wait_until(
             "an event says so",
             lambda: (
-                "no scheduler places this pod: its schedulerName is 'default-scheduler'"
-                in up.kubectl("describe", "pod", "forgotten").stdout
+                "no scheduler places this pod: its schedulerName is 'another'"
+                in up.kubectl("describe", "pod", "other").stdout
             ),
         )
+
+
+def test_a_pod_without_a_scheduler_name_is_placed_and_can_be_applied_again(tmp_path: Path) -> None:
+    needs_kubernetes()
+    with MaarUp(tmp_path) as up:
+        unnamed = (POD % {"name": "unnamed", "script": "true"}).replace("  schedulerName: volcano\n", "")
+        named = unnamed.replace("spec:", "spec:\n  schedulerName: default-scheduler", 1)
+        for document in (unnamed, unnamed, named):
+            up.kubectl("apply", "-f", "-", stdin=document)
+        up.kubectl("wait", "--for=condition=Ready", "pod/unnamed", "--timeout=30s")
 
 
 def test_pods_run_as_processes_of_this_machine(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from maar.embedded.calls import Admission, Admit, Caller, Stage
 from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.loop import run_controllers
 from maar.embedded.data_folder import DataFolderError, unusable
+from maar.embedded.default_scheduler import choose_scheduler
 from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.ignored import warn_of_ignored
 from maar.embedded.nodes.local import LocalNode
@@ -39,7 +40,7 @@ from maar.embedded.server import Server
 from maar.embedded.serving import serve
 from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Store
-from maar.embedded.unrun_workloads import warn_of_unrun
+from maar.embedded.unrun_workloads import warn_of_endless, warn_of_unrun
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import Credentials
 from maar.kube.sources import CredentialsError, Proofs
@@ -137,10 +138,13 @@ def _admission(store: Store, settings: UpSettings) -> Admit:
     ours = InProcessAdmission(store, settings.admission)
 
     def admit(stage: Stage, admission: Admission) -> None:
+        choose_scheduler(stage, admission, settings.admission.scheduler_names[0])
         ours(stage, admission)
         warn_of_unrun(stage, admission)
         if settings.is_local:
             warn_of_ignored(stage, admission)
+        else:
+            warn_of_endless(stage, admission)
 
     return admit
 
