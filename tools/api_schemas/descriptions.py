@@ -6,6 +6,8 @@ KINDS: Final = {
     "Binding": "A Binding ties a pod to the node that it shall run on.",
     "ConfigMap": "A ConfigMap holds configuration for pods to read.",
     "CustomResourceDefinition": "A CustomResourceDefinition describes a kind of object that is not built in.",
+    "DaemonSet": "A DaemonSet keeps a pod running on every node.",
+    "Deployment": "A Deployment keeps equal pods running and replaces them when their template changes.",
     "Event": "An Event tells of something that happened to an object.",
     "Eviction": "An Eviction asks for a pod to leave its node, if the disruption budgets allow it.",
     "Job": "A Job runs pods until enough of them have succeeded.",

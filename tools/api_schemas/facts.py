@@ -169,7 +169,10 @@ PACKAGES: Final = {
         "Condition DeleteOptions FieldSelectorRequirement LabelSelector ListMeta ManagedFieldsEntry"
         " ObjectMeta OwnerReference Preconditions ShardInfo Status"
     ),
-    "io.k8s.api.apps.v1": "ReplicaSet RollingUpdateStatefulSet StatefulSet",
+    "io.k8s.api.apps.v1": (
+        "DaemonSet Deployment ReplicaSet RollingUpdateDaemonSet RollingUpdateDeployment"
+        " RollingUpdateStatefulSet StatefulSet"
+    ),
     "io.k8s.api.authentication.v1": "SelfSubjectReview UserInfo",
     "io.k8s.api.authorization.v1": (
         "FieldSelectorAttributes LabelSelectorAttributes NonResource ResourceAttributes"

@@ -68,6 +68,8 @@ BUILT_IN: Final = (
     Resource(
         "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", True, ("pvc",), subresources=("status",)
     ),
+    Resource("apps", "v1", "daemonsets", "DaemonSet", True, ("ds",), ("all",), ("status",)),
+    Resource("apps", "v1", "deployments", "Deployment", True, ("deploy",), ("all",), ("status",)),
     Resource("apps", "v1", "replicasets", "ReplicaSet", True, ("rs",), ("all",), ("status",)),
     Resource("apps", "v1", "statefulsets", "StatefulSet", True, ("sts",), ("all",), ("status",)),
     Resource("batch", "v1", "jobs", "Job", True, (), ("all",), ("status",)),

@@ -7,7 +7,7 @@ from maar.embedded.calls import Admission, Stage
 from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.script import RUN_FOR
 
-_UNRUN: Final = ("replicasets.apps", "statefulsets.apps")
+_UNRUN: Final = ("deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps")
 
 
 def warn_of_unrun(stage: Stage, admission: Admission) -> None:

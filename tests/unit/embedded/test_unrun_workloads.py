@@ -24,9 +24,11 @@ LABELLED = {
         (
             "jobs.batch.volcano.sh",
             {"tasks": [{"name": "t", "replicas": 1, "template": POD}]},
-            "Job of batch.v",
+            "",
         ),
         ("jobs.batch", {"template": POD}, ""),
+        ("deployments.apps", {"selector": LABELS, "template": LABELLED}, "Deployment of apps/v1"),
+        ("daemonsets.apps", {"selector": LABELS, "template": LABELLED}, "DaemonSet of apps/v1"),
         ("replicasets.apps", {"selector": LABELS, "template": LABELLED}, "ReplicaSet of apps/v1"),
         (
             "statefulsets.apps",
