@@ -87,7 +87,8 @@ class Create(Record, frozen=True, tag=True, tag_field="write"):
     kind: str
     key: str
     document: dict[str, object]
-    about: str = ""  # the key of the pod that it is made for
+    about: str = ""  # the key of the pod, or of another object, that it is made for
+    about_kind: str = "Pod"
 
 
 class Patch(Record, frozen=True, tag=True, tag_field="write"):
