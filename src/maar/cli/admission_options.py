@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from maar.apps.time_zones import names
 from maar.core.admission.request import Options
 
 
@@ -28,4 +29,5 @@ class AdmissionFlags:
             guarantee_over_total=self.guarantee_over_total,
             child_capability=self.child_capability,
             max_queue_depth=self.max_queue_depth,
+            time_zones=names(),
         )

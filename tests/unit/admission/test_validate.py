@@ -205,7 +205,7 @@ def test_a_kind_that_is_misspelt_is_an_error_with_its_place(version: str, kind: 
         ("batch/v1", "Job"),
         ("rabbitmq.com/v1beta1", "Queue"),
         ("scheduling.k8s.io/v1alpha2", "PodGroup"),
-        ("batch.volcano.sh/v1alpha1", "CronJob"),
+        ("batch/v1", "CronJob"),
         ("storage.k8s.io/v1", "CSINode"),
         ("topology.volcano.sh/v1alpha1", "HyperNode"),
     ],
@@ -216,7 +216,7 @@ def test_kinds_of_others_are_counted_and_are_no_success_by_themselves(version: s
     assert (result.exit_code, result.stderr) == (0, f"note: {kind} (1): not read\n")
     result = run("-f", "-", stdin=text)
     assert result.exit_code == 2
-    assert "error: there is nothing to check; maar validate knows Command, Job, " in result.stderr
+    assert "error: there is nothing to check; maar validate knows Command, CronJob, Job, " in result.stderr
 
 
 def test_a_flood_of_verdicts_is_cut_off_and_counted() -> None:
