@@ -8,7 +8,11 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from maar.apps.time_zones import zone
 from maar.core.controllers.cluster_view import ClusterView
+from maar.core.controllers.cron_jobs import CronJobs
+from maar.core.controllers.job_flows import JobFlows
+from maar.core.controllers.job_templates import JobTemplates
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_states import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
@@ -51,7 +55,8 @@ class World:
     def restart(self) -> None:
         """Start Maar anew: it knows nothing but what it is told now."""
         self._engine = Engine(self.configuration)
-        self._work = WorkQueue(ClusterView(), (QueueStates(), MissingGroups(), NamespaceQuotas()))
+        made_jobs = (CronJobs(zone), JobFlows(), JobTemplates())
+        self._work = WorkQueue(ClusterView(), (QueueStates(), MissingGroups(), NamespaceQuotas(), *made_jobs))
         self._news = [Upserted(object=self.typed(place)) for place in self.objects]
 
     def put(self, document: Json) -> None:
@@ -64,7 +69,7 @@ class World:
 
     def change(self, place: ResourcePath, patch: Json) -> None:
         """Change an object by a merge patch."""
-        self.put(cast(Json, _merged(deepcopy(self.objects[place]), patch)))
+        self.put(cast(Json, merged(deepcopy(self.objects[place]), patch)))
 
     def remove(self, place: ResourcePath) -> None:
         """Take an object away."""
@@ -121,12 +126,15 @@ class World:
             case RecordEvent():
                 self.told.setdefault(place, []).append(write.reason)
             case Create():
-                self.put(cast(Json, _plain(write.document)))
+                made = cast(Json, plain(write.document))
+                if write.kind == "Job":
+                    made["metadata"]["creationTimestamp"] = self.now.isoformat()
+                self.put(made)
             case SetStatus():
                 notes = {"metadata": {"annotations": write.annotations}} if write.annotations else {}
-                self.change(place, {"status": _plain(write.status), **notes})
+                self.change(place, {"status": plain(write.status), **notes})
             case Patch():
-                self.change(place, cast(Json, _plain(write.patch)))
+                self.change(place, cast(Json, plain(write.patch)))
             case Delete():
                 self.remove(place)
 
@@ -152,11 +160,11 @@ def _typed(document: Json) -> Object:
     return from_document(kind, document)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     return cast(object, msgspec.json.decode(to_json(value)))
 
 
-def _merged(old: object, patch: object) -> object:
+def merged(old: object, patch: object) -> object:
     """A merge patch, as RFC 7386 has it."""
     if not isinstance(patch, dict):
         return patch
@@ -165,5 +173,5 @@ def _merged(old: object, patch: object) -> object:
         if value is None:
             new.pop(name, None)
         else:
-            new[name] = _merged(new.get(name), value)
+            new[name] = merged(new.get(name), value)
     return new

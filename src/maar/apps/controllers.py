@@ -12,14 +12,20 @@ from prometheus_client import CollectorRegistry
 
 from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.metrics.controllers import ControllerMetrics
+from maar.apps.time_zones import zone
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.controller import Controller
+from maar.core.controllers.cron_jobs import CronJobs
+from maar.core.controllers.job_flows import JobFlows
+from maar.core.controllers.job_templates import JobTemplates
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_states import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.controllers.work_queue import ControllerKey, WorkQueue
+from maar.core.model.cron_job import CronJob
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Command, Job
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.kinds import KINDS_BY_NAME, from_json
 from maar.core.model.metadata import Object
 from maar.core.model.namespace import Namespace, ResourceQuota
@@ -38,7 +44,7 @@ from maar.kube.writers import Writers
 _LOG: Final = logging.getLogger(__name__)
 
 WATCHED: Final[tuple[type[AnyObject], ...]] = (
-    Queue, PodGroup, Job, Command, Pod, Namespace, ResourceQuota,
+    Queue, PodGroup, Job, Command, Pod, Namespace, ResourceQuota, CronJob, JobFlow, JobTemplate,
 )  # fmt: skip
 ResourcePath = tuple[str, str]  # the kind and the key of an object
 StoredWrite = SetStatus | Create | Patch | Delete  # what an API server answers to
@@ -47,6 +53,7 @@ _WRITES_DEPEND_ON: Final = ("Queue", "Namespace", "ResourceQuota")
 _GATHER_S: Final = 0.1
 _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
+_LONGEST_SLEEP_S: Final = 60.0  # a timer does not run while a machine is suspended, and clocks are set
 _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers have them
     Create: "FailedCreate", Patch: "FailedUpdate", SetStatus: "FailedUpdate", Delete: "FailedDelete",
 }  # fmt: skip
@@ -54,7 +61,8 @@ _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers ha
 
 def controllers() -> tuple[Controller, ...]:
     """All of Maar's controllers."""
-    return (QueueStates(), MissingGroups(), NamespaceQuotas())
+    made_jobs = (CronJobs(zone), JobFlows(), JobTemplates())
+    return (QueueStates(), MissingGroups(), NamespaceQuotas(), *made_jobs)
 
 
 class ControllerRunner:
@@ -161,7 +169,8 @@ class ControllerRunner:
         wake_at = self._work.wake_at
         if wake_at is not None and wake_at != self._wake_at:
             self._wake_at = wake_at
-            asyncio.get_running_loop().call_later((wake_at - now).total_seconds(), self._wake)
+            delay = min((wake_at - now).total_seconds(), _LONGEST_SLEEP_S)
+            asyncio.get_running_loop().call_later(delay, self._wake)
 
     def _wake(self) -> None:
         self._wake_at = None
@@ -223,8 +232,8 @@ class ControllerRunner:
             self._loop.wake()
 
     def _record_refusal(self, write: StoredWrite, outcome: Refused) -> None:
-        """Record a refusal in an event on the object, or on the pod that it was to be created for."""
-        place = ("Pod", write.about) if isinstance(write, Create) else (write.kind, write.key)
+        """Record a refusal in an event on the object, or on that which it was to be created for."""
+        place = (write.about_kind, write.about) if isinstance(write, Create) else (write.kind, write.key)
         if (about := self._known.get(place)) is not None:
             what = f"{write.kind} {write.key}: {outcome.message}"
             self._loop.recorder.record(about, _REFUSALS[type(write)], what, "Warning")

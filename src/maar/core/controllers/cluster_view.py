@@ -7,10 +7,12 @@ The indexes let a controller find what belongs to a key without walking all obje
 """
 
 from dataclasses import dataclass, field
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+from maar.core.controllers.changed import Changed
 from maar.core.controllers.group_template import Member, Statements, member, statements_of_owner
 from maar.core.controllers.index import Index
+from maar.core.controllers.job_owners import JobOwnerChange, JobOwners
 from maar.core.controllers.queue_counts import JOBS, QueueCounts
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Command, Job
@@ -31,15 +33,6 @@ class Owner(NamedTuple):
     uid: str
     group: str  # the key of the group that is made for its pods
     statements: Statements
-
-
-@dataclass(frozen=True)
-class Changed(Generic[T]):
-    """An object of which something has changed; None where there was none, or is none any more."""
-
-    key: str
-    before: T | None
-    after: T | None
 
 
 class QueueChanged(Changed[Queue]):
@@ -80,7 +73,7 @@ class OtherPodChanged(Changed[str]):
 
 AnyChange = (
     QueueChanged | PodGroupChanged | JobChanged | CommandChanged | NamespaceChanged | QuotaChanged
-    | OwnerChanged | PodChanged | OtherPodChanged
+    | OwnerChanged | PodChanged | OtherPodChanged | JobOwnerChange
 )  # fmt: skip
 
 
@@ -98,6 +91,7 @@ class ClusterView:
     quotas: dict[str, ResourceQuota] = field(default_factory=dict)
     pods: dict[str, Member] = field(default_factory=dict)
     waiting_elsewhere: dict[str, str] = field(default_factory=dict)  # the scheduler, by pod
+    job_owners: JobOwners = field(default_factory=JobOwners)  # cron jobs and flows, and their jobs
     counts: QueueCounts = field(default_factory=QueueCounts)
     pods_of_group: Index = field(default_factory=Index)
     commands_to_queue: Index = field(default_factory=Index)
@@ -127,7 +121,10 @@ class ClusterView:
             case "Pod":
                 changes = self._put_pod(key, _as(Pod, new))
             case "Job":
-                changes = [self._put_job(key, _as(Job, new))]
+                job = _as(Job, new)
+                changes = [self._put_job(key, job), *self.job_owners.put_job(key, job)]
+            case "CronJob" | "JobFlow" | "JobTemplate":
+                changes = [*self.job_owners.put(kind, key, new)]
             case "Command":
                 changes = [self._put_command(key, _as(Command, new))]
             case "Namespace":
