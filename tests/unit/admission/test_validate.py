@@ -248,3 +248,9 @@ def test_a_queue_that_comes_too_early_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "higher.yaml").write_text(tree(9, 9), encoding="utf-8")
     for change in ("lower", "higher"):
         assert run("-f", f"{change}.yaml", "--against", "there.yaml", folder=tmp_path).exit_code == 0
+
+
+def test_the_examples_of_cron_jobs_and_flows_are_good() -> None:
+    folder = Path(__file__).parents[3] / "examples" / "jobs"
+    result = run("-f", str(folder / "cronjob.yaml"), "-f", str(folder / "jobflow.yaml"))
+    assert (result.exit_code, result.stdout) == (0, "7 objects: 0 refused, 0 warnings\n")
