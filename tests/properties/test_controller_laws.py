@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.controller import Controller
@@ -174,7 +175,7 @@ def last(events: list[list[Event]]) -> list[Event]:
     ("controller", "objects"),
     [
         pytest.param(one, OBJECTS_OF[type(one)], id=type(one).__name__)
-        for one in all_controllers(no_key, JobPlugins.of())
+        for one in all_controllers(no_key, JobPlugins.of(), zone)
     ],
 )
 @settings(max_examples=300)

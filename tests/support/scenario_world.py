@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.work_queue import WorkQueue
@@ -51,7 +52,7 @@ class World:
     def restart(self) -> None:
         """Start Maar anew: it knows nothing but what it is told now."""
         self._engine = Engine(self.configuration)
-        self._work = WorkQueue(ClusterView(), all_controllers(no_key, JobPlugins.of()))
+        self._work = WorkQueue(ClusterView(), all_controllers(no_key, JobPlugins.of(), zone))
         self._news = [Upserted(object=self.typed(place)) for place in self.objects]
 
     def put(self, document: Json) -> None:
@@ -121,7 +122,10 @@ class World:
             case RecordEvent():
                 self.events.setdefault(place, []).append(write.reason)
             case Create() | Ensure():
-                self.put(cast(Json, plain(write.document)))
+                made = cast(Json, plain(write.document))
+                if write.kind == "Job":
+                    made["metadata"]["creationTimestamp"] = self.now.isoformat()
+                self.put(made)
             case SetStatus():
                 notes = {"metadata": {"annotations": write.annotations}} if write.annotations else {}
                 self.change(place, {"status": plain(write.status), **notes})

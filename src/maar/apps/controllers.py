@@ -14,12 +14,15 @@ from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.plugins import find_job_plugins
 from maar.apps.ssh_keys import new_ssh_key
+from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.controller import Controller
 from maar.core.controllers.work_queue import ControllerKey, WorkQueue
+from maar.core.model.cron_job import CronJob
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Command, Job
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.kinds import KINDS_BY_NAME, from_json
 from maar.core.model.metadata import Object
 from maar.core.model.namespace import Namespace, ResourceQuota
@@ -41,6 +44,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 WATCHED: Final[tuple[type[AnyObject], ...]] = (
     Queue, PodGroup, Job, Command, Pod, Namespace, ResourceQuota, PersistentVolumeClaim, PriorityClass,
+    CronJob, JobFlow, JobTemplate,
 )  # fmt: skip
 StoredWrite = SetStatus | Create | Ensure | Patch | Delete  # what an API server answers to
 # After a change of one of these, what was refused may be taken.
@@ -48,6 +52,7 @@ _WRITES_DEPEND_ON: Final = ("Queue", "Namespace", "ResourceQuota")
 _GATHER_S: Final = 0.1
 _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
+_LONGEST_SLEEP_S: Final = 60.0  # a timer does not run while a machine is suspended, and clocks are set
 _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers have them
     Create: "FailedCreate", Ensure: "FailedCreate", Delete: "FailedDelete",
     Patch: "FailedUpdate", SetStatus: "FailedUpdate",
@@ -56,7 +61,7 @@ _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers ha
 
 def controllers(only_schedulers: Collection[str] = ()) -> tuple[Controller, ...]:
     """The controllers that run in every cluster, and what says that pods are not served where it can know."""
-    return all_controllers(new_ssh_key, find_job_plugins(), only_schedulers)
+    return all_controllers(new_ssh_key, find_job_plugins(), zone, only_schedulers)
 
 
 class ControllerRunner:
@@ -153,7 +158,8 @@ class ControllerRunner:
         wake_at = self._work.wake_at
         if wake_at is not None and wake_at != self._wake_at:
             self._wake_at = wake_at
-            asyncio.get_running_loop().call_later((wake_at - now).total_seconds(), self._wake)
+            delay = min((wake_at - now).total_seconds(), _LONGEST_SLEEP_S)
+            asyncio.get_running_loop().call_later(delay, self._wake)
 
     def _wake(self) -> None:
         self._wake_at = None

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.work_queue import WorkQueue
@@ -66,7 +67,7 @@ def objects(number: int) -> list[AnyObject]:
 
 def settled(count: int) -> WorkQueue:
     """A cluster of so many groups, each in a queue and a namespace of its own, with nothing left to write."""
-    work = WorkQueue(ClusterView(), all_controllers(no_key, JobPlugins.of(), ("volcano",)))
+    work = WorkQueue(ClusterView(), all_controllers(no_key, JobPlugins.of(), zone, ("volcano",)))
     above = [queue("root", running=count), queue("default"), queue("parent", running=count)]
     work.feed(Upserted(object=one) for number in range(count) for one in objects(number))
     work.feed(Upserted(object=one) for one in above)

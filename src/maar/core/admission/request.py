@@ -37,6 +37,7 @@ class Options:
     max_queue_depth: int = 5  # levels below the root
     scheduler_names: tuple[str, ...] = ("volcano",)
     controllers_user: str = "system:serviceaccount:maar-system:maar-controllers"
+    time_zones: frozenset[str] = frozenset()  # names that cron jobs may have; not checked where it is empty
     cluster_users: tuple[str, ...] = ()  # users that act for the cluster beside Kubernetes' own controllers
     job_plugins: JobPlugins = JobPlugins.of()  # noqa: RUF009  immutable
 

@@ -1,8 +1,12 @@
 """The list of Maar's controllers."""
 
 from collections.abc import Callable, Collection
+from datetime import tzinfo
 
 from maar.core.controllers.controller import Controller
+from maar.core.controllers.cron_jobs import CronJobs
+from maar.core.controllers.job_flows import JobFlows
+from maar.core.controllers.job_templates import JobTemplates
 from maar.core.controllers.jobs.controller import Jobs
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_states import QueueStates
@@ -13,8 +17,12 @@ from maar.core.job_plugins.registry import JobPlugins
 
 
 def all_controllers(
-    new_key: Callable[[], SshKey], plugins: JobPlugins, only_schedulers: Collection[str] = ()
+    new_key: Callable[[], SshKey],
+    plugins: JobPlugins,
+    zone: Callable[[str], tzinfo | None],
+    only_schedulers: Collection[str] = (),
 ) -> tuple[Controller, ...]:
     """All controllers; only where no other scheduler than these runs can one say that pods are not served."""
     unserved = (UnservedPods(only_schedulers),) if only_schedulers else ()
-    return (QueueStates(), MissingGroups(), NamespaceQuotas(), Jobs(plugins, new_key), *unserved)
+    jobs = (Jobs(plugins, new_key), CronJobs(zone), JobFlows(), JobTemplates())
+    return (QueueStates(), MissingGroups(), NamespaceQuotas(), *jobs, *unserved)

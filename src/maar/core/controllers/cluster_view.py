@@ -8,12 +8,14 @@ The indexes let a controller find what belongs to a key without walking all obje
 """
 
 from dataclasses import dataclass, field
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
+from maar.core.controllers.changed import Changed
 from maar.core.controllers.group_template import Member, Statements, member, statements_of_owner
 from maar.core.controllers.index import Index
+from maar.core.controllers.job_owners import JobOwnerChange, JobOwners
 from maar.core.controllers.jobs.dependencies import job_before
 from maar.core.controllers.jobs.pods import JobPod, is_answered, job_pod
 from maar.core.controllers.queue_counts import JOBS, QueueCounts
@@ -40,15 +42,6 @@ class Owner(NamedTuple):
     uid: str
     group: str  # the key of the group that is made for its pods
     statements: Statements
-
-
-@dataclass(frozen=True)
-class Changed(Generic[T]):
-    """An object of which something has changed; None where there was none, or is none any more."""
-
-    key: str
-    before: T | None
-    after: T | None
 
 
 class QueueChanged(Changed[Queue]):
@@ -97,7 +90,7 @@ class OtherPodChanged(Changed[str]):
 
 AnyChange = (
     QueueChanged | PodGroupChanged | JobChanged | CommandChanged | NamespaceChanged | QuotaChanged
-    | OwnerChanged | PodChanged | OtherPodChanged | JobPodChanged | ClaimChanged
+    | OwnerChanged | PodChanged | OtherPodChanged | JobPodChanged | ClaimChanged | JobOwnerChange
 )  # fmt: skip
 
 
@@ -118,6 +111,7 @@ class ClusterView:
     quotas: dict[str, ResourceQuota] = field(default_factory=dict)
     pods: dict[str, Member] = field(default_factory=dict)
     waiting_elsewhere: dict[str, str] = field(default_factory=dict)  # the scheduler, by pod
+    job_owners: JobOwners = field(default_factory=JobOwners)  # cron jobs and flows, and their jobs
     counts: QueueCounts = field(default_factory=QueueCounts)
     pods_of_group: Index = field(default_factory=Index)
     pods_of_job: Index = field(default_factory=Index)
@@ -172,7 +166,10 @@ class ClusterView:
             case "Pod":
                 changes = self._put_pod(key, _as(Pod, new))
             case "Job":
-                changes = [self._put_job(key, _as(Job, new))]
+                job = _as(Job, new)
+                changes = [self._put_job(key, job), *self.job_owners.put_job(key, job)]
+            case "CronJob" | "JobFlow" | "JobTemplate":
+                changes = [*self.job_owners.put(kind, key, new)]
             case "PersistentVolumeClaim":
                 uid = None if new is None else new.metadata.uid
                 changes = [ClaimChanged(key, _set(self.claims, key, uid), uid)]
