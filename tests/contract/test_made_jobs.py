@@ -86,13 +86,13 @@ async def test_the_latest_missed_time_is_started_once_whoever_looks(api: ApiServ
         status = (await there(api, CRON_JOBS, f"{namespace}/c"))["status"]
         return "lastSuccessfulTime" in status and not await jobs(api, namespace)
 
-    async def is_told() -> bool:
+    async def is_reported() -> bool:
         wanted = {"SuccessfulCreate", "SawCompletedJob", "SuccessfulDelete"}
         return wanted <= await reasons(api, namespace, "c")
 
     async with running(controllers_of(api)):
         await until_async("it ended well and is removed", is_removed)
-        await until_async("all of it is told", is_told)
+        await until_async("all of it is told", is_reported)
     async with running(controllers_of(api)):
         assert await jobs(api, namespace) == {}
 
@@ -104,12 +104,12 @@ async def test_a_job_that_is_refused_is_told_to_its_cron_job_and_made_in_the_end
     message = '{"kind": "Status", "code": 403, "reason": "Forbidden", "message": "jobs is forbidden: full"}'
     passing.plan(Say(403, message), method="POST", part="/jobs")
 
-    async def is_told() -> bool:
+    async def is_reported() -> bool:
         return {"FailedCreate", "SuccessfulCreate"} <= await reasons(api, namespace, "c")
 
     async with running(controllers_of(through)):
         await make_cron_job(api, namespace)
-        await until_async("it is refused, and made", is_told)
+        await until_async("it is refused, and made", is_reported)
 
 
 async def make_flow(api: ApiServer, namespace: str, kind: str, name: str, spec: Json) -> None:
