@@ -91,9 +91,7 @@ def jobs(draw: st.DrawFn) -> Job:
 @st.composite
 def whole_jobs(draw: st.DrawFn) -> Job:
     number = draw(numbers)
-    phase = draw(
-        st.sampled_from(("", "Pending", "Running", "Restarting", "Aborting", "Aborted", "Completed"))
-    )
+    phase = draw(st.sampled_from(PHASES))
     notes = {AFTER_ANNOTATION: f"j{draw(numbers)}"} if draw(st.booleans()) else {}
     volumes = (JobVolume(mount_path="/data", volume_claim_name="c"),) if draw(st.booleans()) else ()
     policy = LifecyclePolicy(event="PodFailed", action=draw(st.sampled_from(("RestartJob", "RestartTask"))))

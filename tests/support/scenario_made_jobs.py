@@ -63,7 +63,8 @@ class MadeJobsScenario:
 
     def complaints(self, *, restarting: bool = False, backwards: bool = False) -> list[str]:
         """How it differs, also when Maar is started anew before each step or hears in another order."""
-        world = world_of(self.documents[::-1] if backwards else self.documents, NOON)
+        documents = self.documents[::-1] if backwards else self.documents
+        world = world_of(documents, NOON, has_job_controller=False)
         for number, step in enumerate(self.steps):
             world.now = step.at or world.now
             for name, value in step.jobs.items():

@@ -11,6 +11,7 @@ import msgspec
 from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
+from maar.core.controllers.jobs.controller import Jobs
 from maar.core.controllers.work_queue import WorkQueue
 from maar.core.engine import Engine
 from maar.core.job_plugins.plugin import no_key
@@ -40,6 +41,7 @@ class World:
 
     now: datetime
     configuration: Configuration = DEFAULT
+    has_job_controller: bool = True  # without it a scenario says how jobs go on
     objects: dict[ResourcePath, Json] = field(default_factory=dict)
     events: dict[ResourcePath, list[str]] = field(default_factory=dict)
     writes: list[ControllerWrite] = field(default_factory=list)
@@ -52,7 +54,9 @@ class World:
     def restart(self) -> None:
         """Start Maar anew: it knows nothing but what it is told now."""
         self._engine = Engine(self.configuration)
-        self._work = WorkQueue(ClusterView(), all_controllers(no_key, JobPlugins.of(), zone))
+        running = all_controllers(no_key, JobPlugins.of(), zone)
+        kept = [one for one in running if self.has_job_controller or not isinstance(one, Jobs)]
+        self._work = WorkQueue(ClusterView(), kept)
         self._news = [Upserted(object=self.typed(place)) for place in self.objects]
 
     def put(self, document: Json) -> None:
@@ -135,9 +139,15 @@ class World:
                 self.remove(place)
 
 
-def world_of(documents: Iterable[Json], now: datetime, configuration: Configuration = DEFAULT) -> World:
+def world_of(
+    documents: Iterable[Json],
+    now: datetime,
+    configuration: Configuration = DEFAULT,
+    *,
+    has_job_controller: bool = True,
+) -> World:
     """A world with these objects in it."""
-    world = World(now.astimezone(UTC), configuration)
+    world = World(now.astimezone(UTC), configuration, has_job_controller)
     for one in documents:
         world.put(deepcopy(one))
     return world
