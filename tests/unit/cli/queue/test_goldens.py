@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from maar.cli.queue.rows import Columns, cells, headings
-from maar.cli.queue.show import Document, read_queues
+from maar.cli.queue.rows import cells, headings
+from maar.cli.queue.show import read_queues
 from maar.cli.queue.vcctl import table
+from maar.cli.tables import Columns, Document
 from support.commands import Run, run
 
 __all__ = ["run"]
