@@ -48,7 +48,7 @@ def read_submissions(paths: list[Path], kinds: Sequence[type[Object]], command: 
             wanted = " or ".join(f"{kind.kind_name()} of {kind.api_version}" for kind in kinds)
             wrong.append(
                 f"{place}: {command} takes {wanted}, not {name} of {version or 'no apiVersion'}; "
-                "use kubectl apply -f"
+                "use kubectl apply for it"
             )
             continue
         found.append(Submission(by_name[version, name], document, place))

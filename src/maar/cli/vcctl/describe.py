@@ -112,7 +112,8 @@ def _row(cells: Sequence[str]) -> str:
 def _tree(level: int, values: Mapping[str, object]) -> Iterator[str]:
     """Whatever a template has, in the order in which it has it."""
     for name, value in values.items():
-        label = f"{_STEP * level}{name[:1].upper()}{name[1:]}:"
+        shown = f"{name[:1].upper()}{name[1:]}" if name.isalpha() else name  # labels and the like as they are
+        label = f"{_STEP * level}{shown}:"
         if isinstance(value, dict):
             if value:
                 yield label
