@@ -1,4 +1,4 @@
-"""The command line: `maar --help` beside an import of typer, and `maar job list` of many jobs beside their bytes."""
+"""`maar --help` beside an import of typer, and `maar job list` of many jobs beside their unread pages."""
 
 import asyncio
 import subprocess

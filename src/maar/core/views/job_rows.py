@@ -33,17 +33,17 @@ def job_cells(job: JobSummary, now: float, wide: bool) -> list[str]:  # noqa: FB
         age(created(job.metadata), now),
     ]
     if wide:
-        minimum = status.min_available or spec.min_available
         message = " ".join(status.state.message.split())
-        row += [str(minimum), spec.priority_class_name or NONE, duration(job, now), message or NONE]
+        row += [str(job.minimum), spec.priority_class_name or NONE, duration(job, now), message or NONE]
     return row
 
 
 def job_status(job: JobSummary) -> str:
     """The phase, and why the job waits or ended so."""
+    if job.is_terminating:
+        return "Deleting"  # Terminating is a phase of its own
     reason = job.status.state.reason
-    leaving = "Deleting" if job.is_terminating else job.phase
-    return f"{leaving} ({reason})" if reason and reason != job.phase else leaving
+    return f"{job.phase} ({reason})" if reason and reason != job.phase else job.phase
 
 
 def duration(job: JobSummary, now: float) -> str:

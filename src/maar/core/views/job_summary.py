@@ -37,6 +37,11 @@ class TaskSummary(Record, frozen=True):
     min_available: int | None = None
     depends_on: TaskDependencies = TaskDependencies()
 
+    @property
+    def minimum(self) -> int:
+        """How many of its pods are needed; all unless set."""
+        return self.replicas if self.min_available is None else self.min_available
+
 
 class JobSummarySpec(Record, frozen=True):
     """What was asked for."""
@@ -110,6 +115,12 @@ class JobSummary(Object, frozen=True, tag="Job"):
     def phase(self) -> str:
         """The phase; one that no controller has seen is Pending."""
         return self.status.state.phase or "Pending"
+
+    @property
+    def minimum(self) -> int:
+        """How many pods start together; where nothing is written yet, what admission would write."""
+        tasks = sum(task.minimum for task in self.spec.tasks)
+        return self.status.min_available or self.spec.min_available or tasks
 
     @property
     def is_finished(self) -> bool:

@@ -46,7 +46,7 @@ def job_lines(view: JobView, now: float, width: int = WIDTH) -> Iterator[Line]:
     yield from _header(view.job, now, width)
     yield from _waits(view, width)
     yield from _tasks(view.job, width)
-    yield from _pods(view.pods, now, width)
+    yield from _pods(view, now, width)
     yield from _history(view.job, now, width)
     yield from event_lines(view.events, now, width)
 
@@ -60,7 +60,7 @@ def _header(job: JobSummary, now: float, width: int) -> Iterator[Line]:
     pods = [f"{count} {word}" for count, word in counts if count]
     facts = [
         f"{spec.replicas} {'pod' if spec.replicas == 1 else 'pods'}: {', '.join(pods) or 'none made yet'}",
-        f"at least {status.min_available or spec.min_available} together",
+        f"at least {job.minimum} together",
         f"{status.retry_count} of {spec.max_retry} retries",
     ]
     facts += [f"priority class {spec.priority_class_name}"] if spec.priority_class_name else []
@@ -94,9 +94,8 @@ def _tasks(job: JobSummary, width: int) -> Iterator[Line]:
     for task in job.spec.tasks:
         found = counts[task.name].phase if task.name in counts else {}
         numbers = [Part(str(found.get(phase, 0) or "-")) for phase in _PHASES]
-        minimum = task.replicas if task.min_available is None else task.min_available
         before = Part(", ".join(task.depends_on.name) or "-")
-        cells = (Part(str(task.replicas)), Part(str(minimum)), *numbers, before)
+        cells = (Part(str(task.replicas)), Part(str(task.minimum)), *numbers, before)
         rows.append(Row(task.name, "", cells))
     if rows:
         headings = ("TASK", " PODS", " MIN", *(f" {phase.upper()}" for phase in _PHASES), "AFTER")
@@ -104,7 +103,8 @@ def _tasks(job: JobSummary, width: int) -> Iterator[Line]:
         yield from table(headings, rows, width)
 
 
-def _pods(pods: Sequence[PodSummary], now: float, width: int) -> Iterator[Line]:
+def _pods(view: JobView, now: float, width: int) -> Iterator[Line]:
+    pods = view.pods
     rows: list[Row | Note] = []
     for pod in sorted(pods, key=lambda one: one.order)[:_MOST_PODS]:
         ready, status, restarts = pod_state(pod)
@@ -121,7 +121,8 @@ def _pods(pods: Sequence[PodSummary], now: float, width: int) -> Iterator[Line]:
         yield from table(("POD", " READY", "STATUS", " RESTARTS", " AGE", "NODE"), rows, width)
     if len(pods) > _MOST_PODS:
         more = len(pods) - _MOST_PODS
-        yield (Part(f"and {more} more; kubectl get pods -l volcano.sh/job-name=NAME has them all", "dim"),)
+        name = view.job.metadata.name
+        yield (Part(f"and {more} more; maar pod list -j {name} has them all", "dim"),)
 
 
 def _history(job: JobSummary, now: float, width: int) -> Iterator[Line]:
