@@ -56,11 +56,11 @@ def create(
     if not files:
         raise typer.BadParameter("say what to make: -f FILE")
 
-    async def work(cluster: "ClusterClient") -> None:
-        submissions = read_submissions(files, (CronSummary,), "maar cron create")
-        await submit_all(cluster, submissions, place.namespace, output, dry_run=dry_run == "server")
-
-    on_cluster(access, work)
+    submissions = read_submissions(files, (CronSummary,), "maar cron create")
+    is_dry = dry_run == "server"
+    on_cluster(
+        access, lambda cluster: submit_all(cluster, submissions, place.namespace, output, dry_run=is_dry)
+    )
 
 
 @cron_app.command("list")

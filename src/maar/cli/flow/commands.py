@@ -60,11 +60,11 @@ def create(
     if not files:
         raise typer.BadParameter("say what to make: -f FILE")
 
-    async def work(cluster: "ClusterClient") -> None:
-        submissions = read_submissions(files, (FlowSummary, TemplateSummary), "maar flow create")
-        await submit_all(cluster, submissions, place.namespace, output, dry_run=dry_run == "server")
-
-    on_cluster(access, work)
+    submissions = read_submissions(files, (FlowSummary, TemplateSummary), "maar flow create")
+    is_dry = dry_run == "server"
+    on_cluster(
+        access, lambda cluster: submit_all(cluster, submissions, place.namespace, output, dry_run=is_dry)
+    )
 
 
 @flow_app.command("list")

@@ -49,6 +49,8 @@ if TYPE_CHECKING:  # a client takes longer to import than most commands take to 
 
 TABLE: Final = Table(JobSummary, JOB_HEADINGS, JOB_WIDE, job_cells, "STATUS", "Restarting")
 
+_KINDS: Final = (JobSummary, CronSummary, FlowSummary, TemplateSummary)  # what files may have
+
 job_app: Final = typer.Typer(help="Jobs: run, look at, suspend and delete them.", no_args_is_help=True)
 
 
@@ -76,29 +78,18 @@ def run(  # noqa: PLR0913  # the flags of the command
         raise typer.BadParameter("say what to run: -f FILE, or a name with --image, but not both")
     if name and not image:
         raise typer.BadParameter("the pods need an image; add --image")
-    kinds = (JobSummary, CronSummary, FlowSummary, TemplateSummary)
-
-    async def work(cluster: "ClusterClient") -> None:
-        if files:
-            submissions = read_submissions(files, kinds, "maar job run")
-        else:
-            least = replicas if minimum is None else minimum
-            job = PlainJob(
-                name,
-                place.of(cluster),
-                image,
-                replicas,
-                least,
-                requests,
-                limits,
-                queue,
-                scheduler,
-                command or (),
-            )
-            submissions = [Submission(JobSummary, job.document())]
-        await submit_all(cluster, submissions, place.namespace, output, dry_run=dry_run == "server")
-
-    on_cluster(access, work)
+    if files:
+        submissions = read_submissions(files, _KINDS, "maar job run")
+    else:
+        least = replicas if minimum is None else minimum
+        job = PlainJob(
+            name, place.namespace, image, replicas, least, requests, limits, queue, scheduler, command or ()
+        )
+        submissions = [Submission(JobSummary, job.document())]
+    is_dry = dry_run == "server"
+    on_cluster(
+        access, lambda cluster: submit_all(cluster, submissions, place.namespace, output, dry_run=is_dry)
+    )
 
 
 @job_app.command("list")
