@@ -19,18 +19,19 @@ async def read_flow(cluster: "ClusterClient", document: Document) -> FlowView:
     flow = from_document(FlowSummary, document)
     namespace, name = flow.metadata.namespace, flow.metadata.name
     labels = f"{FLOW_LABEL}={namespace}.{name}"
-    async with asyncio.TaskGroup() as tasks:
-        jobs = tasks.create_task(cluster.objects(JobSummary, namespace, labels))
-        events = tasks.create_task(events_of(cluster, namespace, "JobFlow", flow.metadata.uid))
-    return FlowView(flow, jobs.result(), events.result())
+    jobs, events = await asyncio.gather(
+        cluster.objects(JobSummary, namespace, labels),
+        events_of(cluster, namespace, "JobFlow", flow.metadata.uid),
+    )
+    return FlowView(flow, jobs, events)
 
 
 async def read_cron(cluster: "ClusterClient", document: Document) -> CronView:
     """Read the jobs and the events of a cron job."""
     cron = from_document(CronSummary, document)
     namespace, uid = cron.metadata.namespace, cron.metadata.uid
-    async with asyncio.TaskGroup() as tasks:
-        jobs = tasks.create_task(cluster.objects(JobSummary, namespace))
-        events = tasks.create_task(events_of(cluster, namespace, "CronJob", uid))
-    own = [job for job in jobs.result() if any(one.uid == uid for one in job.metadata.owner_references)]
-    return CronView(cron, own, events.result())
+    jobs, events = await asyncio.gather(
+        cluster.objects(JobSummary, namespace), events_of(cluster, namespace, "CronJob", uid)
+    )
+    own = [job for job in jobs if any(one.uid == uid for one in job.metadata.owner_references)]
+    return CronView(cron, own, events)

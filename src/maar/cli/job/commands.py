@@ -25,7 +25,7 @@ from maar.cli.job.flags import (
     SchedulerOption,
     TaskOption,
 )
-from maar.cli.job.logs import LogFlags, pod_labels, show_logs
+from maar.cli.job.logs import LogFlags, show_logs
 from maar.cli.job.orders import RESUME, SUSPEND, JobOrder, order_job
 from maar.cli.option_groups import with_groups
 from maar.cli.submission import DryRunOption, FilesOption, Submission, read_submissions, submit_all
@@ -150,7 +150,7 @@ def logs(
     """Print what the pods of a job print, each line with its pod where there are several."""
 
     async def work(cluster: "ClusterClient") -> None:
-        await show_logs(cluster, f"{place.of(cluster)}/{name}", pod_labels(name, task, index), flags)
+        await show_logs(cluster, f"{place.of(cluster)}/{name}", flags, task, index)
 
     on_cluster(access, work)
 

@@ -1,7 +1,6 @@
 """What the pods of a job print: each line with its pod where several print, and on as they print more."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -41,43 +40,54 @@ def pod_labels(job: str, task: str = "", index: int | None = None) -> str:
     return ",".join(f"{name}={value}" for name, value in wanted.items() if value)
 
 
-async def show_logs(cluster: "ClusterClient", key: str, labels: str, flags: LogFlags) -> None:
-    """Print the logs of the pods of a job."""
-    namespace = key.partition("/")[0]
+async def show_logs(
+    cluster: "ClusterClient", key: str, flags: LogFlags, task: str = "", index: int | None = None
+) -> None:
+    """Print the logs of the pods of a job, or of some of them."""
+    namespace, _, name = key.partition("/")
     job = from_document(JobSummary, await cluster.get(JobSummary, key))
-    pods = sorted(await cluster.objects(PodSummary, namespace, labels), key=lambda pod: pod.order)
-    printer = _Printer(cluster, flags, is_prefixed=len(pods) > 1 or (flags.follow and job.spec.replicas > 1))
+    tasks = [one.name for one in job.spec.tasks]
+    if task and task not in tasks:
+        raise CommandError(f"job {key} has no task {task}; it has {', '.join(tasks)}")
+    labels = pod_labels(name, task, index)
     if flags.follow:
-        await _follow(cluster, job, labels, printer)
-    elif not pods:
-        waits = job.status.state.message or f"maar job view {job.metadata.name} says why"
+        are_several = job.spec.replicas > 1 and index is None
+        await _follow(cluster, key, labels, _Printer(cluster, flags, is_prefixed=are_several))
+        return
+    pods = sorted(await cluster.objects(PodSummary, namespace, labels), key=lambda pod: pod.order)
+    if not pods:
+        waits = job.status.state.message or f"maar job view {name} says why"
         raise CommandError(f"job {key} is {job.phase} and has no such pods: {waits}")
-    else:
-        started = [pod for pod in pods if pod.status.phase != "Pending"]
-        for pod in pods:
-            if pod not in started:
-                typer.echo(f"note: pod {pod.metadata.name} is Pending and has printed nothing yet", err=True)
-        await for_each(started, printer.print_log)
+    for pod in pods:
+        if pod.status.phase == "Pending":
+            typer.echo(f"note: pod {pod.metadata.name} is Pending and has printed nothing yet", err=True)
+    printer = _Printer(cluster, flags, is_prefixed=len(pods) > 1)
+    await for_each([pod for pod in pods if pod.status.phase != "Pending"], printer.print_log)
 
 
-async def _follow(cluster: "ClusterClient", job: JobSummary, labels: str, printer: "_Printer") -> None:
+async def _follow(cluster: "ClusterClient", key: str, labels: str, printer: "_Printer") -> None:
     """Follow every pod from its start, also those that are made later; end when the job has."""
     followed: dict[str, asyncio.Task[None]] = {}
-    async with asyncio.TaskGroup() as tasks:
-        while True:
-            ended = from_document(JobSummary, await cluster.get(JobSummary, job.key)).is_finished
-            pods = await cluster.objects(PodSummary, job.metadata.namespace, labels)
-            for pod in sorted(pods, key=lambda one: one.order):
-                if pod.metadata.uid not in followed and pod.status.phase != "Pending":
-                    followed[pod.metadata.uid] = tasks.create_task(printer.print_readable_log(pod))
-            if ended or (pods and _are_over(pods) and all(task.done() for task in followed.values())):
-                return  # what is still being read is read to its end
-            await asyncio.sleep(_BETWEEN_LOOKS_S)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            is_over = False
+            while not is_over:
+                is_over = await _is_over(cluster, key)  # asked first: the last pods are then seen
+                pods = await cluster.objects(PodSummary, key.partition("/")[0], labels)
+                for pod in sorted(pods, key=lambda one: one.order):
+                    if pod.metadata.uid not in followed and pod.status.phase != "Pending":
+                        followed[pod.metadata.uid] = tasks.create_task(printer.print_readable_log(pod))
+                if not is_over:
+                    await asyncio.sleep(_BETWEEN_LOOKS_S)
+    except* CommandError as group:
+        raise group.exceptions[0] from None
 
 
-def _are_over(pods: Sequence[PodSummary]) -> bool:
-    """Whether no pod that was asked for will print more; a restart makes others, under new uids."""
-    return all(pod.status.phase in ("Succeeded", "Failed") for pod in pods)
+async def _is_over(cluster: "ClusterClient", key: str) -> bool:
+    """Whether a job will print no more: it has ended, or was deleted."""
+    if not await cluster.exists(JobSummary, key):
+        return True
+    return from_document(JobSummary, await cluster.get(JobSummary, key)).is_finished
 
 
 class _Printer:

@@ -18,11 +18,12 @@ if TYPE_CHECKING:  # a client takes longer to import than most commands take to 
 async def read_view(cluster: "ClusterClient", document: Document) -> JobView:
     """Read the pods, the pod group and the events of a job, side by side."""
     job = from_document(JobSummary, document)
-    async with asyncio.TaskGroup() as tasks:
-        pods = tasks.create_task(_pods(cluster, job))
-        group = tasks.create_task(_group(cluster, job))
-        events = tasks.create_task(events_of(cluster, job.metadata.namespace, "Job", job.metadata.uid))
-    return JobView(job, group.result(), pods.result(), events.result())
+    group, pods, events = await asyncio.gather(
+        _group(cluster, job),
+        _pods(cluster, job),
+        events_of(cluster, job.metadata.namespace, "Job", job.metadata.uid),
+    )
+    return JobView(job, group, pods, events)
 
 
 async def events_of(cluster: "ClusterClient", namespace: str, kind: str, uid: str) -> list[EventSummary]:
