@@ -71,7 +71,7 @@ class FlowSummarySpec(Record, frozen=True):
     job_retain_policy: str = ""
 
 
-class FlowState(Record, frozen=True):
+class FlowSummaryState(Record, frozen=True):
     """How far a flow is."""
 
     phase: str = ""
@@ -87,7 +87,7 @@ class FlowJobState(Record, frozen=True):
 class FlowSummaryStatus(Record, frozen=True):
     """How far a flow and its jobs are."""
 
-    state: FlowState = FlowState()
+    state: FlowSummaryState = FlowSummaryState()
     completed_jobs: tuple[str, ...] = ()
     running_jobs: tuple[str, ...] = ()
     failed_jobs: tuple[str, ...] = ()

@@ -110,7 +110,7 @@ def cron_lines(view: CronView, now: float, width: int = WIDTH) -> Iterator[Line]
     """Draw a cron job."""
     cron, spec, status = view.cron, view.cron.spec, view.cron.status
     word = Part("Suspended", "magenta") if spec.suspend else Part("Active", "green")
-    yield (Part(f"cron job {cron.key}  "), word, Part(f"  {spec.schedule}  {spec.time_zone}"))
+    yield (Part(f"cron job {cron.key}  "), word, Part(f"  {spec.schedule}  {spec.time_zone or 'UTC'}"))
     last, success = status.last_schedule_time, status.last_successful_time
     facts = [
         f"concurrency policy {spec.concurrency_policy}",
