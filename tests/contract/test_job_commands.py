@@ -102,7 +102,7 @@ def make(place: ResourcePath, document: dict[str, Any]) -> None:
     assert isinstance(outcome, Done), outcome
 
 
-def orders(name: str) -> list[Any]:
+def actions_for(name: str) -> list[Any]:
     async def ask(server: ApiServer) -> Any:  # noqa: ANN401  # plain data
         return plain(await server.request("GET", resource_path_of(Command).all("default")))
 
@@ -147,7 +147,7 @@ def test_a_dry_run_changes_nothing(commands: Commands, name: str) -> None:
     dry = commands.job("delete", name, "--dry-run=server")
     assert dry.out == f"{TITLE}/{name} deleted (server dry run)\n"
     assert commands.job("suspend", name, "--dry-run=server").out.endswith("suspended (server dry run)\n")
-    assert orders(name) == []
+    assert actions_for(name) == []
     shown = commands.job("run", f"{name}-2", "--image", "busybox", "--dry-run=server", "-o", "yaml")
     assert yaml.safe_load(shown.out)["metadata"]["name"] == f"{name}-2"
 
@@ -166,8 +166,8 @@ def test_jobs_are_listed_in_every_form(commands: Commands, name: str, tmp_path: 
     assert row[:2] == ["default", name]
     assert commands.job("list", "-l", f"team={name}", "-o", "name").out == f"{TITLE}/{name}\n"
     assert name in commands.job("list", "-q", "default", "--phase", "pending").out
-    nobody = commands.job("list", "-q", "another", "-l", f"team={name}")
-    assert (nobody.out, nobody.err) == ("", "No jobs found in namespace default with these labels\n")
+    none = commands.job("list", "-q", "another", "-l", f"team={name}")
+    assert (none.out, none.err) == ("", "No jobs found in namespace default with these labels\n")
     listed = json.loads(commands.job("list", "-o", "json", "-l", f"team={name}").out)
     assert [one["metadata"]["name"] for one in listed["items"]] == [name]
     assert json.loads(commands.job("list", "-o", "json", "-q", "another").out)["items"] == []
@@ -234,7 +234,7 @@ def test_an_order_is_left_for_the_job(  # a row of the table above
     assert ended.err == "error: job default/nobody-there does not exist; maar job list shows those that do\n"
     assert commands("vcctl", "job", verb, "-N", name) == (0, "", "")
     assert commands(f"v{verb}", "-n", name) == (0, "", "")
-    found = orders(name)
+    found = actions_for(name)
     assert [one["action"] for one in found] == [action] * 3
     for one in found:
         assert one["metadata"]["name"].startswith(f"{name}-{action.lower()}-")
@@ -252,7 +252,7 @@ def test_jobs_that_an_order_does_not_concern_are_left_as_they_are(commands: Comm
     write_status(name, {"state": {"phase": "Completed"}})
     ended = commands.job("suspend", name, code=1)
     assert ended.err.startswith(f"error: job default/{name} is Completed and cannot be suspended; ")
-    assert orders(name) == []
+    assert actions_for(name) == []
 
 
 def test_jobs_are_deleted_by_labels(commands: Commands, tmp_path: Path) -> None:

@@ -84,8 +84,8 @@ def test_a_session_with_jobs(server: MaarUp) -> None:
         shown = words(STAMPS.sub("DATE", AGES.sub("AGE", out)))
         expected = (step["run"], step.get("code", 0), words(step.get("out", "")))
         assert (step["run"], ended.returncode, shown) == expected, err
-        told = [line for line in err.splitlines() if "[no-controller]" not in line]
-        assert (step["run"], told) == (step["run"], step.get("err", "").splitlines())
+        warned = [line for line in err.splitlines() if "[no-controller]" not in line]
+        assert (step["run"], warned) == (step["run"], step.get("err", "").splitlines())
 
 
 def test_a_log_is_followed_until_the_job_ends(server: MaarUp) -> None:

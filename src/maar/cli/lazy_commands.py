@@ -20,6 +20,7 @@ class CommandPlace(NamedTuple):
     module: str
     attribute: str
     help: str
+    settings: dict[str, Any] | None = None  # of the context of a single command
 
 
 class LazyGroup(TyperGroup):
@@ -46,7 +47,7 @@ class LazyGroup(TyperGroup):
             command: Any = get_group(found)
         else:
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-            alone.command()(found)
+            alone.command(context_settings=place.settings)(found)
             command = get_command(alone)
         command.name = name
         return command

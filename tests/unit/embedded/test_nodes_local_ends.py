@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from maar.embedded.calls import Deletion
-from support.local_node import HERE, alive, dead, exit_of, finished, local, log, said, shell, status_with
+from support.local_node import HERE, alive, dead, exit_of, finished, local, log, reported, shell, status_with
 from support.node_cluster import place, seen
 from support.until import until
 
 SERVER = """
 import asyncio, sys
 from pathlib import Path
-from support.local_node import HERE, local, said, shell
+from support.local_node import HERE, local, reported, shell
 from support.node_cluster import place
 
 DAEMON = "trap '' TERM HUP; echo $$$$; while :; do sleep 1; done"
@@ -28,7 +28,7 @@ async def serve(folder: Path) -> None:
     async with local(folder) as cluster:
         for name, policy in (("never", "Never"), ("always", "Always")):
             place(cluster, shell(name, STUBBORN, restartPolicy=policy), HERE)
-            print(await said(cluster, folder, name), end="", flush=True)
+            print(await reported(cluster, folder, name), end="", flush=True)
         print("ready", flush=True)
         await asyncio.sleep(600)
 
@@ -37,10 +37,10 @@ asyncio.run(serve(Path(sys.argv[1])))
 
 
 def story(tell: Callable[[Path], Awaitable[None]], folder: Path) -> None:
-    async def told() -> None:
+    async def run() -> None:
         await tell(folder)
 
-    asyncio.run(told())
+    asyncio.run(run())
 
 
 def test_a_deleted_pod_gets_its_grace_and_no_more(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_deleted_pod_gets_its_grace_and_no_more(tmp_path: Path) -> None:
             place(cluster, shell("polite", polite, terminationGracePeriodSeconds=600), HERE)
             place(cluster, shell("deaf", deaf, terminationGracePeriodSeconds=1), HERE)
             place(cluster, shell("forced", deaf, terminationGracePeriodSeconds=600), HERE)
-            pids = [int(await said(cluster, folder, name)) for name in ("polite", "deaf", "forced")]
+            pids = [int(await reported(cluster, folder, name)) for name in ("polite", "deaf", "forced")]
             for name in ("polite", "deaf", "forced"):
                 cluster.delete("pods", "default", name)
             for name in ("polite", "deaf"):
@@ -173,12 +173,12 @@ def test_no_process_outlives_the_server_and_pods_go_on_by_policy(tmp_path: Path,
     story(tell, tmp_path)
 
 
-def test_a_container_whose_warden_is_killed_is_killed_with_it(tmp_path: Path) -> None:
+def test_a_container_whose_supervisor_is_killed_is_killed_with_it(tmp_path: Path) -> None:
     async def tell(folder: Path) -> None:
         async with local(folder) as cluster:
             place(cluster, shell("a", "echo $$$$ $PPID; exec sleep 60"), HERE)
-            pid, warden = map(int, (await said(cluster, folder, "a")).split())
-            os.kill(warden, signal.SIGKILL)
+            pid, supervisor = map(int, (await reported(cluster, folder, "a")).split())
+            os.kill(supervisor, signal.SIGKILL)
             status = await finished(cluster, "a")
             assert (status["phase"], exit_of(status)["exitCode"]) == ("Failed", 137)
             await dead(pid)

@@ -26,7 +26,7 @@ from maar.cli.job.flags import (
     TaskOption,
 )
 from maar.cli.job.logs import LogFlags, show_logs
-from maar.cli.job.orders import RESUME, SUSPEND, JobOrder, order_job
+from maar.cli.job.suspension import RESUME, SUSPEND, Suspension, change_suspension
 from maar.cli.option_groups import with_groups
 from maar.cli.submission import DryRunOption, FilesOption, Submission, read_submissions, submit_all
 from maar.cli.tables import (
@@ -167,7 +167,7 @@ def suspend(
     access: Access,
 ) -> None:
     """Suspend jobs: their pods are deleted, but for those that have ended."""
-    _order(SUSPEND, names, labels, place, access, wait=wait, dry_run=dry_run == "server")
+    _change_suspensions(SUSPEND, names, labels, place, access, wait=wait, dry_run=dry_run == "server")
 
 
 @job_app.command()
@@ -182,7 +182,7 @@ def resume(
     access: Access,
 ) -> None:
     """Resume jobs that were suspended."""
-    _order(RESUME, names, labels, place, access, wait=wait, dry_run=dry_run == "server")
+    _change_suspensions(RESUME, names, labels, place, access, wait=wait, dry_run=dry_run == "server")
 
 
 @job_app.command()
@@ -209,8 +209,8 @@ def delete(
     on_cluster(access, work)
 
 
-def _order(  # as the commands have them
-    order: JobOrder,
+def _change_suspensions(  # as the commands have them
+    suspension: Suspension,
     names: list[str] | None,
     labels: str,
     place: NamespaceFlags,
@@ -226,7 +226,7 @@ def _order(  # as the commands have them
         chosen = await chosen_names(cluster, JobSummary, names, labels, namespace)
 
         async def one(name: str) -> None:
-            await order_job(cluster, f"{namespace}/{name}", order, wait=wait, dry_run=dry_run)
+            await change_suspension(cluster, f"{namespace}/{name}", suspension, wait=wait, dry_run=dry_run)
 
         await for_each(chosen, one)
 

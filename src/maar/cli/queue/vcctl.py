@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from maar.cli.bus_commands import CommandAction, create_command
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
-from maar.cli.orders import Order, give_order
 from maar.cli.queue.show import read_queues
 from maar.cli.queue.spec import State, document_of
 from maar.core.model.queue import ROOT, Queue
@@ -91,9 +91,9 @@ def operate(
     access, named = server.access, _named(name)
     match action:
         case "open":
-            _order(named, "OpenQueue", access)
+            _create_command(named, "OpenQueue", access)
         case "close":
-            _order(named, "CloseQueue", access)
+            _create_command(named, "CloseQueue", access)
         case "update":
             _update(named, weight, access)
         case "":
@@ -106,14 +106,14 @@ def operate(
 @with_groups
 def open_queue(*, name: NameOption = "", server: ServerFlags) -> None:
     """Let a queue take new jobs again."""
-    _order(_named(name), "OpenQueue", server.access)
+    _create_command(_named(name), "OpenQueue", server.access)
 
 
 @vcctl_queue_app.command("close")
 @with_groups
 def close_queue(*, name: NameOption = "", server: ServerFlags) -> None:
     """Let a queue take no new jobs; it is Closed when the jobs it has are finished."""
-    _order(_named(name), "CloseQueue", server.access)
+    _create_command(_named(name), "CloseQueue", server.access)
 
 
 @vcctl_queue_app.command()
@@ -166,10 +166,10 @@ def _update(name: str, weight: int, access: Access) -> None:
     on_cluster(access, lambda cluster: cluster.change(Queue, name, {"spec": {"weight": weight}}))
 
 
-def _order(name: str, order: Order, access: Access) -> None:
-    """Leave an order for the queue, as Volcano's clients do; a controller carries it out."""
+def _create_command(name: str, command_action: CommandAction, access: Access) -> None:
+    """Create a Command for the queue, as Volcano's clients do; a controller carries it out."""
 
     async def work(cluster: "ClusterClient") -> None:
-        await give_order(cluster, Queue, await cluster.get(Queue, name), order)
+        await create_command(cluster, Queue, await cluster.get(Queue, name), command_action)
 
     on_cluster(access, work)

@@ -11,7 +11,7 @@ from maar.cli.option_groups import with_groups
 from maar.cli.queue.amounts import WrittenAmounts, amounts
 from maar.cli.queue.vcctl import ServerFlags
 from maar.cli.vcctl.failure import failing_as, named
-from maar.cli.vcctl.work import delete_job, list_jobs, order_job, run_file, run_job, view_job
+from maar.cli.vcctl.work import command_job, delete_job, list_jobs, run_file, run_job, view_job
 from maar.core.model.namespace import Namespace
 from maar.core.model.queue import Queue
 from maar.core.views.job_summary import JobSummary
@@ -102,7 +102,7 @@ def view(*, name: NameOption = "", namespace: NamespaceOption = "default", serve
 def suspend(*, name: NameOption = "", namespace: NamespaceOption = "default", server: ServerFlags) -> None:
     """Suspend a job."""
     with failing_as("suspend job"):
-        order_job(server.access, f"{namespace}/{named(name, 'suspend')}", "AbortJob")
+        command_job(server.access, f"{namespace}/{named(name, 'suspend')}", "AbortJob")
 
 
 @vcctl_job_app.command()
@@ -110,7 +110,7 @@ def suspend(*, name: NameOption = "", namespace: NamespaceOption = "default", se
 def resume(*, name: NameOption = "", namespace: NamespaceOption = "default", server: ServerFlags) -> None:
     """Resume a job."""
     with failing_as("resume job"):
-        order_job(server.access, f"{namespace}/{named(name, 'resume')}", "ResumeJob")
+        command_job(server.access, f"{namespace}/{named(name, 'resume')}", "ResumeJob")
 
 
 @vcctl_job_app.command()

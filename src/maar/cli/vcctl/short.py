@@ -16,7 +16,7 @@ from maar.cli.queue.amounts import amounts
 from maar.cli.queue.vcctl import ServerFlags
 from maar.cli.vcctl.failure import failing_as, named
 from maar.cli.vcctl.job import AMOUNTS, LimitsOption, RequestsOption
-from maar.cli.vcctl.work import delete_job, list_jobs, order_job, run_file, run_job, view_job
+from maar.cli.vcctl.work import command_job, delete_job, list_jobs, run_file, run_job, view_job
 from maar.core.model.namespace import Namespace
 from maar.core.model.queue import Queue
 from maar.core.views.job_summary import JobSummary
@@ -136,14 +136,14 @@ def vcancel(*, job: JobFlags, server: ServerFlags) -> None:
 def vsuspend(*, job: JobFlags, server: ServerFlags) -> None:
     """Suspend a job."""
     with failing_as(""):
-        order_job(server.access, job.key("suspend"), "AbortJob")
+        command_job(server.access, job.key("suspend"), "AbortJob")
 
 
 @with_groups
 def vresume(*, job: JobFlags, server: ServerFlags) -> None:
     """Resume a job."""
     with failing_as(""):
-        order_job(server.access, job.key("resume"), "ResumeJob")
+        command_job(server.access, job.key("resume"), "ResumeJob")
 
 
 def _words(command: str) -> list[str]:

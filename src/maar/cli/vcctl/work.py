@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from maar.cli.bus_commands import CommandAction, create_command
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.failure import CommandError
 from maar.cli.job.document import PlainJob
-from maar.cli.orders import Order, give_order
 from maar.cli.submission import Submission, read_submissions, submit
 from maar.cli.vcctl.describe import describe
 from maar.cli.vcctl.job_table import job_table
@@ -68,11 +68,11 @@ def view_job(access: Access, key: str, *, with_conditions: bool = True) -> None:
     on_cluster(access, work)
 
 
-def order_job(access: Access, key: str, order: Order) -> None:
-    """Leave an order for a job."""
+def command_job(access: Access, key: str, action: CommandAction) -> None:
+    """Create a Command for a job."""
 
     async def work(cluster: "ClusterClient") -> None:
-        await give_order(cluster, JobSummary, await cluster.get(JobSummary, key), order)
+        await create_command(cluster, JobSummary, await cluster.get(JobSummary, key), action)
 
     on_cluster(access, work)
 

@@ -7,7 +7,7 @@ import msgspec
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.queue_ledger import QueueLedger
-from maar.core.fairshare.certificate import CONSTRAINTS
+from maar.core.fairshare.share_out import CONSTRAINTS
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.tables.axis import Needs
 

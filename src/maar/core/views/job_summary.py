@@ -143,7 +143,7 @@ class ContainerEnd(Record, frozen=True):
     signal: int = 0
 
 
-class ContainerState(Record, frozen=True):
+class ContainerSummaryState(Record, frozen=True):
     """What a container does: one of these, or it runs."""
 
     waiting: ContainerWaiting | None = None
@@ -157,7 +157,7 @@ class ContainerSummary(Record, frozen=True):
     name: str = ""
     ready: bool = False
     restart_count: int = 0
-    state: ContainerState = ContainerState()
+    state: ContainerSummaryState = ContainerSummaryState()
 
 
 class PodSummarySpec(Record, frozen=True):

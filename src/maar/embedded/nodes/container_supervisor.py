@@ -1,7 +1,7 @@
 """Runs one container as a process and stays until nothing is left of it: a program of its own.
 
 It uses the standard library alone, so that it starts in a few milliseconds. What to run is JSON in the file
-descriptor that its argument names. Standard input brings orders, TERM or KILL; when it ends, the server is
+descriptor that its argument names. Standard input names signals, TERM or KILL; when it ends, the server is
 gone, and everything that descends from the container is killed. Standard output reports, line by line,
 that the container has started or why it could not, and at the end how it ended.
 """
@@ -20,14 +20,14 @@ from typing import Final, NoReturn, TypedDict
 
 LONGEST_LINE: Final = 16 << 10  # longer ones are written in parts
 CHECK_EVERY: Final = 0.2  # seconds between looks at the memory of a container
-PATIENCE: Final = 10.0  # seconds for killed processes to go: one that waits for a dead disk may never
+KILL_TIMEOUT: Final = 10.0  # seconds for killed processes to go: one that waits for a dead disk may never
 
 _CHUNK: Final = 64 << 10
 _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG
 _ADOPT_ORPHANS: Final = 36  # PR_SET_CHILD_SUBREAPER
 
 
-class Order(TypedDict):
+class RunRequest(TypedDict):
     """What to run, and what it may use."""
 
     command: list[str]
@@ -44,22 +44,22 @@ class Order(TypedDict):
 def main() -> None:
     """Run the container that the argument describes."""
     with os.fdopen(int(sys.argv[1]), encoding="utf-8") as file:
-        order: Order = json.load(file)
+        run_request: RunRequest = json.load(file)
     _prctl(_ADOPT_ORPHANS, 1)
     woken, wake = os.pipe()
     for end in (woken, wake):
         os.set_blocking(end, False)
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    Container(order, woken).run()
+    Container(run_request, woken).run()
 
 
 class Container:
     """The process of a container, its output and whatever it started."""
 
-    def __init__(self, order: Order, woken: int) -> None:
-        self._order, self._woken = order, woken
-        self._log = Log(Path(order["log"]), order["log_bytes"])
+    def __init__(self, run_request: RunRequest, woken: int) -> None:
+        self._run_request, self._woken = run_request, woken
+        self._log = Log(Path(run_request["log"]), run_request["log_bytes"])
         self._exit_code: int | None = None
         self._ran_out = False
         self._looked = 0.0
@@ -67,7 +67,7 @@ class Container:
         trouble, problem_pipe = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            _become(order, output, problem_pipe)
+            _become(run_request, output, problem_pipe)
         os.close(output)
         os.close(problem_pipe)
         os.set_blocking(self._output, False)
@@ -84,7 +84,7 @@ class Container:
         while self._exit_code is None:
             for source in select.select(sources, [], [], CHECK_EVERY)[0]:
                 if source == 0:
-                    self._obey(os.read(0, _CHUNK))
+                    self._handle_signals(os.read(0, _CHUNK))
                 elif source == self._woken:
                     os.read(self._woken, _CHUNK)
                 elif not self._copy():
@@ -97,11 +97,11 @@ class Container:
         self._log.close()
         _report(exit_code=self._exit_code, out_of_memory=self._ran_out)
 
-    def _obey(self, orders: bytes) -> None:
-        if not orders:
+    def _handle_signals(self, signals: bytes) -> None:
+        if not signals:
             self._end_all()
             sys.exit()
-        elif b"KILL" in orders:
+        elif b"KILL" in signals:
             os.kill(self._pid, signal.SIGKILL)
         else:
             os.killpg(self._pid, signal.SIGTERM)
@@ -121,7 +121,7 @@ class Container:
         if now - self._looked < CHECK_EVERY or self._exit_code is not None:
             return
         self._looked = now
-        if _exceeds(self._pid, self._order["memory"]):
+        if _exceeds(self._pid, self._run_request["memory"]):
             self._ran_out = True
             os.kill(self._pid, signal.SIGKILL)
 
@@ -140,8 +140,8 @@ class Container:
 
     def _end_all(self) -> None:
         """Kill everything that descends from the container, again and again until nothing is left."""
-        patience = time.monotonic() + PATIENCE
-        while self._reap() and time.monotonic() < patience:
+        deadline = time.monotonic() + KILL_TIMEOUT
+        while self._reap() and time.monotonic() < deadline:
             for pid in _descendants():
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
@@ -192,7 +192,7 @@ class Log:
         self._size = os.fstat(self._file).st_size
 
 
-def _become(order: Order, output: int, problem_pipe: int) -> NoReturn:
+def _become(run_request: RunRequest, output: int, problem_pipe: int) -> NoReturn:
     """Turn this fresh child into the container's command, or tell why that cannot be."""
     try:
         os.setsid()
@@ -202,14 +202,14 @@ def _become(order: Order, output: int, problem_pipe: int) -> NoReturn:
         nothing = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((nothing, 0), (output, 1), (output, 2)):
             os.dup2(source, target)
-        _limit(order)
-        os.chdir(order["folder"])
+        _limit(run_request)
+        os.chdir(run_request["folder"])
     except (OSError, ValueError) as error:
         os.write(problem_pipe, str(error).encode())
         os._exit(1)
-    command = order["command"]
+    command = run_request["command"]
     try:
-        os.execvpe(command[0], command, order["environment"])  # noqa: S606  what a container is for
+        os.execvpe(command[0], command, run_request["environment"])  # noqa: S606  what a container is for
     except FileNotFoundError:
         os.write(problem_pipe, f'exec: "{command[0]}": executable file not found in $PATH'.encode())
     except (OSError, ValueError) as error:
@@ -217,14 +217,14 @@ def _become(order: Order, output: int, problem_pipe: int) -> NoReturn:
     os._exit(1)
 
 
-def _limit(order: Order) -> None:
-    os.nice(order["niceness"])
+def _limit(run_request: RunRequest) -> None:
+    os.nice(run_request["niceness"])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    most, allowed = order["process_memory"], resource.getrlimit(resource.RLIMIT_DATA)[1]
+    most, allowed = run_request["process_memory"], resource.getrlimit(resource.RLIMIT_DATA)[1]
     if allowed == resource.RLIM_INFINITY or most < allowed:
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    if sys.platform == "linux" and order["cpus"]:
-        os.sched_setaffinity(0, order["cpus"])
+    if sys.platform == "linux" and run_request["cpus"]:
+        os.sched_setaffinity(0, run_request["cpus"])
 
 
 def _exceeds(pid: int, limit: int) -> bool:

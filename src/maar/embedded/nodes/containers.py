@@ -1,4 +1,4 @@
-"""One container on this machine: its state, and the order for its supervisor."""
+"""One container on this machine: its state, and what its supervisor is to run."""
 
 import asyncio
 import shutil
@@ -12,7 +12,7 @@ from maar.embedded.calls import text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
-from maar.embedded.nodes.container_supervisor import Order
+from maar.embedded.nodes.container_supervisor import RunRequest
 from maar.embedded.nodes.environment import environment, expanded
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
 from maar.embedded.nodes.machine import Processors
@@ -22,7 +22,7 @@ from maar.embedded.nodes.status import container_status, terminated, waiting
 LOG_BYTES: Final = 10 << 20  # of one file; a container has at most four: two of this run, two of the last
 
 _NICENESS: Final = 5  # the server comes first
-_NICENESS_UNASKED: Final = 10  # as does whoever asked for processors
+_NICENESS_UNASKED: Final = 10  # of a container that requests no CPU: those that do come first
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Container:
         since = text(part(self.state, "running"), "startedAt") or now
         self.state = terminated(ending.exit_code, since, now, ending.reason, ending.message)
 
-    def order(self, runtime: NodeRuntime, pod: LocalPod, folders: Mapping[str, str]) -> Order:
+    def run_request(self, runtime: NodeRuntime, pod: LocalPod, folders: Mapping[str, str]) -> RunRequest:
         """What its supervisor is to run, and within which limits."""
         found = environment(runtime.cluster, pod, self.spec, folders)
         limits, request = self.spec.resources.limits, self.spec.resources.request

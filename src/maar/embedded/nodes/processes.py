@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from maar.embedded.nodes.container_supervisor import Order
+from maar.embedded.nodes.container_supervisor import RunRequest
 
 KILLED: Final = 137
 CANNOT_START: Final = 128
@@ -44,22 +44,22 @@ class _Report(msgspec.Struct):
 class Process:
     """A container that runs; it is there as soon as it is made, so that none is started unnoticed."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, run_request: RunRequest) -> None:
         self._loop = asyncio.get_running_loop()
         self._pid = 0
-        self._said = b""
+        self._partial_line = b""
         self._ending: Ending | None = None
         self.started: asyncio.Future[bool] = self._loop.create_future()
         self.ended: asyncio.Future[Ending] = self._loop.create_future()
-        orders, self._orders = os.pipe()
+        signals, self._signals = os.pipe()
         self._reports, reports = os.pipe()
         try:
             with tempfile.TemporaryFile() as file:
-                file.write(json.dumps(order).encode())
+                file.write(json.dumps(run_request).encode())
                 file.seek(0)
                 self._supervisor = subprocess.Popen(  # noqa: S603  running commands is what a local node is for
                     [sys.executable, "-I", "-S", str(_SUPERVISOR), str(file.fileno())],
-                    stdin=orders,
+                    stdin=signals,
                     stdout=reports,
                     env={name: os.environ[name] for name in _FOR_PYTHON if name in os.environ},
                     cwd="/",
@@ -67,33 +67,33 @@ class Process:
                     start_new_session=True,
                 )
         finally:
-            os.close(orders)
+            os.close(signals)
             os.close(reports)
         os.set_blocking(self._reports, False)
         self._loop.add_reader(self._reports, self._on_change)
 
     def terminate(self) -> None:
         """Ask it to end: SIGTERM to its process group."""
-        self._order(b"TERM")
+        self._signal(b"TERM")
 
     def kill(self) -> None:
         """End it, and whatever it started."""
-        self._order(b"KILL")
+        self._signal(b"KILL")
 
-    def _order(self, word: bytes) -> None:
+    def _signal(self, word: bytes) -> None:
         if not self.ended.done():
             with contextlib.suppress(BrokenPipeError):
-                os.write(self._orders, word)
+                os.write(self._signals, word)
 
     def _on_change(self) -> None:
         data = os.read(self._reports, _CHUNK)
-        *lines, self._said = (self._said + data).split(b"\n")
+        *lines, self._partial_line = (self._partial_line + data).split(b"\n")
         for line in lines:
             self._take(msgspec.json.decode(line, type=_Report))
         if not data:
             self._loop.remove_reader(self._reports)
             os.close(self._reports)
-            os.close(self._orders)
+            os.close(self._signals)
             self._reap()
 
     def _take(self, report: _Report) -> None:

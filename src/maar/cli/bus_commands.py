@@ -1,4 +1,4 @@
-"""Orders to queues and jobs as Volcano's clients give them: Commands, which a controller carries out once."""
+"""Commands to queues and jobs as Volcano's clients create them; a controller carries each out once."""
 
 from typing import TYPE_CHECKING, Final, Literal, cast
 
@@ -9,18 +9,23 @@ from maar.core.model.metadata import Object
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
 
-Order = Literal["OpenQueue", "CloseQueue", "AbortJob", "ResumeJob"]
+CommandAction = Literal["OpenQueue", "CloseQueue", "AbortJob", "ResumeJob"]
 
 CLUSTER_COMMANDS_IN: Final = "default"  # the namespace of Commands to objects that have none
 
 
-async def give_order(
-    cluster: "ClusterClient", kind: type[Object], target: Document, order: Order, *, dry_run: bool = False
+async def create_command(
+    cluster: "ClusterClient",
+    kind: type[Object],
+    target: Document,
+    action: CommandAction,
+    *,
+    dry_run: bool = False,
 ) -> None:
-    """Make a Command for an object that was read."""
+    """Create a Command for an object that was read."""
     metadata = cast(Document, target["metadata"])
     namespace = str(metadata["namespace"]) if kind.namespaced else CLUSTER_COMMANDS_IN
-    prefix = f"{metadata['name']}-{order.lower()}-"
+    prefix = f"{metadata['name']}-{action.lower()}-"
     reference = {
         "apiVersion": kind.api_version,
         "kind": kind.kind_name(),
@@ -33,6 +38,6 @@ async def give_order(
         "kind": "Command",
         "metadata": {"generateName": prefix, "namespace": namespace, "ownerReferences": [reference]},
         "target": reference,
-        "action": order,
+        "action": action,
     }
     await cluster.create(Command, f"{namespace}/{prefix}", document, dry_run=dry_run)

@@ -1,12 +1,12 @@
-"""Suspending and resuming jobs: a Command for each, and what is said of jobs that it does not concern."""
+"""Suspending and resuming jobs: a Command for each, and what is printed of jobs that it does not concern."""
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import typer
 
+from maar.cli.bus_commands import CommandAction, create_command
 from maar.cli.cluster.waiting import until
 from maar.cli.failure import CommandError
-from maar.cli.orders import Order, give_order
 from maar.cli.tables import title
 from maar.core.model.kinds import from_document
 from maar.core.views.job_summary import SUSPENDED, JobSummary
@@ -15,20 +15,19 @@ if TYPE_CHECKING:  # a client takes longer to import than most commands take to 
     from maar.cli.cluster.client import ClusterClient
 
 
-class JobOrder(NamedTuple):
-    """An order, and the words for it."""
+class Suspension(NamedTuple):
+    """The action of a Command, and what is printed when it was created."""
 
-    order: Order
-    verb: str
+    action: CommandAction
     done: str
 
 
-SUSPEND: Final = JobOrder("AbortJob", "suspend", "suspended")
-RESUME: Final = JobOrder("ResumeJob", "resume", "resumed")
+SUSPEND: Final = Suspension("AbortJob", "suspended")
+RESUME: Final = Suspension("ResumeJob", "resumed")
 
 
-async def order_job(
-    cluster: "ClusterClient", key: str, wanted: JobOrder, *, wait: bool, dry_run: bool
+async def change_suspension(
+    cluster: "ClusterClient", key: str, wanted: Suspension, *, wait: bool, dry_run: bool
 ) -> None:
     """Suspend or resume a job; one that is so already is left as it is."""
     document = await cluster.get(JobSummary, key)
@@ -41,13 +40,13 @@ async def order_job(
     if is_suspended == (wanted is SUSPEND):
         typer.echo(f"{name} unchanged")
         return
-    await give_order(cluster, JobSummary, document, wanted.order, dry_run=dry_run)
+    await create_command(cluster, JobSummary, document, wanted.action, dry_run=dry_run)
     typer.echo(f"{name} {wanted.done}{' (server dry run)' if dry_run else ''}")
     if wait and not dry_run:
         await until(lambda: _is_reached(cluster, key, wanted))
 
 
-async def _is_reached(cluster: "ClusterClient", key: str, wanted: JobOrder) -> bool:
+async def _is_reached(cluster: "ClusterClient", key: str, wanted: Suspension) -> bool:
     job = from_document(JobSummary, await cluster.get(JobSummary, key))
     if job.is_finished:
         return True
