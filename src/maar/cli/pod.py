@@ -45,6 +45,7 @@ def list_all(
     selector = ",".join(filter(None, chosen)) or JOB_LABEL
 
     async def work(cluster: "ClusterClient") -> None:
-        await show_all(cluster, TABLE, Scope(place.of(cluster), selector), output, watch=watch)
+        scope = Scope(place.of(cluster), selector, are_labels_given=bool(labels))
+        await show_all(cluster, TABLE, scope, output, watch=watch)
 
     on_cluster(access, work)

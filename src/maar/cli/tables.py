@@ -54,6 +54,7 @@ class Scope:
     namespace: str = ""  # empty: of all namespaces
     labels: str = ""
     keys: tuple[str, ...] = ()  # none: all
+    are_labels_given: bool = True  # by the user, rather than by the command
 
 
 class Columns:
@@ -132,7 +133,7 @@ async def show_all(
         Rows(table, found, output, with_namespace=_with_namespace(table, scope))
     else:
         where = f" in namespace {scope.namespace}" if scope.namespace else ""
-        labels = " with these labels" if scope.labels else ""
+        labels = " with these labels" if scope.labels and scope.are_labels_given else ""
         typer.echo(f"No {table.kind.plural} found{where}{labels}", err=True)
 
 
