@@ -1,6 +1,8 @@
 """The job commands without a cluster: wrong command lines, Volcano's words, and what is read and made."""
 
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,23 @@ def test_help_says_of_every_command_what_the_command_says_of_itself(app: typer.T
         command = group.loaded(name)
         assert place.help == inspect.cleandoc(command.help or "").partition("\n")[0], name
         assert command.name == name
+
+
+def test_help_imports_no_command() -> None:
+    """What takes long to import is imported by the command that needs it."""
+    program = """
+import sys
+from maar.cli.entry import maar
+sys.argv = ["maar", "--help"]
+try:
+    maar()
+except SystemExit:
+    slow = {"numpy", "aiohttp", "rich", "yaml", "msgspec", "asyncio"}
+    print(sorted(slow & set(sys.modules)), file=sys.stderr)
+"""
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("Usage: maar [OPTIONS] COMMAND")
+    assert shown.stderr == "[]\n"
 
 
 @pytest.mark.parametrize(
