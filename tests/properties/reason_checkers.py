@@ -254,8 +254,7 @@ def wants_so_much(outcome: Outcome, group: str, message: str) -> Iterator[str]:
         if one["wanted"] not in {roughly(resource, amounts[resource]) for amounts in wanted}:
             yield f"wanted is one of {[amounts[resource] for amounts in wanted]}"
         is_left = one.re is WANTED and amount(resource, one["left"]) > amount(resource, one["wanted"])
-        # At admission what is left of a queue further up is what is not used, not what is not admitted.
-        if is_left and outcome.is_admitted(group):
+        if is_left:
             yield f"there is room for it: {one['left']} of {resource} is left"
     if found is None and WANTED.search(message) is None:
         yield "it does not say what is wanted"

@@ -147,7 +147,7 @@ class EnqueueGate:
             for queue in ledger.paths[leaf]:
                 admitted = self.admitted[queue][resource]
                 if amount > limits[queue][resource] - admitted:
-                    limit = real_capability(ledger, names, queue, resource, amount, admitted)
+                    limit = real_capability(ledger, names, queue, resource, amount, self.admitted)
                     found.append(limit or self._total(resource, amount, ledger.real[queue][resource], queue))
                     break
         return found
