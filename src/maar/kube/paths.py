@@ -59,5 +59,5 @@ LEASES: Final = ResourcePath("coordination.k8s.io/v1", "leases", namespaced=True
 
 
 def resource_path_of(kind: type[Object]) -> ResourcePath:
-    """The REST path of a kind of the model."""
-    return _PLACES[kind]
+    """The REST path of a kind of the model, or of a summary of one."""
+    return _PLACES.get(kind) or ResourcePath(kind.api_version, kind.plural, kind.namespaced)

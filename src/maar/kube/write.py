@@ -18,6 +18,7 @@ PatchKind = Literal["merge", "json", "strategic-merge"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 _CHOSEN_FOR_IT: Final = "pv.kubernetes.io/bound-by-controller"  # the volume, so that it may be freed again
+_DRY_RUN: Final = "?dryRun=All"
 FENCED: Final = "Fenced"  # the reason of a refusal that is our own
 
 
@@ -94,10 +95,13 @@ async def get(server: ApiServer, place: ResourcePath, key: str) -> Outcome:
     return _outcome(await _send(server, "GET", place.one(key)))
 
 
-async def create(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
+async def create(
+    server: ApiServer, place: ResourcePath, key: str, document: Document, *, dry_run: bool = False
+) -> Outcome:
     """Create an object; a conflict says that there is one of that name already."""
     namespace, _ = place.split(key)
-    outcome = _outcome(await _send(server, "POST", place.all(namespace), document))
+    path = place.all(namespace)
+    outcome = _outcome(await _send(server, "POST", f"{path}{_DRY_RUN}" if dry_run else path, document))
     if isinstance(outcome, Conflict) and outcome.may_be_ours:
         there = await get(server, place, key)
         if isinstance(there, Done) and _holds(plain(there.body), plain(to_json(document))):
@@ -165,6 +169,7 @@ async def delete(
     uid: str = "",
     resource_version: str = "",
     propagation: Propagation = "Background",
+    dry_run: bool = False,
 ) -> Outcome:
     """Delete an object; with a uid or a resource version, only that one."""
     wanted = {"uid": uid or None, "resourceVersion": resource_version or None}
@@ -173,6 +178,7 @@ async def delete(
         "kind": "DeleteOptions",
         "preconditions": wanted,
         "propagationPolicy": propagation,
+        "dryRun": ["All"] if dry_run else None,
     }
     return _outcome(await _send(server, "DELETE", place.one(key), options))
 

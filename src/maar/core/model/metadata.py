@@ -62,6 +62,11 @@ class Object(Record, frozen=True, tag_field="kind"):
         return self.key_of(self.metadata.namespace, self.metadata.name)
 
     @classmethod
+    def kind_name(cls) -> str:
+        """The name of the kind in the API; a summary of a kind has the name of the kind."""
+        return str(cls.__struct_config__.tag)
+
+    @classmethod
     def key_of(cls, namespace: str, name: str) -> str:
         """The key of an object of this kind."""
         return f"{namespace or 'default'}/{name}" if cls.namespaced else name
