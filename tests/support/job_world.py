@@ -37,6 +37,8 @@ class JobWorld:
     created: list[str] = field(default_factory=list)  # the keys of pods
     refusal: str = ""  # why pods are not created
     has_slow_pods: bool = False  # pods that are deleted stay until `end`
+    is_away: bool = False  # the controller does not run
+    crash_after: int | None = None  # how many writes are carried out before the controller is killed
     between_rounds: Callable[["JobWorld"], None] = lambda _world: None
     _news: list[Event] = field(default_factory=list)
     _number: int = 0
@@ -110,6 +112,8 @@ class JobWorld:
 
     def settle(self) -> None:
         """Let the controller work until it wants nothing more."""
+        if self.is_away:
+            return
         for _ in range(MOST_ROUNDS):
             if not self.round():
                 return
@@ -122,6 +126,12 @@ class JobWorld:
         self._work.feed(events)
         wanted = self._work.reconcile(self.now)
         for key, write in wanted:
+            if self.crash_after == 0:
+                self.crash_after = None
+                self.restart()
+                return True
+            if self.crash_after is not None:
+                self.crash_after -= 1
             refusal = self._write(write)
             self._work.cluster.answered(write, refusal)
             if refusal is None:
@@ -170,19 +180,30 @@ class JobWorld:
             case SetStatus():
                 return self._set_status(place, write)
             case Patch():
-                if place not in self.objects:
+                uid = cast(Json, write.patch.get("metadata", {})).get("uid", "")
+                if not self._is_there(place, str(uid)):
                     return "not found"
                 self.change(place, cast(Json, plain(write.patch)))
             case Delete():
+                if not self._is_there(place, write.uid):
+                    return None
                 if write.kind == "Job":
                     self.vanish(place)
                 else:
                     self.delete(place)
         return None
 
+    def _is_there(self, place: ResourcePath, uid: str) -> bool:
+        """Whether an object is there that is the one meant, where one is."""
+        return place in self.objects and uid in ("", self.objects[place]["metadata"]["uid"])
+
     def _create(self, place: ResourcePath, write: Create | Ensure) -> str | None:
         if place in self.objects:
-            return None if isinstance(write, Ensure) else "it exists already"
+            if isinstance(write, Create):
+                return "it exists already"
+            if write.update is not None:
+                self.change(place, cast(Json, plain(write.update)))
+            return None
         if write.kind == "Pod" and self.refusal:
             return self.refusal
         document = cast(Json, plain(write.document))
