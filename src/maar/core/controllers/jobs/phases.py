@@ -56,6 +56,8 @@ def after_order(
     if action == RESUME and phase in ("Aborting", "Aborted"):
         return _restarting(job, Restart(action=action), now, why, retries=0)
     if action == "RestartJob" and can_restart:
+        if status.restart == Restart(action=action):
+            return None  # that is under way
         return _restarting(job, Restart(action=action), now, why, retries=int(is_retry and phase in ACTIVE))
     if action in TARGETED and target is not None and can_restart:
         before = status.restart.targets if status.restart is not None and phase == "Restarting" else ()
@@ -79,7 +81,7 @@ def after_pods(
     if phase == "Restarting":
         if is_last_run(job, status):
             return entered(job, status, "Failed", now, _retries_used_up(job))
-        is_killed = all(pod.is_terminating for pod in filter(unwanted(job, status), pods))
+        is_killed = all(_is_killed(pod) for pod in filter(unwanted(job, status), pods))
         has_old_group = has_group and status.restart is not None and not status.restart.targets
         if is_killed and not has_old_group and spec.replicas - counts.terminating >= spec.least:
             again = msgspec.structs.replace(status, restart=None)
@@ -157,6 +159,11 @@ def _other_timers(
             _covers(target, one.task, one.index, tasks[one.task].partition(one.index)) for target in targets
         )
     )
+
+
+def _is_killed(pod: JobPod) -> bool:
+    """Whether a pod is going, and has nothing to say to the run that comes."""
+    return pod.is_gone or (pod.is_terminating and pod.is_marked)
 
 
 def _covers(target: RestartTarget, task: str, index: int, partition: int | None) -> bool:
