@@ -113,12 +113,12 @@ def target_of(job: Job, action: str, event: JobEvent) -> RestartTarget | None:
 
 
 def delayed(job: Job, event: JobEvent, now: datetime) -> DelayedAction | None:
-    """What has to be remembered of an eviction when the pod is gone: where a policy waits for a while."""
-    policy = policy_for(job, msgspec.structs.replace(event, name="PodEvicted"))
+    """What has to be remembered of the end of a pod that goes: where a policy waits for a while."""
+    policy = policy_for(job, event)
     if event.index is None or policy is None or timeout_of(policy) is None:
         return None
     since = (event.since or now).replace(microsecond=0)
-    return DelayedAction(event="PodEvicted", task=event.task, index=event.index, since=since)
+    return DelayedAction(event=event.name, task=event.task, index=event.index, since=since)
 
 
 def _tells(pod: JobPod, job: Job, tasks: dict[str, Task]) -> bool:
