@@ -147,7 +147,7 @@ class JobWorld:
         """Let time pass; what is due by then is looked at when it is due."""
         until = self.now + timedelta(seconds=seconds)
         self.settle()
-        while (at := self._work.wake_at) is not None and at <= until:
+        while not self.is_away and (at := self._work.wake_at) is not None and at <= until:
             self.now = max(at, self.now)
             self.settle()
         self.now = until

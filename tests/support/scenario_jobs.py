@@ -183,6 +183,7 @@ def _complaints(world: JobWorld, step: Json, seen: tuple[int, int, int]) -> Iter
     if step.get("gone"):
         if JOB in world.objects:
             yield "the job is still there"
+        yield from _kinds(world, step)
         return
     status = world.status()
     state = status.get("state", {})
@@ -206,10 +207,7 @@ def _complaints(world: JobWorld, step: Json, seen: tuple[int, int, int]) -> Iter
         shown = [_shown(there.get(index)) for index in range(max([*there, len(wanted) - 1], default=-1) + 1)]
         if shown != wanted:
             yield f"pods of {task} are {shown}, not {wanted}"
-    for kind, names in step.get("has", {}).items():
-        here = sorted(key.partition("/")[2] for (one, key) in world.objects if one == kind)
-        if here != sorted(names):
-            yield f"{kind}: {here}, not {names}"
+    yield from _kinds(world, step)
     yield from _differences("status", step.get("status", {}), status)
     for name, part in step.get("shows", {}).items():
         yield from _differences(name, part, world.objects.get(_place(name)))
@@ -217,6 +215,13 @@ def _complaints(world: JobWorld, step: Json, seen: tuple[int, int, int]) -> Iter
         least = world.objects[_group(world)]["spec"]["minMember"]
         if least != step["min"]:
             yield f"minMember is {least}, not {step['min']}"
+
+
+def _kinds(world: JobWorld, step: Json) -> Iterator[str]:
+    for kind, names in step.get("has", {}).items():
+        here = sorted(key.partition("/")[2] for (one, key) in world.objects if one == kind)
+        if here != sorted(names):
+            yield f"{kind}: {here}, not {names}"
 
 
 def _differences(path: str, part: Any, whole: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON

@@ -51,10 +51,15 @@ def after_order(
     status, phase = job.status, job.status.state.phase
     can_restart = phase in (*ACTIVE, "Restarting")
     if action in ENDING and can_restart:
-        ended = msgspec.structs.replace(status, version=status.version + 1, restart=None, delayed_actions=())
+        # A job that is suspended while it restarts still loses the pods that are restarted.
+        restart = status.restart if action == "AbortJob" else None
+        ended = msgspec.structs.replace(
+            status, version=status.version + 1, restart=restart, delayed_actions=()
+        )
         return entered(job, ended, ENDING[action], now, why)
     if action == RESUME and phase in ("Aborting", "Aborted"):
-        return _restarting(job, Restart(action=action), now, why, retries=0)
+        whole = status.restart if status.restart == Restart(action="RestartJob") else None
+        return _restarting(job, whole or Restart(action=action), now, why, retries=0)
     if action == "RestartJob" and can_restart:
         if status.restart == Restart(action=action):
             return None  # that is under way
