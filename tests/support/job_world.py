@@ -38,6 +38,7 @@ class JobWorld:
     refusal: str = ""  # why pods are not created
     has_slow_pods: bool = False  # pods that are deleted stay until `end`
     is_away: bool = False  # the controller does not run
+    lost_deletions: int = 0  # how many of the next ones are not carried out
     crash_after: int | None = None  # how many writes are carried out before the controller is killed
     between_rounds: Callable[["JobWorld"], None] = lambda _world: None
     _news: list[Event] = field(default_factory=list)
@@ -49,7 +50,7 @@ class JobWorld:
     def restart(self) -> None:
         """Start the controller anew: it knows nothing but what there is."""
         self._work = WorkQueue(ClusterView(), (Jobs(JobPlugins.of(), lambda: _KEY),))
-        self._news = [Upserted(object=typed(one)) for one in self.objects.values()]
+        self._news = [Upserted(object=typed(one)) for one in self.objects.values() if _is_read(one["kind"])]
 
     # What there is, and what happens
 
@@ -114,9 +115,13 @@ class JobWorld:
         """Let the controller work until it wants nothing more."""
         if self.is_away:
             return
+        idle = 0
         for _ in range(MOST_ROUNDS):
-            if not self.round():
+            idle = 0 if self.round() else idle + 1
+            if idle > 1 or (idle and not self.refusal):
                 return
+            if idle:
+                self.try_again()  # what was refused, and then the job says so
         raise AssertionError("the job controller does not come to rest")
 
     def round(self) -> bool:
@@ -187,6 +192,10 @@ class JobWorld:
             case Delete():
                 if not self._is_there(place, write.uid):
                     return None
+                if self.lost_deletions:
+                    self.lost_deletions -= 1
+                    self.try_again()
+                    return "no answer"
                 if write.kind == "Job":
                     self.vanish(place)
                 else:

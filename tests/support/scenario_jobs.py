@@ -4,7 +4,7 @@
 `labels` are the job's. `with` are documents that are there from the beginning, `orders` the actions of
 Commands that are. `steps` are a list; the first step finds the job created and settled. What may happen in a
 step, in this order: `away` (true: the controller does not run from now on), `wait` (seconds that pass),
-`crash` (the controller is killed after so many of its next writes),
+`crash` (the controller is killed after so many of its next writes), `lose` (how many deletions are lost),
 `slow: true` (pods that are deleted stay from now on until `end`),
 `refuse` (why pods are not created from now on; empty: they are again), `group` (the phase that the scheduler
 gives the group), `says` (the sentence of its Unschedulable condition), `command` (one, or a list),
@@ -37,7 +37,7 @@ Json = dict[str, Any]
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "unknown", "terminating")
 _HAPPENS: Final = (
-    "away", "wait", "crash", "slow", "refuse", "group", "says", "command", "run", "succeed", "fail",
+    "away", "wait", "crash", "lose", "slow", "refuse", "group", "says", "command", "run", "succeed", "fail",
     "restarts", "pod", "disrupt", "evict", "delete", "vanish", "end", "scale", "change", "remove", "add",
 )  # fmt: skip
 _EXPECTED: Final = (
@@ -65,7 +65,8 @@ class JobScenario:
         world = JobWorld()
         if restarting:
             rounds = count()
-            world.between_rounds = lambda one: one.restart() if next(rounds) % 2 else None
+            # While pods are refused it goes on: one that is started anew has to be refused before it says so.
+            world.between_rounds = lambda one: one.restart() if next(rounds) % 2 and not one.refusal else None
         for document in (self.manifest, *self.beside):
             world.put(yaml.safe_load(yaml.safe_dump(document)))
         for number, action in enumerate(self.orders):
@@ -126,6 +127,8 @@ def _happen(world: JobWorld, word: str, value: Any) -> None:  # noqa: ANN401, C9
             world.is_away = value
         case "wait":
             world.pass_time(value)
+        case "lose":
+            world.lost_deletions = value
         case "crash":
             world.crash_after = value
         case "slow":

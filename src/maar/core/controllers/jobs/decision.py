@@ -20,7 +20,7 @@ from maar.core.controllers.jobs.events import (
     policy_for,
     target_of,
 )
-from maar.core.controllers.jobs.phases import ACTIVE, after_order, after_pods
+from maar.core.controllers.jobs.phases import ACTIVE, RESUMABLE, after_order, after_pods
 from maar.core.controllers.jobs.pods import JobPod
 from maar.core.model.index_ranges import indexes, ranges
 from maar.core.model.job import Command, Job, JobStatus
@@ -36,8 +36,9 @@ class Decision(NamedTuple):
     wake_at: datetime | None = None
 
 
-def after_command(job: Job, command: Command, now: datetime) -> Decision:
+def after_command(job: Job, command: Command, pods: Sequence[JobPod], now: datetime) -> Decision:
     """Carry out a Command. That it was is in the status, so that it is not carried out twice."""
+    job = msgspec.structs.replace(job, status=_noted(job, pods, now))
     why = (
         "CommandIssued",
         f"Command {command.metadata.name} asks for {command.action}"
@@ -111,7 +112,7 @@ def what_happened(job: Job, event: JobEvent) -> str:
 def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
     """The status with what pods cannot tell any more once they are gone."""
     status, phase = job.status, job.status.state.phase
-    if phase not in (*ACTIVE, "Restarting"):
+    if phase not in (*ACTIVE, "Restarting", *RESUMABLE):
         return status
     is_unwanted = unwanted(job, status)
     done: dict[str, set[int]] = {}
@@ -125,7 +126,7 @@ def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
     timers = [one for one in status.delayed_actions if (one.task, one.index) not in running]
     known = {(one.task, one.index) for one in timers}
     leaving = {(pod.task, pod.index) for pod in pods if _is_leaving(pod)} - known
-    for event in job_events(job, pods, "") if leaving else ():
+    for event in job_events(job, pods, "") if leaving and phase not in RESUMABLE else ():
         is_end = event.name in ("PodEvicted", "PodFailed") and (event.task, event.index) in leaving
         if is_end and (timer := delayed(job, event, now)) is not None:
             timers.append(timer)

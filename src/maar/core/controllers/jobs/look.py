@@ -49,8 +49,24 @@ class Look:
         self._refusals = {
             place: why for place, why in cluster.refusals.get(key, {}).items() if place not in there
         }
+        self._forget_unwanted()
         self._problem = ""  # what keeps the job from being made, besides refusals
         self.wake_at: datetime | None = None
+
+    def _forget_unwanted(self) -> None:
+        """Leave out refusals of pods that the job does not want any more."""
+        job = self._cluster.jobs.get(self._key)
+        if not self._refusals or job is None:
+            return
+        namespace = job.metadata.namespace or "default"
+        wanted = {
+            f"{namespace}/{pod_name(job, task, index)}"
+            for task in job.spec.tasks
+            for index in range(task.replicas)
+        }
+        self._refusals = {
+            (kind, key): why for (kind, key), why in self._refusals.items() if kind != "Pod" or key in wanted
+        }
 
     def writes(self) -> list[ControllerWrite]:
         """What has to be written now."""
@@ -76,9 +92,11 @@ class Look:
 
     def _decision(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Decision:
         """The next step; a job that has not begun takes none."""
-        for command in self._commands(job):
-            if command.metadata.uid != job.status.last_command:
-                return after_command(job, command, self._now)
+        commands = self._commands(job)
+        # One that is carried out has to go first: the status knows only the last.
+        is_last_gone = all(one.metadata.uid != job.status.last_command for one in commands)
+        if commands and is_last_gone:
+            return after_command(job, commands[0], own, self._now)
         if not job.status.state.phase:
             return Decision(None)
         return after_what_happened(job, own, group, self._now)
@@ -105,7 +123,8 @@ class Look:
 
     def _made(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
         """What a job that is to run lacks: first what its pods need, then the pods."""
-        if (before := job_before(job)) is not None and group is None:
+        has_run = any(one.status == "Running" for one in job.status.conditions)
+        if (before := job_before(job)) is not None and group is None and not has_run:
             self._problem = waits_for_job(job, self._cluster.jobs.get(before))
             if self._problem:
                 return

@@ -36,6 +36,7 @@ _ENDED: Final[dict[str, JobPhase]] = {
 }  # fmt: skip
 TARGETED: Final = ("RestartTask", "RestartPod", "RestartPartition")
 ACTIVE: Final = ("", "Pending", "Running")
+RESUMABLE: Final = ("Aborting", "Aborted")
 
 
 def after_order(
@@ -57,7 +58,7 @@ def after_order(
             status, version=status.version + 1, restart=restart, delayed_actions=()
         )
         return entered(job, ended, ENDING[action], now, why)
-    if action == RESUME and phase in ("Aborting", "Aborted"):
+    if action == RESUME and phase in RESUMABLE:
         whole = status.restart if status.restart == Restart(action="RestartJob") else None
         return _restarting(job, whole or Restart(action=action), now, why, retries=0)
     if action == "RestartJob" and can_restart:

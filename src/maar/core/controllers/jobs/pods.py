@@ -139,6 +139,8 @@ def is_restarted(pod: JobPod, job: Job, status: JobStatus) -> bool:
 def is_answered(pod: JobPod, job: Job) -> bool:
     """Whether the status of a job has what became of a pod that is gone."""
     status = job.status
+    if pod.phase == "Succeeded" and status.state.phase in ("Aborting", "Aborted"):
+        return pod.index in indexes(status.completed_indexes.get(pod.task, ""))  # it may be resumed
     return (
         pod.version < status.version
         or is_restarted(pod, job, status)
