@@ -41,7 +41,10 @@ class JobWorld:
     lost_deletions: int = 0  # how many of the next ones are not carried out
     crash_after: int | None = None  # how many writes are carried out before the controller is killed
     between_rounds: Callable[["JobWorld"], None] = lambda _world: None
+    held_back: Callable[[], int] = lambda: 0  # how much of others' news reaches the controller a round later
+    orders: list[str] = field(default_factory=list)  # the uids of Commands, as they were carried out
     _news: list[Event] = field(default_factory=list)
+    _foreign: int = 0  # how much of the news others made; the rest the controller wrote itself
     _number: int = 0
 
     def __post_init__(self) -> None:
@@ -51,6 +54,7 @@ class JobWorld:
         """Start the controller anew: it knows nothing but what there is."""
         self._work = WorkQueue(ClusterView(), (Jobs(JobPlugins.of(), lambda: _KEY),))
         self._news = [Upserted(object=typed(one)) for one in self.objects.values() if _is_read(one["kind"])]
+        self._foreign = 0  # it begins with all that there is
 
     # What there is, and what happens
 
@@ -65,7 +69,7 @@ class JobWorld:
         metadata.setdefault("generation", 1)
         self.objects[place] = document
         if _is_read(place[0]):
-            self._news.append(Upserted(object=typed(document)))
+            self._tell(Upserted(object=typed(document)))
         return place
 
     def change(self, place: ResourcePath, patch: Json) -> None:
@@ -89,7 +93,7 @@ class JobWorld:
     def vanish(self, place: ResourcePath) -> None:
         """Let an object be gone, whatever its finalizers."""
         if self.objects.pop(place, None) is not None and _is_read(place[0]):
-            self._news.append(Deleted(kind=place[0], key=place[1]))
+            self._tell(Deleted(kind=place[0], key=place[1]))
         if place[0] == "Job":
             for one in [path for path, other in self.objects.items() if _belongs(other, place)]:
                 self.delete(one)
@@ -127,8 +131,7 @@ class JobWorld:
     def round(self) -> bool:
         """One look at what has changed; whether anything was written."""
         self.between_rounds(self)
-        events, self._news = self._news, []
-        self._work.feed(events)
+        self._work.feed(self._heard())
         wanted = self._work.reconcile(self.now)
         for key, write in wanted:
             if self.crash_after == 0:
@@ -137,12 +140,29 @@ class JobWorld:
                 return True
             if self.crash_after is not None:
                 self.crash_after -= 1
+            foreign = self._foreign
             refusal = self._write(write)
+            self._foreign = foreign
             self._work.cluster.answered(write, refusal)
             if refusal is None:
                 self._work.look_at([key])
         is_stuck = wanted and all(isinstance(one, Create) and self.refusal for _, one in wanted)
         return bool(wanted or self._news) and not is_stuck
+
+    def _heard(self) -> list[Event]:
+        """What the controller hears now: its own writes, and of what others did perhaps not the latest."""
+        theirs = max(self._foreign - self.held_back(), 0)
+        late = self._news[theirs : self._foreign]
+        events = [*self._news[:theirs], *self._news[self._foreign :]]
+        known = {_path(one) for one in self._news[self._foreign :]}
+        # What it knows better from its own writes is no news any more.
+        self._news = [one for one in late if _path(one) not in known]
+        self._foreign = len(self._news)
+        return events
+
+    def _tell(self, event: Event) -> None:
+        self._news.append(event)
+        self._foreign += 1
 
     def try_again(self) -> None:
         """Look at all jobs once more, as after a while."""
@@ -231,6 +251,8 @@ class JobWorld:
         if write.version != self.objects[place]["metadata"]["resourceVersion"]:
             return "the object has been modified"
         before = self.objects[place].get("status", {}).get("state", {}).get("phase")
+        if "lastCommand" in write.status:
+            self.orders.append(str(write.status["lastCommand"]))
         self.change(place, {"status": plain(write.status)})
         after = self.objects[place]["status"].get("state", {}).get("phase")
         if after != before:
@@ -273,6 +295,12 @@ TEMPLATE: Final[Json] = {
         "containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}],
     }
 }
+
+
+def _path(event: Event) -> ResourcePath:
+    if isinstance(event, Upserted):
+        return type(event.object).__name__, event.object.key
+    return event.kind, event.key
 
 
 def _is_read(kind: str) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from maar.core.controllers.jobs.counting import count, unwanted
+from maar.core.controllers.jobs.counting import count, is_at_rest, unwanted
 from maar.core.controllers.jobs.events import (
     Answer,
     JobEvent,
@@ -112,7 +112,7 @@ def what_happened(job: Job, event: JobEvent) -> str:
 def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
     """The status with what pods cannot tell any more once they are gone."""
     status, phase = job.status, job.status.state.phase
-    if phase not in (*ACTIVE, "Restarting", *RESUMABLE):
+    if is_at_rest(status) and phase not in RESUMABLE:
         return status
     is_unwanted = unwanted(job, status)
     done: dict[str, set[int]] = {}
@@ -126,7 +126,7 @@ def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
     timers = [one for one in status.delayed_actions if (one.task, one.index) not in running]
     known = {(one.task, one.index) for one in timers}
     leaving = {(pod.task, pod.index) for pod in pods if _is_leaving(pod)} - known
-    for event in job_events(job, pods, "") if leaving and phase not in RESUMABLE else ():
+    for event in job_events(job, pods, "") if leaving and phase in (*ACTIVE, "Restarting") else ():
         is_end = event.name in ("PodEvicted", "PodFailed") and (event.task, event.index) in leaving
         if is_end and (timer := delayed(job, event, now)) is not None:
             timers.append(timer)

@@ -26,6 +26,7 @@ RESTARTS: Final = "maar.sh/job-restarts"
 FINALIZER: Final = "maar.sh/job-pod"
 
 _LONGEST_GRACE_S: Final = 10_000_000  # more is not believed
+_KEEPING: Final = ("Aborting", "Aborted", "Terminating", "Completing")  # what has ended, as it is
 _FINISHED: Final = ("Succeeded", "Failed")
 
 
@@ -139,8 +140,8 @@ def is_restarted(pod: JobPod, job: Job, status: JobStatus) -> bool:
 def is_answered(pod: JobPod, job: Job) -> bool:
     """Whether the status of a job has what became of a pod that is gone."""
     status = job.status
-    if pod.phase == "Succeeded" and status.state.phase in ("Aborting", "Aborted"):
-        return pod.index in indexes(status.completed_indexes.get(pod.task, ""))  # it may be resumed
+    if pod.phase == "Succeeded" and status.state.phase in _KEEPING:
+        return pod.index in indexes(status.completed_indexes.get(pod.task, ""))
     return (
         pod.version < status.version
         or is_restarted(pod, job, status)
