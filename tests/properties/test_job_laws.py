@@ -1,4 +1,4 @@
-"""Laws of jobs: whatever happens to a job and whenever its controller is killed, it goes the way of the table."""
+"""Laws of jobs: whatever happens, and whenever the controller is killed, a job goes the way of the table."""
 
 from itertools import cycle
 from typing import Any, Final

@@ -16,7 +16,7 @@ from maar.core.controllers.jobs.pods import FINALIZER
 from maar.core.controllers.work_queue import WorkQueue
 from maar.core.job_plugins.plugin import SshKey
 from maar.core.job_plugins.registry import JobPlugins
-from maar.core.model.events import Deleted, Event, Upserted
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure, Patch, RecordEvent, SetStatus
 from support.scenario_world import Json, ResourcePath, merged, plain, typed
 
@@ -53,7 +53,7 @@ class JobWorld:
     def restart(self) -> None:
         """Start the controller anew: it knows nothing but what there is."""
         self._work = WorkQueue(ClusterView(), (Jobs(JobPlugins.of(), lambda: _KEY),))
-        self._news = [Upserted(object=typed(one)) for one in self.objects.values() if _is_read(one["kind"])]
+        self._news = [_upserted(one) for one in self.objects.values() if _is_read(one["kind"])]
         self._foreign = 0  # it begins with all that there is
 
     # What there is, and what happens
@@ -69,7 +69,7 @@ class JobWorld:
         metadata.setdefault("generation", 1)
         self.objects[place] = document
         if _is_read(place[0]):
-            self._tell(Upserted(object=typed(document)))
+            self._tell(_upserted(document))
         return place
 
     def change(self, place: ResourcePath, patch: Json) -> None:
@@ -166,7 +166,7 @@ class JobWorld:
 
     def try_again(self) -> None:
         """Look at all jobs once more, as after a while."""
-        self._news += [Upserted(object=typed(one)) for one in self.objects.values() if one["kind"] == "Job"]
+        self._news += [_upserted(one) for one in self.objects.values() if one["kind"] == "Job"]
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass; what is due by then is looked at when it is due."""
@@ -295,6 +295,10 @@ TEMPLATE: Final[Json] = {
         "containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}],
     }
 }
+
+
+def _upserted(document: Json) -> Upserted:
+    return Upserted(object=cast(AnyObject, typed(document)))
 
 
 def _path(event: Event) -> ResourcePath:

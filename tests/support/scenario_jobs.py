@@ -205,11 +205,7 @@ def _complaints(world: JobWorld, step: Json, seen: tuple[int, int, int]) -> Iter
             yield f"{word} is {value}, not {wanted}; {state}, events {world.told[seen[2] :]}"
     if step.get("message", "") not in state.get("message", ""):
         yield f"the message is {state.get('message', '')!r}, without {step['message']!r}"
-    for task, wanted in step.get("pods", {}).items():
-        there = {int(name.rpartition("-")[2]): one for name, one in _of_task(world, task).items()}
-        shown = [_shown(there.get(index)) for index in range(max([*there, len(wanted) - 1], default=-1) + 1)]
-        if shown != wanted:
-            yield f"pods of {task} are {shown}, not {wanted}"
+    yield from _pods_astray(world, step)
     yield from _kinds(world, step)
     yield from _differences("status", step.get("status", {}), status)
     for name, part in step.get("shows", {}).items():
@@ -218,6 +214,14 @@ def _complaints(world: JobWorld, step: Json, seen: tuple[int, int, int]) -> Iter
         least = world.objects[_group(world)]["spec"]["minMember"]
         if least != step["min"]:
             yield f"minMember is {least}, not {step['min']}"
+
+
+def _pods_astray(world: JobWorld, step: Json) -> Iterator[str]:
+    for task, wanted in step.get("pods", {}).items():
+        there = {int(name.rpartition("-")[2]): one for name, one in _of_task(world, task).items()}
+        shown = [_shown(there.get(index)) for index in range(max([*there, len(wanted) - 1], default=-1) + 1)]
+        if shown != wanted:
+            yield f"pods of {task} are {shown}, not {wanted}"
 
 
 def _kinds(world: JobWorld, step: Json) -> Iterator[str]:

@@ -61,9 +61,8 @@ def after_order(
     if action == RESUME and phase in RESUMABLE:
         whole = status.restart if status.restart == Restart(action="RestartJob") else None
         return _restarting(job, whole or Restart(action=action), now, why, retries=0)
-    if action == "RestartJob" and can_restart:
-        if status.restart == Restart(action=action):
-            return None  # that is under way
+    is_under_way = status.restart == Restart(action=action)
+    if action == "RestartJob" and can_restart and not is_under_way:
         return _restarting(job, Restart(action=action), now, why, retries=int(is_retry and phase in ACTIVE))
     if action in TARGETED and target is not None and can_restart:
         before = status.restart.targets if status.restart is not None and phase == "Restarting" else ()
