@@ -29,10 +29,10 @@ from maar.core.model.writes import RecordEvent
 
 
 class Decision(NamedTuple):
-    """A new status, and what is told about it; without one, when a policy is due."""
+    """A new status, and the events recorded with it; without one, when a policy is due."""
 
     status: JobStatus | None
-    told: tuple[RecordEvent, ...] = ()
+    recorded: tuple[RecordEvent, ...] = ()
     wake_at: datetime | None = None
 
 
@@ -46,13 +46,13 @@ def after_command(job: Job, command: Command, pods: Sequence[JobPod], now: datet
     )
     status = after_order(job, command.action, None, now, why) or job.status
     status = msgspec.structs.replace(status, last_command=command.metadata.uid)
-    told = RecordEvent(
+    record = RecordEvent(
         kind="Job",
         key=job.key,
         reason="CommandIssued",
         message=f"Start to execute command {command.action}, which is then deleted",
     )
-    return Decision(status, (told,))
+    return Decision(status, (record,))
 
 
 def after_what_happened(job: Job, pods: Sequence[JobPod], group: PodGroup | None, now: datetime) -> Decision:
@@ -91,8 +91,8 @@ def _answered(job: Job, answer: Answer, now: datetime) -> Decision | None:
     is_last = status.state.phase == "Restarting" and status.retry_count >= job.spec.max_retry
     limit = "; retry limit reached" if is_last else ""
     message = f"Start to execute action {action} {waited}: {what_happened(job, event)}{limit}"
-    told = RecordEvent(kind="Job", key=job.key, reason="ExecuteAction", message=message.replace("  ", " "))
-    return Decision(status, (told,))
+    record = RecordEvent(kind="Job", key=job.key, reason="ExecuteAction", message=message.replace("  ", " "))
+    return Decision(status, (record,))
 
 
 def what_happened(job: Job, event: JobEvent) -> str:

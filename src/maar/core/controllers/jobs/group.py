@@ -18,7 +18,7 @@ _PARTITION: Final = "volcano.sh/partition-id"
 _NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-class Amounts(NamedTuple):
+class TemplateAmounts(NamedTuple):
     """What a pod of a template asks for, and what it may not exceed."""
 
     requests: Resources
@@ -146,7 +146,7 @@ def _min_resources(tasks: Sequence[Task], least: int, priorities: Mapping[str, i
     return Resources({name: units for name, units in total.items() if units})
 
 
-def _quota_form(asked: Amounts) -> dict[str, int]:
+def _quota_form(asked: TemplateAmounts) -> dict[str, int]:
     """What a pod uses of quotas, by their names."""
     found = {PODS: 1, "count/pods": 1}
     for name, units in asked.requests.items():
@@ -161,7 +161,7 @@ def _quota_form(asked: Amounts) -> dict[str, int]:
 
 
 @lru_cache(maxsize=1024)
-def _amounts(template: bytes) -> Amounts:
+def _amounts(template: bytes) -> TemplateAmounts:
     read = plain(template)
     spec = from_document(
         Pod, {"kind": "Pod", "spec": read.get("spec", {}) if isinstance(read, dict) else {}}
@@ -169,4 +169,4 @@ def _amounts(template: bytes) -> Amounts:
     limits = Resources()
     for container in spec.containers:
         limits = limits.plus(container.resources.limits)
-    return Amounts(pod_request(spec), limits, spec.priority_class_name)
+    return TemplateAmounts(pod_request(spec), limits, spec.priority_class_name)

@@ -82,13 +82,13 @@ class Look:
         decision = self._decision(job, own, group)
         if decision.status is not None and decision.status != job.status:
             status = with_counts(decision.status, count(job, decision.status, own), job.spec.least)
-            return [*writes, _set_status(job, status), *decision.told]
+            return [*writes, _set_status(job, status), *decision.recorded]
         self.wake_at = decision.wake_at
         made = list(self._made(job, own, group)) if job.status.state.phase in ACTIVE else []
         gone = list(self._gone(job, own, group))
         if job.status.state.phase == "" and (group is not None or self._refusals or self._problem):
-            return [*writes, _set_status(job, self._begun(job, own, group))]
-        return [*writes, *gone, *made, *self._told(job, own, group)]
+            return [*writes, _set_status(job, self._first_status(job, own, group))]
+        return [*writes, *gone, *made, *self._progress(job, own, group)]
 
     def _decision(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Decision:
         """The next step; a job that has not begun takes none."""
@@ -261,9 +261,9 @@ class Look:
         else:
             self.wake_at = at
 
-    # What is told
+    # What the status says
 
-    def _begun(self, job: Job, own: list[JobPod], group: PodGroup | None) -> JobStatus:
+    def _first_status(self, job: Job, own: list[JobPod], group: PodGroup | None) -> JobStatus:
         """The first status: its group is there by then, unless something keeps it from being made."""
         why = why_it_waits(job, own, group, self._refusals, self._problem)
         status = with_counts(job.status, count(job, job.status, own), job.spec.least)
@@ -281,7 +281,7 @@ class Look:
             resources |= self._plugins.controlled(plugin_job(job))
         return msgspec.structs.replace(status, plugins_generation=generation, controlled_resources=resources)
 
-    def _told(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
+    def _progress(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
         """Counters, and why the job waits."""
         if is_at_rest(job.status):
             return
