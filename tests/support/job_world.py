@@ -16,7 +16,7 @@ from maar.core.controllers.jobs.pods import FINALIZER
 from maar.core.controllers.work_queue import WorkQueue
 from maar.core.job_plugins.plugin import SshKey
 from maar.core.job_plugins.registry import JobPlugins
-from maar.core.model.events import Deleted, Event, Upserted
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure, Patch, RecordEvent, SetStatus
 from support.scenario_world import Json, ResourcePath, merged, plain, typed
 
@@ -37,8 +37,14 @@ class JobWorld:
     created: list[str] = field(default_factory=list)  # the keys of pods
     refusal: str = ""  # why pods are not created
     has_slow_pods: bool = False  # pods that are deleted stay until `end`
+    is_away: bool = False  # the controller does not run
+    lost_deletions: int = 0  # how many of the next ones are not carried out
+    crash_after: int | None = None  # how many writes are carried out before the controller is killed
     between_rounds: Callable[["JobWorld"], None] = lambda _world: None
+    held_back: Callable[[], int] = lambda: 0  # how much of others' news reaches the controller a round later
+    orders: list[str] = field(default_factory=list)  # the uids of Commands, as they were carried out
     _news: list[Event] = field(default_factory=list)
+    _foreign: int = 0  # how much of the news others made; the rest the controller wrote itself
     _number: int = 0
 
     def __post_init__(self) -> None:
@@ -47,7 +53,8 @@ class JobWorld:
     def restart(self) -> None:
         """Start the controller anew: it knows nothing but what there is."""
         self._work = WorkQueue(ClusterView(), (Jobs(JobPlugins.of(), lambda: _KEY),))
-        self._news = [Upserted(object=typed(one)) for one in self.objects.values()]
+        self._news = [_upserted(one) for one in self.objects.values() if _is_read(one["kind"])]
+        self._foreign = 0  # it begins with all that there is
 
     # What there is, and what happens
 
@@ -62,7 +69,7 @@ class JobWorld:
         metadata.setdefault("generation", 1)
         self.objects[place] = document
         if _is_read(place[0]):
-            self._news.append(Upserted(object=typed(document)))
+            self._tell(_upserted(document))
         return place
 
     def change(self, place: ResourcePath, patch: Json) -> None:
@@ -86,7 +93,7 @@ class JobWorld:
     def vanish(self, place: ResourcePath) -> None:
         """Let an object be gone, whatever its finalizers."""
         if self.objects.pop(place, None) is not None and _is_read(place[0]):
-            self._news.append(Deleted(kind=place[0], key=place[1]))
+            self._tell(Deleted(kind=place[0], key=place[1]))
         if place[0] == "Job":
             for one in [path for path, other in self.objects.items() if _belongs(other, place)]:
                 self.delete(one)
@@ -110,34 +117,62 @@ class JobWorld:
 
     def settle(self) -> None:
         """Let the controller work until it wants nothing more."""
+        if self.is_away:
+            return
+        idle = 0
         for _ in range(MOST_ROUNDS):
-            if not self.round():
+            idle = 0 if self.round() else idle + 1
+            if idle > 1 or (idle and not self.refusal):
                 return
+            if idle:
+                self.try_again()  # what was refused, and then the job says so
         raise AssertionError("the job controller does not come to rest")
 
     def round(self) -> bool:
         """One look at what has changed; whether anything was written."""
         self.between_rounds(self)
-        events, self._news = self._news, []
-        self._work.feed(events)
+        self._work.feed(self._heard())
         wanted = self._work.reconcile(self.now)
         for key, write in wanted:
+            if self.crash_after == 0:
+                self.crash_after = None
+                self.restart()
+                return True
+            if self.crash_after is not None:
+                self.crash_after -= 1
+            foreign = self._foreign
             refusal = self._write(write)
+            self._foreign = foreign
             self._work.cluster.answered(write, refusal)
             if refusal is None:
                 self._work.look_at([key])
         is_stuck = wanted and all(isinstance(one, Create) and self.refusal for _, one in wanted)
         return bool(wanted or self._news) and not is_stuck
 
+    def _heard(self) -> list[Event]:
+        """What the controller hears now: its own writes, and of what others did perhaps not the latest."""
+        theirs = max(self._foreign - self.held_back(), 0)
+        late = self._news[theirs : self._foreign]
+        events = [*self._news[:theirs], *self._news[self._foreign :]]
+        known = {_path(one) for one in self._news[self._foreign :]}
+        # What it knows better from its own writes is no news any more.
+        self._news = [one for one in late if _path(one) not in known]
+        self._foreign = len(self._news)
+        return events
+
+    def _tell(self, event: Event) -> None:
+        self._news.append(event)
+        self._foreign += 1
+
     def try_again(self) -> None:
         """Look at all jobs once more, as after a while."""
-        self._news += [Upserted(object=typed(one)) for one in self.objects.values() if one["kind"] == "Job"]
+        self._news += [_upserted(one) for one in self.objects.values() if one["kind"] == "Job"]
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass; what is due by then is looked at when it is due."""
         until = self.now + timedelta(seconds=seconds)
         self.settle()
-        while (at := self._work.wake_at) is not None and at <= until:
+        while not self.is_away and (at := self._work.wake_at) is not None and at <= until:
             self.now = max(at, self.now)
             self.settle()
         self.now = until
@@ -170,19 +205,34 @@ class JobWorld:
             case SetStatus():
                 return self._set_status(place, write)
             case Patch():
-                if place not in self.objects:
+                uid = cast(Json, write.patch.get("metadata", {})).get("uid", "")
+                if not self._is_there(place, str(uid)):
                     return "not found"
                 self.change(place, cast(Json, plain(write.patch)))
             case Delete():
+                if not self._is_there(place, write.uid):
+                    return None
+                if self.lost_deletions:
+                    self.lost_deletions -= 1
+                    self.try_again()
+                    return "no answer"
                 if write.kind == "Job":
                     self.vanish(place)
                 else:
                     self.delete(place)
         return None
 
+    def _is_there(self, place: ResourcePath, uid: str) -> bool:
+        """Whether an object is there that is the one meant, where one is."""
+        return place in self.objects and uid in ("", self.objects[place]["metadata"]["uid"])
+
     def _create(self, place: ResourcePath, write: Create | Ensure) -> str | None:
         if place in self.objects:
-            return None if isinstance(write, Ensure) else "it exists already"
+            if isinstance(write, Create):
+                return "it exists already"
+            if write.update is not None:
+                self.change(place, cast(Json, plain(write.update)))
+            return None
         if write.kind == "Pod" and self.refusal:
             return self.refusal
         document = cast(Json, plain(write.document))
@@ -201,6 +251,8 @@ class JobWorld:
         if write.version != self.objects[place]["metadata"]["resourceVersion"]:
             return "the object has been modified"
         before = self.objects[place].get("status", {}).get("state", {}).get("phase")
+        if "lastCommand" in write.status:
+            self.orders.append(str(write.status["lastCommand"]))
         self.change(place, {"status": plain(write.status)})
         after = self.objects[place]["status"].get("state", {}).get("phase")
         if after != before:
@@ -243,6 +295,16 @@ TEMPLATE: Final[Json] = {
         "containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}],
     }
 }
+
+
+def _upserted(document: Json) -> Upserted:
+    return Upserted(object=cast(AnyObject, typed(document)))
+
+
+def _path(event: Event) -> ResourcePath:
+    if isinstance(event, Upserted):
+        return type(event.object).__name__, event.object.key
+    return event.kind, event.key
 
 
 def _is_read(kind: str) -> bool:

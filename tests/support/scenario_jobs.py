@@ -1,19 +1,24 @@
 """Scenarios of jobs: a job, what happens to it, and what the job controller makes of it; read from YAML.
 
-`job` has the fields of a job's spec, `tasks`: {name: replicas, or fields of the task}; `annotations`.
-`steps` are a list; the first step finds the job created and settled. What may happen in a step, in this
-order: `wait` (seconds that pass), `slow: true` (pods that are deleted stay from now on until `end`),
+`job` has the fields of a job's spec, `tasks`: {name: replicas, or fields of the task}; `annotations` and
+`labels` are the job's. `with` are documents that are there from the beginning, `orders` the actions of
+Commands that are. `steps` are a list; the first step finds the job created and settled. What may happen in a
+step, in this order: `away` (true: the controller does not run from now on), `wait` (seconds that pass),
+`crash` (the controller is killed after so many of its next writes), `lose` (how many deletions are lost),
+`slow: true` (pods that are deleted stay from now on until `end`),
 `refuse` (why pods are not created from now on; empty: they are again), `group` (the phase that the scheduler
 gives the group), `says` (the sentence of its Unschedulable condition), `command` (one, or a list),
-`run`, `succeed`, `evict`, `delete`, `vanish`, `end`: names of pods without that of the job, or tasks
-for all of their pods; `fail`: {pod: exit code}, `restarts`: {pod: how often its container was restarted},
-`scale`: {task: replicas}, `change`: a merge patch of the spec, `add`: documents.
+`run`, `succeed`, `disrupt` (the condition DisruptionTarget alone), `evict`, `delete`, `vanish`, `end`: names
+of pods without that of the job, or tasks for all of their pods; `fail`: {pod: exit code}, `restarts`: {pod:
+how often its container was restarted}, `pod`: {pod: a part of its status}, `scale`: {task: replicas},
+`change`: a merge patch of the spec, `remove`: [Kind/name], `add`: documents.
 
 What must come of it: `phases` (those that were entered in this step, complete), `phase`, the counters
 `pending` … `terminating`, `retry`, `version`, `reason`, `message` (a part of it), `pods` ({task: phases of
 its pods by index, `-` where there is none}), `made` (pods that were made in this step, complete),
 `told` (reasons of events in this step, complete), `has` ({Kind: names}, complete), `gone: true` (the job is),
-`min` (minMember of the group), `quiet: true` (nothing was made, told or entered).
+`min` (minMember of the group), `status` (a part of the job's status), `shows` ({Kind/name: a part of the
+object}; null where a field must be missing), `quiet: true` (nothing was made, told or entered).
 """
 
 from collections.abc import Iterator
@@ -32,15 +37,15 @@ Json = dict[str, Any]
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "unknown", "terminating")
 _HAPPENS: Final = (
-    "wait", "slow", "refuse", "group", "says", "command", "run", "succeed", "fail", "restarts", "evict",
-    "delete", "vanish", "end", "scale", "change", "add",
+    "away", "wait", "crash", "lose", "slow", "refuse", "group", "says", "command", "run", "succeed", "fail",
+    "restarts", "pod", "disrupt", "evict", "delete", "vanish", "end", "scale", "change", "remove", "add",
 )  # fmt: skip
 _EXPECTED: Final = (
     "phases", "phase", *_COUNTERS, "retry", "version", "reason", "message", "pods", "made", "told", "has",
-    "gone", "min", "quiet",
+    "gone", "min", "status", "shows", "quiet",
 )  # fmt: skip
 _NUMBERS: Final = {**{name: name for name in _COUNTERS}, "retry": "retryCount", "version": "version"}
-_KEYS: Final = ("title", "rule", "job", "annotations", "steps")
+_KEYS: Final = ("title", "rule", "job", "annotations", "labels", "with", "orders", "steps")
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,8 @@ class JobScenario:
     file: str
     rules: tuple[str, ...]
     manifest: Json
+    beside: list[Json]
+    orders: list[str]
     steps: list[Json]
 
     def complaints(self, *, restarting: bool = False) -> list[str]:
@@ -58,8 +65,12 @@ class JobScenario:
         world = JobWorld()
         if restarting:
             rounds = count()
-            world.between_rounds = lambda one: one.restart() if next(rounds) % 2 else None
-        world.put(yaml.safe_load(yaml.safe_dump(self.manifest)))
+            # While pods are refused it goes on: one that is started anew has to be refused before it says so.
+            world.between_rounds = lambda one: one.restart() if next(rounds) % 2 and not one.refusal else None
+        for document in (self.manifest, *self.beside):
+            world.put(yaml.safe_load(yaml.safe_dump(document)))
+        for number, action in enumerate(self.orders):
+            world.put(_command(world, number, action))
         for number, step in enumerate(self.steps, start=1):
             seen = len(world.phases), len(world.created), len(world.told)
             if number == 1:
@@ -97,21 +108,29 @@ def _load(file: Path) -> Iterator[JobScenario]:
             for name, one in spec.pop("tasks").items()
         ]
         manifest = job(tasks, **spec)
-        manifest["metadata"]["annotations"] = entry.get("annotations", {})
+        manifest["metadata"] |= {name: entry.get(name, {}) for name in ("annotations", "labels")}
         rules = entry["rule"]
         yield JobScenario(
             entry["title"],
             f"jobs/{file.name}",
             tuple(rules if isinstance(rules, list) else [rules]),
             manifest,
+            entry.get("with", []),
+            entry.get("orders", []),
             entry["steps"],
         )
 
 
 def _happen(world: JobWorld, word: str, value: Any) -> None:  # noqa: ANN401, C901, PLR0912  # one line a word
     match word:
+        case "away":
+            world.is_away = value
         case "wait":
             world.pass_time(value)
+        case "lose":
+            world.lost_deletions = value
+        case "crash":
+            world.crash_after = value
         case "slow":
             world.has_slow_pods = value
         case "refuse":
@@ -138,10 +157,14 @@ def _happen(world: JobWorld, word: str, value: Any) -> None:  # noqa: ANN401, C9
         case "restarts":
             for name, count in value.items():
                 world.pod(f"j-{name}", {"containerStatuses": [{"ready": True, "restartCount": count}]})
-        case "evict":
+        case "pod":
+            for name, status in value.items():
+                world.pod(f"j-{name}", status)
+        case "disrupt" | "evict":
             for name in _pods(world, value):
                 world.pod(name, {"conditions": [{"type": "DisruptionTarget", "status": "True"}]})
-                world.delete(("Pod", f"default/{name}"))
+                if word == "evict":
+                    world.delete(("Pod", f"default/{name}"))
         case "delete" | "vanish" | "end":
             for name in _pods(world, value):
                 getattr(world, word)(("Pod", f"default/{name}"))
@@ -149,6 +172,9 @@ def _happen(world: JobWorld, word: str, value: Any) -> None:  # noqa: ANN401, C9
             _scale(world, value)
         case "change":
             world.change(JOB, {"spec": value})
+        case "remove":
+            for one in value:
+                world.delete(_place(one))
         case "add":
             for document in value:
                 world.put(yaml.safe_load(yaml.safe_dump(document)))
@@ -160,6 +186,7 @@ def _complaints(world: JobWorld, step: Json, seen: tuple[int, int, int]) -> Iter
     if step.get("gone"):
         if JOB in world.objects:
             yield "the job is still there"
+        yield from _kinds(world, step)
         return
     status = world.status()
     state = status.get("state", {})
@@ -178,19 +205,45 @@ def _complaints(world: JobWorld, step: Json, seen: tuple[int, int, int]) -> Iter
             yield f"{word} is {value}, not {wanted}; {state}, events {world.told[seen[2] :]}"
     if step.get("message", "") not in state.get("message", ""):
         yield f"the message is {state.get('message', '')!r}, without {step['message']!r}"
+    yield from _pods_astray(world, step)
+    yield from _kinds(world, step)
+    yield from _differences("status", step.get("status", {}), status)
+    for name, part in step.get("shows", {}).items():
+        yield from _differences(name, part, world.objects.get(_place(name)))
+    if "min" in step:
+        least = world.objects[_group(world)]["spec"]["minMember"]
+        if least != step["min"]:
+            yield f"minMember is {least}, not {step['min']}"
+
+
+def _pods_astray(world: JobWorld, step: Json) -> Iterator[str]:
     for task, wanted in step.get("pods", {}).items():
         there = {int(name.rpartition("-")[2]): one for name, one in _of_task(world, task).items()}
         shown = [_shown(there.get(index)) for index in range(max([*there, len(wanted) - 1], default=-1) + 1)]
         if shown != wanted:
             yield f"pods of {task} are {shown}, not {wanted}"
+
+
+def _kinds(world: JobWorld, step: Json) -> Iterator[str]:
     for kind, names in step.get("has", {}).items():
         here = sorted(key.partition("/")[2] for (one, key) in world.objects if one == kind)
         if here != sorted(names):
             yield f"{kind}: {here}, not {names}"
-    if "min" in step:
-        least = world.objects[_group(world)]["spec"]["minMember"]
-        if least != step["min"]:
-            yield f"minMember is {least}, not {step['min']}"
+
+
+def _differences(path: str, part: Any, whole: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
+    """How an object differs from what it must have; what else it has does not matter."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        for name, value in part.items():
+            yield from _differences(f"{path}.{name}", value, whole.get(name))
+    elif part != whole:
+        yield f"{path} is {whole}, not {part}"
+
+
+def _place(name: str) -> tuple[str, str]:
+    """An object by its kind and its name."""
+    kind, _, rest = name.partition("/")
+    return kind, rest if kind == "PriorityClass" else f"default/{rest}"
 
 
 def _shown(pod: Json | None) -> str:

@@ -34,6 +34,7 @@ class Metadata(Record, frozen=True):
     generation: int = 0  # of the spec
     creation_timestamp: Time | None = None
     deletion_timestamp: Time | None = None
+    deletion_grace_period_seconds: int | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()

@@ -27,7 +27,7 @@ from maar.core.model import (
 # Kubernetes 1.36 and Volcano 1.15. What is below a field that Maar does not read is not looked at.
 UNREAD: Final[dict[type, str]] = {
     metadata.Metadata: """
-        clusterName deletionGracePeriodSeconds finalizers generateName generation managedFields selfLink
+        clusterName finalizers generateName generation managedFields selfLink
     """,
     metadata.OwnerReference: "blockOwnerDeletion",
     metadata.ManagedFields: "apiVersion fieldsType operation subresource",

@@ -36,17 +36,16 @@ def unwanted(job: Job, status: JobStatus) -> Callable[[JobPod], bool]:
     replicas = {task.name: task.replicas for task in job.spec.tasks}
     phase, restart = status.state.phase, status.restart
     is_ending = phase in _ENDING or (phase == "Restarting" and is_last_run(job, status))
+    is_restarting = restart is not None and (phase == "Restarting" or phase in _ENDING)
 
     def is_unwanted(pod: JobPod) -> bool:
-        if not 0 <= pod.index < replicas.get(pod.task, 0):
+        if pod.is_marked or not 0 <= pod.index < replicas.get(pod.task, 0):
             return True
-        if is_ending:
-            return not pod.is_finished
-        if phase != "Restarting" or restart is None:
+        if not pod.is_finished and (is_ending or pod.version < status.version):
+            return True
+        if restart is None or not is_restarting or is_last_run(job, status) or restart.action == RESUME:
             return False
-        if restart.targets:
-            return is_restarted(pod, job, status)
-        return pod.version < status.version and (restart.action != RESUME or not pod.is_finished)
+        return is_restarted(pod, job, status) if restart.targets else pod.version < status.version
 
     return is_unwanted
 

@@ -10,9 +10,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from maar.core.controllers.jobs.counting import count, unwanted
-from maar.core.controllers.jobs.events import Answer, JobEvent, answers, delayed, job_events, target_of
-from maar.core.controllers.jobs.phases import ACTIVE, after_order, after_pods
+from maar.core.controllers.jobs.counting import count, is_at_rest, unwanted
+from maar.core.controllers.jobs.events import (
+    Answer,
+    JobEvent,
+    answers,
+    delayed,
+    job_events,
+    policy_for,
+    target_of,
+)
+from maar.core.controllers.jobs.phases import ACTIVE, RESUMABLE, after_order, after_pods
 from maar.core.controllers.jobs.pods import JobPod
 from maar.core.model.index_ranges import indexes, ranges
 from maar.core.model.job import Command, Job, JobStatus
@@ -21,15 +29,16 @@ from maar.core.model.writes import RecordEvent
 
 
 class Decision(NamedTuple):
-    """A new status, and the events about it; without one, when a policy is due."""
+    """A new status, and the events recorded with it; without one, when a policy is due."""
 
     status: JobStatus | None
-    events: tuple[RecordEvent, ...] = ()
+    recorded: tuple[RecordEvent, ...] = ()
     wake_at: datetime | None = None
 
 
-def after_command(job: Job, command: Command, now: datetime) -> Decision:
+def after_command(job: Job, command: Command, pods: Sequence[JobPod], now: datetime) -> Decision:
     """Carry out a Command. That it was is in the status, so that it is not carried out twice."""
+    job = msgspec.structs.replace(job, status=_noted(job, pods, now))
     why = (
         "CommandIssued",
         f"Command {command.metadata.name} asks for {command.action}"
@@ -37,13 +46,13 @@ def after_command(job: Job, command: Command, now: datetime) -> Decision:
     )
     status = after_order(job, command.action, None, now, why) or job.status
     status = msgspec.structs.replace(status, last_command=command.metadata.uid)
-    event_written = RecordEvent(
+    record = RecordEvent(
         kind="Job",
         key=job.key,
         reason="CommandIssued",
         message=f"Start to execute command {command.action}, which is then deleted",
     )
-    return Decision(status, (event_written,))
+    return Decision(status, (record,))
 
 
 def after_what_happened(job: Job, pods: Sequence[JobPod], group: PodGroup | None, now: datetime) -> Decision:
@@ -73,20 +82,17 @@ def _answered(job: Job, answer: Answer, now: datetime) -> Decision | None:
     status = after_order(job, action, target, now, why, is_retry=not event.is_eviction)
     if status is None:
         return None
-    if (
-        action == "RestartPod"
-        and (timer := delayed(job, msgspec.structs.replace(event, since=None), now)) is not None
-    ):
+    if action == "RestartPod":
         # A second policy may ask for more if the pod that is restarted does not run in time.
-        status = msgspec.structs.replace(status, delayed_actions=(*status.delayed_actions, timer))
+        stage = JobEvent("PodEvicted", None, event.task, event.index)
+        if policy_for(job, stage) != answer.policy and (timer := delayed(job, stage, now)) is not None:
+            status = msgspec.structs.replace(status, delayed_actions=(*status.delayed_actions, timer))
     waited = f" after {answer.policy.timeout}" if answer.policy.timeout else ""
     is_last = status.state.phase == "Restarting" and status.retry_count >= job.spec.max_retry
     limit = "; retry limit reached" if is_last else ""
     message = f"Start to execute action {action} {waited}: {what_happened(job, event)}{limit}"
-    event_written = RecordEvent(
-        kind="Job", key=job.key, reason="ExecuteAction", message=message.replace("  ", " ")
-    )
-    return Decision(status, (event_written,))
+    record = RecordEvent(kind="Job", key=job.key, reason="ExecuteAction", message=message.replace("  ", " "))
+    return Decision(status, (record,))
 
 
 def what_happened(job: Job, event: JobEvent) -> str:
@@ -106,25 +112,27 @@ def what_happened(job: Job, event: JobEvent) -> str:
 def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
     """The status with what pods cannot tell any more once they are gone."""
     status, phase = job.status, job.status.state.phase
-    if phase not in (*ACTIVE, "Restarting"):
+    if is_at_rest(status) and phase not in RESUMABLE:
         return status
     is_unwanted = unwanted(job, status)
     done: dict[str, set[int]] = {}
     for pod in pods:
-        is_leaving = pod.is_terminating and not pod.is_marked
-        if pod.phase == "Succeeded" and is_leaving and not is_unwanted(pod):
+        if pod.phase == "Succeeded" and _is_leaving(pod) and not is_unwanted(pod):
             done.setdefault(pod.task, set()).add(pod.index)
     completed = dict(status.completed_indexes)
     for task, numbers in done.items():
         completed[task] = ranges(indexes(completed.get(task, "")) | numbers)
     running = {(pod.task, pod.index) for pod in pods if pod.phase == "Running" and not pod.is_terminating}
     timers = [one for one in status.delayed_actions if (one.task, one.index) not in running]
-    for event in job_events(job, pods, "") if _has_evictions(pods) else ():
-        known = any((one.task, one.index) == (event.task, event.index) for one in timers)
-        if event.name == "PodEvicted" and not known and (timer := delayed(job, event, now)) is not None:
+    known = {(one.task, one.index) for one in timers}
+    leaving = {(pod.task, pod.index) for pod in pods if _is_leaving(pod)} - known
+    for event in job_events(job, pods, "") if leaving and phase in (*ACTIVE, "Restarting") else ():
+        is_end = event.name in ("PodEvicted", "PodFailed") and (event.task, event.index) in leaving
+        if is_end and (timer := delayed(job, event, now)) is not None:
             timers.append(timer)
     return msgspec.structs.replace(status, completed_indexes=completed, delayed_actions=tuple(timers))
 
 
-def _has_evictions(pods: Sequence[JobPod]) -> bool:
-    return any(pod.is_evicted for pod in pods)
+def _is_leaving(pod: JobPod) -> bool:
+    """Whether a pod will be gone although the job has use for it."""
+    return not pod.is_marked and (pod.is_terminating or pod.is_evicted)

@@ -113,12 +113,12 @@ def target_of(job: Job, action: str, event: JobEvent) -> RestartTarget | None:
 
 
 def delayed(job: Job, event: JobEvent, now: datetime) -> DelayedAction | None:
-    """What has to be remembered of an eviction when the pod is gone: where a policy waits for a while."""
-    policy = policy_for(job, msgspec.structs.replace(event, name="PodEvicted"))
+    """What has to be remembered of the end of a pod that goes: where a policy waits for a while."""
+    policy = policy_for(job, event)
     if event.index is None or policy is None or timeout_of(policy) is None:
         return None
     since = (event.since or now).replace(microsecond=0)
-    return DelayedAction(event="PodEvicted", task=event.task, index=event.index, since=since)
+    return DelayedAction(event=event.name, task=event.task, index=event.index, since=since)
 
 
 def _tells(pod: JobPod, job: Job, tasks: dict[str, Task]) -> bool:
@@ -133,7 +133,7 @@ def _task_events(
     job: Job, task: Task, pods: Sequence[JobPod], telling: Sequence[JobPod]
 ) -> Iterator[JobEvent]:
     own = [pod for pod in telling if pod.task == task.name]
-    done = {pod.index for pod in pods if pod.task == task.name and pod.phase == "Succeeded"}
+    done = {pod.index for pod in pods if pod.task == task.name and _has_succeeded(pod, job)}
     done |= indexes(job.status.completed_indexes.get(task.name, ""))
     ends = [pod for pod in own if pod.phase == "Succeeded"]
     if ends and task.replicas and done >= set(range(task.replicas)):
@@ -145,6 +145,10 @@ def _task_events(
     if restarted and restarted >= most:
         worst = max(alive, key=lambda pod: (pod.container_restarts, -pod.index))
         yield JobEvent("TaskFailed", None, task.name, worst.index)
+
+
+def _has_succeeded(pod: JobPod, job: Job) -> bool:
+    return pod.phase == "Succeeded" and not pod.is_marked and not is_restarted(pod, job, job.status)
 
 
 def _matches(policy: LifecyclePolicy, event: JobEvent) -> bool:

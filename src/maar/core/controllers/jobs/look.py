@@ -49,8 +49,24 @@ class Look:
         self._refusals = {
             place: why for place, why in cluster.refusals.get(key, {}).items() if place not in there
         }
+        self._forget_unwanted()
         self._problem = ""  # what keeps the job from being made, besides refusals
         self.wake_at: datetime | None = None
+
+    def _forget_unwanted(self) -> None:
+        """Leave out refusals of pods that the job does not want any more."""
+        job = self._cluster.jobs.get(self._key)
+        if not self._refusals or job is None:
+            return
+        namespace = job.metadata.namespace or "default"
+        wanted = {
+            f"{namespace}/{pod_name(job, task, index)}"
+            for task in job.spec.tasks
+            for index in range(task.replicas)
+        }
+        self._refusals = {
+            (kind, key): why for (kind, key), why in self._refusals.items() if kind != "Pod" or key in wanted
+        }
 
     def writes(self) -> list[ControllerWrite]:
         """What has to be written now."""
@@ -66,19 +82,21 @@ class Look:
         decision = self._decision(job, own, group)
         if decision.status is not None and decision.status != job.status:
             status = with_counts(decision.status, count(job, decision.status, own), job.spec.least)
-            return [*writes, _set_status(job, status), *decision.events]
+            return [*writes, _set_status(job, status), *decision.recorded]
         self.wake_at = decision.wake_at
         made = list(self._made(job, own, group)) if job.status.state.phase in ACTIVE else []
         gone = list(self._gone(job, own, group))
         if job.status.state.phase == "" and (group is not None or self._refusals or self._problem):
             return [*writes, _set_status(job, self._first_status(job, own, group))]
-        return [*writes, *gone, *made, *self._reported(job, own, group)]
+        return [*writes, *gone, *made, *self._progress(job, own, group)]
 
     def _decision(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Decision:
         """The next step; a job that has not begun takes none."""
-        for command in self._commands(job):
-            if command.metadata.uid != job.status.last_command:
-                return after_command(job, command, self._now)
+        commands = self._commands(job)
+        # One that is carried out has to go first: the status knows only the last.
+        is_last_gone = all(one.metadata.uid != job.status.last_command for one in commands)
+        if commands and is_last_gone:
+            return after_command(job, commands[0], own, self._now)
         if not job.status.state.phase:
             return Decision(None)
         return after_what_happened(job, own, group, self._now)
@@ -105,7 +123,8 @@ class Look:
 
     def _made(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
         """What a job that is to run lacks: first what its pods need, then the pods."""
-        if (before := job_before(job)) is not None and group is None:
+        has_run = any(one.status == "Running" for one in job.status.conditions)
+        if (before := job_before(job)) is not None and group is None and not has_run:
             self._problem = waits_for_job(job, self._cluster.jobs.get(before))
             if self._problem:
                 return
@@ -242,7 +261,7 @@ class Look:
         else:
             self.wake_at = at
 
-    # What is told
+    # What the status says
 
     def _first_status(self, job: Job, own: list[JobPod], group: PodGroup | None) -> JobStatus:
         """The first status: its group is there by then, unless something keeps it from being made."""
@@ -262,7 +281,7 @@ class Look:
             resources |= self._plugins.controlled(plugin_job(job))
         return msgspec.structs.replace(status, plugins_generation=generation, controlled_resources=resources)
 
-    def _reported(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
+    def _progress(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
         """Counters, and why the job waits."""
         if is_at_rest(job.status):
             return

@@ -36,6 +36,7 @@ _ENDED: Final[dict[str, JobPhase]] = {
 }  # fmt: skip
 TARGETED: Final = ("RestartTask", "RestartPod", "RestartPartition")
 ACTIVE: Final = ("", "Pending", "Running")
+RESUMABLE: Final = ("Aborting", "Aborted")
 
 
 def after_order(
@@ -51,11 +52,17 @@ def after_order(
     status, phase = job.status, job.status.state.phase
     can_restart = phase in (*ACTIVE, "Restarting")
     if action in ENDING and can_restart:
-        ended = msgspec.structs.replace(status, version=status.version + 1, restart=None, delayed_actions=())
+        # A job that is suspended while it restarts still loses the pods that are restarted.
+        restart = status.restart if action == "AbortJob" else None
+        ended = msgspec.structs.replace(
+            status, version=status.version + 1, restart=restart, delayed_actions=()
+        )
         return entered(job, ended, ENDING[action], now, why)
-    if action == RESUME and phase in ("Aborting", "Aborted"):
-        return _restarting(job, Restart(action=action), now, why, retries=0)
-    if action == "RestartJob" and can_restart:
+    if action == RESUME and phase in RESUMABLE:
+        whole = status.restart if status.restart == Restart(action="RestartJob") else None
+        return _restarting(job, whole or Restart(action=action), now, why, retries=0)
+    is_under_way = status.restart == Restart(action=action)
+    if action == "RestartJob" and can_restart and not is_under_way:
         return _restarting(job, Restart(action=action), now, why, retries=int(is_retry and phase in ACTIVE))
     if action in TARGETED and target is not None and can_restart:
         before = status.restart.targets if status.restart is not None and phase == "Restarting" else ()
@@ -79,7 +86,7 @@ def after_pods(
     if phase == "Restarting":
         if is_last_run(job, status):
             return entered(job, status, "Failed", now, _retries_used_up(job))
-        is_killed = all(pod.is_terminating for pod in filter(unwanted(job, status), pods))
+        is_killed = all(_is_killed(pod) for pod in filter(unwanted(job, status), pods))
         has_old_group = has_group and status.restart is not None and not status.restart.targets
         if is_killed and not has_old_group and spec.replicas - counts.terminating >= spec.least:
             again = msgspec.structs.replace(status, restart=None)
@@ -157,6 +164,11 @@ def _other_timers(
             _covers(target, one.task, one.index, tasks[one.task].partition(one.index)) for target in targets
         )
     )
+
+
+def _is_killed(pod: JobPod) -> bool:
+    """Whether a pod is going, and has nothing to say to the run that comes."""
+    return pod.is_gone or (pod.is_terminating and pod.is_marked)
 
 
 def _covers(target: RestartTarget, task: str, index: int, partition: int | None) -> bool:

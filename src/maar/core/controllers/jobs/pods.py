@@ -1,6 +1,6 @@
 """What the job controller reads of a pod: which one it is, and how it stands."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -25,6 +25,8 @@ RESTARTS: Final = "maar.sh/job-restarts"
 # lost, also where no controller ran at that moment.
 FINALIZER: Final = "maar.sh/job-pod"
 
+_LONGEST_GRACE_S: Final = 10_000_000  # more is not believed
+_KEEPING: Final = ("Aborting", "Aborted", "Terminating", "Completing")  # what has ended, as it is
 _FINISHED: Final = ("Succeeded", "Failed")
 
 
@@ -68,8 +70,16 @@ class JobPod(msgspec.Struct, frozen=True):
 
     @property
     def is_evicted(self) -> bool:
-        """Whether somebody other than the controller ended it."""
-        return not self.is_marked and self.phase != "Succeeded" and (self.is_terminating or self.is_disrupted)
+        """Whether somebody other than the controller ended it, and it had not ended by itself."""
+        has_ended = self.phase == "Succeeded" or self._has_failed
+        return not self.is_marked and not has_ended and (self.is_terminating or self.is_disrupted)
+
+    @property
+    def _has_failed(self) -> bool:
+        """Whether it failed before anybody wanted it to go."""
+        if self.phase != "Failed" or self.is_disrupted:
+            return False
+        return self.deleted is None or (self.finished is not None and self.finished < self.deleted)
 
 
 def owning_job(metadata: Metadata) -> OwnerReference | None:
@@ -98,7 +108,7 @@ def job_pod(pod: Pod) -> JobPod | None:
         restarts=_number(notes.get(RESTARTS, "")),
         phase=status.phase,
         created=metadata.creation_timestamp,
-        deleted=metadata.deletion_timestamp,
+        deleted=_asked(metadata),
         finished=max((one.finished_at for one in ends if one.finished_at is not None), default=None),
         is_marked=notes.get(OUT_OF_SYNC) == "true",
         is_disrupted=any(
@@ -130,6 +140,8 @@ def is_restarted(pod: JobPod, job: Job, status: JobStatus) -> bool:
 def is_answered(pod: JobPod, job: Job) -> bool:
     """Whether the status of a job has what became of a pod that is gone."""
     status = job.status
+    if pod.phase == "Succeeded" and status.state.phase in _KEEPING:
+        return pod.index in indexes(status.completed_indexes.get(pod.task, ""))
     return (
         pod.version < status.version
         or is_restarted(pod, job, status)
@@ -137,6 +149,12 @@ def is_answered(pod: JobPod, job: Job) -> bool:
         or pod.index in indexes(status.completed_indexes.get(pod.task, ""))
         or any((one.task, one.index) == (pod.task, pod.index) for one in status.delayed_actions)
     )
+
+
+def _asked(metadata: Metadata) -> datetime | None:
+    """When the deletion of a pod was asked for; its timestamp is when it has to be gone."""
+    grace = timedelta(seconds=min(max(metadata.deletion_grace_period_seconds or 0, 0), _LONGEST_GRACE_S))
+    return None if metadata.deletion_timestamp is None else metadata.deletion_timestamp - grace
 
 
 def _is_job(owner: OwnerReference) -> bool:

@@ -1,0 +1,229 @@
+"""Laws of jobs: whatever happens, and whenever the controller is killed, a job goes the way of the table."""
+
+from itertools import cycle
+from typing import Any, Final
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from properties.job_twin import ALIVE, FINAL, Cell, JobTwin, TwinPolicy, TwinTask
+from support.job_world import JOB, JobWorld, job
+
+Json = dict[str, Any]
+Step = tuple[str, int, int]  # what happens, to which of the pods, with which exit code
+
+ACTIONS: Final = (
+    "AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob", "CompleteJob",
+    "ResumeJob",
+)  # fmt: skip
+ORDERS: Final = ("AbortJob", "ResumeJob", "ResumeJob", "RestartJob", "TerminateJob", "CompleteJob")
+POD_VERBS: Final = ("run", "run", "succeed", "fail", "evict", "delete", "vanish")
+FINISHED: Final = (*FINAL, "Aborted")
+
+policies = st.lists(
+    st.builds(
+        TwinPolicy,
+        st.sampled_from(("PodFailed", "PodEvicted", "TaskCompleted", "*")),
+        st.sampled_from(ACTIONS),
+        st.sampled_from((None, None, 1)),
+    ),
+    max_size=2,
+).map(tuple)
+
+
+@st.composite
+def tasks(draw: st.DrawFn, name: str) -> TwinTask:
+    replicas = draw(st.integers(1, 4))
+    size = draw(st.sampled_from([0, *(n for n in (1, 2) if replicas % n == 0)]))
+    return TwinTask(name, replicas, draw(st.integers(0, replicas)), draw(policies), size)
+
+
+@st.composite
+def twins(draw: st.DrawFn) -> JobTwin:
+    made = tuple(draw(tasks(name)) for name in draw(st.sampled_from((("w",), ("v", "w")))))
+    replicas = sum(task.replicas for task in made)
+    least = draw(st.sampled_from((sum(task.least for task in made), draw(st.integers(0, replicas)))))
+    return JobTwin(
+        tasks=made,
+        least=least,
+        max_retry=draw(st.integers(1, 3)),
+        min_success=draw(st.sampled_from((None, None, None, 1, 2))),
+        policies=draw(policies),
+        are_slow=draw(st.booleans()),
+    )
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from((*POD_VERBS, *POD_VERBS, *["admit"] * 5, "end", "end", "command")),
+        st.integers(0, 40),
+        st.integers(1, 2),
+    ),
+    max_size=30,
+)
+moments = st.lists(st.integers(0, 3), min_size=1, max_size=7)  # 0: the controller is started anew there
+
+
+@settings(max_examples=1500)
+@given(twin=twins(), happens=steps, restarts=moments, crashes=moments, late=moments)
+def test_a_job_goes_the_way_of_its_twin(
+    twin: JobTwin, happens: list[Step], restarts: list[int], crashes: list[int], late: list[int]
+) -> None:
+    world = JobWorld(has_slow_pods=twin.are_slow)
+    restarts_here, crashes_here, late_here = cycle(restarts), cycle(crashes), cycle([*late, 0])
+    is_whole_view = False
+    world.between_rounds = lambda one: (
+        one.restart() if not is_whole_view and next(restarts_here) == 0 else None
+    )
+    world.held_back = lambda: next(late_here)
+    world.put(manifest(twin))
+    world.settle()
+    twin.begin()
+    check(world, twin)
+    for verb, number, code in happens:
+        # A pod that vanishes while nobody looks leaves no trace of its end.
+        is_whole_view = verb == "vanish"
+        world.crash_after = None if is_whole_view else next(crashes_here) or None
+        world.pass_time(1)
+        happen(world, twin, (verb, number, code))
+        world.settle()
+        world.crash_after = None
+        world.settle()
+        check(world, twin)
+    delete_job(world)
+
+
+def happen(world: JobWorld, twin: JobTwin, step: Step) -> None:
+    """Let one thing happen to both."""
+    verb, number, code = step
+    if verb == "admit":
+        if (group := world.group()) is not None:
+            world.change(group, {"status": {"phase": "Inqueue"}})
+            twin.admit()
+    elif verb == "command":
+        action = ORDERS[number % len(ORDERS)]
+        world.put(command(world, number, action))
+        twin.command(action)
+    elif verb == "end":
+        if twin.going:
+            cell = sorted(twin.going)[number % len(twin.going)]
+            world.end(place(cell))
+            twin.end(cell)
+    elif twin.pods:
+        cell = sorted(twin.pods)[number % len(twin.pods)]
+        happen_to_pod(world, twin, verb, cell, code)
+
+
+def happen_to_pod(world: JobWorld, twin: JobTwin, verb: str, cell: Cell, code: int) -> None:
+    stood = twin.pods[cell]
+    is_slow = twin.are_slow and verb != "vanish"
+    match verb:
+        case "run" if stood == "Pending":
+            running = [{"ready": True, "restartCount": 0}]
+            world.pod(name(cell), {"phase": "Running", "containerStatuses": running})
+            twin.run(cell)
+        case "succeed" if stood in ALIVE:
+            world.finish(name(cell), 0)
+            twin.succeed(cell)
+        case "fail" if stood in ALIVE:
+            world.finish(name(cell), code)
+            twin.fail(cell, code)
+        case "evict":
+            world.pod(name(cell), {"conditions": [{"type": "DisruptionTarget", "status": "True"}]})
+            world.delete(place(cell))
+            twin.remove(cell, is_eviction=True, is_slow=is_slow)
+        case "delete":
+            world.delete(place(cell))
+            twin.remove(cell, is_eviction=False, is_slow=is_slow)
+        case "vanish":
+            world.vanish(place(cell))
+            twin.remove(cell, is_eviction=False, is_slow=False)
+
+
+def check(world: JobWorld, twin: JobTwin) -> None:
+    """The job stands as its twin, and every counter is the number of its pods."""
+    status = world.status()
+    shown = {cell: stands(pod) for cell, pod in pods_of(world).items()}
+    assert status["state"]["phase"] == twin.phase, status["state"]
+    assert shown == {**twin.pods, **dict.fromkeys(twin.going, "Terminating")}
+    assert status.get("retryCount", 0) == twin.retry <= twin.max_retry
+    assert status.get("version", 0) == twin.version
+    if twin.phase not in FINISHED:
+        counted = {word.lower(): list(shown.values()).count(word) for word in (*ALIVE, "Failed")}
+        counted |= {"succeeded": twin.successes, "terminating": len(twin.going)}
+        assert {word: status.get(word, 0) for word in counted} == counted
+    check_commands(world)
+
+
+def check_commands(world: JobWorld) -> None:
+    """Every Command was carried out, and once."""
+    assert len(set(world.orders)) == len(world.orders)
+    assert not [place for place in world.objects if place[0] == "Command"]
+
+
+def delete_job(world: JobWorld) -> None:
+    """Delete the job; nothing of it is left."""
+    world.vanish(JOB)
+    world.settle()
+    for slow in [place for place in world.objects if place[0] == "Pod"]:
+        world.end(slow)
+    world.settle()
+    assert world.objects == {}
+
+
+def manifest(twin: JobTwin) -> Json:
+    """The job that the twin is of."""
+    tasks = [
+        {
+            "name": task.name,
+            "replicas": task.replicas,
+            "minAvailable": task.least,
+            "policies": [written(one) for one in task.policies],
+            **({"partitionPolicy": partitions(task)} if task.partition_size else {}),
+        }
+        for task in twin.tasks
+    ]
+    spec: Json = {"minAvailable": twin.least, "maxRetry": twin.max_retry}
+    if twin.min_success is not None:
+        spec["minSuccess"] = twin.min_success
+    return job(tasks, policies=[written(one) for one in twin.policies], **spec)
+
+
+def partitions(task: TwinTask) -> Json:
+    return {"totalPartitions": task.replicas // task.partition_size, "partitionSize": task.partition_size}
+
+
+def written(policy: TwinPolicy) -> Json:
+    trigger: Json = {"event": policy.event} if policy.exit_code is None else {"exitCode": policy.exit_code}
+    return {"action": policy.action, **trigger}
+
+
+def command(world: JobWorld, number: int, action: str) -> Json:
+    target = {"kind": "Job", "name": "j", "uid": world.objects[JOB]["metadata"]["uid"]}
+    return {
+        "apiVersion": "bus.volcano.sh/v1alpha1",
+        "kind": "Command",
+        "metadata": {"name": f"c{len(world.orders)}-{number}", "namespace": "default"},
+        "action": action,
+        "target": target,
+    }
+
+
+def pods_of(world: JobWorld) -> dict[Cell, Json]:
+    found: dict[Cell, Json] = {}
+    for pod_name, pod in world.pods().items():
+        _, task, index = pod_name.split("-")
+        found[task, int(index)] = pod
+    return found
+
+
+def stands(pod: Json) -> str:
+    return "Terminating" if "deletionTimestamp" in pod["metadata"] else str(pod["status"]["phase"])
+
+
+def name(cell: Cell) -> str:
+    return f"j-{cell[0]}-{cell[1]}"
+
+
+def place(cell: Cell) -> tuple[str, str]:
+    return "Pod", f"default/{name(cell)}"
