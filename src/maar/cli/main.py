@@ -14,6 +14,8 @@ from maar.cli.plan import plan
 from maar.cli.queue.commands import queue_app
 from maar.cli.queue.vcctl import vcctl_queue_app
 from maar.cli.replay import replay
+from maar.cli.run.command import CONTEXT
+from maar.cli.run.command import run as run_command
 from maar.cli.snapshot import snapshot
 from maar.cli.up import up
 from maar.cli.validate import validate
@@ -66,6 +68,7 @@ for command in (
     manifests,
 ):
     maar_app.command()(command)
+maar_app.command("run", context_settings=CONTEXT)(run_command)
 maar_app.add_typer(queue_app, name="queue")
 vcctl_app.add_typer(vcctl_queue_app, name="queue")
 
