@@ -63,7 +63,8 @@ class _Follower:
                     if code is not None:
                         return code
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(self._interruption.came.wait(), _LOOK_S)
+                        async with asyncio.timeout(_LOOK_S):
+                            await self._interruption.came.wait()
                     if self._interruption.came.is_set() and (code := await self._ask()) is not None:
                         return code
         finally:

@@ -7,7 +7,6 @@ cgroup that it was started in: `systemd-run --user --scope -p Delegate=yes maar 
 processes, and the start says so.
 """
 
-import contextlib
 import logging
 import os
 from pathlib import Path
@@ -41,7 +40,7 @@ class Cgroups:
             _LOG.warning("no cgroup for %s: %s", name, error)
             return ""
         for file, value in limit_files(limits).items():
-            with contextlib.suppress(FileNotFoundError):  # no swap, an older kernel
+            if (folder / file).exists():  # else there is no swap, or an older kernel
                 (folder / file).write_text(value, encoding="utf-8")
         return str(folder)
 

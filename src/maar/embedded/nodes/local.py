@@ -127,7 +127,8 @@ class LocalNode:
         """Keep the output of pods that are gone within bounds."""
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._output_kept.wait(), _NOW_AND_THEN)
+                async with asyncio.timeout(_NOW_AND_THEN):
+                    await self._output_kept.wait()
             self._output_kept.clear()
             try:
                 await asyncio.to_thread(self._output.prune, self._alive, self._clock())
