@@ -87,6 +87,10 @@ def _pod(name: str, index: int, job: Fields) -> Fields:
     meta, [task] = job["metadata"], job["spec"]["tasks"]
     spec: Fields = dict(task["template"]["spec"])
     extra = [{"name": "VC_TASK_INDEX", "value": str(index)}]
+    if "svc" in job["spec"].get("plugins", {}):
+        hosts = [f"{meta['name']}-{task['name']}-{one}.{meta['name']}" for one in range(task["replicas"])]
+        extra.append({"name": f"VC_{task['name'].upper()}_HOSTS", "value": ",".join(hosts)})
+        spec |= {"hostname": name, "subdomain": meta["name"]}
     spec["containers"] = [{**one, "env": [*one.get("env", []), *extra]} for one in spec["containers"]]
     labels = {"job-name": meta["name"], "task-spec": task["name"], "task-index": str(index)}
     owner = {"apiVersion": Job.api_version, "kind": "Job", "name": meta["name"], "uid": meta["uid"]}

@@ -22,7 +22,7 @@ _NOT_SENT: Final = frozenset({
     "_", "PWD", "OLDPWD", "SHLVL", "HOSTNAME", "TERM_SESSION_ID", "WINDOWID", "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER", "MAAR_ARRAY", "MAAR_ARRAY_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX",
 })  # fmt: skip
-_SENT_PREFIXES_NOT: Final = ("SSH_", "BASH_FUNC_", "SYSTEMD_", "INVOCATION_ID")
+_NOT_SENT_BEGINNINGS: Final = ("SSH_", "BASH_FUNC_", "SYSTEMD_", "INVOCATION_ID", "VC_", "MAAR_VOLUME_")
 
 
 class Environment(NamedTuple):
@@ -67,7 +67,7 @@ def travelling(environment: Mapping[str, str] = os.environ) -> Environment:
     sent: dict[str, str] = {}
     withheld: list[str] = []
     for name, value in sorted(environment.items()):
-        if not _NAME.fullmatch(name) or name in _NOT_SENT or name.startswith(_SENT_PREFIXES_NOT):
+        if not _NAME.fullmatch(name) or name in _NOT_SENT or name.startswith(_NOT_SENT_BEGINNINGS):
             continue
         if _SECRET.search(name):
             withheld.append(name)
