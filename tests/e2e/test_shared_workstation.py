@@ -4,11 +4,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
-
-import pytest
 
 from support.job_stand_in import JobStandIn
 from support.maar_up import MaarUp
@@ -31,29 +28,26 @@ PRINTED: Final = {
 }
 
 
-@pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MaarUp]:
-    with MaarUp(tmp_path_factory.mktemp("up"), "--local", "--local-gpus", "2") as running:
-        with JobStandIn(running.kubeconfig):
-            yield running
-        running.stop()
+def test_the_commands_of_the_page_do_what_it_says(tmp_path: Path) -> None:
+    with MaarUp(tmp_path, "--local", "--local-gpus", "2") as up:
+        with JobStandIn(up.kubeconfig):
+            for line in RUN:
+                if not line.startswith("kubectl ") or find_binaries() is not None:
+                    check(up, line)
+        up.stop()
 
 
-@pytest.mark.parametrize("line", RUN)
-def test_a_command_of_the_page(up: MaarUp, line: str) -> None:
-    binaries = find_binaries()
-    if line.startswith("kubectl ") and binaries is None:
-        pytest.skip("needs kubectl: make kubernetes builds it")
-    folders = [str(Path(sys.executable).parent), str(binaries), os.environ["PATH"]]
+def check(up: MaarUp, line: str) -> None:
+    folders = [str(Path(sys.executable).parent), str(find_binaries()), os.environ["PATH"]]
     done = subprocess.run(
         ["sh", "-c", line], capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
         env={**os.environ, "KUBECONFIG": str(up.kubeconfig), "PATH": os.pathsep.join(folders)},
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, line + done.stdout + done.stderr
     printed = {text.partition("] ")[2] or text for text in done.stdout.splitlines()}
     for mark, expected in PRINTED.items():
         if mark in line:
-            assert expected <= printed
+            assert expected <= printed, line
 
 
 def test_the_page_has_all_that_is_looked_for() -> None:
