@@ -184,6 +184,24 @@ def test_in_a_terminal_ctrl_c_asks(up: MaarUp, key: bytes, code: int, is_left: b
     assert bool(job_of(up, name)) == is_left
 
 
+def test_a_restart_of_the_server_is_survived(tmp_path: Path) -> None:
+    waits = f"while [ ! -e {tmp_path}/go ]; do sleep 0.1; done"
+    script = f"echo one; echo two; {waits}; echo three; exit 6"
+    command = [MAAR, "run", "--name", "lasting", "--cpus", "50m", "--", "sh", "-c", script]
+    with MaarUp(tmp_path, "--local") as up, JobStandIn(up.kubeconfig):
+        with subprocess.Popen(
+            command, env=environment(up), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        ) as running:
+            assert running.stdout is not None
+            assert [running.stdout.readline() for _ in range(2)] == ["one\n", "two\n"]
+            up.stop(signal.SIGKILL)
+            up.start()
+            (tmp_path / "go").touch()
+            assert running.wait(60) == 6
+            assert running.stdout.read() == "three\n"
+        up.stop()
+
+
 class Screen:
     """What a program has written to a terminal."""
 

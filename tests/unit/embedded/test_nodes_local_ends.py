@@ -14,7 +14,7 @@ import pytest
 from maar.embedded.calls import Deletion
 from maar.embedded.cluster import Cluster
 from support.local_node import HERE, alive, dead, exit_of, finished, local, log, said, shell, status_with
-from support.node_cluster import place, seen
+from support.node_cluster import embedded, place, seen
 from support.until import until, wait_until
 
 SERVER = """
@@ -218,6 +218,23 @@ def test_what_ended_while_no_server_ran_is_reported_with_its_exit_code_and_outpu
             assert (status["phase"], exit_of(status)["exitCode"]) == ("Failed", 5)
             assert exit_of(status)["reason"] == "Error"
             assert await log(cluster, folder, "never") == "before\nafter\n"
+
+    story(tell, tmp_path)
+
+
+def test_a_pod_that_was_being_deleted_when_the_server_was_killed_ends_within_its_grace(
+    tmp_path: Path,
+) -> None:
+    script = f"trap 'echo bye >> {tmp_path}/note; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
+    server_with_pods(tmp_path, signal.SIGKILL, never=script)
+    with embedded(tmp_path) as cluster:  # the API alone: a deletion that no node has carried out
+        cluster.delete("pods", "default", "never")
+        assert cluster.read("pods", "default", "never") is not None
+
+    async def tell(folder: Path) -> None:
+        async with local(folder) as cluster:
+            await until("it is gone", lambda: cluster.read("pods", "default", "never") is None)
+            assert (folder / "note").read_text() == "bye\n"
 
     story(tell, tmp_path)
 

@@ -19,7 +19,7 @@ from maar.embedded.nodes.environment import environment, expanded
 from maar.embedded.nodes.gpus import Gpus
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
 from maar.embedded.nodes.machine import Processors
-from maar.embedded.nodes.processes import CAN_OUTLIVE, KILLED, LOST, Ending, Process
+from maar.embedded.nodes.processes import CAN_OUTLIVE, KILLED, LOST, Ending, Process, runs_on
 from maar.embedded.nodes.status import container_status, terminated, waiting
 from maar.embedded.nodes.substitution import substitution
 
@@ -53,6 +53,10 @@ class NodeRuntime:
     def records(self, pod: LocalPod, container: str) -> Path:
         """Where the supervisors of a container report for a later server, a file for each run."""
         return self.files(pod) / "runs" / container
+
+    def has_processes(self, pod: LocalPod) -> bool:
+        """Whether something of a pod that an earlier server has started still runs."""
+        return any(map(runs_on, (self.files(pod) / "runs").glob("*/*.json")))
 
     def forget(self, folder_name: str) -> None:
         """Remove the files of a pod; what is left of its processes ends. Its output stays for a while."""

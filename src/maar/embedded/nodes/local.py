@@ -77,6 +77,7 @@ class LocalNode:
         self._changes = Changes(cluster.store, self._matters)
         self._folders: dict[Key, str] = {}
         self._alive = set[str]()  # these folders
+        self._recalled = set[Key]()  # not looked at since the start
         self._runs: dict[Key, tuple[str, PodRun]] = {}
         self._tasks = set[asyncio.Task[None]]()
 
@@ -113,6 +114,7 @@ class LocalNode:
         ]
         for pod in sorted(pods, key=lambda one: one.status.start_time is None):
             self._remember(pod)
+            self._recalled.add(pod_key(pod))
             self._changes.add(pod_key(pod))
         for folder in (self._runtime.folder / "pods").glob("*"):
             if folder.name not in self._alive:
@@ -140,14 +142,8 @@ class LocalNode:
         """See what is to be done about a pod that has changed, or whose run has ended."""
         body = self._cluster.store.get(key)
         pod = None if body is None else _read(body)
-        uid, run = self._runs.get(key, ("", None))
-        if run is not None:
-            if pod is None or pod.metadata.uid != uid:
-                run.stop(0)
-            elif pod.metadata.deletion_timestamp is not None:
-                run.stop(pod.metadata.deletion_timestamp.timestamp() - self._clock())
-            elif pod.is_finished:
-                run.stop(pod.spec.termination_grace_period_seconds)
+        if key in self._runs:
+            self._stop_where_due(pod, *self._runs[key])
             return
         if (old := self._folders.get(key)) and (pod is None or pod.folder_name != old):
             del self._folders[key]
@@ -156,11 +152,24 @@ class LocalNode:
             self._output_kept.set()
         if pod is None or body is None or pod.spec.node_name != self._name:
             return
-        if pod.is_terminating:
-            if pod.metadata.deletion_grace_period_seconds:
-                let_go(self._cluster, pod)
-        elif not pod.is_finished:
+        is_first = key in self._recalled
+        self._recalled.discard(key)
+        if not (pod.is_terminating or pod.is_finished):
             self._take(key, pod, cast(Json, msgspec.json.decode(body)))
+        elif is_first and self._runtime.has_processes(pod):
+            self._take(key, pod, cast(Json, msgspec.json.decode(body)))
+            self._changes.add(key)  # to be stopped
+        elif pod.is_terminating and pod.metadata.deletion_grace_period_seconds:
+            let_go(self._cluster, pod)
+
+    def _stop_where_due(self, pod: LocalPod | None, uid: str, run: PodRun) -> None:
+        """Stop a run whose pod is gone, going or finished; `pod` has its key now."""
+        if pod is None or pod.metadata.uid != uid:
+            run.stop(0)
+        elif pod.metadata.deletion_timestamp is not None:
+            run.stop(pod.metadata.deletion_timestamp.timestamp() - self._clock())
+        elif pod.is_finished:
+            run.stop(pod.spec.termination_grace_period_seconds)
 
     def _take(self, key: Key, pod: LocalPod, value: Json) -> None:
         """Run a pod, or say why not."""

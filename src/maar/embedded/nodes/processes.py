@@ -159,6 +159,14 @@ class Process:
         self.ended.set_result(self._ending or self._if_lost)
 
 
+def runs_on(record: Path) -> bool:
+    """Whether the container of a record still has its supervisor."""
+    found = _Found.of(_report(record.read_bytes().partition(b"\n")[0]), record)
+    if found is not None:
+        found.close()
+    return found is not None
+
+
 class _Child:
     """A supervisor that this process has started."""
 
