@@ -89,8 +89,8 @@ async def _run(
 
 
 def _resources(cpus: str, memory: str, gpus: int) -> dict[str, str]:
-    from maar.cli.run.job import GPU  # noqa: PLC0415
     from maar.core.model.resources import CPU, MEMORY, BadAmountError, amount  # noqa: PLC0415
+    from maar.embedded.nodes.gpus import GPU  # noqa: PLC0415
 
     asked = {CPU: cpus, MEMORY: memory, GPU: str(gpus) if gpus else ""}
     found = {resource: text for resource, text in asked.items() if text}

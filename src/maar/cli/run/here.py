@@ -13,7 +13,6 @@ from maar.core.model.node import Node
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
 
-_NODE_LABEL: Final = "maar.sh/node"
 _LOCAL: Final = "local"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SECRET: Final = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE_?KEY|ACCESS_?KEY", re.IGNORECASE)
@@ -35,11 +34,12 @@ class Environment(NamedTuple):
 async def place_of(cluster: "ClusterClient", image: str, environment: Mapping[str, str]) -> Place:
     """Where a command runs on a cluster: on this machine where that is its node, else in an image."""
     from maar.embedded.nodes.machine import host_name  # noqa: PLC0415  see above
+    from maar.embedded.nodes.node import NODE_LABEL  # noqa: PLC0415
 
-    nodes = await _local_nodes(cluster)
+    nodes = await _nodes(cluster, f"{NODE_LABEL}={_LOCAL}")
     if host_name() in nodes:
         folder = str(Path.cwd())
-        return Place(image, folder, environment, {_NODE_LABEL: _LOCAL})
+        return Place(image, folder, environment, {NODE_LABEL: _LOCAL})
     if image:
         return Place(image)
     if nodes:
@@ -49,10 +49,10 @@ async def place_of(cluster: "ClusterClient", image: str, environment: Mapping[st
     raise CommandError("this cluster runs images: say which one with --image")
 
 
-async def _local_nodes(cluster: "ClusterClient") -> list[str]:
-    """The nodes that run commands of their machine; none where nodes may not be read."""
+async def _nodes(cluster: "ClusterClient", labels: str) -> list[str]:
+    """The names of nodes with labels; none where nodes may not be read."""
     try:
-        found = await cluster.all(Node, f"{_NODE_LABEL}={_LOCAL}")
+        found = await cluster.all(Node, labels)
     except CommandError:
         return []
     named = (one.get("metadata") for one in found)
@@ -71,9 +71,18 @@ def travelling(environment: Mapping[str, str] = os.environ) -> Environment:
             continue
         if _SECRET.search(name):
             withheld.append(name)
-        elif value.isprintable() or "\n" in value or "\t" in value:
+        elif _is_text(value):
             sent[name] = value
     return Environment(sent, withheld)
+
+
+def _is_text(value: str) -> bool:
+    """Whether an object can hold a value: bytes that are no text cannot travel."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def variables(given: Iterable[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -12,8 +12,6 @@ Document = dict[str, object]
 
 AFTER_ANNOTATION: Final = "maar.sh/after"
 TASK: Final = "main"
-LONGEST_NAME: Final = 52  # with the task and an index of four digits a pod's name still is a label
-GPU: Final = "nvidia.com/gpu"
 
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
 _LONGEST_STEM: Final = 30

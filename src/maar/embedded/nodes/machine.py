@@ -75,10 +75,10 @@ class Processors:
 
     def claim(self, chosen: Iterable[int]) -> None:
         """Count a container that has these, before a restart of the server or now."""
-        for one in chosen:
-            self._users[one] = self._users.get(one, 0) + 1
+        for one in self._users.keys() & set(chosen):
+            self._users[one] += 1
 
     def give_back(self, chosen: Iterable[int]) -> None:
         """A container has ended."""
-        for one in chosen:
+        for one in self._users.keys() & set(chosen):
             self._users[one] -= 1
