@@ -82,7 +82,6 @@ def test_a_command_runs_where_it_was_typed_with_its_environment_and_words(up: Ma
     assert lines[1].startswith("red ")
     assert lines[1].endswith("HOME sub")
     assert "no end of line" in done.stdout
-    assert "waiting: the stand-in makes it wait" in done.stderr
     done = maar_run(up, "printenv", "FLAVOUR", FLAVOUR="sour")
     assert (done.returncode, done.stdout) == (0, "sour\n")
 
@@ -144,6 +143,18 @@ def test_what_makes_no_sense_is_refused(up: MaarUp) -> None:
         done = maar_run(up, *arguments)
         assert done.returncode == 2
         assert sentence in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_why_it_waits_is_said(up: MaarUp) -> None:
+    command = [MAAR, "run", "--gpus", "3", "--cpus", "50m", "--", "true"]
+    with subprocess.Popen(
+        command, env=environment(up), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stderr is not None
+        said = next(line for line in running.stderr if line.startswith("waiting: "))
+        assert len(said) > len("waiting: \n")
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
