@@ -38,7 +38,7 @@ GANG: Final = 10
 QUEUES: Final = 10
 GROUPS: Final = resource_path_of(PodGroup)
 BOUND: Final = {"fieldSelector": "spec.nodeName!="}
-TOLD: Final = {"fieldSelector": "reason=Scheduled"}
+SCHEDULED: Final = {"fieldSelector": "reason=Scheduled"}
 MAAR: Final = "maar scheduler"
 PEER: Final = "kube-scheduler"
 
@@ -73,13 +73,13 @@ async def measure(nodes: int, pods: int, logs: Path | None, *, peer: bool) -> fl
     async with cluster("before") as runs:  # before and after, since machines have moods
         before = await runs.bare()
     async with cluster("maar") as runs:
-        maar, told_s = await runs.maar()
+        maar, events_s = await runs.maar()
     async with cluster("after") as runs:
         after, alone_s = await runs.bare(), await runs.bare_events()
     reference = 2 / (1 / before + 1 / after)
     show("bare loop of binds", reference, f"({before:.0f} before, {after:.0f} after)")
     show("maar scheduler / bare", maar / reference, "target at least 0.80")
-    words = f"(maar {told_s:.1f} s)"
+    words = f"(maar {events_s:.1f} s)"
     print(f"  {'as many events alone, by a bare loop':<46}{alone_s:>9.1f} s         {words}", flush=True)
     if peer:
         async with cluster("peer") as runs:
@@ -131,15 +131,15 @@ class Runs:
         gangs = self.gangs("volcano")
         async with (
             self.work(gangs) as bound,
-            counting(self.client, EVENTS.all(NAMESPACE), TOLD, added) as told,
+            counting(self.client, EVENTS.all(NAMESPACE), SCHEDULED, added) as events,
             counting(self.client, GROUPS.all(NAMESPACE), {}, Reached("Running")) as written,
         ):
             started = perf_counter()
             self.daemons.run(MAAR, "scheduler", self.plane.kubeconfig)
             await self.bound(MAAR, bound, started)
-            await told.reaches(self.pods)
+            await events.reaches(self.pods)
             await written.reaches(len(gangs))
-            late = [max(0.0, tally.last - bound.last) for tally in (told, written)]
+            late = [max(0.0, tally.last - bound.last) for tally in (events, written)]
             print(f"  {'':<46}last event {late[0]:.1f} s, last status {late[1]:.1f} s later   target 5 s")
             self.daemons.kill(MAAR)
         return bound.rate, late[0]

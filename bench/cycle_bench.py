@@ -52,10 +52,10 @@ def main() -> None:
 def binding(nodes: int, pods: int, gang: int, target: int) -> float:
     """Feed a cluster and bind everything; gives the seconds that a pod takes to decide."""
     events = [*cluster(nodes), *queues(), *work(pods, gang)]
-    fed, decided, bound, memory = [], [], 0, 0
+    feeding, decided, bound, memory = [], [], 0, 0
     for _ in range(TIMES if pods < MANY else 1):
         engine = Engine()
-        fed.append(seconds(partial(engine.feed, events)))
+        feeding.append(seconds(partial(engine.feed, events)))
         memory = memory or resident()
         gc.collect()
         gc.freeze()  # as a scheduler does once its caches are warm
@@ -66,7 +66,7 @@ def binding(nodes: int, pods: int, gang: int, target: int) -> float:
     took = statistics.median(decided)
     slow = naive(nodes)
     print(
-        f"{nodes:,} nodes x {pods:,} pods, gangs of {gang}: fed in {statistics.median(fed):.2f} s,"
+        f"{nodes:,} nodes x {pods:,} pods, gangs of {gang}: fed in {statistics.median(feeding):.2f} s,"
         f" {bound:,} bound in {took:.2f} s: {bound / took:,.0f} pods/s with reasons (target {target:,});"
         f" {slow * bound / took:,.0f}x the speed of scoring every node for every pod; {memory} MB"
     )
@@ -79,7 +79,7 @@ def naive(nodes: int) -> float:
     engine.feed([*cluster(nodes), *queues(), *work(10, 1)])
     engine.tables.settle()
     state = State(engine.tables, engine.configuration, 0.0)
-    pods = [group.pending[0] for group in state.waiting()]
+    pods = [group.pending[0] for group in state.waiting]
 
     def place() -> None:
         for pod in pods:
@@ -314,12 +314,12 @@ def gang_of(size: int, requests: Resources, number: int) -> list[Event]:
 
 def cluster(count: int) -> Iterator[Event]:
     """Nodes of eight kinds in three zones; those of one kind are tainted."""
-    dice = random.Random(1)
+    rng = random.Random(1)
     for index in range(count):
         kind = index % 8
         size = Resources({"cpu": (16 + 8 * kind) * 1000, "memory": (64 + 16 * kind) * GIB, "pods": 110})
         taints = (Taint(key="dedicated", value="batch", effect="NoSchedule"),) if kind == TAINTED else ()
-        labels = {"zone": f"z{dice.randint(0, 2)}", "kind": f"k{kind}"}
+        labels = {"zone": f"z{rng.randint(0, 2)}", "kind": f"k{kind}"}
         yield Upserted(object=ready_node(f"node-{index:05}", size, labels, taints))
 
 
@@ -336,17 +336,17 @@ def queues() -> Iterator[Event]:
 
 def work(pods: int, gang: int) -> Iterator[Event]:
     """Groups of equal pods, of sixty shapes in all."""
-    dice = random.Random(2)
+    rng = random.Random(2)
     shapes = []
     for index in range(60):
-        cpu = dice.choice((250, 500, 1000, 1500, 2000))
-        requests = Resources({"cpu": cpu, "memory": dice.randint(1, 6) * GIB // 2})
+        cpu = rng.choice((250, 500, 1000, 1500, 2000))
+        requests = Resources({"cpu": cpu, "memory": rng.randint(1, 6) * GIB // 2})
         selector = {"zone": f"z{index % 3}"} if index % 4 == 0 else {}
         tolerations = (Toleration(key="dedicated", operator="Exists"),) if index % 5 == 0 else ()
         container = Container(name="main", resources=ResourceRequirements(requests=requests))
         shapes.append((container, selector, tolerations))
     for number in range(pods // gang):
-        container, selector, tolerations = shapes[dice.randrange(60)]
+        container, selector, tolerations = shapes[rng.randrange(60)]
         spec = PodSpec(
             scheduler_name="volcano", containers=(container,), node_selector=selector, tolerations=tolerations
         )

@@ -38,18 +38,18 @@ def requests(data: bytes) -> int:
 
 def pod_list(count: int, shapes: int) -> bytes:
     """Write a list response; pods of a shape differ in what differs in a cluster: name, uid, node, time."""
-    dice = random.Random(count)
-    specs = [shape(dice) for _ in range(shapes)]
-    items = [pod(dice, number, number % shapes, specs[number % shapes]) for number in range(count)]
+    rng = random.Random(count)
+    specs = [shape(rng) for _ in range(shapes)]
+    items = [pod(rng, number, number % shapes, specs[number % shapes]) for number in range(count)]
     metadata = {"resourceVersion": "81234567"}
     return msgspec.json.encode({"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": items})
 
 
-def shape(dice: random.Random) -> dict[str, object]:
+def shape(rng: random.Random) -> dict[str, object]:
     """Make a pod specification as it comes back from the API server, with its defaults filled in."""
-    requests = {"cpu": f"{dice.randrange(1, 64) * 250}m", "memory": f"{dice.randrange(1, 256)}Gi"}
-    if dice.choice((True, False, False)):
-        requests["nvidia.com/gpu"] = str(dice.choice((1, 2, 4, 8)))
+    requests = {"cpu": f"{rng.randrange(1, 64) * 250}m", "memory": f"{rng.randrange(1, 256)}Gi"}
+    if rng.choice((True, False, False)):
+        requests["nvidia.com/gpu"] = str(rng.choice((1, 2, 4, 8)))
     limits = {name: text for name, text in requests.items() if name != "cpu"}
     token = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
     mount = {
@@ -59,7 +59,7 @@ def shape(dice: random.Random) -> dict[str, object]:
     }
     main = {
         "name": "main",
-        "image": f"example.com/train:{dice.randrange(100)}",
+        "image": f"example.com/train:{rng.randrange(100)}",
         "resources": {"limits": limits, "requests": requests},
         "volumeMounts": [mount],
     }
@@ -74,19 +74,19 @@ def shape(dice: random.Random) -> dict[str, object]:
         ],
         "priority": 0,
     }
-    if dice.choice((True, False, False)):
-        spec["nodeSelector"] = {"topology.kubernetes.io/zone": dice.choice("abc")}
-    if dice.choice((True, False, False, False)):
+    if rng.choice((True, False, False)):
+        spec["nodeSelector"] = {"topology.kubernetes.io/zone": rng.choice("abc")}
+    if rng.choice((True, False, False, False)):
         sidecar = {"name": "mesh", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}}
         spec["initContainers"] = [sidecar]
     return spec
 
 
-def pod(dice: random.Random, number: int, job: int, spec: dict[str, object]) -> dict[str, object]:
+def pod(rng: random.Random, number: int, job: int, spec: dict[str, object]) -> dict[str, object]:
     """Make one pod of a job, as it is listed: three in four run, the others wait."""
-    created = f"2026-03-{dice.randrange(1, 29):02}T{dice.randrange(24):02}:{dice.randrange(60):02}:00Z"
-    uid = f"{dice.getrandbits(128):032x}"
-    runs = dice.choice((True, True, True, False))
+    created = f"2026-03-{rng.randrange(1, 29):02}T{rng.randrange(24):02}:{rng.randrange(60):02}:00Z"
+    uid = f"{rng.getrandbits(128):032x}"
+    runs = rng.choice((True, True, True, False))
     owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": f"train-{job}", "uid": uid}
     managed = {
         "manager": "maar",
@@ -114,7 +114,7 @@ def pod(dice: random.Random, number: int, job: int, spec: dict[str, object]) -> 
             "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
             "managedFields": [managed],
         },
-        "spec": {**spec, "nodeName": f"node-{dice.randrange(1_000)}"} if runs else spec,
+        "spec": {**spec, "nodeName": f"node-{rng.randrange(1_000)}"} if runs else spec,
         "status": {
             "phase": "Running" if runs else "Pending",
             "conditions": [ready],

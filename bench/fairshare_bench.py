@@ -36,7 +36,7 @@ def main() -> None:
 
 def random_tree(queues: int, levels: int, resources: int) -> tuple[QueueTree, dict[str, int]]:
     """Make a tree with every level full but the last; half of the queues are guaranteed, half are capped."""
-    dice = random.Random(queues)
+    rng = random.Random(queues)
     names = [f"resource-{index}" for index in range(resources)]
     some = (0, resources)  # all resources, or none
     width = max(2, round(queues ** (1 / levels)))
@@ -51,10 +51,10 @@ def random_tree(queues: int, levels: int, resources: int) -> tuple[QueueTree, di
                 yield QueueDemand(
                     name=name,
                     parent=above[index % len(above)],
-                    weight=dice.randint(1, 100),
-                    guarantee={one: dice.randint(0, LARGE // 100) for one in names[dice.choice(some) :]},
-                    capability={one: dice.randint(LARGE // 10, LARGE) for one in names[dice.choice(some) :]},
-                    request={one: dice.randint(0, LARGE) for one in names},
+                    weight=rng.randint(1, 100),
+                    guarantee={one: rng.randint(0, LARGE // 100) for one in names[rng.choice(some) :]},
+                    capability={one: rng.randint(LARGE // 10, LARGE) for one in names[rng.choice(some) :]},
+                    request={one: rng.randint(0, LARGE) for one in names},
                     created=float(index),
                 )
             above = here

@@ -54,14 +54,14 @@ def main() -> int:
 
 
 async def soak(
-    plane: ControlPlane, daemons: Daemons, seconds: float, dice: random.Random
+    plane: ControlPlane, daemons: Daemons, seconds: float, rng: random.Random
 ) -> list[dict[str, float]]:
     """Come and go, and measure; give the megabytes of each process, sample by sample."""
     capacity_cpu, samples = NODES * NODE_CPU, list[dict[str, float]]()
     async with ApiServer(await load(plane.kubeconfig)) as server:
         await make_nodes(server, [f"node-{number}" for number in range(NODES)], SIZE)
         await make(server, reservations(capacity_cpu))
-        churn = Churn(server, Habits(("guests", "research", "production"), pause_s=0.02), capacity_cpu, dice)
+        churn = Churn(server, Habits(("guests", "research", "production"), pause_s=0.02), capacity_cpu, rng)
         for part in PARTS:
             daemons.run(part, part, plane.kubeconfig)
             await daemons.until_at_work(part)
@@ -99,7 +99,7 @@ async def finish_pods(server: ApiServer, churn: Churn) -> None:
     while True:
         await asyncio.sleep(0.1)
         bound = [pod for pod in churn.pods.values() if pod.spec.node_name and not pod.is_finished]
-        for pod in churn.dice.sample(bound, min(2, len(bound))):
+        for pod in churn.rng.sample(bound, min(2, len(bound))):
             await patch(server, PODS, pod.key, {"status": {"phase": "Succeeded"}}, subresource="status")
 
 
@@ -108,7 +108,7 @@ async def open_and_close_queues(server: ApiServer, churn: Churn) -> None:
     number = 0
     while True:
         name, number = f"passing-{number}", number + 1
-        await make(server, [queue(name, state=churn.dice.choice(("Open", "Closed")))])
+        await make(server, [queue(name, state=churn.rng.choice(("Open", "Closed")))])
         for state in ("Closed", "Open", "Closed"):
             await asyncio.sleep(0.2)
             await patch(server, QUEUES, name, {"spec": {"state": state}})

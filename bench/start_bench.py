@@ -46,14 +46,14 @@ def main() -> None:
         seconds = asyncio.run(fill(plane.kubeconfig))
         print(f"  {NODES:,} nodes and {PODS:,} pods in gangs of {GANG}, made in {seconds:.0f} s")
         reference = asyncio.run(bare(plane.kubeconfig))
-        told = subprocess.run(  # noqa: S603  # ourselves
+        printed = subprocess.run(  # noqa: S603  # ourselves
             [sys.executable, __file__, str(plane.kubeconfig), str(time())],
             check=True,
             capture_output=True,
             text=True,
         )
     print(f"  {'pages of nodes, pods and groups, unread':<46}{reference:>9.1f} s")
-    print(f"  {'from start to first decision':<46}{told.stdout.strip()}   {TARGET}")
+    print(f"  {'from start to first decision':<46}{printed.stdout.strip()}   {TARGET}")
 
 
 async def fill(kubeconfig: Path) -> float:

@@ -38,6 +38,6 @@ def _say_what_was_tried(terminalreporter: pytest.TerminalReporter) -> None:
                 terminalreporter.section("what the laws were tried on")
             seeds.add(recorded["seed"])
             name = report.nodeid.rpartition("::")[2]
-            terminalreporter.line(f"{name}: {recorded.get('census', 'failed')}")
+            terminalreporter.line(f"{name}: {recorded.get('counts', 'failed')}")
     for used in sorted(seeds):
         terminalreporter.line(f"the same again: --hypothesis-seed={used}")

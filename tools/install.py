@@ -30,16 +30,16 @@ class Progress:
         if step["collected"]:
             self._names.add(step["collected"].lower().replace("_", "-"))
             count = len(self._names)
-            self._say(
+            self._print(
                 f"package {count} of about {self._total}: {step['collected']}", stays=not count % _EVERY
             )
         elif step["preparing"]:
-            self._say("preparing the tools that build Maar")
+            self._print("preparing the tools that build Maar")
         elif step["file"]:
-            self._say(f"package {len(self._names)} of about {self._total}: {step['file']}, {step['size']}")
+            self._print(f"package {len(self._names)} of about {self._total}: {step['file']}, {step['size']}")
         else:
             count = step["names"].count(",") + 1
-            self._say(
+            self._print(
                 f"unpacking {count} package{'s' if count > 1 else ''}, which takes a moment", stays=True
             )
 
@@ -47,7 +47,7 @@ class Progress:
         """Leave a terminal as it was."""
         self._rewrite("")
 
-    def _say(self, what: str, *, stays: bool = False) -> None:
+    def _print(self, what: str, *, stays: bool = False) -> None:
         if self._is_terminal:
             self._rewrite(f"setup: {what}")
         elif stays:
@@ -63,14 +63,14 @@ def main() -> int:
     total = sum(1 for line in Path("constraints.txt").read_text().splitlines() if "==" in line)
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
     command += ["--editable", ".[dev]"]
-    progress, said = Progress(total), list[str]()
+    progress, output = Progress(total), list[str]()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
         for line in pip.stdout or ():
-            said.append(line)
+            output.append(line)
             progress.hear(line)
     progress.end()
     if pip.returncode:
-        print(f"{''.join(said)}setup: pip could not install Maar; what it said is above", file=sys.stderr)
+        print(f"{''.join(output)}setup: pip could not install Maar; what it said is above", file=sys.stderr)
     return pip.returncode
 
 

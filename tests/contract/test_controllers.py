@@ -187,12 +187,12 @@ async def test_a_group_that_may_not_be_made_is_logged_once_counted_and_told_to_i
         (logged,) = [one for one in caplog.messages if "cannot create PodGroup" in one]
         assert logged.startswith(f'cannot create PodGroup {namespace}/{group}: podgroups "{group}" is')
 
-        async def is_told() -> bool:
+        async def has_event() -> bool:
             selected = {"fieldSelector": "involvedObject.name=refused,reason=FailedCreate"}
             answer = await api.request("GET", EVENTS.all(namespace), selected)
             return bool(body(Done(answer))["items"])
 
-        await until_async("the pod is told", is_told)
+        await until_async("the pod is told", has_event)
         assert runner.failures.standing()["Create", "PodGroup"] == 1
 
         async def is_made() -> bool:

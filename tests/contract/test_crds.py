@@ -43,11 +43,11 @@ def collection(crd: dict[str, Any]) -> str:
 def difference(plane: ControlPlane, path: str, case: dict[str, Any]) -> str | None:
     """Create the object of a case, strictly, as kubectl does; say what is not as the case promises."""
     created = plane.request("POST", f"{path}?fieldValidation=Strict", case["object"])
-    said = json.loads(created.body).get("message", "")
+    reported = json.loads(created.body).get("message", "")
     if created.status == 201:
         plane.request("DELETE", f"{path}/{case['object']['metadata']['name']}")
         return None if case["refused"] is None and not created.warnings else f"accepted {created.warnings}"
-    return None if case["refused"] and case["refused"] in said else f"{created.status}: {said}"
+    return None if case["refused"] and case["refused"] in reported else f"{created.status}: {reported}"
 
 
 @pytest.mark.parametrize("how", [(), ("--server-side",)], ids=["client-side", "server-side"])

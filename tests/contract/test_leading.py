@@ -152,8 +152,8 @@ async def test_a_leader_that_was_stopped_writes_nothing_when_it_goes_on(
     async with asyncio.timeout(30), lead(await load(kubeconfig), lease, "standby", QUICK) as term:
         last = await there(api, CONFIG_MAPS, key)
         process.send_signal(signal.SIGCONT)
-        said, _ = await process.communicate()
-        *refusals, last_word = said.decode().split("\n")[:-1]
+        reported, _ = await process.communicate()
+        *refusals, last_word = reported.decode().split("\n")[:-1]
         assert (process.returncode, last_word) == (0, "lost to standby")
         assert set(refusals) <= {FENCED}
         # What it had begun to send when it was stopped may still arrive; it begins nothing new.
@@ -189,21 +189,21 @@ async def test_a_leader_that_was_stopped_goes_on_where_nobody_took_its_place(
         assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("stopped", 1)
     finally:
         process.kill()
-        said, _ = await process.communicate()
-    assert set(said.decode().split()) == {FENCED}, "it wrote nothing before the lease was renewed"
+        reported, _ = await process.communicate()
+    assert set(reported.decode().split()) == {FENCED}, "it wrote nothing before the lease was renewed"
 
 
 async def test_a_leader_that_gets_no_processor_goes_on_with_its_own_lease(
     kubeconfig: Path, namespace: str
 ) -> None:
-    told = list[str]()
-    async with lead(await load(kubeconfig), f"{namespace}/maar", "first", QUICK, told.append) as term:
+    reports = list[str]()
+    async with lead(await load(kubeconfig), f"{namespace}/maar", "first", QUICK, reports.append) as term:
         time.sleep(QUICK.duration_s + 1)  # noqa: ASYNC251  # as on a machine that has no time for us
         assert not term.holding()
         await until("it is renewed", term.holding)
         assert not term.is_over
     # On a busy machine single attempts fail besides.
-    assert [words.partition(": ")[2] for words in told if "gave no answer" not in words][:2] == [
+    assert [words.partition(": ")[2] for words in reports if "gave no answer" not in words][:2] == [
         "not renewed within 1.2 s; nothing is written until it is",
         "renewed; no other process has held it, and this process goes on",
     ]

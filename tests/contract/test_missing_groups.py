@@ -52,7 +52,7 @@ async def make_pod(api: ApiServer, namespace: str, name: str, group: str, cpu: s
     await make(api, PODS, namespace, {"metadata": {"name": name, "annotations": notes}, "spec": spec})
 
 
-async def said(api: ApiServer, pod: str) -> tuple[str, str, str]:
+async def reported(api: ApiServer, pod: str) -> tuple[str, str, str]:
     """The status, reason and message of the PodScheduled condition."""
     for one in (await there(api, PODS, pod))["status"].get("conditions", []):
         if one["type"] == "PodScheduled":
@@ -61,11 +61,14 @@ async def said(api: ApiServer, pod: str) -> tuple[str, str, str]:
 
 
 async def has_reason(api: ApiServer, pod: str, reason: str) -> bool:
-    return (await said(api, pod))[:2] == ("False", reason)
+    return (await reported(api, pod))[:2] == ("False", reason)
 
 
 async def is_bound(api: ApiServer, pod: str) -> bool:
-    return bool((await there(api, PODS, pod))["spec"].get("nodeName")) and (await said(api, pod))[0] == "True"
+    return (
+        bool((await there(api, PODS, pod))["spec"].get("nodeName"))
+        and (await reported(api, pod))[0] == "True"
+    )
 
 
 async def events(api: ApiServer, namespace: str, pod: str) -> list[str]:
@@ -82,7 +85,7 @@ async def test_a_pod_that_names_a_group_that_never_existed_is_told_and_runs_when
     async with scheduling(api):
         await until_async("it is told", partial(has_reason, api, pod, "PodGroupMissing"))
         sentence = f"there is no pod group {namespace}/late-group for its pods; create it"
-        assert (await said(api, pod))[2] == sentence
+        assert (await reported(api, pod))[2] == sentence
 
         async def has_event() -> bool:
             return f"FailedScheduling: {sentence}" in await events(api, namespace, "early")
@@ -114,7 +117,7 @@ async def test_a_group_in_another_namespace_is_named(api: ApiServer, namespace: 
     await make_pod(api, namespace, "astray", name)
     async with scheduling(api):
         await until_async("it is told", partial(has_reason, api, pod, "PodGroupMissing"))
-        assert (await said(api, pod))[2] == (
+        assert (await reported(api, pod))[2] == (
             f"there is no pod group {namespace}/{name} for its pods; create it "
             f"(the one in namespace {elsewhere} is not theirs: a pod and its group share a namespace)"
         )

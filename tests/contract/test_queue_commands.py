@@ -140,8 +140,8 @@ def test_queues_are_listed_by_labels_in_every_form(commands: Commands, name: str
     assert f"{TITLE}/{name}" in commands.maar("list", "-o", "name").out.splitlines()
     listed = json.loads(commands.maar("list", "-o", "json").out)
     assert (listed["kind"], name in [one["metadata"]["name"] for one in listed["items"]]) == ("List", True)
-    nobody = commands.maar("list", "-l", "nobody=has-this")
-    assert (nobody.out, nobody.err) == ("", "No queues found with these labels\n")
+    none = commands.maar("list", "-l", "nobody=has-this")
+    assert (none.out, none.err) == ("", "No queues found with these labels\n")
     refused = commands.maar("list", "-l", "a===", fails=True)
     assert refused.err.startswith("error: queues cannot be listed: ")
     assert "write -l team=a,tier!=dev" in refused.err
@@ -260,8 +260,8 @@ def write_status(queue: str, status: dict[str, object]) -> None:
 def test_a_misspelt_queue_is_guessed(commands: Commands, name: str, verb: str) -> None:
     commands.maar("create", name)
     flags = ("--weight", "2") if verb == "update" else ()
-    said = commands.maar(verb, f"{name}x", *flags, fails=True).err.splitlines()
-    assert said[-1] == f"error: queue {name}x does not exist; did you mean {name}?"
+    reported = commands.maar(verb, f"{name}x", *flags, fails=True).err.splitlines()
+    assert reported[-1] == f"error: queue {name}x does not exist; did you mean {name}?"
 
 
 def test_vcctl_makes_a_closed_queue_and_shows_it_in_volcanos_columns(commands: Commands, name: str) -> None:

@@ -108,10 +108,10 @@ async def test_what_the_server_asks_us_to_wait_is_waited(
     assert asyncio.get_running_loop().time() - started >= 1
 
 
-async def test_patience_ends(kubeconfig: Path, tmp_path: Path) -> None:
+async def test_retries_end_at_the_time_limit(kubeconfig: Path, tmp_path: Path) -> None:
     async with (
         proxy(kubeconfig, tmp_path) as (passing, through),
-        ApiServer(await load(through), patience_s=0) as impatient,
+        ApiServer(await load(through), retry_timeout_s=0) as impatient,
     ):
         for fault in (BUSY, FAILING, STARTING, Drop()):
             passing.plan(fault)
@@ -128,7 +128,7 @@ async def test_patience_ends(kubeconfig: Path, tmp_path: Path) -> None:
 async def test_no_answer_in_time_is_no_answer(kubeconfig: Path, tmp_path: Path) -> None:
     async with (
         proxy(kubeconfig, tmp_path) as (passing, through),
-        ApiServer(await load(through), patience_s=0) as impatient,
+        ApiServer(await load(through), retry_timeout_s=0) as impatient,
     ):
         passing.plan(Hang(), Hang())
         with pytest.raises(UnansweredError, match="check that it runs") as silence:
@@ -142,11 +142,11 @@ async def test_no_answer_in_time_is_no_answer(kubeconfig: Path, tmp_path: Path) 
 async def test_where_nobody_listens_nothing_was_sent(kubeconfig: Path, tmp_path: Path) -> None:
     async with proxy(kubeconfig, tmp_path) as (_, through):
         credentials = await load(through)
-    async with ApiServer(credentials, patience_s=0.3) as nobody:
+    async with ApiServer(credentials, retry_timeout_s=0.3) as unreachable:
         with pytest.raises(UnansweredError, match="kubeconfig has its address") as silence:
-            await nobody.request("POST", PODS.all("any"), None, b"{}")
+            await unreachable.request("POST", PODS.all("any"), None, b"{}")
         assert not silence.value.may_be_done
-        outcome = await bind(nobody, "any/pod", "n")
+        outcome = await bind(unreachable, "any/pod", "n")
         assert isinstance(outcome, Unanswered)
 
 

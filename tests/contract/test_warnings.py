@@ -30,12 +30,12 @@ def queue(name: str) -> dict[str, object]:
 
 @pytest.mark.anyio
 async def test_a_warning_reaches_whoever_listens_once(kubeconfig: Path) -> None:
-    told: list[str] = []
-    async with ApiServer(await load(kubeconfig), warn=told.append) as api:
+    warnings: list[str] = []
+    async with ApiServer(await load(kubeconfig), warn=warnings.append) as api:
         for name in (unique("warned"), unique("warned")):
             assert isinstance(await create(api, resource_path_of(Queue), name, queue(name)), Done)
             await delete(api, resource_path_of(Queue), name)
-    assert told == [UNKNOWN]
+    assert warnings == [UNKNOWN]
 
 
 def test_commands_print_warnings_on_standard_error(

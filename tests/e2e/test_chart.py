@@ -171,17 +171,17 @@ def test_it_is_installed_upgraded_and_taken_away_and_queues_stay(plane: ControlP
     def run(*arguments: str) -> str:
         return helm(*arguments, environment=plane.environment).stdout
 
-    open_door = "--set=webhooks.failurePolicy=Ignore"  # nobody answers on this cluster
+    ignore_failures = "--set=webhooks.failurePolicy=Ignore"  # nobody answers on this cluster
     assert "rollout status deployment/maar-webhooks" in run(
-        "install", *RELEASE, "--create-namespace", open_door
+        "install", *RELEASE, "--create-namespace", ignore_failures
     )
-    wanted = rendered(open_door)
+    wanted = rendered(ignore_failures)
     for (kind, name), one in wanted.items():
         found = plane.kubectl("get", kind, name, "-o", "json", "--namespace", "maar-system").stdout
         assert holds(json.loads(found), one), (kind, name)
     plane.kubectl("apply", "-f", "-", stdin=QUEUE)
     assert asyncio.run(filled_in(plane)) == []
-    run("upgrade", *RELEASE, open_door)
+    run("upgrade", *RELEASE, ignore_failures)
     hooks = json.loads(plane.kubectl("get", "validatingwebhookconfigurations", "-o", "json").stdout)["items"]
     assert [hook["clientConfig"]["caBundle"] for one in hooks for hook in one["webhooks"]] == ["Y2E="] * 6
     definition = "crd/queues.scheduling.volcano.sh"
@@ -189,7 +189,7 @@ def test_it_is_installed_upgraded_and_taken_away_and_queues_stay(plane: ControlP
         "patch", definition, "--type=json", "-p", '[{"op":"remove","path":"/spec/names/shortNames"}]'
     )
     # Since somebody else has written a field of the release, helm has to be told whose word counts.
-    run("upgrade", *RELEASE, open_door, "--set=scheduler.replicas=1", "--force-conflicts")
+    run("upgrade", *RELEASE, ignore_failures, "--set=scheduler.replicas=1", "--force-conflicts")
     kept = json.loads(plane.kubectl("get", definition, "-o", "json").stdout)
     assert kept["spec"]["names"]["shortNames"] == ["q", "queue-v1beta1"]
     scale = plane.kubectl(

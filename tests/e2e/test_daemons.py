@@ -88,17 +88,17 @@ def test_who_ends_hands_over_at_once_and_the_other_knows_everything(
 ) -> None:
     plane.kubectl("create", "namespace", "maar-system")
     daemons.run("first", "scheduler", plane.kubeconfig)
-    wait_until("the first leads", lambda: daemons.has_said("first", "at work"))
+    wait_until("the first leads", lambda: daemons.has_logged("first", "at work"))
     daemons.run("second", "scheduler", plane.kubeconfig)
-    wait_until("the second stands by", lambda: daemons.has_said("second", "standing by"))
-    assert not daemons.has_said("second", "at work")
+    wait_until("the second stands by", lambda: daemons.has_logged("second", "standing by"))
+    assert not daemons.has_logged("second", "at work")
     holder = plane.kubectl(
         "get", "lease", "-n", "maar-system", "maar-scheduler", "-o", "jsonpath={.spec.holderIdentity}"
     ).stdout
     assert f"leads, as {holder}" in daemons.log("first").read_text()
 
     daemons.stop("first", signal.SIGTERM)
-    wait_until("the second leads", lambda: daemons.has_said("second", "at work"), within_s=5)
+    wait_until("the second leads", lambda: daemons.has_logged("second", "at work"), within_s=5)
     submit(plane, "after")
     wait_until("it schedules", lambda: is_bound(plane, "after"))
 
@@ -111,7 +111,7 @@ def test_daemons_that_got_no_processor_go_on_with_their_own_leases(
     for part in parts:
         daemons.run(part, part, plane.kubeconfig)
     for part in parts:
-        wait_until(f"{part}: at work", partial(daemons.has_said, part, "at work"))
+        wait_until(f"{part}: at work", partial(daemons.has_logged, part, "at work"))
     for part in parts:
         daemons.signal(part, signal.SIGSTOP)
     time.sleep(STANDARD.duration_s + 1)
@@ -136,7 +136,7 @@ def test_a_changed_configuration_is_taken_and_a_bad_one_refused(
     plane.kubectl("create", "namespace", "maar-system")
     configure(plane, 'actions: "enqueue, allocate"')
     daemons.run("one", "scheduler", plane.kubeconfig, "--config-map", CONFIGURATION)
-    wait_until("it works", lambda: daemons.has_said("one", "at work"))
+    wait_until("it works", lambda: daemons.has_logged("one", "at work"))
 
     configure(plane, 'actions: "enqueue, allocate, backfill"')
     wait_until("it is taken", lambda: "configuration taken over" in daemons.log("one").read_text())
@@ -158,7 +158,7 @@ def test_ten_jobs_of_one_apply_run_in_the_order_of_their_names(plane: ControlPla
     plane.make_nodes(["small"], {"cpu": "1", "memory": "4Gi", "pods": "110"})
     for part in ("scheduler", "controllers"):
         daemons.run(part, part, plane.kubeconfig)
-        wait_until(f"{part}: at work", partial(daemons.has_said, part, "at work"))
+        wait_until(f"{part}: at work", partial(daemons.has_logged, part, "at work"))
     names = [f"f-{number}" for number in range(1, 11)]
     plane.kubectl("apply", "-f", "-", stdin=QUEUE)
     plane.kubectl(

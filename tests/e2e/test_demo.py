@@ -28,21 +28,21 @@ class Demo:
         )  # fmt: skip
         self._limit = threading.Timer(WITHIN_S, self._process.terminate)
         self._limit.start()
-        self.said = ""
+        self.reported = ""
 
     def until(self, words: str) -> None:
         """Read until a line has the words."""
         for line in self._process.stdout or ():
-            self.said += line
+            self.reported += line
             if words in line:
                 return
-        raise AssertionError(f"it never said {words!r}:\n{self.said}")
+        raise AssertionError(f"it never said {words!r}:\n{self.reported}")
 
     def end(self, by: signal.Signals | None = None) -> int:
         """Let it end, or make it; give its exit code."""
         if by is not None:
             self._process.send_signal(by)
-        self.said += self._process.communicate()[0]
+        self.reported += self._process.communicate()[0]
         self._limit.cancel()
         return self._process.returncode
 
@@ -54,8 +54,8 @@ class Demo:
     @property
     def folder(self) -> Path:
         """Where its cluster was."""
-        found = FOLDER.search(self.said)
-        assert found, self.said
+        found = FOLDER.search(self.reported)
+        assert found, self.reported
         return Path(found[1])
 
 
@@ -83,9 +83,9 @@ def processes_in(folder: Path) -> list[str]:
 
 def test_it_shows_what_it_should_and_ends_by_itself(demo: Callable[..., Demo]) -> None:
     hour = demo()
-    assert hour.end() == 0, hour.said
-    _, _, summary = hour.said.partition("CPUs on average")
-    assert summary.count("✓") == 4, hour.said
+    assert hour.end() == 0, hour.reported
+    _, _, summary = hour.reported.partition("CPUs on average")
+    assert summary.count("✓") == 4, hour.reported
     assert re.search(r"serving got its 24 CPUs back in \d+\.\d s: others used \d+", summary)
     assert (
         "course waits: it needs cpu 12 and queue research/notebooks can use cpu 8 at most: never" in summary
@@ -95,7 +95,7 @@ def test_it_shows_what_it_should_and_ends_by_itself(demo: Callable[..., Demo]) -
     assert len(rows) == 13
     assert rows["legacy"][2] == rows["legacy"][3]  # it has drained: all of its groups are done
     assert float(rows["root"][0]) > 48  # CPUs: more than half of the cluster, over the whole hour
-    assert "\x1b" not in hour.said
+    assert "\x1b" not in hour.reported
     assert not hour.folder.exists()
     assert not processes_in(hour.folder)
 
@@ -104,13 +104,13 @@ def test_it_stays_until_somebody_ends_it(demo: Callable[..., Demo]) -> None:
     hour = demo("--stay")
     hour.until("maar queue open legacy")
     kubeconfig = hour.folder / "kubeconfig"
-    assert f"export KUBECONFIG={kubeconfig}" in hour.said
+    assert f"export KUBECONFIG={kubeconfig}" in hour.reported
     listed = subprocess.run(
         [MAAR, "queue", "list", "-o", "name", "--kubeconfig", str(kubeconfig)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert len(listed.stdout.split()) == 14
-    assert hour.end(signal.SIGINT) == 0, hour.said
+    assert hour.end(signal.SIGINT) == 0, hour.reported
     assert not hour.folder.exists()
     assert not processes_in(hour.folder)
 
@@ -128,7 +128,7 @@ def test_an_interrupted_demo_leaves_nothing(
 ) -> None:
     hour = demo()
     hour.until(moment)
-    assert hour.end(by) == 130, hour.said
-    assert "Traceback" not in hour.said
+    assert hour.end(by) == 130, hour.reported
+    assert "Traceback" not in hour.reported
     assert not hour.folder.exists()
     assert not processes_in(hour.folder)

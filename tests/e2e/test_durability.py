@@ -23,7 +23,7 @@ async def write_until_killed(up: MaarUp, kill_after: int, prefix: str) -> list[s
     """Write with many connections, kill the server on the way, and give the keys that were acknowledged."""
     acknowledged: list[str] = []
     numbers = iter(range(WRITES))
-    async with ApiServer(await load(up.kubeconfig), patience_s=0) as api:
+    async with ApiServer(await load(up.kubeconfig), retry_timeout_s=0) as api:
 
         async def worker() -> None:
             for number in numbers:
@@ -46,11 +46,11 @@ async def missing(up: MaarUp, keys: list[str]) -> set[str]:
 
 
 def test_kill_9_in_the_middle_of_writes_loses_none_that_was_acknowledged(tmp_path: Path) -> None:
-    dice = random.Random(seed := random.randrange(1 << 30))
+    rng = random.Random(seed := random.randrange(1 << 30))
     kept: list[str] = []
     with MaarUp(tmp_path, "--nodes", "none") as up:
         for attempt in range(3):
-            kept += asyncio.run(write_until_killed(up, dice.randrange(50, WRITES - 50), f"c{attempt}"))
+            kept += asyncio.run(write_until_killed(up, rng.randrange(50, WRITES - 50), f"c{attempt}"))
             up.start()
             assert asyncio.run(missing(up, kept)) == set(), f"seed {seed}"
         assert len(kept) > 100

@@ -62,9 +62,9 @@ class Image(NamedTuple):
     def command(self, *arguments: str) -> list[str]:
         """The entry point with arguments, as the user of the image."""
         (entry,) = json.loads(step("ENTRYPOINT")[0])
-        return self.as_nobody([str(self.tree / "bin" / entry), *arguments])
+        return self.without_privileges([str(self.tree / "bin" / entry), *arguments])
 
-    def as_nobody(self, command: Sequence[str]) -> list[str]:
+    def without_privileges(self, command: Sequence[str]) -> list[str]:
         """Any command as the user of the image."""
         user, _, group = step("USER")[0].partition(":")
         script = AS_IN_A_POD % (user, group)
@@ -82,9 +82,9 @@ class Image(NamedTuple):
 
     def environment(self) -> dict[str, str]:
         """The variables of the image, and where its scratch folder is."""
-        said = dict(one.split("=", 1) for one in step("ENV")[0].split())
-        path = said.pop("PATH").replace(INSTALLED, str(self.tree)).replace("$PATH", os.environ["PATH"])
-        return {"PATH": path, **said, **self._places()}
+        reported = dict(one.split("=", 1) for one in step("ENV")[0].split())
+        path = reported.pop("PATH").replace(INSTALLED, str(self.tree)).replace("$PATH", os.environ["PATH"])
+        return {"PATH": path, **reported, **self._places()}
 
     def _places(self) -> dict[str, str]:
         return {"TMPDIR": str(self.temporary), "TREE": str(self.tree), "ACCOUNT": str(self.account)}
@@ -132,8 +132,8 @@ def test_everybody_can_read_it_and_only_root_could_write_it(image: Image) -> Non
 
 
 def test_it_runs_as_nobody_who_can_write_only_to_memory(image: Image) -> None:
-    said = image.run(image.as_nobody([str(image.tree / "bin" / "python"), "-c", PROBE]))
-    assert json.loads(said) == [65532, [], [False, False, False, True]]
+    reported = image.run(image.without_privileges([str(image.tree / "bin" / "python"), "-c", PROBE]))
+    assert json.loads(reported) == [65532, [], [False, False, False, True]]
 
 
 def test_it_holds_pinned_versions_and_nothing_of_the_development_tools(image: Image) -> None:
@@ -179,8 +179,8 @@ def test_the_programs_start_as_in_a_pod(
 
         def is_at_work() -> bool:
             processes.check()
-            said = processes.log(program).read_text()
-            return "at work" in said or "serves at" in said
+            reported = processes.log(program).read_text()
+            return "at work" in reported or "serves at" in reported
 
         plane.until(f"{program} at work", is_at_work)
         processes.stop(program, signal.SIGTERM)

@@ -35,7 +35,7 @@ def test_kill_9_at_random_moments_under_load(tmp_path: Path) -> None:
 
 
 async def kill_again_and_again(plane: ControlPlane, flags: dict[str, str], daemons: Daemons) -> None:
-    dice, capacity_cpu = random.Random(SEED), NODE_CPU * len(NODES)
+    rng, capacity_cpu = random.Random(SEED), NODE_CPU * len(NODES)
     async with ApiServer(await load(plane.kubeconfig)) as server:
         await make(server, reservations(capacity_cpu))
         since = await now(server)
@@ -46,11 +46,11 @@ async def kill_again_and_again(plane: ControlPlane, flags: dict[str, str], daemo
             await churn.fill()
             churn.begin()
             for _ in range(KILLS):
-                await asyncio.sleep(dice.uniform(0, 1))
+                await asyncio.sleep(rng.uniform(0, 1))
                 daemons.kill("scheduler")
                 in_the_middle += bool(churn.half_bound())
                 daemons.run("scheduler", "scheduler", plane.kubeconfig, "--no-leader-elect")
-                if dice.random() < 0.8:  # the others die before they have decided anything
+                if rng.random() < 0.8:  # the others die before they have decided anything
                     await daemons.until_at_work("scheduler")
             await churn.calm_down()
         changes = await history(plane, flags, server, since)

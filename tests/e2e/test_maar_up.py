@@ -155,7 +155,7 @@ def test_the_kubeconfig_is_the_owners_alone(tmp_path: Path) -> None:
     with MaarUp(tmp_path, "--nodes", "none") as up:
         assert stat.S_IMODE(up.kubeconfig.stat().st_mode) == 0o600
         assert "127.0.0.1" in up.url
-        assert str(up.kubeconfig) in up.said
+        assert str(up.kubeconfig) in up.reported
         assert "--data" in refused("--data", str(tmp_path / "data"), "--port", "0")
         assert up.stop(signal.SIGTERM) == 0
 
@@ -190,6 +190,6 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_nodes_that_make_no_sense_are_explained(tmp_path: Path, nodes: str, sentence: str) -> None:
-    said = refused("--data", str(tmp_path), "--port", "0", "--nodes", nodes)
-    assert sentence in said
-    assert "4x8cpu,32Gi" in said
+    reported = refused("--data", str(tmp_path), "--port", "0", "--nodes", nodes)
+    assert sentence in reported
+    assert "4x8cpu,32Gi" in reported

@@ -58,8 +58,8 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     needs_kubernetes()
     with ControlPlane(tmp_path_factory.mktemp("plane"), controllers=True) as running:
         running.make_nodes(["n1"])
-        said = running.kubectl("apply", "-f", "-", stdin=STREAM).stdout.splitlines()
-        assert [line for line in said if not line.endswith(" created")] == []
+        reported = running.kubectl("apply", "-f", "-", stdin=STREAM).stdout.splitlines()
+        assert [line for line in reported if not line.endswith(" created")] == []
         yield running
 
 
@@ -111,9 +111,9 @@ def installed(plane: ControlPlane) -> list[dict[str, Any]]:
 
 def test_a_second_apply_changes_nothing(plane: ControlPlane) -> None:
     before = installed(plane)
-    said = plane.kubectl("apply", "-f", "-", stdin=STREAM).stdout.splitlines()
+    reported = plane.kubectl("apply", "-f", "-", stdin=STREAM).stdout.splitlines()
     assert installed(plane) == before
-    configured = {line.split("/")[0] for line in said if not line.endswith(" unchanged")}
+    configured = {line.split("/")[0] for line in reported if not line.endswith(" unchanged")}
     # kubectl replaces selectors of budgets, with the same, and takes the addresses of webhooks away again.
     webhooks = {
         f"{kind}webhookconfiguration.admissionregistration.k8s.io" for kind in ("mutating", "validating")
@@ -176,8 +176,8 @@ def test_a_configuration_in_another_namespace_is_read_once_the_named_role_is_the
     given += ["--config-map", "rules/fair", "--lease", "maar-system/maar-scheduler"]
     refused = subprocess.run(given, capture_output=True, text=True, timeout=60, check=False)
     assert refused.returncode == 1
-    _, said, commands = refused.stderr.partition("let it read this one with: ")
-    assert said, refused.stderr
+    _, reported, commands = refused.stderr.partition("let it read this one with: ")
+    assert reported, refused.stderr
     for one in commands.split(" && "):
         plane.kubectl(*shlex.split(one)[1:])
     maar.start("elsewhere", given)

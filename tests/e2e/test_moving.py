@@ -114,9 +114,10 @@ def test_helm_takes_over_definitions_only_when_told_to(plane: ControlPlane) -> N
 
 def test_applying_over_volcanos_definitions_keeps_every_queue(plane: ControlPlane) -> None:
     before = queue(plane)
-    said = plane.kubectl("apply", "-f", "-", stdin=installation("maar"))
+    reported = plane.kubectl("apply", "-f", "-", stdin=installation("maar"))
     assert (
-        "customresourcedefinition.apiextensions.k8s.io/queues.scheduling.volcano.sh configured" in said.stdout
+        "customresourcedefinition.apiextensions.k8s.io/queues.scheduling.volcano.sh configured"
+        in reported.stdout
     )
     after = queue(plane)
     assert after["metadata"]["uid"] == before["metadata"]["uid"]

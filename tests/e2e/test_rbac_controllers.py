@@ -10,9 +10,9 @@ from typing import Any, Final
 import pytest
 
 from maar.apps.daemons.health import take
-from support.deprived import Holds, Stage, Starts, Story, stage_of
 from support.needs_kubernetes import needs_kubernetes
 from support.permissions import Permission, permissions
+from support.reduced_permissions import Holds, Stage, Starts, Story, stage_of
 
 Json = dict[str, Any]
 
@@ -70,12 +70,12 @@ def a_queue_says_its_state(stage: Stage, name: str) -> Holds:
     return lambda: state(stage, name) == "Open"
 
 
-def a_change_of_state_is_told(stage: Stage, name: str) -> Holds:
+def a_change_of_state_has_an_event(stage: Stage, name: str) -> Holds:
     stage.make(QUEUES, "Queue", name, spec={"weight": 1})
     return lambda: bool(events(stage, name, "QueueOpen"))
 
 
-def what_is_said_again_is_counted(stage: Stage, name: str) -> Holds:
+def a_repeated_event_is_counted(stage: Stage, name: str) -> Holds:
     stage.make(QUEUES, "Queue", name, spec={"weight": 1})
     for wanted in ("Open", "Closed", "Open"):
         order(stage, name, wanted)
@@ -178,8 +178,8 @@ STORIES: Final[dict[str, Story]] = {
     "patch queues.scheduling.volcano.sh": a_command_closes_a_queue_and_goes,
     "delete commands.bus.volcano.sh": a_command_closes_a_queue_and_goes,
     "patch queues/status.scheduling.volcano.sh": a_queue_says_its_state,
-    "create events": a_change_of_state_is_told,
-    "patch events": what_is_said_again_is_counted,
+    "create events": a_change_of_state_has_an_event,
+    "patch events": a_repeated_event_is_counted,
     "create podgroups.scheduling.volcano.sh": a_bare_pod_gets_a_group,
     "patch pods": a_bare_pod_gets_a_group,
     "delete podgroups.scheduling.volcano.sh": a_group_goes_with_its_pods,
@@ -209,9 +209,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.fixture(scope="module")
 def starts(stage: Stage) -> Iterator[Starts]:
-    begun = Starts(stage, SEEN, "--no-leader-elect")
-    yield begun
-    begun.close()
+    starts = Starts(stage, SEEN, "--no-leader-elect")
+    yield starts
+    starts.close()
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +261,7 @@ def test_with_all_of_them_nothing_is_refused(running: Stage) -> None:
 @pytest.mark.parametrize("taken", DONE, ids=str)
 def test_a_story_fails_without(running: Stage, taken: Permission) -> None:
     story = STORIES[str(taken)]
-    with running.deprived(taken):
+    with running.reduced_permissions(taken):
         assert running.fails(story, f"less-{next(NUMBERS)}", taken, ME), f"{story.__name__} came true"
 
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_written_for_long_is_in_the_log_the_metrics_and_readiness
     running.until("nothing fails", lambda: shown("/readyz") == "ok")
     log = running.processes.log(ME)
     before = log.read_text().count("cannot create PodGroup")
-    with running.deprived(taken):
+    with running.reduced_permissions(taken):
         name = f"silent-{next(NUMBERS)}"
         has_group = a_bare_pod_gets_a_group(running, name)
         sentence = "[-] writes: it cannot create PodGroup for "

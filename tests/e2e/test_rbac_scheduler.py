@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pytest
 
-from support.deprived import Holds, Stage, Starts, Story, stage_of
 from support.lossy import lossy
 from support.needs_kubernetes import needs_kubernetes
 from support.permissions import Permission, permissions
+from support.reduced_permissions import Holds, Stage, Starts, Story, stage_of
 
 Json = dict[str, Any]
 
@@ -59,16 +59,16 @@ def a_gang_is_bound(stage: Stage, name: str) -> Holds:
     return lambda: all(node_of(stage, f"{name}-{member}") for member in "ab")
 
 
-def a_bound_pod_is_told_so(stage: Stage, name: str) -> Holds:
+def a_bound_pod_has_an_event(stage: Stage, name: str) -> Holds:
     group(stage, name)
     pod(stage, name, name)
     return lambda: bool(events(stage, name, "Scheduled"))
 
 
-def a_bind_whose_answer_is_lost_is_told_all_the_same(stage: Stage, name: str) -> Holds:
+def a_bind_whose_answer_is_lost_has_an_event_all_the_same(stage: Stage, name: str) -> Holds:
     assert stage.connection is not None
     stage.connection.lose("POST", f"/{name}/binding")
-    return a_bound_pod_is_told_so(stage, name)
+    return a_bound_pod_has_an_event(stage, name)
 
 
 def a_pod_group_says_its_phase(stage: Stage, name: str) -> Holds:
@@ -139,7 +139,7 @@ def a_volume_that_is_there_goes_to_a_claim(stage: Stage, name: str) -> Holds:
     return lambda: stage.get(f"{VOLUMES}/{name}")["spec"].get("claimRef", {}).get("name") == name
 
 
-def what_is_said_again_is_counted(stage: Stage, name: str) -> Holds:
+def a_repeated_event_is_counted(stage: Stage, name: str) -> Holds:
     def reason() -> str:
         conditions = stage.get(f"{GROUPS}/{name}").get("status", {}).get("conditions", [])
         return str(conditions[-1]["reason"]) if conditions else ""
@@ -156,8 +156,8 @@ def what_is_said_again_is_counted(stage: Stage, name: str) -> Holds:
 
 STORIES: Final[dict[str, Story]] = {
     "create pods/binding": a_gang_is_bound,
-    "create events": a_bound_pod_is_told_so,
-    "get pods": a_bind_whose_answer_is_lost_is_told_all_the_same,
+    "create events": a_bound_pod_has_an_event,
+    "get pods": a_bind_whose_answer_is_lost_has_an_event_all_the_same,
     "patch podgroups.scheduling.volcano.sh": a_pod_group_says_its_phase,
     "patch queues/status.scheduling.volcano.sh": a_queue_says_what_it_uses,
     "patch pods/status": a_pod_that_waits_says_why,
@@ -165,7 +165,7 @@ STORIES: Final[dict[str, Story]] = {
     "create pods/eviction": what_matters_more_takes_the_room,
     "patch persistentvolumeclaims": a_claim_learns_the_node_of_its_first_consumer,
     "patch persistentvolumes": a_volume_that_is_there_goes_to_a_claim,
-    "patch events": what_is_said_again_is_counted,
+    "patch events": a_repeated_event_is_counted,
 }
 ALL: Final = permissions("scheduler")
 SEEN: Final = [one for one in ALL if one.verb in ("list", "watch")]
@@ -190,9 +190,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.fixture(scope="module")
 def starts(stage: Stage) -> Iterator[Starts]:
-    begun = Starts(stage, SEEN, "--no-leader-elect")
-    yield begun
-    begun.close()
+    starts = Starts(stage, SEEN, "--no-leader-elect")
+    yield starts
+    starts.close()
 
 
 @pytest.fixture(scope="module")
@@ -241,5 +241,5 @@ def test_with_all_of_them_nothing_is_refused(running: Stage) -> None:
 @pytest.mark.parametrize("taken", DONE, ids=str)
 def test_a_story_fails_without(running: Stage, taken: Permission) -> None:
     story = STORIES[str(taken)]
-    with running.deprived(taken):
+    with running.reduced_permissions(taken):
         assert running.fails(story, f"less-{next(NUMBERS)}", taken, ME), f"{story.__name__} came true"

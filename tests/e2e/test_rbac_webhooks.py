@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
-from support.deprived import Holds, Stage, Starts, stage_of, stays_untrue
 from support.needs_kubernetes import needs_kubernetes
 from support.permissions import Permission, permissions
+from support.reduced_permissions import Holds, Stage, Starts, stage_of, stays_untrue
 
 Json = dict[str, Any]
 
@@ -61,9 +61,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.fixture(scope="module")
 def starts(stage: Stage) -> Iterator[Starts]:
-    begun = Starts(stage, SEEN, "--host", "127.0.0.1", "--port", "0")
-    yield begun
-    begun.close()
+    starts = Starts(stage, SEEN, "--host", "127.0.0.1", "--port", "0")
+    yield starts
+    starts.close()
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ async def stop_and_resume(
             daemons.run("first", "scheduler", kubeconfigs["first"])
             await daemons.until_at_work("first")
             daemons.run("second", "scheduler", kubeconfigs["second"])
-            await until("the second stands by", lambda: daemons.has_said("second", "standing by"))
+            await until("the second stands by", lambda: daemons.has_logged("second", "standing by"))
             churn.begin()
             await burst_until_half_bound(churn)
             daemons.signal("first", signal.SIGSTOP)

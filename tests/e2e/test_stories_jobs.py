@@ -9,7 +9,7 @@ import pytest
 
 from support.needs_kubernetes import needs_kubernetes
 from support.story import Story, cluster, group, pods_of, queue, work
-from support.story_workloads import UNTIL_ENDED, end_pod, failed_scheduling, job, said, workload
+from support.story_workloads import UNTIL_ENDED, end_pod, failed_scheduling, job, reported, workload
 
 GROUP = "scheduling.k8s.io/group-name"
 TICK_S = 5.0  # after which the scheduler looks also where nothing has happened
@@ -50,8 +50,8 @@ def end(story: Story, name: str, phase: str, **status: str) -> str:
     return pod
 
 
-def any_names(name: str, told: list[tuple[str, str]]) -> bool:
-    return any(name in message for _, message in told)
+def any_names(name: str, events: list[tuple[str, str]]) -> bool:
+    return any(name in message for _, message in events)
 
 
 def suspend(story: Story, name: str, *, wanted: bool) -> None:
@@ -92,32 +92,32 @@ def test_autoscalers_hear_exactly_of_what_more_nodes_would_start(story: Story) -
     story.until("it is full", lambda: story.running("first", "second"), {"first": 4, "second": 4})
     story.apply(*work("more", "share", 1))
     story.until("one waits for its share", lambda: story.reason("more")[0], "QueueAtFairShare")
-    story.until("which nodes would raise", lambda: said(story, "more-0"), "Unschedulable")
+    story.until("which nodes would raise", lambda: reported(story, "more-0"), "Unschedulable")
     story.apply(
         group("late", queue="gate", minMember=6, minResources={"cpu": "6"}), *pods_of("late", 6),
         group("large", queue="capped", minMember=2, minResources={"cpu": "2"}), *pods_of("large", 2),
     )  # fmt: skip
     story.until("one waits at the gate", lambda: story.reason("late")[0], "ClusterOvercommitted")
-    story.until("which nodes would open", lambda: said(story, "late-0"), "Unschedulable")
-    story.until("no node raises a ceiling", lambda: said(story, "large-0"), "QueueAtCapability")
+    story.until("which nodes would open", lambda: reported(story, "late-0"), "Unschedulable")
+    story.until("no node raises a ceiling", lambda: reported(story, "large-0"), "QueueAtCapability")
 
 
 def test_pods_without_their_group_are_told_so(story: Story) -> None:
     story.apply(queue("q"), *pods_of("nowhere", 1), *work("waits", "q", 1, least=2))
-    story.until("one has none", lambda: said(story, "nowhere-0"), "PodGroupMissing")
-    story.until("one waits for another pod", lambda: said(story, "waits-0"), "NotEnoughTasks")
+    story.until("one has none", lambda: reported(story, "nowhere-0"), "PodGroupMissing")
+    story.until("one waits for another pod", lambda: reported(story, "waits-0"), "NotEnoughTasks")
     story.kubectl("delete", "podgroup", "waits")
-    story.until("it has lost its group", lambda: said(story, "waits-0"), "PodGroupMissing")
+    story.until("it has lost its group", lambda: reported(story, "waits-0"), "PodGroupMissing")
     for name in ("nowhere", "waits"):
-        told = partial(story.events, "Pod", f"{name}-0")
-        story.until_holds("an event says so", told, partial(any_names, f"default/{name}"))
+        events = partial(story.events, "Pod", f"{name}-0")
+        story.until_holds("an event says so", events, partial(any_names, f"default/{name}"))
     story.apply(group("waits", queue="q", minMember=1))
     story.until("it runs once it has one", lambda: story.running("waits"), {"waits": 1})
 
 
 def test_a_pod_that_gains_its_group_later_does_not_wait_for_the_next_look(story: Story) -> None:
     story.apply(queue("q"), group("there", queue="q", minMember=1), *pods_of("later", 3))
-    story.until("all wait", lambda: said(story, "later-2"), "PodGroupMissing")
+    story.until("all wait", lambda: reported(story, "later-2"), "PodGroupMissing")
     waited = 0.0
     for one in range(3):
         time.sleep(QUIET_S)

@@ -9,7 +9,7 @@ import pytest
 from support.needs_kubernetes import needs_kubernetes
 from support.operators import PyTorchJob, RayCluster, SparkApplication
 from support.story import SHORT_GRACE, SIZE, Document, Story, cluster, group, pods_of, queue, work
-from support.story_workloads import end_pod, labelled, orphaned, said
+from support.story_workloads import end_pod, labelled, orphaned, reported
 from support.workloads import VolcanoJob
 
 WITHOUT_ENQUEUE = 'actions: "allocate, backfill, reclaim, preempt, cleanup"\n'
@@ -133,7 +133,7 @@ def test_the_gate_asks_for_what_drivers_ask_for_where_their_group_names_less(sto
         spark = SparkApplication(name, executors=0, queue="small")
         story.apply(labelled(spark.driver(), name), orphaned(spark.group()))
         story.until(f"{name} is {phase}", partial(story.phase, spark.group_name), phase)
-    story.until("no node raises a ceiling", lambda: said(story, "second-driver"), "QueueAtCapability")
+    story.until("no node raises a ceiling", lambda: reported(story, "second-driver"), "QueueAtCapability")
     assert story.phase("spark-second-pg") == "Pending"
 
 

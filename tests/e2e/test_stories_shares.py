@@ -40,15 +40,15 @@ def test_queues_share_the_cluster_by_weight(story: Story) -> None:
                 {"light": 2, "heavy": 6, "root": 8})  # fmt: skip
     story.until("use is counted", lambda: story.shares("used", "light", "heavy"), {"light": 2, "heavy": 6})
     assert story.get("queue", "light")["status"]["share"] == "1.00"
-    said = (
+    reported = (
         "queue light is at its fair share: cpu 2 of 2 deserved, 1 more wanted (weight 1 of 4 under root), "
         "and nothing idle is left to lend, 0/2 nodes: 2 lack cpu (at most 0 free of 4); it gets more when "
         "heavy releases"
     )
-    story.until("the group says why it waits", lambda: story.reason("l"), ("QueueAtFairShare", said))
+    story.until("the group says why it waits", lambda: story.reason("l"), ("QueueAtFairShare", reported))
 
-    def says_so(told: list[tuple[str, str]]) -> bool:
-        return any(AT_FAIR_SHARE.fullmatch(message) for _, message in told)
+    def says_so(events: list[tuple[str, str]]) -> bool:
+        return any(AT_FAIR_SHARE.fullmatch(message) for _, message in events)
 
     story.until_holds("so does an event", lambda: story.events("PodGroup", "l"), says_so)
 
@@ -63,8 +63,8 @@ def test_what_a_queue_does_not_want_is_used_by_others_until_it_asks(story: Story
         lambda: story.evictions("b"),
         {"evicted by reclaim for default/o of queue owner"},
     )
-    told = story.events("PodGroup", "b")
-    assert any("queue borrower uses cpu " in message for _, message in told), told
+    events = story.events("PodGroup", "b")
+    assert any("queue borrower uses cpu " in message for _, message in events), events
     story.until("nothing is on its way", lambda: story.shares("preempting", "owner"), {"owner": 0})
 
 
@@ -135,7 +135,7 @@ def test_a_capability_is_a_ceiling_however_empty_the_cluster_is(story: Story) ->
     assert "queue capped" in message
     assert "cpu 3" in message
     story.until_holds("in an event too", lambda: story.events("PodGroup", "c"),
-                      lambda told: ("Unschedulable", message) in told)  # fmt: skip
+                      lambda events: ("Unschedulable", message) in events)  # fmt: skip
 
 
 def test_a_tree_shares_level_by_level(story: Story) -> None:

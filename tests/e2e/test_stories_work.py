@@ -57,7 +57,7 @@ def test_higher_priority_takes_the_place_of_lower_in_its_queue(story: Story) -> 
     story.until_holds(
         "and by which right",
         lambda: story.events("PodGroup", "humble"),
-        lambda told: any("it has priority 1000, this one 1" in message for _, message in told),
+        lambda found: any("it has priority 1000, this one 1" in message for _, message in found),
     )
 
 
@@ -119,8 +119,8 @@ def test_a_closing_queue_takes_nothing_new_finishes_what_it_has_and_is_deleted(s
     story.kubectl("delete", "podgroup/last", "pod/last-0", "pod/last-1")
     story.until("it is drained", lambda: story.state("old"), "Closed")
     story.kubectl("delete", "queue", "old")
-    told = [reason for reason, _ in story.events("Queue", "old")]
-    assert told.index("QueueOpen") < told.index("QueueClosing") < told.index("QueueClosed")
+    found = [reason for reason, _ in story.events("Queue", "old")]
+    assert found.index("QueueOpen") < found.index("QueueClosing") < found.index("QueueClosed")
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def blocked(story: Story) -> Story:
         1,
     )
     story.apply(queue("owner", guarantee={"resource": {"cpu": "4"}}), *work("mine", "owner", 2, least=2))
-    story.until_holds("it waits", lambda: story.reason("mine"), lambda said: said != ("", ""))
+    story.until_holds("it waits", lambda: story.reason("mine"), lambda reported: reported != ("", ""))
     return story
 
 
@@ -218,8 +218,8 @@ def test_a_provisioner_is_told_where_the_first_consumer_of_a_claim_will_run(stor
     assert story.running("made") == {"made": 0}
     assert story.reason("made")[0] == "ClaimNotBound"
     uid = story.get("pvc", "made")["metadata"]["uid"]
-    told = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "made", "uid": uid}
-    story.apply(volume("made", "elsewhere", "n2", claimRef=told))  # as a provisioner does
+    found = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "made", "uid": uid}
+    story.apply(volume("made", "elsewhere", "n2", claimRef=found))  # as a provisioner does
     story.until("it runs there", lambda: story.nodes_of("made"), {"made-0": "n2"})
     assert story.get("pvc", "made")["status"]["phase"] == "Bound"
 

@@ -8,7 +8,7 @@ import pytest
 from support.needs_kubernetes import needs_kubernetes
 from support.operators import MPIJob, PyTorchJob
 from support.story import Story, cluster, queue
-from support.story_workloads import job, labelled, orphaned, said, workload
+from support.story_workloads import job, labelled, orphaned, reported, workload
 
 QUEUE = "scheduling.volcano.sh/queue-name"
 LEAST = "scheduling.volcano.sh/group-min-member"
@@ -105,7 +105,7 @@ def test_pods_of_a_finished_training_job_run_on_without_their_group(story: Story
     assert story.running("ends") == {"ends": 3}
     story.apply(labelled(training.pod("worker", 2), "ends"))
 
-    story.until("a new one is told", lambda: said(story, "ends-worker-2"), "PodGroupMissing")
+    story.until("a new one is told", lambda: reported(story, "ends-worker-2"), "PodGroupMissing")
 
 
 def test_a_group_of_the_mpi_operator_keeps_the_queue_of_its_namespace(story: Story) -> None:

@@ -119,7 +119,7 @@ def until_served(webhooks: Webhooks, before: int) -> int:
     deadline, serial = time.monotonic() + 30, before
     while serial == before:
         assert webhooks.answers()
-        assert time.monotonic() < deadline, f"the certificate stayed the same:\n{webhooks.said()}"
+        assert time.monotonic() < deadline, f"the certificate stayed the same:\n{webhooks.reported()}"
         serial = webhooks.serial()
     for _ in range(20):
         assert webhooks.answers()

@@ -73,8 +73,8 @@ def closed(webhooks: Webhooks, name: str) -> None:
 
 
 def test_a_refusal_says_the_rule_the_field_the_value_and_what_to_do(webhooks: Webhooks) -> None:
-    said = refused(webhooks, queue("child", parent="nowhere"))
-    assert said == (
+    reported = refused(webhooks, queue("child", parent="nowhere"))
+    assert reported == (
         'Error from server (Forbidden): error when creating "STDIN": admission webhook '
         '"validatequeue.volcano.sh" denied the request: [queue-parent-exists] spec.parent is "nowhere", '
         "and there is no such queue; create it first, or name another one\n"
@@ -272,7 +272,7 @@ def test_an_annotation_of_a_hierarchy_is_judged_though_the_spec_stays(webhooks: 
     kubectl = webhooks.plane.kubectl
     kubectl("create", "-f", "-", stdin=json.dumps(queue("ranked")))
     wrong = ("volcano.sh/hierarchy=root/ranked", "volcano.sh/hierarchy-weights=1/0")
-    said = kubectl("annotate", "queue", "ranked", *wrong, check=False).stderr
-    assert "[queue-hierarchy]" in said
-    assert "must be larger than 0" in said
+    reported = kubectl("annotate", "queue", "ranked", *wrong, check=False).stderr
+    assert "[queue-hierarchy]" in reported
+    assert "must be larger than 0" in reported
     kubectl("annotate", "queue", "ranked", wrong[0], "volcano.sh/hierarchy-weights=1/2")

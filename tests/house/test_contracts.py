@@ -107,6 +107,12 @@ def test_every_layer_is_held(house: Path, file: str, line: str, broken: str) -> 
         ("src/maar/kube/watch.py", "class OpenDoor: ...\n", "the name OpenDoor is a metaphor (door)"),
         ("src/maar/kube/watch.py", "def asks_nobody(): ...\n", "the name asks_nobody is a metaphor (nobody)"),
         ("src/maar/kube/watch.py", "class A:\n    _told: int = 0\n", "the name _told is a metaphor (told)"),
+        (
+            "tests/unit/test_cli.py",
+            "def test_the_door(): ...\n",
+            "the name test_the_door is a metaphor (door)",
+        ),
+        ("tests/support/until.py", "TOLD = 1\n", "the name TOLD is a metaphor (told)"),
         ("src/maar/kube/silent.py", "x = 1\n", "begin with one sentence"),
         (
             "src/maar/core/views/contention.py",

@@ -96,9 +96,9 @@ def priority_class(name: str, value: int) -> Document:
     }
 
 
-def budget(plan: GroupPlan, dice: Random) -> Document:
+def budget(plan: GroupPlan, rng: Random) -> Document:
     """A disruption budget for the pods of one group, with what its controller last counted."""
-    allowed = dice.choice((0, 0, 1, 2))
+    allowed = rng.choice((0, 0, 1, 2))
     spec = {"selector": {"matchLabels": {"app": plan.name}}, "maxUnavailable": allowed}
     return {
         "apiVersion": "policy/v1",
@@ -139,21 +139,21 @@ def pod_group(plan: GroupPlan, phase: str) -> Document:
     }
 
 
-def complicate(plan: GroupPlan, group: Document, pods: list[Document], dice: Random) -> None:
+def complicate(plan: GroupPlan, group: Document, pods: list[Document], rng: Random) -> None:
     """What operators and people do: a minMember that was raised, wrong minResources, tasks, gates."""
     spec = group["spec"]
-    if plan.min_member > 1 and dice.random() < 0.3:
+    if plan.min_member > 1 and rng.random() < 0.3:
         notes = group["metadata"].setdefault("annotations", {})
-        notes[READY_ANNOTATION] = str(dice.randint(0, plan.min_member))
-    if dice.random() < 0.1:
+        notes[READY_ANNOTATION] = str(rng.randint(0, plan.min_member))
+    if rng.random() < 0.1:
         spec["minResources"] = {"cpu": "1m", "count/pods": "9", "limits.cpu": "99"}
-    elif dice.random() < 0.1:
-        spec["minResources"] = {"requests.cpu": f"{dice.randint(1, 4)}500m", "requests.memory": "1Gi"}
-    if plan.min_task_member and dice.random() < 0.2:
+    elif rng.random() < 0.1:
+        spec["minResources"] = {"requests.cpu": f"{rng.randint(1, 4)}500m", "requests.memory": "1Gi"}
+    if plan.min_task_member and rng.random() < 0.2:
         spec["minTaskMember"]["work"] = plan.min_member + 1
-    is_gated = dice.random() < 0.1
+    is_gated = rng.random() < 0.1
     for pod in pods:
-        if is_gated and "nodeName" not in pod["spec"] and dice.random() < 0.7:
+        if is_gated and "nodeName" not in pod["spec"] and rng.random() < 0.7:
             pod["spec"]["schedulingGates"] = [{"name": "later"}]
 
 
@@ -204,12 +204,12 @@ def _pod(plan: GroupPlan, number: int) -> Document:
     }
 
 
-def neighbourhood(name: str, dice: Random) -> Document:
+def neighbourhood(name: str, rng: Random) -> Document:
     """What a pod may say about where it runs that the reference model does not read."""
     extras: Document = {}
-    if dice.random() < 0.6:
+    if rng.random() < 0.6:
         extras["tolerations"] = [
-            dice.choice(
+            rng.choice(
                 (
                     {"key": "kept", "operator": "Exists"},
                     {"key": "kept", "value": "x", "effect": "NoSchedule"},
@@ -217,28 +217,28 @@ def neighbourhood(name: str, dice: Random) -> Document:
                 )
             )
         ]
-    if dice.random() < 0.12:
+    if rng.random() < 0.12:
         term: Document = {
-            "matchExpressions": [{"key": "disk", "operator": dice.choice(("In", "NotIn")), "values": ["ssd"]}]
+            "matchExpressions": [{"key": "disk", "operator": rng.choice(("In", "NotIn")), "values": ["ssd"]}]
         }
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
         extras["affinity"] = {"nodeAffinity": required}
-    elif dice.random() < 0.12:
+    elif rng.random() < 0.12:
         term = {
-            "topologyKey": dice.choice((HOSTNAME, "zone")),
-            "labelSelector": {"matchLabels": {"app": dice.choice((name, "g0", "g1"))}},
+            "topologyKey": rng.choice((HOSTNAME, "zone")),
+            "labelSelector": {"matchLabels": {"app": rng.choice((name, "g0", "g1"))}},
         }
-        kind = dice.choice(("podAffinity", "podAntiAffinity"))
+        kind = rng.choice(("podAffinity", "podAntiAffinity"))
         extras["affinity"] = {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    elif dice.random() < 0.12:
+    elif rng.random() < 0.12:
         extras["topologySpreadConstraints"] = [
             {
                 "maxSkew": 1,
-                "topologyKey": dice.choice((HOSTNAME, "zone")),
+                "topologyKey": rng.choice((HOSTNAME, "zone")),
                 "whenUnsatisfiable": "DoNotSchedule",
                 "labelSelector": {"matchLabels": {"app": name}},
             }
         ]
-    if dice.random() < 0.08:
+    if rng.random() < 0.08:
         extras["overhead"] = {"cpu": "500m"}
     return extras

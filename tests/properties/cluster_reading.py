@@ -32,7 +32,7 @@ from properties.definitions import (
     tolerates,
     total,
 )
-from properties.fairshare_twin import Share, share_out
+from properties.slow_fairshare import Share, share_out
 
 NodeChooser = Mapping[str, str]  # pod -> node
 SYSTEM_CRITICAL: Final = ("system-cluster-critical", "system-node-critical")

@@ -1,4 +1,4 @@
-"""Try a law on many random clusters, and take a census of them."""
+"""Try a law on many random clusters, and count what they were like."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from properties.cluster_growth import Recipe
 from properties.cluster_manifests import NOW
-from properties.clusters import Census, Cluster, cut_down, grow
+from properties.cluster_recipe import Recipe
+from properties.clusters import Cluster, TrialCounts, cut_down, grow
 from properties.cycle_histories import Cycle
 from properties.cycle_outcomes import Outcome
 from support.planning import plan
@@ -36,7 +36,7 @@ class Case:
         return cls(cluster, cycle, Outcome.of(cluster.objects, cycle))
 
     @property
-    def dice(self) -> Random:
+    def rng(self) -> Random:
         """For what a law changes about the cluster."""
         return Random(str(self.cluster))
 
@@ -64,9 +64,9 @@ class Trial:
 
     def of(
         self, check: Check, recipes: st.SearchStrategy[Recipe], examples: int, growing: Growing = grow
-    ) -> Census:
+    ) -> TrialCounts:
         """Try the law on as many clusters; a breach is shown with the smallest cluster that has one."""
-        census = Census()
+        trial_counts = TrialCounts()
         broken = list[Case]()
 
         @seeded(self.seed)
@@ -74,7 +74,7 @@ class Trial:
         @given(recipe=recipes)
         def holds(recipe: Recipe) -> None:
             case = case_of(recipe, growing)
-            census.count(case.cycle)
+            trial_counts.count(case.cycle)
             if breaches := list(check(case)):
                 broken.append(case)
                 raise AssertionError("\n".join(breaches))
@@ -88,8 +88,8 @@ class Trial:
                 breach.add_note(f"smallest: {sentence}")
             breach.add_note(str(smallest))
             raise
-        self.record("census", str(census))
-        return census
+        self.record("counts", str(trial_counts))
+        return trial_counts
 
 
 def smallest_with(breach: str, cluster: Cluster, check: Check) -> Cluster:

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from maar.core.model.kinds import from_document, kind_of
 from maar.core.model.metadata import Object
-from properties.cluster_growth import RESOURCES, Growth, Reach, Recipe, Style, is_part_of
+from properties.cluster_growth import RESOURCES, Growth, is_part_of
 from properties.cluster_manifests import Document
+from properties.cluster_recipe import Reach, Recipe, Style
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class Cluster:
         """The manifests as Maar reads them."""
         return [as_object(document) for document in self.documents]
 
-    def shuffled(self, dice: Random) -> "Cluster":
+    def shuffled(self, rng: Random) -> "Cluster":
         """Return the same objects in another order."""
-        return Cluster(dice.sample(self.documents, len(self.documents)))
+        return Cluster(rng.sample(self.documents, len(self.documents)))
 
     def __str__(self) -> str:
         return "---\n".join(yaml.safe_dump(document, sort_keys=False) for document in self.documents)
@@ -103,7 +104,7 @@ def is_needed(document: Document, documents: Sequence[Document]) -> bool:
 
 
 @dataclass
-class Census:
+class TrialCounts:
     """What happened in the clusters that a law was tried on: a law that only met quiet ones was not tried."""
 
     clusters: int = 0

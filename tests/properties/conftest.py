@@ -32,6 +32,6 @@ def seed(pytestconfig: pytest.Config) -> int:
 
 @pytest.fixture
 def trial(request: pytest.FixtureRequest, seed: int, record_property: Callable[[str, object], None]) -> Trial:
-    """Return a trial of one law against the kernel, or a smaller one against its twin."""
+    """Return a trial of one law against the kernel, or a smaller one against the slow implementation."""
     engine, examples = ENGINES[request.param]
     return Trial(engine, examples, seed, record_property)

@@ -78,11 +78,11 @@ def _fresh(pod: Document) -> Document:
 
 def _group(group: Document, cycle: Cycle, now: datetime) -> Document:
     """The phase that the plan says, and since when the group has been unschedulable."""
-    said = cycle["podGroups"][f"{group['metadata']['namespace']}/{group['metadata']['name']}"]
+    reported = cycle["podGroups"][f"{group['metadata']['namespace']}/{group['metadata']['name']}"]
     status = group.setdefault("status", {})
     was = [one for one in status.pop("conditions", []) if one["type"] == "Unschedulable"]
-    status["phase"] = said["phase"]
-    if said["reason"] and said["phase"] in ("Inqueue", "Unknown"):
+    status["phase"] = reported["phase"]
+    if reported["reason"] and reported["phase"] in ("Inqueue", "Unknown"):
         new = {"type": "Unschedulable", "status": "True", "lastTransitionTime": now.isoformat()}
         status["conditions"] = was or [new]
     return group
@@ -147,7 +147,7 @@ def e6_evictions_end(history: History) -> Iterator[str]:
         yield f"cycles {evicting} evict, with {groups} groups"
 
 
-def e6_nobody_trades_places(history: History) -> Iterator[str]:
+def e6_no_groups_trade_places(history: History) -> Iterator[str]:
     """Law 6, for reclaim alone and preempt alone: "was evicted for" has no circle."""
     lost_to = dict[str, set[str]]()
     for trades in history.trades:
@@ -215,13 +215,13 @@ def emptied(cluster: Cluster) -> Cluster:
     return Cluster(documents)
 
 
-def c7_nobody_starves(history: History) -> Iterator[str]:
+def c7_no_group_starves(history: History) -> Iterator[str]:
     """C7: with finite jobs, no new arrivals and `traverse`, everything that can ever fit has run."""
     last = Reading(history.clusters[-1].objects)
     for key in last.groups:
         if waiting := [pod.key for pod in last.at_first.waiting(key)]:
-            said = history.cycles[-1]["podGroups"][key]
-            yield f"group {key} never started {waiting}: {said['reason']}, {said['message']}"
+            reported = history.cycles[-1]["podGroups"][key]
+            yield f"group {key} never started {waiting}: {reported['reason']}, {reported['message']}"
 
 
 def fresh_pods(reading: Reading, group: str) -> list[Pod]:
@@ -269,7 +269,7 @@ def f11_namespaces_are_level(outcome: Outcome, leaf: str, pod: int) -> Iterator[
                 yield f"{rich} uses {used[rich]} while {poor} waits with {used[poor]}, {weights}"
 
 
-def e7_nobody_entitled_waits(outcome: Outcome, pod: Mapping[str, int]) -> Iterator[str]:
+def e7_no_entitled_group_waits(outcome: Outcome, pod: Mapping[str, int]) -> Iterator[str]:
     """E7: once quiet, no queue is overused while a pod waits that would stay within its queue's deserved."""
     reading, moment = outcome.reading, outcome.after
     overused = [
@@ -289,6 +289,6 @@ def e7_nobody_entitled_waits(outcome: Outcome, pod: Mapping[str, int]) -> Iterat
     }
     if overused and entitled:
         yield f"{overused} are overused while pods of {sorted(entitled)} wait that would stay within deserved"
-    for name, said in outcome.cycle["queues"].items():
-        if any(text != "0" for text in said.get("preempting", {}).values()):
-            yield f"{name} still has {said['preempting']} preempting"
+    for name, reported in outcome.cycle["queues"].items():
+        if any(text != "0" for text in reported.get("preempting", {}).values()):
+            yield f"{name} still has {reported['preempting']} preempting"

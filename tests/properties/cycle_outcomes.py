@@ -100,8 +100,8 @@ class Outcome:
 
     def phase(self, group: str) -> str:
         """The phase that the plan gives a group."""
-        said: str = self.cycle["podGroups"].get(group, {}).get("phase", "Pending")
-        return said
+        reported: str = self.cycle["podGroups"].get(group, {}).get("phase", "Pending")
+        return reported
 
 
 def request(pods: Iterable[Pod]) -> dict[str, int]:

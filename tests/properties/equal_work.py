@@ -5,8 +5,9 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from properties.cluster_growth import GIB, NAMESPACES, Reach, Recipe, Style
+from properties.cluster_growth import GIB, NAMESPACES
 from properties.cluster_manifests import Document, GroupPlan, node, pod_group, pods_of, queue, quota
+from properties.cluster_recipe import Reach, Recipe, Style
 from properties.clusters import Cluster
 
 POD: Final = {"cpu": 1000, "memory": GIB}
@@ -14,7 +15,7 @@ POD: Final = {"cpu": 1000, "memory": GIB}
 
 def equal_work(recipe: Recipe) -> Cluster:
     """Grow a cluster of single-pod groups in a tree of queues; some hold more than they deserve now."""
-    dice = recipe.random("equal work")
+    rng = recipe.random("equal work")
     sizes = [recipe.random(f"node {number}").randint(2, 6) for number in range(recipe.nodes)]
     documents = nodes(sizes)
     parents = dict[str, str]()
@@ -26,11 +27,11 @@ def equal_work(recipe: Recipe) -> Cluster:
     for number, (name, parent) in enumerate(parents.items()):
         weight = recipe.random(name).choice((1, 1, 2, 3))
         documents.append(queue(name, {"parent": parent, "weight": weight}, 50_000 - number))
-    hogs = dice.sample(leaves, min(len(leaves), dice.choice((1, 1, 2))))
+    hogs = rng.sample(leaves, min(len(leaves), rng.choice((1, 1, 2))))
     places = [f"n{number}" for number, size in enumerate(sizes) for _ in range(size)]
     for number in range(recipe.groups * 2):
         own = recipe.random(f"group {number}")
-        place = places.pop() if places and number < recipe.groups * dice.choice((0, 1, 1, 1.5)) else None
+        place = places.pop() if places and number < recipe.groups * rng.choice((0, 1, 1, 1.5)) else None
         leaf = own.choice(hogs if place else leaves)
         documents += single_pod(f"g{number}", leaf, own.choice(NAMESPACES), number, place)
     return Cluster(documents)
@@ -38,14 +39,14 @@ def equal_work(recipe: Recipe) -> Cluster:
 
 def crowded_leaf(recipe: Recipe) -> Cluster:
     """Grow a saturated leaf whose namespaces all ask for more, empty or in the possession of one."""
-    dice = recipe.random("crowded leaf")
+    rng = recipe.random("crowded leaf")
     sizes = [recipe.random(f"node {number}").randint(2, 6) for number in range(recipe.nodes)]
     documents = [*nodes(sizes), queue("leaf", {"weight": 1}, 50_000)]
-    documents += [quota(namespace, str(dice.randint(1, 4))) for namespace in NAMESPACES]
-    holder = dice.choice((None, None, *NAMESPACES))
+    documents += [quota(namespace, str(rng.randint(1, 4))) for namespace in NAMESPACES]
+    holder = rng.choice((None, None, *NAMESPACES))
     places = [f"n{number}" for number, size in enumerate(sizes) for _ in range(size)]
     wanted = list(NAMESPACES) * sum(sizes)
-    dice.shuffle(wanted)
+    rng.shuffle(wanted)
     for number, namespace in enumerate(wanted):
         place = places.pop() if places and namespace == holder else None
         documents += single_pod(f"g{number}", "leaf", namespace, number, place)

@@ -78,8 +78,8 @@ def _stories(
     for count in counts:
         for parts in islice(_splits(victims, count), MOST_SPLITS):
             story, now = Story(), moment
-            nobody: list[list[str]] = [[]] * (count - len(parts))  # promised without a victim
-            for pods, part in zip(turns[:count] or [[]], [*parts, *nobody], strict=True):
+            without_victims: list[list[str]] = [[]] * (count - len(parts))  # promised without a victim
+            for pods, part in zip(turns[:count] or [[]], [*parts, *without_victims], strict=True):
                 places = {pod.key: outcome.promises[pod.key] for pod in pods}
                 attempt = Attempt(now, action, group, pods, places, part)
                 story, now = story.followed_by(attempt), attempt.after

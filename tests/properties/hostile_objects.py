@@ -89,42 +89,42 @@ _PLAIN: Final = (
 )  # fmt: skip
 
 
-class Malice:
+class HostileObjects:
     """A source of requests, the same for the same seed."""
 
     def __init__(self, seed: int) -> None:
-        self.dice = Random(seed)
+        self.rng = Random(seed)
 
     def request(self) -> Request:
         """One request; most objects are good ones with something bent or spoilt."""
-        resource = self.dice.choice(list(GOOD))
-        operation = self.dice.choice((CREATE, CREATE, CREATE, CREATE, UPDATE, UPDATE, DELETE))
-        if self.dice.random() < 0.01:
+        resource = self.rng.choice(list(GOOD))
+        operation = self.rng.choice((CREATE, CREATE, CREATE, CREATE, UPDATE, UPDATE, DELETE))
+        if self.rng.random() < 0.01:
             operation = self._text()
         old, new = (self._object(resource) for _ in range(2))
-        if operation == UPDATE and self.dice.random() < 0.5:
+        if operation == UPDATE and self.rng.random() < 0.5:
             new = self.spoilt(old)
         return Request(
             operation=operation,
-            resource=resource if self.dice.random() < 0.98 else self._text(),
-            subresource=self.dice.choice(("",) * 20 + ("status", self._text())),
-            namespace=self.dice.choice(("default", "default", "vision", "", self._text())),
-            name=self.dice.choice(("x", "q1", "q2", "default", "root", "", self._text())),
+            resource=resource if self.rng.random() < 0.98 else self._text(),
+            subresource=self.rng.choice(("",) * 20 + ("status", self._text())),
+            namespace=self.rng.choice(("default", "default", "vision", "", self._text())),
+            name=self.rng.choice(("x", "q1", "q2", "default", "root", "", self._text())),
             old=None if operation == CREATE else old,
             new=None if operation == DELETE else new,
-            user=self.dice.choice(("ana", "ana", "ana", *USERS)),
+            user=self.rng.choice(("ana", "ana", "ana", *USERS)),
         )
 
     def _object(self, resource: str) -> object:
-        luck = self.dice.random()
+        luck = self.rng.random()
         if luck < 0.05:
-            return self._nonsense(self.dice.randrange(5))
+            return self._nonsense(self.rng.randrange(5))
         return self.bent(GOOD[resource])
 
     def bent(self, document: object) -> object:
         """A document with nothing, something or much wrong."""
-        for _ in range(self.dice.choice((0, 1, 1, 1, 2, 3, 8))):
-            is_gentle = self.dice.random() < 0.6
+        for _ in range(self.rng.choice((0, 1, 1, 1, 2, 3, 8))):
+            is_gentle = self.rng.random() < 0.6
             document = self.at_random_place(document, self._other) if is_gentle else self.spoilt(document)
         return document
 
@@ -133,23 +133,23 @@ class Malice:
         if isinstance(value, bool):
             return not value
         if isinstance(value, int):
-            return self.dice.choice((-1, 0, 1, 2, 7, 65_536, 2**31))
+            return self.rng.choice((-1, 0, 1, 2, 7, 65_536, 2**31))
         if isinstance(value, str):
-            return self.dice.choice(_WORDS)
+            return self.rng.choice(_WORDS)
         if isinstance(value, list):
             return value * 2
         return self._with_less(value)
 
     def spoilt(self, document: object) -> object:
         """The object with something wrong at a random place."""
-        spoil: Callable[[object], object] = self.dice.choice(
+        spoil: Callable[[object], object] = self.rng.choice(
             (
                 lambda _: self._nonsense(2),
                 lambda _: self._text(),
-                lambda _: self.dice.choice(_PLAIN),
-                lambda value: [value] * self.dice.choice((1, 2, 70, 3000)),
+                lambda _: self.rng.choice(_PLAIN),
+                lambda value: [value] * self.rng.choice((1, 2, 70, 3000)),
                 lambda value: {self._text(): value},
-                lambda value: self._nested(value, self.dice.choice((3, 200, 5000))),
+                lambda value: self._nested(value, self.rng.choice((3, 200, 5000))),
                 self._with_more,
                 self._with_less,
             )
@@ -158,41 +158,41 @@ class Malice:
 
     def at_random_place(self, value: object, spoil: Callable[[object], object]) -> object:
         """The value with one of its parts, or itself, spoilt."""
-        if isinstance(value, dict) and value and self.dice.random() < 0.9:
-            key = self.dice.choice(list(value))
+        if isinstance(value, dict) and value and self.rng.random() < 0.9:
+            key = self.rng.choice(list(value))
             return {**value, key: self.at_random_place(value[key], spoil)}
-        if isinstance(value, list) and value and self.dice.random() < 0.9:
-            place = self.dice.randrange(len(value))
+        if isinstance(value, list) and value and self.rng.random() < 0.9:
+            place = self.rng.randrange(len(value))
             return [*value[:place], self.at_random_place(value[place], spoil), *value[place + 1 :]]
         return spoil(value)
 
     def _with_more(self, value: object) -> object:
         if isinstance(value, dict):
-            return {**value, **{self._text(): self._nonsense(1) for _ in range(self.dice.choice((1, 100)))}}
+            return {**value, **{self._text(): self._nonsense(1) for _ in range(self.rng.choice((1, 100)))}}
         return [value, self._nonsense(1)]
 
     def _with_less(self, value: object) -> object:
         if isinstance(value, dict) and value:
-            gone = self.dice.choice(list(value))
+            gone = self.rng.choice(list(value))
             return {key: one for key, one in value.items() if key != gone}
         return None
 
     def _nonsense(self, depth: int) -> object:
-        kind = self.dice.randrange(6) if depth else self.dice.randrange(2)
+        kind = self.rng.randrange(6) if depth else self.rng.randrange(2)
         if kind == 0:
             return self._text()
         if kind == 1:
-            return self.dice.choice(_PLAIN)
+            return self.rng.choice(_PLAIN)
         if kind == 2:
-            return [self._nonsense(depth - 1) for _ in range(self.dice.randrange(4))]
+            return [self._nonsense(depth - 1) for _ in range(self.rng.randrange(4))]
         if kind == 3:
-            return self._nested(1, self.dice.choice((10, 2000)))
+            return self._nested(1, self.rng.choice((10, 2000)))
         names = (*_TEXTS[:4], "spec", "metadata", "name", "tasks", "queue", "labels", "annotations")
-        return {self.dice.choice(names): self._nonsense(depth - 1) for _ in range(self.dice.randrange(5))}
+        return {self.rng.choice(names): self._nonsense(depth - 1) for _ in range(self.rng.randrange(5))}
 
     def _nested(self, value: object, depth: int) -> object:
         for _ in range(depth):
-            value = {"deeper": value} if self.dice.random() < 0.5 else [value]
+            value = {"deeper": value} if self.rng.random() < 0.5 else [value]
         return value
 
     def value(self) -> object:
@@ -200,4 +200,4 @@ class Malice:
         return self._nonsense(3)
 
     def _text(self) -> str:
-        return self.dice.choice(_TEXTS)
+        return self.rng.choice(_TEXTS)

@@ -12,11 +12,11 @@ from typing import Final
 from properties.cycle_histories import (
     Cycle,
     History,
-    c7_nobody_starves,
+    c7_no_group_starves,
     e6_evictions_end,
-    e6_nobody_trades_places,
+    e6_no_groups_trade_places,
     e6_reclaim_is_short,
-    e7_nobody_entitled_waits,
+    e7_no_entitled_group_waits,
     f11_namespaces_are_level,
 )
 from properties.cycle_outcomes import Outcome
@@ -34,18 +34,15 @@ from properties.placement_checkers import (
     c2_gangs_start_whole,
     c3_queues_stay_within_real_capability,
 )
-from properties.standing_checkers import (
-    c6_every_waiting_group_has_a_true_reason,
-    c8_namespaces_stand_as_they_say,
-    queues_stand_as_they_say,
-)
+from properties.reason_checkers import c6_every_waiting_group_has_a_true_reason
+from properties.standing_checkers import c8_namespaces_stand_as_they_say, queues_stand_as_they_say
 
 __all__ = [
     "OF_HISTORIES",
     "OF_PLANS",
     "c4_the_same_plan",
     "e6_reclaim_is_short",
-    "e7_nobody_entitled_waits",
+    "e7_no_entitled_group_waits",
     "f11_namespaces_are_level",
     "kept_throughout",
 ]
@@ -73,9 +70,9 @@ OF_PLANS: Final[dict[str, Callable[[Outcome], Iterable[str]]]] = {
     "cleanup": cleanup_takes_only_who_starves,
 }
 OF_HISTORIES: Final[dict[str, Callable[[History], Iterable[str]]]] = {
-    "C7": c7_nobody_starves,
+    "C7": c7_no_group_starves,
     "E6": e6_evictions_end,
-    "E6 trades": e6_nobody_trades_places,
+    "E6 trades": e6_no_groups_trade_places,
 }
 _THROUGHOUT: Final = ("C1", "C2", "C3", "E1", "E2", "E3", "E4", "E5")
 _LOOKED_AT: Final = slice(1, 4)  # the first cycle has its own tests, and later ones are quiet

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, LARGEST_AMOUNT, QueueDemand
 from maar.core.model.queue import ROOT
-from properties.fairshare_twin import Share
+from properties.slow_fairshare import Share
 from properties.trees import Tree
 
 Shares = Mapping[str, Share]

@@ -22,7 +22,7 @@ from typing import Any, Final
 from maar.core.fairshare.queue_demand import QueueDemand
 from maar.core.model.resources import units_in_one
 from properties.cluster_manifests import Document
-from properties.fairshare_twin import share_out
+from properties.slow_fairshare import share_out
 
 FOLDER: Final = Path(os.environ.get("MAAR_REFERENCE_MODEL") or Path(__file__).parents[3] / "shared" / "model")
 IS_THERE: Final = (FOLDER / "cycle.py").is_file()
@@ -117,7 +117,7 @@ def _in_fractions(parts: Mapping[str, ModuleType]) -> Any:  # noqa: ANN401
 
 
 def _in_whole_units(parts: Mapping[str, ModuleType]) -> Any:  # noqa: ANN401
-    """The same with the whole units that the twin of the kernel gives."""
+    """The same with the whole units that the slow implementation of the kernel gives."""
 
     class WholeUnits(_in_fractions(parts)):  # type: ignore[misc]
         def fair_shares(self) -> Any:  # noqa: ANN401

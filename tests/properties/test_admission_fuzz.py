@@ -21,7 +21,7 @@ from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from properties.hostile_objects import GOOD, Malice
+from properties.hostile_objects import GOOD, HostileObjects
 
 HOW_MANY = int(os.environ.get("MAAR_FUZZ", "3000"))  # 100000 take a few minutes
 LONGEST_SECONDS = 0.5
@@ -50,10 +50,10 @@ def test_whatever_is_sent_there_is_an_answer(
     seed: int, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("seed", seed)
-    malice, known, census = Malice(seed), world(), Counter[str]()
+    hostile, known, counts = HostileObjects(seed), world(), Counter[str]()
     slowest = 0.0
     for number in range(HOW_MANY):
-        request, options = malice.request(), OPTIONS[number % len(OPTIONS)]
+        request, options = hostile.request(), OPTIONS[number % len(OPTIONS)]
         if number % FRESH_AFTER == 0:
             known = world()
         start = process_time()
@@ -61,15 +61,15 @@ def test_whatever_is_sent_there_is_an_answer(
         slowest = max(slowest, process_time() - start)
         assert slowest < LONGEST_SECONDS, request.resource
         check(request, known, options, verdict)
-        census["accepted" if verdict.allowed else "refused"] += 1
-        census.update({one.rule for one in verdict.refusals})
+        counts["accepted" if verdict.allowed else "refused"] += 1
+        counts.update({one.rule for one in verdict.refusals})
         if verdict.allowed:
             learn(known, mutated(request, known, options), request.resource, number)
-    rules = len([name for name in census if name in RULES])
-    totals = f"{census['refused']} refused by {rules} rules, {census['accepted']} accepted"
-    record_property("census", f"{HOW_MANY} requests, {totals}, the slowest in {slowest * 1000:.0f} ms")
-    assert census["accepted"] > HOW_MANY // 20
-    assert census["refused"] > HOW_MANY // 20
+    rules = len([name for name in counts if name in RULES])
+    totals = f"{counts['refused']} refused by {rules} rules, {counts['accepted']} accepted"
+    record_property("counts", f"{HOW_MANY} requests, {totals}, the slowest in {slowest * 1000:.0f} ms")
+    assert counts["accepted"] > HOW_MANY // 20
+    assert counts["refused"] > HOW_MANY // 20
 
 
 def test_the_good_objects_that_are_spoilt_are_good() -> None:

@@ -1,4 +1,4 @@
-"""What admission knows and adds up is what a slow twin finds from the definition, whatever came before."""
+"""What admission knows and adds up is what the definition gives, worked out slowly, whatever came before."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -15,7 +15,7 @@ from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue
-from properties.admission_twin import PlainQueue, Tree, breaks_capabilities, breaks_guarantees, path
+from properties.slow_admission import PlainQueue, Tree, breaks_capabilities, breaks_guarantees, path
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 RESOURCES = ("cpu", "memory")

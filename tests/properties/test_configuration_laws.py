@@ -49,7 +49,7 @@ FITTING: dict[object, st.SearchStrategy[object]] = {
 
 def mostly(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
     """What belongs there, and now and then anything."""
-    return st.integers(0, 29).flatmap(lambda dice: anything if dice == 0 else strategy)
+    return st.integers(0, 29).flatmap(lambda rng: anything if rng == 0 else strategy)
 
 
 def owner(name: str, known: Mapping[str, Argument]) -> st.SearchStrategy[object]:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.controller import Controller
 from maar.core.controllers.pod_groups import MissingGroups
@@ -20,7 +21,7 @@ from maar.core.model.pod_group import PodGroup, PodGroupSpec, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
 from maar.core.model.workload import ReplicaSet
-from support.controlled import Controlled
+from support.controller_runs import Controlled
 
 QUEUES: Final = ("root", "default", "a", "b", "c", "d")
 NAMESPACES: Final = ("m", "n")
@@ -115,8 +116,8 @@ def annotated(name: str, queue: str) -> Namespace:
 
 
 def owner_of(namespace: str, least: int) -> ReplicaSet:
-    said = {"scheduling.volcano.sh/group-min-member": str(least)}
-    metadata = Metadata(name="rs", namespace=namespace, uid=f"uid-{namespace}", annotations=said)
+    reported = {"scheduling.volcano.sh/group-min-member": str(least)}
+    metadata = Metadata(name="rs", namespace=namespace, uid=f"uid-{namespace}", annotations=reported)
     return ReplicaSet(metadata=metadata)
 
 
@@ -126,6 +127,11 @@ OF_QUEUES: Final = st.one_of(queues(), queues(), groups(), jobs(), commands())
 OF_GROUPS: Final = st.one_of(pods(), pods(), groups(), owners)
 OF_QUOTAS: Final = st.one_of(queues(), annotated_namespaces, quotas())
 ALL: Final = st.one_of(OF_QUEUES, OF_GROUPS, OF_QUOTAS)
+OBJECTS_OF: Final[dict[type[Controller], st.SearchStrategy[AnyObject]]] = {
+    QueueStates: OF_QUEUES,
+    MissingGroups: OF_GROUPS,
+    NamespaceQuotas: OF_QUOTAS,
+}
 
 
 @st.composite
@@ -164,8 +170,7 @@ def last(events: list[list[Event]]) -> list[Event]:
 
 @pytest.mark.parametrize(
     ("controller", "objects"),
-    [(QueueStates(), OF_QUEUES), (MissingGroups(), OF_GROUPS), (NamespaceQuotas(), OF_QUOTAS)],
-    ids=("queues", "groups", "quotas"),
+    [pytest.param(one, OBJECTS_OF[type(one)], id=type(one).__name__) for one in all_controllers()],
 )
 @settings(max_examples=300)
 @given(data=st.data())

@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 
 from maar.core.model.pod_group import PodGroup
-from properties.cluster_growth import Reach, Recipe, Style
 from properties.cluster_manifests import HOSTNAME, NOW, GroupPlan, pod_group, pods_of
 from properties.cluster_manifests import node as ready_node
+from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial, planned
 from properties.clusters import Cluster, grow, recipes
 from properties.cycle_histories import Cycle, Future, History, Planner, finite_work, lived
@@ -24,7 +24,7 @@ from properties.law_checkers import (
     OF_PLANS,
     c4_the_same_plan,
     e6_reclaim_is_short,
-    e7_nobody_entitled_waits,
+    e7_no_entitled_group_waits,
     f11_namespaces_are_level,
     kept_throughout,
 )
@@ -45,13 +45,13 @@ def trial(seed: int, record_property: Callable[[str, object], None]) -> Trial:
 @pytest.mark.parametrize("reach", REACHES, ids=lambda reach: reach.name)
 @pytest.mark.parametrize("law", OF_PLANS)
 def test_law(law: str, reach: Reach, trial: Trial) -> None:
-    census = trial.of(lambda case: OF_PLANS[law](case.outcome), recipes(reach), REACHES[reach])
-    census.require(ENOUGH_EVICTIONS)
+    trial_counts = trial.of(lambda case: OF_PLANS[law](case.outcome), recipes(reach), REACHES[reach])
+    trial_counts.require(ENOUGH_EVICTIONS)
 
 
 def test_c4_the_order_in_which_objects_are_learnt_does_not_matter(trial: Trial) -> None:
     def check(case: Case) -> Iterator[str]:
-        yield from c4_the_same_plan(case.cycle, planned(case.cluster.shuffled(case.dice)))
+        yield from c4_the_same_plan(case.cycle, planned(case.cluster.shuffled(case.rng)))
 
     trial.of(check, recipes(Reach.BEYOND), 100).require(ENOUGH_EVICTIONS)
 
@@ -121,7 +121,7 @@ def test_f11_namespaces_of_a_saturated_leaf_are_level(trial: Trial) -> None:
 
 def test_e7_once_quiet_nobody_entitled_waits(trial: Trial) -> None:
     def check(case: Case) -> Iterator[str]:
-        yield from e7_nobody_entitled_waits(resubmitting(case.cluster).last, POD)
+        yield from e7_no_entitled_group_waits(resubmitting(case.cluster).last, POD)
 
     trial.of(check, small_recipes(), 2 * HISTORIES, equal_work).require(ENOUGH_EVICTIONS)
 
@@ -166,7 +166,9 @@ def queue_beyond_its_capability(outcome: Outcome) -> Iterator[Cycle]:
 
 def silence(outcome: Outcome) -> Iterator[Cycle]:
     """Say of nobody why he waits."""
-    groups = {key: {**said, "reason": "", "message": ""} for key, said in outcome.cycle["podGroups"].items()}
+    groups = {
+        key: {**reported, "reason": "", "message": ""} for key, reported in outcome.cycle["podGroups"].items()
+    }
     if groups != outcome.cycle["podGroups"] and any(map(outcome.bound.waiting, outcome.reading.groups)):
         yield with_changes(outcome, podGroups=groups)
 
@@ -353,7 +355,7 @@ def test_the_checker_notices_that_nothing_is_done(law: str) -> None:
             noticed += any(f11_namespaces_are_level(last, "leaf", POD["cpu"]))
         else:
             last = lived(equal_work(recipe), idle_planner, Future(), 2).last
-            noticed += any(e7_nobody_entitled_waits(last, POD))
+            noticed += any(e7_no_entitled_group_waits(last, POD))
     assert noticed >= 3
 
 

@@ -21,15 +21,15 @@ Objects = dict[tuple[str, str], bytes]
 LOG = ("*.wal", "*-wal")
 
 
-def write(store: Store, dice: random.Random, count: int = WRITES) -> Iterator[tuple[int, Objects]]:
+def write(store: Store, rng: random.Random, count: int = WRITES) -> Iterator[tuple[int, Objects]]:
     """Write at random; the revision and all objects after each acknowledged transaction."""
     for _ in range(count):
         with store.transaction():
-            for _ in range(dice.choice((1, 1, 1, 3))):
-                key = Key("pods", "default", f"p{dice.randrange(40)}")
+            for _ in range(rng.choice((1, 1, 1, 3))):
+                key = Key("pods", "default", f"p{rng.randrange(40)}")
                 there = store.get(key)
-                body = dice.randbytes(dice.randrange(1, 1_500))
-                if there is not None and dice.random() < 0.2:
+                body = rng.randbytes(rng.randrange(1, 1_500))
+                if there is not None and rng.random() < 0.2:
                     store.remove(key, there, lambda _: b"")
                 else:
                     store.put(key, there, partial(_given, body))
@@ -51,11 +51,11 @@ def newest(folder: Path, *patterns: str) -> Path:
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, Objects]]]:
     """A folder as kill -9 leaves it, and everything that was ever acknowledged in it."""
-    place, dice = tmp_path_factory.mktemp("history"), random.Random(SEED)
+    place, rng = tmp_path_factory.mktemp("history"), random.Random(SEED)
     with closing(Store(place / "live")) as store:
-        states = list(write(store, dice, WRITES // 2))
+        states = list(write(store, rng, WRITES // 2))
         write_backup(place / "live", place / "half.backup")
-        states += write(store, dice, WRITES // 2)
+        states += write(store, rng, WRITES // 2)
         copied(place / "live", place / "killed")
     return place / "killed", states
 
@@ -63,20 +63,20 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[
 @pytest.fixture(scope="module")
 def rolled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, Objects]]]:
     """As `history`, in a folder that has two generations, and that has been backed up."""
-    place, dice = tmp_path_factory.mktemp("rolled"), random.Random(SEED)
+    place, rng = tmp_path_factory.mktemp("rolled"), random.Random(SEED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("maar.embedded.generations._LARGE_LOG", 100_000)
         with closing(Store(place / "live")) as store:
-            states = list(write(store, dice))
+            states = list(write(store, rng))
             keep_backup(place / "live")
             copied(place / "live", place / "killed")
     assert len(list((place / "killed").glob("objects-*.db"))) == 2
     return place / "killed", states
 
 
-def _explains(said: str, folder: Path, how: str) -> bool:
-    assert "maar restore" in said, how
-    assert str(folder) in said, how
+def _explains(reported: str, folder: Path, how: str) -> bool:
+    assert "maar restore" in reported, how
+    assert str(folder) in reported, how
     return True
 
 
@@ -99,10 +99,10 @@ def test_damage_never_passes_in_silence(
     history: tuple[Path, list[tuple[int, Objects]]], tmp_path: Path, patterns: tuple[str, ...], number: int
 ) -> None:
     killed, states = history
-    dice, opened = random.Random(SEED), 0
+    rng, opened = random.Random(SEED), 0
     for _ in range(number):
         folder = copied(killed, tmp_path / "damaged")
-        how = damage(newest(folder, *patterns), dice)
+        how = damage(newest(folder, *patterns), rng)
         opened += opens_whole_or_says_why(folder, states[-1], how)
         shutil.rmtree(folder)
     assert opened < number / 5  # most damage hits something that was acknowledged
@@ -112,12 +112,12 @@ def test_damage_to_several_files_of_two_generations_never_passes_in_silence(
     rolled: tuple[Path, list[tuple[int, Objects]]], tmp_path: Path
 ) -> None:
     killed, states = rolled
-    dice, opened = random.Random(SEED), 0
+    rng, opened = random.Random(SEED), 0
     for _ in range(150):
         folder = copied(killed, tmp_path / "damaged")
         files = sorted(folder.glob("objects-*"))
-        chosen = dice.sample(files, dice.randrange(1, len(files) + 1))
-        hows = [delete(path, dice) if dice.random() < 0.5 else damage(path, dice) for path in chosen]
+        chosen = rng.sample(files, rng.randrange(1, len(files) + 1))
+        hows = [delete(path, rng) if rng.random() < 0.5 else damage(path, rng) for path in chosen]
         opened += opens_whole_or_says_why(folder, states[-1], f"{[path.name for path in chosen]}: {hows}")
         shutil.rmtree(folder)
     assert 0 < opened < 40  # the generation before is not needed
@@ -170,10 +170,10 @@ def test_a_restored_backup_is_what_was_backed_up_and_revisions_never_come_again(
     history: tuple[Path, list[tuple[int, Objects]]], tmp_path: Path
 ) -> None:
     killed, states = history
-    backup, dice = killed.parent / "half.backup", random.Random(SEED)
+    backup, rng = killed.parent / "half.backup", random.Random(SEED)
     for _ in range(10):
         folder = copied(killed, tmp_path / "damaged")
-        damage(newest(folder, *LOG), dice)
+        damage(newest(folder, *LOG), rng)
         before = {path.name: path.read_bytes() for path in folder.glob("objects-*")}
         restored = restore(backup, folder)
         assert restored.set_aside is not None
@@ -181,7 +181,7 @@ def test_a_restored_backup_is_what_was_backed_up_and_revisions_never_come_again(
         with closing(Store(folder)) as store:
             assert objects(store) == states[WRITES // 2 - 1][1]
             assert store.revision > states[-1][0] - WRITES
-            list(write(store, dice, 3))
+            list(write(store, rng, 3))
         shutil.rmtree(folder)
 
 
@@ -190,10 +190,10 @@ def test_what_is_salvaged_is_what_the_cluster_was_at_some_moment(
 ) -> None:
     killed, states = history
     known = {1: Objects(), **dict(states)}
-    dice, salvaged = random.Random(SEED), 0
+    rng, salvaged = random.Random(SEED), 0
     for attempt in range(60):
         folder = copied(killed, tmp_path / "damaged")
-        how = damage(newest(folder, *(LOG if attempt % 2 else ("objects-*.db",))), dice)
+        how = damage(newest(folder, *(LOG if attempt % 2 else ("objects-*.db",))), rng)
         try:
             restored = salvage(folder)
         except DataFolderError as error:
@@ -211,14 +211,14 @@ def test_a_damaged_backup_is_refused_and_never_named_as_good(
     history: tuple[Path, list[tuple[int, Objects]]], tmp_path: Path
 ) -> None:
     killed, states = history
-    dice, folder = random.Random(SEED), copied(killed, tmp_path / "data")
+    rng, folder = random.Random(SEED), copied(killed, tmp_path / "data")
     kept = keep_backup(folder)
     assert kept is not None
     assert keep_backup(folder) is None, "nothing has changed"
     whole = kept.read_bytes()
     assert read_backup(kept).revision == states[-1][0]
     for _ in range(60):
-        how = damage(kept, dice)
+        how = damage(kept, rng)
         with pytest.raises(BadBackupError):
             read_backup(kept)
         assert list(good_backups(folder)) == [], how

@@ -1,4 +1,4 @@
-"""Kernel and twin on trees that chance does not draw: next to nothing, and as much as there can be."""
+"""Both kernels on trees that chance does not draw: next to nothing, and as much as there can be."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ import pytest
 from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, LARGEST_AMOUNT, LARGEST_WEIGHT, QueueDemand
 from maar.core.model.queue import ROOT
 from properties.trees import Tree
-from properties.trials import by_kernel, by_twin
+from properties.trials import by_definition, by_kernel
 
 BEYOND: Final = 2**64  # counts as the largest amount
 
@@ -71,5 +71,5 @@ EDGES: Final = {
 
 
 @pytest.mark.parametrize("edge", EDGES)
-def test_kernel_and_twin_agree_at_the_edge(edge: str) -> None:
-    assert by_kernel(EDGES[edge]) == by_twin(EDGES[edge])
+def test_fast_and_slow_agree_at_the_edge(edge: str) -> None:
+    assert by_kernel(EDGES[edge]) == by_definition(EDGES[edge])

@@ -1,4 +1,4 @@
-"""The laws of fair share (F1 to F10), and that the fast kernel is its slow twin.
+"""The laws of fair share (F1 to F10), and that the fast kernel agrees with a slow one.
 
 Every level rounds to whole units, so a queue n levels below the root may be almost n units off the exact
 fraction. Where a law compares two answers, it says what remains of that: "one unit per level" is n units.
@@ -14,7 +14,7 @@ from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
 from maar.core.model.queue import ROOT
 from properties.levels import Level, Shares, Sibling, own_guarantee
 from properties.trees import Budget, Tree, recipes
-from properties.trials import Case, by_twin, for_all_trees
+from properties.trials import Case, by_definition, for_all_trees
 
 
 def assert_same(answer: Shares, expected: Shares, names: list[str]) -> None:
@@ -72,11 +72,11 @@ def test_f4_an_unsatisfied_queue_has_no_richer_sibling_that_does_not_stand_on_it
 def test_f5_the_order_of_queues_does_not_matter_and_names_only_for_the_odd_unit(case: Case) -> None:
     """A name decides between siblings of the same age only, and then about one unit per level."""
     shuffled = list(case.tree.claims)
-    case.dice.shuffle(shuffled)
+    case.rng.shuffle(shuffled)
     assert_same(case.engine(Tree(tuple(shuffled), case.tree.total)), case.shares, list(case.tree.children))
 
     names = [name for name in case.tree.children if name != ROOT]
-    renamed = dict(zip(names, case.dice.sample(names, len(names)), strict=True)) | {ROOT: ROOT}
+    renamed = dict(zip(names, case.rng.sample(names, len(names)), strict=True)) | {ROOT: ROOT}
     claims = tuple(replace(c, name=renamed[c.name], parent=renamed[c.parent]) for c in case.tree.claims)
     answer = case.engine(Tree(claims, case.tree.total))
     slack = dict.fromkeys(case.tree.children, 0)
@@ -109,7 +109,7 @@ def test_f5_units_do_not_matter(case: Case) -> None:
     )
     assert_same(case.engine(in_amounts), case.shares, list(case.tree.children))
 
-    c = case.dice.choice((2, 3, 10, 1000))
+    c = case.rng.choice((2, 3, 10, 1000))
     claims = tuple(
         replace(
             claim,
@@ -143,9 +143,9 @@ def test_f6_more_weight_never_means_less(case: Case) -> None:
         name for name, claim in case.tree.by_name.items() if claim.weight < LARGEST_WEIGHT and name != ROOT
     ]
     assume(names)
-    name = case.dice.choice(names)
+    name = case.rng.choice(names)
     claim = case.tree.by_name[name]
-    heavier = case.dice.choice((claim.weight + 1, case.dice.randint(claim.weight + 1, LARGEST_WEIGHT)))
+    heavier = case.rng.choice((claim.weight + 1, case.rng.randint(claim.weight + 1, LARGEST_WEIGHT)))
     answer = case.engine(case.tree.with_claim(replace(claim, weight=heavier)))
     for below in [name, *case.tree.below(name)]:
         slack = case.tree.level[below] - case.tree.level[name]
@@ -156,7 +156,7 @@ def test_f6_more_weight_never_means_less(case: Case) -> None:
 @for_all_trees()
 def test_f6_removing_a_queue_never_makes_another_poorer(case: Case) -> None:
     """But for one unit per level. Another is one that neither was part of the queue nor had it as a part."""
-    name = case.dice.choice([name for name in case.tree.children if name != ROOT])
+    name = case.rng.choice([name for name in case.tree.children if name != ROOT])
     gone = [name, *case.tree.below(name)]
     tree = with_nothing_new_once_a_leaf(case.tree, case.tree.by_name[name].parent).without(gone)
     answer = case.engine(tree)
@@ -187,7 +187,7 @@ def with_nothing_new_once_a_leaf(tree: Tree, name: str) -> Tree:
 def test_f7_a_flat_tree_is_one_level_and_a_tree_is_nothing_but_levels(case: Case) -> None:
     """One more queue above all others changes nothing; and every group of siblings is a flat tree."""
     names = [name for name in case.tree.children if name != ROOT]
-    above = QueueDemand(name="above", weight=case.dice.choice((1, 5)))
+    above = QueueDemand(name="above", weight=case.rng.choice((1, 5)))
     claims = (
         replace(c, parent="above" if c.parent == ROOT else c.parent)
         for c in case.tree.claims
@@ -195,7 +195,7 @@ def test_f7_a_flat_tree_is_one_level_and_a_tree_is_nothing_but_levels(case: Case
     )
     assert_same(case.engine(Tree((above, *claims), case.tree.total)), case.shares, names)
 
-    parent = case.dice.choice([name for name, children in case.tree.children.items() if children])
+    parent = case.rng.choice([name for name, children in case.tree.children.items() if children])
     flat = Tree(
         tuple(as_leaf(case, child, ROOT) for child in case.tree.children[parent]),
         case.shares[parent].deserved,
@@ -212,7 +212,7 @@ def test_f7_what_happens_inside_a_subtree_stays_there(case: Case) -> None:
     """A leaf with the same claims can stand for a subtree; and weights inside are nobody else's business."""
     inner = [name for name, children in case.tree.children.items() if children and name != ROOT]
     assume(inner)
-    top = case.dice.choice(inner)
+    top = case.rng.choice(inner)
     inside = case.tree.below(top)
     outside = [name for name in case.tree.children if name not in {top, *inside}]
 
@@ -224,8 +224,8 @@ def test_f7_what_happens_inside_a_subtree_stays_there(case: Case) -> None:
     assert answer[top].real_capability == case.shares[top].real_capability
     assert answer[top].binding == case.shares[top].binding
 
-    name = case.dice.choice(inside)
-    reweighted = replace(case.tree.by_name[name], weight=case.dice.randint(1, LARGEST_WEIGHT))
+    name = case.rng.choice(inside)
+    reweighted = replace(case.tree.by_name[name], weight=case.rng.randint(1, LARGEST_WEIGHT))
     assert_same(case.engine(case.tree.with_claim(reweighted)), case.shares, [top, *outside])
 
 
@@ -244,11 +244,11 @@ def as_leaf(case: Case, name: str, parent: str) -> QueueDemand:
 @for_all_trees()
 def test_f8_asking_for_more_than_one_can_use_yields_no_more_of_what_one_can_use(case: Case) -> None:
     """To the unit."""
-    leaf = case.dice.choice(case.tree.leaves)
+    leaf = case.rng.choice(case.tree.leaves)
     claim = case.tree.by_name[leaf]
     usable = {resource: claim.request.get(resource, 0) for resource in case.shares[leaf].deserved}
     more = {
-        resource: case.dice.choice((amount, amount + 1, 3 * amount + 7, 2**62))
+        resource: case.rng.choice((amount, amount + 1, 3 * amount + 7, 2**62))
         for resource, amount in usable.items()
     }
     answer = case.engine(case.tree.with_claim(replace(claim, request=more)))
@@ -302,10 +302,10 @@ def test_queues_that_do_not_lead_to_the_root_take_no_part(case: Case) -> None:
     circle = (replace(lost, name="day", parent="night"), replace(lost, name="night", parent="day"))
     own = replace(lost, name="own parent", parent="own parent")
     claims = [*case.tree.claims, lost, *circle, own, replace(lost, name="below", parent="day")]
-    case.dice.shuffle(claims)
+    case.rng.shuffle(claims)
     assert case.engine(Tree(tuple(claims), case.tree.total)) == case.shares
 
 
 @for_all_trees(engines=["kernel"])
-def test_the_kernel_is_its_twin_in_every_figure(case: Case) -> None:
-    assert_same(case.shares, by_twin(case.tree), list(case.tree.children))
+def test_the_kernel_agrees_with_the_slow_implementation_in_every_figure(case: Case) -> None:
+    assert_same(case.shares, by_definition(case.tree), list(case.tree.children))

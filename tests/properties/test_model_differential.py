@@ -30,10 +30,10 @@ import pytest
 
 from maar.core.model.pod import Pod
 from maar.core.model.resources import Resources
-from properties.cluster_growth import Reach
 from properties.cluster_manifests import HOSTNAME, NOW, GroupPlan, pod_group, pods_of, priority_class, quota
 from properties.cluster_manifests import node as ready_node
 from properties.cluster_reading import Reading
+from properties.cluster_recipe import Reach
 from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial
 from properties.clusters import Cluster, recipes
 from properties.cycle_histories import Cycle
@@ -91,11 +91,11 @@ def test_only_a_group_that_grows_excuses_a_search_that_ends_early(there: int, *,
 
 def test_both_let_go_of_a_promise_that_cannot_be_kept() -> None:
     apart = GroupPlan(name="apart", namespace="alpha", request={"cpu": 1000}, size=2, keeps_apart=True)
-    there, heir = pods_of(apart)
+    there, beneficiary = pods_of(apart)
     there["spec"]["nodeName"], there["status"]["phase"] = "n", "Running"
-    heir["status"]["nominatedNodeName"] = "n"
+    beneficiary["status"]["nominatedNodeName"] = "n"
     node = ready_node("n", {"cpu": 4000, "pods": 9}, {HOSTNAME: "n"})
-    case = Case.of(Cluster([node, pod_group(apart, "Running"), there, heir]))
+    case = Case.of(Cluster([node, pod_group(apart, "Running"), there, beneficiary]))
     assert not case.cycle["nominations"]
     assert not list(differences(case, is_single=True))
 
@@ -124,23 +124,23 @@ def other_shares(case: Case) -> Iterator[str]:
     exact = model().shares(case.cluster.documents, NOW)
     for name, path in case.outcome.reading.path.items():
         for figure in ("deserved", "realCapability"):
-            said = Resources.parse(case.cycle["queues"][name][figure])
+            reported = Resources.parse(case.cycle["queues"][name][figure])
             expected = Resources.parse(exact[name][figure])
-            for resource in {*said, *expected}:
-                apart = abs(said.get(resource, 0) - expected.get(resource, 0))
+            for resource in {*reported, *expected}:
+                apart = abs(reported.get(resource, 0) - expected.get(resource, 0))
                 if apart > len(path) + 1:
-                    yield f"{name}: {figure} is {said} instead of {expected}, apart by {apart} {resource}"
+                    yield f"{name}: {figure} is {reported} instead of {expected}, apart by {apart} {resource}"
 
 
 def other_figures(ours: Cycle, theirs: Cycle) -> Iterator[str]:
     """Compare what queues use and their state."""
     for name, expected in theirs["queues"].items():
-        said = ours["queues"][name]
-        used, theirs_used = Resources.parse(said["used"]), Resources.parse(expected["used"])
+        reported = ours["queues"][name]
+        used, theirs_used = Resources.parse(reported["used"]), Resources.parse(expected["used"])
         if any(used.get(one, 0) != theirs_used.get(one, 0) for one in {*used, *theirs_used}):
-            yield f"{name}: used is {said['used']}, not {expected['used']}"
-        if said["state"] != expected["state"]:
-            yield f"{name}: state is {said['state']}, not {expected['state']}"
+            yield f"{name}: used is {reported['used']}, not {expected['used']}"
+        if reported["state"] != expected["state"]:
+            yield f"{name}: state is {reported['state']}, not {expected['state']}"
 
 
 def evictions(cycle: Cycle) -> list[tuple[str, str, str | None]]:

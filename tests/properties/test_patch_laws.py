@@ -15,7 +15,7 @@ from maar.embedded.patch.json_patch import json_patch, merge_patch
 from maar.embedded.patch.owners import UNOWNED, applier, owners_of, updater
 from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.schema.types import Schema
-from properties.patch_things import JSON, OBJECTS, THING, THINGS, WILD_SPECS, WILD_THINGS, Json
+from properties.patch_objects import JSON, OBJECTS, THING, THINGS, WILD_SPECS, WILD_THINGS, Json
 
 VERSION: Final = "example.io/v1"
 MANAGERS: Final = st.sampled_from(["ann", "bob", "cy"])

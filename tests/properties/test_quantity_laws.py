@@ -1,4 +1,4 @@
-"""The laws of quantities, and that the reader is its slow twin: the documented grammar in exact fractions."""
+"""The laws of quantities, and that the reader agrees with the documented grammar in exact fractions."""
 
 from fractions import Fraction
 from math import ceil

@@ -11,8 +11,8 @@ from maar.core.model.plan import Plan
 from maar.core.model.pod import Pod
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.views.planning import plans
-from properties.cluster_growth import Reach
 from properties.cluster_manifests import GROUP, NOW, Document, node
+from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Trial
 from properties.clusters import Cluster, as_object, recipes
 from properties.cycle_outcomes import asks_for_nothing
@@ -51,7 +51,7 @@ def waiting(case: Case) -> list[tuple[str, Refusal, set[str]]]:
         )
         if outcome.refusal is not None and pods and not is_moved:
             found.append((key, outcome.refusal, pods))
-    return case.dice.sample(found, min(len(found), MOST_GROUPS))
+    return case.rng.sample(found, min(len(found), MOST_GROUPS))
 
 
 def becomes_of(cluster: Cluster, group: str, refusal: Refusal, pods: set[str], cycles: int = CYCLES) -> str:
@@ -180,12 +180,12 @@ def nodes_for(cluster: Cluster, pods: set[str]) -> Cluster:
     return with_nodes(cluster, [{**request(one), "pods": 1} for one in wanted])
 
 
-def with_nodes(cluster: Cluster, rooms: list[dict[str, int]]) -> Cluster:
+def with_nodes(cluster: Cluster, allocatables: list[dict[str, int]]) -> Cluster:
     """Add nodes of these sizes, in every zone and with every disk."""
     labels = [{"zone": zone, "disk": disk} for zone, disk in product("abcdefgh", ("ssd", "hdd"))]
     new = [
-        node(f"new-{number}-{place}", room, label)
-        for number, room in enumerate(rooms)
+        node(f"new-{number}-{place}", allocatable, label)
+        for number, allocatable in enumerate(allocatables)
         for place, label in enumerate(labels)
     ]
     return Cluster([*cluster.documents, *new])

@@ -20,9 +20,9 @@ from maar.core.engine import Engine
 from maar.core.model.plan import Plan
 from maar.core.views.objects import Seen
 from maar.core.views.planning import plan_data, whole
-from properties.cluster_growth import Reach, Recipe
+from properties.cluster_recipe import Reach, Recipe
 from properties.clusters import grow, recipes
-from properties.scheduler_lives import Life
+from properties.scheduler_runs import Life
 
 LIVES = 40
 CYCLES = 8

@@ -74,7 +74,7 @@ def test_whatever_is_sent_there_is_a_status(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     record_property("seed", seed)
-    world, requests, census = World(tmp_path), HostileRequests(seed), Counter[int]()
+    world, requests, trial_counts = World(tmp_path), HostileRequests(seed), Counter[int]()
     slowest = total = 0.0
 
     async def fuzz() -> None:
@@ -95,7 +95,7 @@ def test_whatever_is_sent_there_is_a_status(
             slowest, total = max(slowest, seconds), total + seconds
             check(request, answer)
             assert seconds < LONGEST_SECONDS, f"{request.method} {request.path[:100]} {request.body[:200]!r}"
-            census[answer.code] += 1
+            trial_counts[answer.code] += 1
         assert most < MOST_FOR_ONE, f"{most >> 20} MiB for one request"
         assert forget_peak() - memory < MOST_GROWTH
         assert world.kept() == before
@@ -107,10 +107,10 @@ def test_whatever_is_sent_there_is_a_status(
         world.close()
     assert [one.getMessage() for one in caplog.records if one.exc_info] == []
     assert total / HOW_MANY < LONGEST_MEAN_SECONDS
-    done = sum(count for code, count in census.items() if code < 300)
+    done = sum(count for code, count in trial_counts.items() if code < 300)
     record_property(
-        "census",
-        f"{HOW_MANY} requests, {done} carried out, {HOW_MANY - done} refused with {len(census)} codes,"
+        "counts",
+        f"{HOW_MANY} requests, {done} carried out, {HOW_MANY - done} refused with {len(trial_counts)} codes,"
         f" the slowest in {slowest * 1000:.0f} ms",
     )
     assert done > HOW_MANY // 10
@@ -143,16 +143,16 @@ def test_a_large_body_is_answered_soon_and_shortly(
 def check(request: Sent, answer: Answer) -> None:
     """A refusal is a Status that says what is wrong; no answer is much larger than what was asked."""
     asked = f"{request.method} {request.path[:100]}?{request.query[:100]} {request.body[:300]!r}"
-    said = f"{asked}: {answer.body[:300]!r}"
-    assert len(answer.headers) < 10_000, said
-    assert len(answer.body) < LARGEST_ANSWER, said
+    reported = f"{asked}: {answer.body[:300]!r}"
+    assert len(answer.headers) < 10_000, reported
+    assert len(answer.body) < LARGEST_ANSWER, reported
     if answer.code < 300:
         return
     status = json.loads(answer.body)
-    assert (status["kind"], status["status"], status["code"]) == ("Status", "Failure", answer.code), said
-    assert status["message"], said
+    assert (status["kind"], status["status"], status["code"]) == ("Status", "Failure", answer.code), reported
+    assert status["message"], reported
     # Kubernetes answers some bad patches with 500 and no reason, and so do we: see refusals.unexpected.
-    assert answer.code < 500 or (answer.code == 500 and "reason" not in status), said
+    assert answer.code < 500 or (answer.code == 500 and "reason" not in status), reported
 
 
 def forget_peak() -> int:

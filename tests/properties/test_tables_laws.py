@@ -19,10 +19,11 @@ from maar.core.model.pod import Pod
 from maar.core.policy.configuration import DEFAULT
 from maar.core.policy.scoring import UsageScore
 from maar.core.tables.axis import Needs
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import NodeRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
-from properties.cluster_growth import Reach
+from properties.cluster_recipe import Reach
 from properties.clusters import grow, recipes
 
 NOW = 1_780_000_000.0
@@ -33,28 +34,28 @@ def appeared(one: Object) -> Upserted:
     return Upserted(object=cast("AnyObject", one))
 
 
-def history(objects: list[Object], others: list[Object], dice: Random) -> list[Event]:
+def history(objects: list[Object], others: list[Object], rng: Random) -> list[Event]:
     """Events that end with just these objects: others come and go, and some of these go and come back.
 
     Most are told of once: what hangs on others has to follow when these change.
     """
     events: list[Event] = [appeared(one) for one in (*objects, *others)]
-    dice.shuffle(events)
-    gone = [*others, *dice.sample(objects, len(objects) // 3)]
-    dice.shuffle(gone)
+    rng.shuffle(events)
+    gone = [*others, *rng.sample(objects, len(objects) // 3)]
+    rng.shuffle(gone)
     events += [Deleted(kind=type(one).__name__, key=one.key) for one in gone]
-    back = [*(one for one in gone if one in objects), *dice.sample(objects, len(objects) // 5)]
-    return [*events, *(appeared(one) for one in dice.sample(back, len(back)))]
+    back = [*(one for one in gone if one in objects), *rng.sample(objects, len(objects) // 5)]
+    return [*events, *(appeared(one) for one in rng.sample(back, len(back)))]
 
 
-def with_stale_promises(objects: list[Object], dice: Random) -> list[Object]:
+def with_stale_promises(objects: list[Object], rng: Random) -> list[Object]:
     """Some pods on nodes still carry the promise of another, as API servers of old leave it."""
     nodes = [one.key for one in objects if isinstance(one, Node)]
 
     def stale(one: Object) -> Object:
-        if not isinstance(one, Pod) or not one.spec.node_name or not nodes or dice.random() < HALF:
+        if not isinstance(one, Pod) or not one.spec.node_name or not nodes or rng.random() < HALF:
             return one
-        return replace(one, status=replace(one.status, nominated_node_name=dice.choice(nodes)))
+        return replace(one, status=replace(one.status, nominated_node_name=rng.choice(nodes)))
 
     return [stale(one) for one in objects]
 
@@ -111,13 +112,13 @@ def test_tables_kept_up_to_date_are_the_tables_made_anew(reach: Reach) -> None:
     @settings(max_examples=25)
     @given(recipe=recipes(reach), other=recipes(reach), seed=st.integers(0, 2**32))
     def holds(recipe: object, other: object, seed: int) -> None:
-        dice = Random(seed)
+        rng = Random(seed)
         objects, others = grow(recipe).objects, grow(other).objects  # type: ignore[arg-type]
         keys = {(type(one), one.key) for one in objects}
         others = [one for one in others if (type(one), one.key) not in keys]
-        objects = with_stale_promises(objects, dice)
+        objects = with_stale_promises(objects, rng)
         kept, fresh = Tables(), Tables()
-        events = history(objects, others, dice)
+        events = history(objects, others, rng)
         for start in range(0, len(events), 50):
             kept.feed(events[start : start + 50])
             kept.settle()
@@ -148,8 +149,8 @@ def test_deciding_changes_nothing_and_decides_the_same_again() -> None:
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
 def test_the_best_node_is_the_one_that_scoring_every_node_finds(seed: int) -> None:
-    dice = Random(seed)
-    count = dice.choice((1, 3, 20, 120))
+    rng = Random(seed)
+    count = rng.choice((1, 3, 20, 120))
     nodes = [
         NodeRow(
             f"n{index:03}",
@@ -157,7 +158,7 @@ def test_the_best_node_is_the_one_that_scoring_every_node_finds(seed: int) -> No
             (),
             True,
             True,
-            [dice.choice((0, 4, 8)), dice.choice((0, 8)), 5],
+            [rng.choice((0, 4, 8)), rng.choice((0, 8)), 5],
             [0] * 3,
             [0] * 3,
             [0] * 3,
@@ -166,22 +167,22 @@ def test_the_best_node_is_the_one_that_scoring_every_node_finds(seed: int) -> No
         for index in range(count)
     ]
     room, usage = (
-        Room(nodes, 3),
-        UsageScore(dice.choice((0.0, 1.0)), 0.0, dice.choice((0.0, 1.0)), dice.choice((0.0, 1.0))),
+        Room(NodeColumns(nodes), 3),
+        UsageScore(rng.choice((0.0, 1.0)), 0.0, rng.choice((0.0, 1.0)), rng.choice((0.0, 1.0))),
     )
-    shapes = [Shape(((0, dice.randint(1, 3)), (1, dice.randint(1, 3)), (2, 1))) for _ in range(4)]
-    masks = [np.array([dice.random() < 0.8 for _ in nodes]) for _ in shapes]
-    bonus = [np.array([dice.choice((0.0, 0.0, 50.0)) for _ in nodes]) for _ in shapes]
-    when: When = "now" if dice.random() < HALF else "later"
+    shapes = [Shape(((0, rng.randint(1, 3)), (1, rng.randint(1, 3)), (2, 1))) for _ in range(4)]
+    masks = [np.array([rng.random() < 0.8 for _ in nodes]) for _ in shapes]
+    bonus = [np.array([rng.choice((0.0, 0.0, 50.0)) for _ in nodes]) for _ in shapes]
+    when: When = "now" if rng.random() < HALF else "later"
     kept = [Ranking(shapes[which], room, when, usage, masks[which], bonus[which]) for which in range(4)]
     taken: list[tuple[int, Shape]] = []
     for _ in range(60):
-        which = dice.randrange(4)
+        which = rng.randrange(4)
         found = kept[which].best()
         assert found == Ranking(shapes[which], room, when, usage, masks[which], bonus[which]).best()
         if found >= 0:
             taken.append((found, shapes[which]))
             room.change(found, shapes[which].needs, 1, 1)
-        for node, shape in dice.sample(taken, len(taken) // 4) if dice.random() < 0.1 else ():
+        for node, shape in rng.sample(taken, len(taken) // 4) if rng.random() < 0.1 else ():
             taken.remove((node, shape))
             room.change(node, shape.needs, -1, -1)

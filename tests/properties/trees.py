@@ -108,7 +108,7 @@ class Recipe:
     budget: Budget
 
     def random(self, part: object) -> Random:
-        """Return dice for one part of the tree, so that the rest stays as it is while the recipe shrinks."""
+        """Random numbers for one part of the tree: the rest stays as it is while the recipe shrinks."""
         return Random(f"{self.seed} {part}")
 
     def grow(self) -> Tree:
@@ -122,48 +122,48 @@ class Recipe:
                     resource: amount // len(children) for resource, amount in nominal[name].items()
                 }
         claims = [self._claim(skeleton, name, nominal[name]) for name in skeleton.by_name]
-        dice = self.random("order")
-        if dice.random() < 0.7:
+        rng = self.random("order")
+        if rng.random() < 0.7:
             claims = [claim for claim in claims if claim.name != ROOT]
-        dice.shuffle(claims)
+        rng.shuffle(claims)
         return Tree(tuple(claims), skeleton.total)
 
     def _total(self, resources: tuple[str, ...]) -> dict[str, int]:
         total = {}
         for resource in resources:
-            dice = self.random(resource)
+            rng = self.random(resource)
             match self.budget:
                 case Budget.TINY:
-                    total[resource] = dice.randint(1, 10)
+                    total[resource] = rng.randint(1, 10)
                 case Budget.USUAL:
-                    total[resource] = dice.randint(1, 2 * AVERAGE_QUEUE[resource]) * self.queues
+                    total[resource] = rng.randint(1, 2 * AVERAGE_QUEUE[resource]) * self.queues
                 case Budget.SCARCE:
-                    total[resource] = dice.choice((0, 1, 3)) * dice.randint(0, 2 * self.queues)
+                    total[resource] = rng.choice((0, 1, 3)) * rng.randint(0, 2 * self.queues)
                 case Budget.HUGE:
-                    total[resource] = dice.choice(
+                    total[resource] = rng.choice(
                         (2**61, LARGEST_AMOUNT, LARGEST_AMOUNT - 1, 2**64)
-                    ) - dice.randint(0, 9)
+                    ) - rng.randint(0, 9)
         if self.budget is Budget.SCARCE and self.random("unknown resource").random() < 0.2:
             total.pop(resources[-1])
         return total
 
     def _skeleton(self) -> Iterable[QueueDemand]:
         """Draw names, parents, weights and ages: everything but amounts."""
-        dice = self.random("style")
+        rng = self.random("style")
         deepening, age, weights = (
-            dice.choice((0.0, 0.2, 0.6)),
-            dice.choice(("same", "few", "own")),
-            dice.choice(WEIGHTS),
+            rng.choice((0.0, 0.2, 0.6)),
+            rng.choice(("same", "few", "own")),
+            rng.choice(WEIGHTS),
         )
         level = {ROOT: 0}
         for number in range(self.queues):
-            dice = self.random(number)
+            rng = self.random(number)
             name = f"q{(number * 7919 + self.seed) % 10_007}"  # so that names sort in no particular order
             eligible = [parent for parent in level if level[parent] < self.depth]
-            parent = eligible[-1] if dice.random() < deepening else dice.choice(eligible)
+            parent = eligible[-1] if rng.random() < deepening else rng.choice(eligible)
             level[name] = level[parent] + 1
-            created = {"same": 0.0, "few": float(dice.randint(0, 2)), "own": dice.random()}[age]
-            yield QueueDemand(name=name, parent=parent, weight=dice.choice(weights), created=created)
+            created = {"same": 0.0, "few": float(rng.randint(0, 2)), "own": rng.random()}[age]
+            yield QueueDemand(name=name, parent=parent, weight=rng.choice(weights), created=created)
 
     @cached_property
     def promises(self) -> tuple[float, int]:
@@ -176,33 +176,33 @@ class Recipe:
         """How many amounts are the nominal one, or almost: where all are, every unit counts."""
         return self.random("alike").choice((0.1, 0.1, 0.3, 1.0))
 
-    def _amount(self, dice: Random, nominal: int, quarters: int) -> int:
+    def _amount(self, rng: Random, nominal: int, quarters: int) -> int:
         """Return an amount near that part of the nominal one; where that is next to nothing, a few units."""
         most = nominal * quarters // 4
         if most <= 4:
-            return dice.randint(0, 4)
-        if dice.random() < self.alike:
-            return max(0, nominal + dice.randint(-2, 2))
-        return dice.randint(most // 2, most)
+            return rng.randint(0, 4)
+        if rng.random() < self.alike:
+            return max(0, nominal + rng.randint(-2, 2))
+        return rng.randint(most // 2, most)
 
     def _claim(self, skeleton: Tree, name: str, nominal: Mapping[str, int]) -> QueueDemand:
         """Fill in amounts around what the queue would get if all siblings were alike."""
-        dice = self.random(name)
+        rng = self.random(name)
         promised, greed = self.promises
         is_leaf = not skeleton.children[name]
         guarantee, percentage, capability, request = {}, {}, {}, {}
         for resource, amount in nominal.items():
-            if dice.random() < (promised if is_leaf else promised / 4):
-                guarantee[resource] = self._amount(dice, amount, dice.choice((1, 3, 5)) * greed)
-            if dice.random() < promised / 4:
-                part = self._amount(dice, amount, dice.choice((1, 5)) * greed)
+            if rng.random() < (promised if is_leaf else promised / 4):
+                guarantee[resource] = self._amount(rng, amount, rng.choice((1, 3, 5)) * greed)
+            if rng.random() < promised / 4:
+                part = self._amount(rng, amount, rng.choice((1, 5)) * greed)
                 of_total = part * HUNDRED_PERCENT // max(skeleton.total.get(resource, 0), 1)
                 percentage[resource] = min(of_total, HUNDRED_PERCENT)
-            if dice.random() < (0.5 if is_leaf else 0.2):
-                capability[resource] = self._amount(dice, amount, dice.choice((1, 2, 3, 8)))
-            if is_leaf or dice.random() < 0.1:
-                hunger = dice.choice((0, 3, 8, 16, 40, 40))
-                request[resource] = self._amount(dice, amount, hunger) if hunger else 0
+            if rng.random() < (0.5 if is_leaf else 0.2):
+                capability[resource] = self._amount(rng, amount, rng.choice((1, 2, 3, 8)))
+            if is_leaf or rng.random() < 0.1:
+                hunger = rng.choice((0, 3, 8, 16, 40, 40))
+                request[resource] = self._amount(rng, amount, hunger) if hunger else 0
         return replace(
             skeleton.by_name[name],
             guarantee=guarantee,

@@ -1,4 +1,4 @@
-"""Try a law on many random trees, against the kernel or the twin, and take a census of those trees."""
+"""Try a law on many random trees, against the kernel or the slow implementation, and count the cases."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from maar.core.fairshare import QueueTree
 from maar.core.fairshare import Share as KernelShare
 from maar.core.fairshare import share_out as kernel
 from maar.core.model.queue import ROOT
-from properties.census import Census
-from properties.fairshare_twin import Share
-from properties.fairshare_twin import share_out as twin
 from properties.levels import Level, Rolled, Shares, levels, roll_up
+from properties.slow_fairshare import Share
+from properties.slow_fairshare import share_out as share_out_slowly
 from properties.trees import Recipe, Tree, recipes
+from properties.trial_counts import TrialCounts
 
 Engine = Callable[[Tree], Shares]
 
@@ -32,7 +32,7 @@ def by_kernel(tree: Tree) -> Shares:
 
 
 def as_plain_data(share: KernelShare) -> Share:
-    """Keep what kernel and twin both say of a queue."""
+    """Keep what both implementations say of a queue."""
     return Share(
         deserved=dict(share.deserved),
         real_capability=dict(share.real_capability),
@@ -44,12 +44,12 @@ def as_plain_data(share: KernelShare) -> Share:
     )
 
 
-def by_twin(tree: Tree) -> Shares:
-    """Ask the slow twin."""
-    return twin(tree.claims, tree.total)
+def by_definition(tree: Tree) -> Shares:
+    """Share out by the slow implementation."""
+    return share_out_slowly(tree.claims, tree.total)
 
 
-ENGINES: Final[dict[str, tuple[Engine, int]]] = {"kernel": (by_kernel, 1000), "twin": (by_twin, 60)}
+ENGINES: Final[dict[str, tuple[Engine, int]]] = {"kernel": (by_kernel, 1000), "slow": (by_definition, 60)}
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Case:
         return self.engine(self.tree)
 
     @cached_property
-    def dice(self) -> Random:
+    def rng(self) -> Random:
         """For what a law changes about the tree."""
         return self.recipe.random("the law's own")
 
@@ -94,7 +94,7 @@ class Trial:
 
     def of(self, law: Law, drawn: st.SearchStrategy[Recipe]) -> None:
         """Try the law on as many trees; the trees must have been worth it."""
-        census = Census()
+        trial_counts = TrialCounts()
 
         @seeded(f"{self.seed} {law.__name__}")
         @settings(max_examples=self.examples)
@@ -103,15 +103,15 @@ class Trial:
             case = Case(recipe, recipe.grow(), self.engine)
             try:
                 law(case)
-                census.count(case.tree, case.shares)
+                trial_counts.count(case.tree, case.shares)
             except Exception as failure:
                 failure.add_note(f"{recipe}.grow():\n{case.tree}")
                 raise
 
         self.record("seed", self.seed)
         holds()
-        self.record("census", str(census))
-        census.require(self.examples)
+        self.record("counts", str(trial_counts))
+        trial_counts.require(self.examples)
 
 
 def for_all_trees(

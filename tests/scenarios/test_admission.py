@@ -37,9 +37,9 @@ def test_a_verdict_that_differs_is_complained_about() -> None:
         "says": "nothing of the kind",
         "becomes": {"spec.weight": 1},
     }
-    refused, said, stored = read(lines, "x").complaints()
+    refused, reported, stored = read(lines, "x").complaints()
     assert refused.startswith(
         "refused: [('queue-weight', 'spec.weight')], expected [('queue-state', 'spec.state')]"
     )
-    assert said.startswith("nobody says 'nothing of the kind', but [queue-weight] spec.weight is 0")
+    assert reported.startswith("nobody says 'nothing of the kind', but [queue-weight] spec.weight is 0")
     assert stored == "spec.weight: 0, expected 1"

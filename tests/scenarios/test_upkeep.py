@@ -21,12 +21,12 @@ def test_a_restart_and_the_order_of_events_change_nothing(scenario: UpkeepScenar
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ({"queue": {}, "expect": {"orders": 0}}, "x.queue: unknown key; is queues meant?"),
+        ({"queue": {}, "expect": {"commands": 0}}, "x.queue: unknown key; is queues meant?"),
         ({"expect": {"stat": {}}}, "x.expect.stat: unknown key; is state meant?"),
         ({"expect": {"state": {"q": "Open"}}}, "x.expect.state.q: there is no such"),
         ({"expect": {}}, "x.expect: nothing is expected"),
-        ({"statuses": {"q": {}}, "expect": {"orders": 0}}, "x.statuses.q: there is no such queue"),
-        ({"expect": {"orders": 0}, "then": [{"change": {"groups/a/j": None}, "expect": {"orders": 0}}]},
+        ({"statuses": {"q": {}}, "expect": {"commands": 0}}, "x.statuses.q: there is no such queue"),
+        ({"expect": {"commands": 0}, "then": [{"change": {"groups/a/j": None}, "expect": {"commands": 0}}]},
          "x.then[0].change.groups/a/j: there is no such object"),
     ],
 )  # fmt: skip
@@ -52,19 +52,19 @@ def test_a_world_that_differs_is_complained_about() -> None:
             "made": {"q": {}},
             "phases": {"a/j": "Pending"},
             "says": {"a/j": {"Scheduled": False}},
-            "told": {},
-            "orders": 1,
+            "events": {},
+            "commands": 1,
             "quiet": True,
         },
     }
     found = read(lines, "x").complaints()
-    for said in (
+    for reported in (
         "step 1: state: a: 'Open', expected 'Closed'",
         "step 1: used: a: cpu 1, expected 2",
         "step 1: quotas: in ['x'], expected in ['x', 'y']",
         "step 1: made: q: it has no group",
         "step 1: phases: a/j: Running, expected Pending",
-        "step 1: orders: 0, expected 1",
+        "step 1: commands: 0, expected 1",
     ):
-        assert said in found
+        assert reported in found
     assert len(found) >= 10

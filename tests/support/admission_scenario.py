@@ -83,8 +83,8 @@ class AdmissionScenario:
             got = frozenset((one.rule, one.field) for one in given)
             if got != wanted:
                 found.append(f"{word}: {sorted(got)}, expected {sorted(wanted)} ({_sentences(given)})")
-        said = _sentences((*verdict.refusals, *verdict.warnings))
-        found += [f"nobody says {part!r}, but {said}" for part in self.says if part not in said]
+        reported = _sentences((*verdict.refusals, *verdict.warnings))
+        found += [f"nobody says {part!r}, but {reported}" for part in self.says if part not in reported]
         new = mutated(self.request, self.known, self.options)
         for path, value in self.becomes.items():
             if value_at(new, path) != value:

@@ -31,10 +31,10 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
             programs[program]()
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        assert "a bug in Maar" not in said.err
+        reported = capsys.readouterr()
+        assert "Traceback" not in reported.err
+        assert "a bug in Maar" not in reported.err
         code = left.value.code
-        return Ended(code if isinstance(code, int) else 0, said.out, said.err)
+        return Ended(code if isinstance(code, int) else 0, reported.out, reported.err)
 
     return ended

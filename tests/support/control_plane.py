@@ -21,7 +21,7 @@ from support.programs import find_binaries
 
 __all__ = ["Answer", "ControlPlane", "find_binaries"]
 
-PATIENCE_S: Final = 60
+TIMEOUT_S: Final = 60
 PAUSE_S: Final = 0.05
 KEPT_S: Final = 20  # the API server closes connections that are idle for longer
 NODE_SIZE: Final = {"cpu": "8", "memory": "32Gi", "pods": "110"}
@@ -110,7 +110,7 @@ class ControlPlane:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             check=False,
         )
         if check and ended.returncode:
@@ -146,12 +146,12 @@ class ControlPlane:
 
     def until(self, condition: str, holds: Callable[[], bool]) -> None:
         """Wait until something holds of the API server; raise if a process ends or it takes too long."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not holds():
             self._processes.check()
             if time.monotonic() > deadline:
                 words = self._processes.last_words()
-                raise TimeoutError(f"waited {PATIENCE_S} s for the API server until {condition}.\n{words}")
+                raise TimeoutError(f"waited {TIMEOUT_S} s for the API server until {condition}.\n{words}")
             time.sleep(PAUSE_S)
 
     def make_nodes(
@@ -200,4 +200,4 @@ class ControlPlane:
 
     def _trusting_connection(self) -> http.client.HTTPSConnection:
         trusted = ssl.create_default_context(cafile=self._settings.certificate)
-        return http.client.HTTPSConnection(LOOPBACK, self._settings.port, timeout=PATIENCE_S, context=trusted)
+        return http.client.HTTPSConnection(LOOPBACK, self._settings.port, timeout=TIMEOUT_S, context=trusted)

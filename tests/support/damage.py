@@ -1,4 +1,4 @@
-"""Ways in which files of a data folder are damaged, chosen by dice."""
+"""Ways in which files of a data folder are damaged, chosen at random."""
 
 import random
 import shutil
@@ -9,8 +9,8 @@ from typing import Final
 LARGEST_BLOCK: Final = 20_000
 
 
-def _offset(path: Path, dice: random.Random) -> int:
-    return dice.randrange(max(path.stat().st_size, 1))
+def _offset(path: Path, rng: random.Random) -> int:
+    return rng.randrange(max(path.stat().st_size, 1))
 
 
 def _overwrite(path: Path, offset: int, data: bytes) -> None:
@@ -19,40 +19,40 @@ def _overwrite(path: Path, offset: int, data: bytes) -> None:
         file.write(data[: max(0, path.stat().st_size - offset)])
 
 
-def flip(path: Path, dice: random.Random) -> str:
+def flip(path: Path, rng: random.Random) -> str:
     """One bit changes."""
-    offset = _offset(path, dice)
+    offset = _offset(path, rng)
     with path.open("rb") as file:
         file.seek(offset)
         byte = file.read(1)
-    _overwrite(path, offset, bytes([byte[0] ^ 1 << dice.randrange(8)]))
+    _overwrite(path, offset, bytes([byte[0] ^ 1 << rng.randrange(8)]))
     return f"a bit of byte {offset}"
 
 
-def zero(path: Path, dice: random.Random) -> str:
+def zero(path: Path, rng: random.Random) -> str:
     """A block becomes zeros."""
-    offset, size = _offset(path, dice), dice.randrange(1, LARGEST_BLOCK)
+    offset, size = _offset(path, rng), rng.randrange(1, LARGEST_BLOCK)
     _overwrite(path, offset, bytes(size))
     return f"{size} zeros at {offset}"
 
 
-def scramble(path: Path, dice: random.Random) -> str:
+def scramble(path: Path, rng: random.Random) -> str:
     """A block becomes anything."""
-    offset, size = _offset(path, dice), dice.randrange(1, LARGEST_BLOCK)
-    _overwrite(path, offset, dice.randbytes(size))
+    offset, size = _offset(path, rng), rng.randrange(1, LARGEST_BLOCK)
+    _overwrite(path, offset, rng.randbytes(size))
     return f"{size} random bytes at {offset}"
 
 
-def repeat(path: Path, dice: random.Random) -> str:
+def repeat(path: Path, rng: random.Random) -> str:
     """A block is what another block of the same file is."""
-    source, offset, size = _offset(path, dice), _offset(path, dice), dice.randrange(1, LARGEST_BLOCK)
+    source, offset, size = _offset(path, rng), _offset(path, rng), rng.randrange(1, LARGEST_BLOCK)
     _overwrite(path, offset, path.read_bytes()[source : source + size])
     return f"{size} bytes from {source} at {offset}"
 
 
-def truncate(path: Path, dice: random.Random) -> str:
+def truncate(path: Path, rng: random.Random) -> str:
     """The file ends early."""
-    size = _offset(path, dice)
+    size = _offset(path, rng)
     with path.open("r+b") as file:
         file.truncate(size)
     return f"cut to {size} bytes"
@@ -75,12 +75,12 @@ DAMAGES: Final[tuple[Callable[[Path, random.Random], str], ...]] = (
 )  # fmt: skip
 
 
-def damage(path: Path, dice: random.Random) -> str:
+def damage(path: Path, rng: random.Random) -> str:
     """Damage a file in one of these ways, and say how."""
     before = path.read_bytes()
-    said = dice.choice(DAMAGES)(path, dice)
+    reported = rng.choice(DAMAGES)(path, rng)
     is_changed = not path.exists() or path.read_bytes() != before
-    return f"{path.name}: {said}" if is_changed else damage(path, dice)
+    return f"{path.name}: {reported}" if is_changed else damage(path, rng)
 
 
 def copied(source: Path, target: Path) -> Path:

@@ -29,7 +29,7 @@ class Clock:
         return self.now
 
 
-class Town:
+class EmbeddedCluster:
     """A cluster, and what a test does with it in few words."""
 
     def __init__(self, folder: Path) -> None:
@@ -107,10 +107,10 @@ class Town:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Town]:
+def opened(folder: Path) -> Iterator[EmbeddedCluster]:
     """A cluster for as long as a test lasts."""
-    town = Town(folder)
+    embedded = EmbeddedCluster(folder)
     try:
-        yield town
+        yield embedded
     finally:
-        town.store.close()
+        embedded.store.close()

@@ -179,7 +179,7 @@ def _waits(cycle: Cycle, names: Names, expected: Mapping[str, Any]) -> Complaint
                 yield f"{group}: {part!r} is not in {actual['message']!r}"
 
 
-def _said(key: str) -> Check:
+def _reported(key: str) -> Check:
     """What else the plan says of a group."""
 
     def check(cycle: Cycle, names: Names, expected: Mapping[str, object]) -> Complaints:
@@ -219,7 +219,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "nominated": _placed("nominations"),
     "evicted": _evictions,
     "waits": _waits,
-    "cures": _said("cure"),
-    "moreNodesHelp": _said("moreNodesHelp"),
+    "cures": _reported("cure"),
+    "moreNodesHelp": _reported("moreNodesHelp"),
     "phases": _phases,
 }

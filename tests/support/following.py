@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.kube.api_server import ApiServer
 from maar.kube.watch import Trouble, Watch
-from support.until import PATIENCE_S
+from support.until import TIMEOUT_S
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Follower:
 
     async def synced(self) -> None:
         """Wait until all that was there has been told."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             await self.watch.synced()
 
     def names(self) -> list[str]:

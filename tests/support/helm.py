@@ -9,7 +9,7 @@ from support.programs import cache
 
 HELM: Final = "4.3.1"
 CHART: Final = Path(__file__).parents[2] / "deploy" / "chart" / "maar"
-PATIENCE_S: Final = 120
+TIMEOUT_S: Final = 120
 
 
 def helm_folder() -> Path:
@@ -34,7 +34,7 @@ def helm(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
     )
     if check and ended.returncode:

@@ -21,7 +21,7 @@ from maar.kube.write import create, delete
 from maar.kube.writers import Writers
 from support.load import Gang, Made, priority_class, queue, remove
 
-PATIENCE_S: Final = 90.0
+TIMEOUT_S: Final = 90.0
 PAUSE_S: Final = 0.05
 MOST_WAITING: Final = 50  # writes; more are not asked for before these are done
 RESERVED: Final = 0.1  # of the cluster, for each queue that has a reservation
@@ -47,7 +47,7 @@ class Churn:
     server: ApiServer
     habits: Habits
     capacity_cpu: int
-    dice: random.Random
+    rng: random.Random
     gangs: dict[str, Gang] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)
     made: int = 0
@@ -79,7 +79,7 @@ class Churn:
         for name in self.habits.queues:
             own = [gang for gang in self.gangs.values() if gang.queue == name]
             while _cpu(own) > CALM * self.capacity_cpu / len(self.habits.queues):
-                self.withdraw(own.pop(self.dice.randrange(len(own))))
+                self.withdraw(own.pop(self.rng.randrange(len(own))))
         await self.until_all_bound()
 
     async def fill(self) -> None:
@@ -92,23 +92,23 @@ class Churn:
 
     async def until_all_bound(self) -> None:
         """Wait until all that is wanted has its nodes."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             left = self.waiting()
             if not left and not self._writers.waiting:
                 return
-            assert time.monotonic() < deadline, f"after {PATIENCE_S:.0f} s these have no node: {left[:20]}"
+            assert time.monotonic() < deadline, f"after {TIMEOUT_S:.0f} s these have no node: {left[:20]}"
             await asyncio.sleep(PAUSE_S)
 
     async def _come_and_go(self) -> None:
         while True:
-            await asyncio.sleep(self.dice.uniform(0, 2 * self.habits.pause_s))
+            await asyncio.sleep(self.rng.uniform(0, 2 * self.habits.pause_s))
             if self._writers.waiting > MOST_WAITING:
                 continue  # the server is away, or slow
             if self.asked_cpu < self.habits.crowding * self.capacity_cpu:
                 self.submit(self._some_gang())
             else:
-                self.withdraw(self.dice.choice(list(self.gangs.values())))
+                self.withdraw(self.rng.choice(list(self.gangs.values())))
 
     @property
     def asked_cpu(self) -> int:
@@ -167,14 +167,14 @@ class Churn:
         return [name for name, count in with_node.items() if count < self.gangs[name].pods]
 
     def _some_gang(self) -> Gang:
-        habits, dice = self.habits, self.dice
+        habits, rng = self.habits, self.rng
         return Gang(
             f"gang-{self.made}",
-            queue=dice.choice(habits.queues),
-            pods=dice.choice(habits.pods),
-            cpu=dice.choice(habits.cpus),
-            priority_class=dice.choice(list(PRIORITIES)),
-            grace_s=dice.choice((0, 1)),
+            queue=rng.choice(habits.queues),
+            pods=rng.choice(habits.pods),
+            cpu=rng.choice(habits.cpus),
+            priority_class=rng.choice(list(PRIORITIES)),
+            grace_s=rng.choice((0, 1)),
         )
 
     def _hear(self, events: list[Event]) -> None:

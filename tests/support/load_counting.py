@@ -13,7 +13,7 @@ import msgspec
 from maar.kube.credentials import Credentials
 
 METADATA_ALONE: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-PATIENCE_S: Final = 300.0
+TIMEOUT_S: Final = 300.0
 _LONG: Final = aiohttp.ClientTimeout(total=900)
 _ADDED: Final = b'{"type":"ADDED"'
 
@@ -40,12 +40,12 @@ class Tally:
     async def reaches(self, number: int) -> None:
         """Wait until so many have come."""
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 while self.count < number:
                     self._grown.clear()
                     await self._grown.wait()
         except TimeoutError:
-            raise TimeoutError(f"waited {PATIENCE_S:.0f} s for {number}, and {self.count} came") from None
+            raise TimeoutError(f"waited {TIMEOUT_S:.0f} s for {number}, and {self.count} came") from None
 
     @property
     def rate(self) -> float:
@@ -58,7 +58,10 @@ def session(credentials: Credentials, connections: int) -> aiohttp.ClientSession
     return aiohttp.ClientSession(
         credentials.proofs.server,
         connector=aiohttp.TCPConnector(limit=connections, ssl=credentials.tls),
-        headers={"Authorization": credentials.proofs.authorization, "Content-Type": "application/json"},
+        headers={
+            "Authorization": credentials.proofs.authorization,
+            "Content-Type": "application/json",
+        },
         read_bufsize=2**20,
     )
 

@@ -11,7 +11,7 @@ from support.processes import Group
 from support.until import until
 
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
-PATIENCE_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
 AT_WORK: Final = "at work"  # what our programs say after their first decision
 
 
@@ -23,7 +23,7 @@ class Daemons(Group):
         self.log(name).unlink(missing_ok=True)  # what an earlier life of it said is no sign of this one
         self.start(name, [MAAR, part, "--kubeconfig", str(kubeconfig), *flags])
 
-    def has_said(self, name: str, words: str) -> bool:
+    def has_logged(self, name: str, words: str) -> bool:
         """Whether it has said something in this life of it."""
         return words in self.log(name).read_text(encoding="utf-8", errors="replace")
 
@@ -32,7 +32,7 @@ class Daemons(Group):
 
         def is_at_work() -> bool:
             self.check()
-            return self.has_said(name, AT_WORK)
+            return self.has_logged(name, AT_WORK)
 
         await until(f"{name} is at work", is_at_work)
 
@@ -46,7 +46,7 @@ class Daemons(Group):
 
     def ended(self, name: str) -> int:
         """Wait until it has ended by itself, as it should, and give its exit code."""
-        return self._started.pop(name).wait(PATIENCE_S)
+        return self._started.pop(name).wait(TIMEOUT_S)
 
     def memory_mb(self, name: str) -> float:
         """What it has in memory now, in megabytes."""

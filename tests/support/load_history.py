@@ -16,7 +16,7 @@ from support.load import Gang, make
 KEEPING: Final = {"etcd-compaction-interval": "0s"}
 # and with which it then tells of it, instead of the little that it remembers by itself.
 TELLING: Final = {"watch-cache-sizes": "pods#0"}
-PATIENCE_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
 LAST: Final = Gang("the-end", pods=1, scheduler="nobody")
 
 
@@ -95,14 +95,14 @@ async def history(plane: ControlPlane, flags: dict[str, str], server: ApiServer,
     plane.start_api_server()
     await make(server, [LAST.pod(LAST.pod_keys[0])])
     changes = list[Change]()
-    query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(int(PATIENCE_S))}
-    async with server.stream(PODS.all(), query, PATIENCE_S) as stream:
+    query = {"watch": "true", "resourceVersion": since, "timeoutSeconds": str(int(TIMEOUT_S))}
+    async with server.stream(PODS.all(), query, TIMEOUT_S) as stream:
         async for lines in stream:
             for change in map(_CHANGE.decode, lines):
                 if change.object.metadata.name == f"{LAST.name}-0":
                     return changes
                 changes.append(change)
-    raise TimeoutError(f"the history did not end within {PATIENCE_S:.0f} s; {len(changes)} changes came")
+    raise TimeoutError(f"the history did not end within {TIMEOUT_S:.0f} s; {len(changes)} changes came")
 
 
 def breaches(changes: list[Change], allocatable_cpu: Mapping[str, int], gangs: Iterable[Gang]) -> list[str]:
@@ -110,7 +110,7 @@ def breaches(changes: list[Change], allocatable_cpu: Mapping[str, int], gangs: I
     found, pods, in_use = list[str](), dict[str, Pod](), Counter[str]()
     stories = defaultdict[str, list[str]](list)
     for change in changes:
-        stories[change.object.metadata.name].append(_told(change))
+        stories[change.object.metadata.name].append(_changes_of(change))
         pod, uid = change.object, change.object.metadata.uid
         before = pods.pop(uid, None)
         if before is not None:
@@ -136,7 +136,7 @@ def binds(changes: Iterable[Change]) -> int:
     return len({change.object.metadata.uid for change in changes if change.object.spec.node_name})
 
 
-def _told(change: Change) -> str:
+def _changes_of(change: Change) -> str:
     pod = change.object
     words = (
         pod.metadata.resource_version,

@@ -56,7 +56,7 @@ async def log(cluster: Cluster, folder: Path, name: str, **query: str) -> str:
     return b"".join([chunk async for chunk in chunks]).decode()
 
 
-async def said(cluster: Cluster, folder: Path, name: str) -> str:
+async def reported(cluster: Cluster, folder: Path, name: str) -> str:
     """Wait for a pod to run and say something."""
     await status_with(cluster, name, lambda status: status["phase"] != "Pending")
     logs = folder / "logs"

@@ -10,7 +10,7 @@ from typing import Final
 
 from support.faults import Lose, Proxy, proxy
 
-PATIENCE_S: Final = 30.0
+TIMEOUT_S: Final = 30.0
 
 
 class Lossy:
@@ -31,12 +31,12 @@ class Lossy:
     def start(self) -> None:
         """Let requests through."""
         self._thread.start()
-        assert self._ready.wait(PATIENCE_S), "the proxy did not start"
+        assert self._ready.wait(TIMEOUT_S), "the proxy did not start"
 
     def stop(self) -> None:
         """Let nothing through any more."""
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(PATIENCE_S)
+        self._thread.join(TIMEOUT_S)
 
     async def _run(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()

@@ -44,15 +44,15 @@ class MaarUp:
         command = [str(_MAAR), "up", "--data", data, "--port", self._port, *self.flags]
         if self._alone:
             command = [sys.executable, str(_SERVER), data, self._port]
-        said = self.folder / "said.txt"
-        with self.log.open("ab") as log, said.open("wb") as out:
+        reported = self.folder / "said.txt"
+        with self.log.open("ab") as log, reported.open("wb") as out:
             self._process = subprocess.Popen(command, stdout=out, stderr=log)
         deadline = time.monotonic() + _WITHIN_S
-        while not (found := _ADDRESS.search(text := said.read_text())):
+        while not (found := _ADDRESS.search(text := reported.read_text())):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"maar up did not come up:\n{text}\n{self.log.read_text()}")
             time.sleep(0.05)
-        self.said = text
+        self.reported = text
         self.url = found[0]
         self._port = self.url.rsplit(":", 1)[1]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Self
 
 LOG_LINES_SHOWN: Final = 20
-PATIENCE_S: Final = 60
+TIMEOUT_S: Final = 60
 
 
 class Group:
@@ -17,7 +17,7 @@ class Group:
         self._logs = logs
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         # Its input ends when we close it and, since nobody else holds the other end, also when we are killed.
-        self._warden = subprocess.Popen(
+        self._supervisor = subprocess.Popen(
             ["sh", "-c", "read -r _; kill -KILL 0"], stdin=subprocess.PIPE, process_group=0
         )
 
@@ -31,7 +31,7 @@ class Group:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                process_group=self._warden.pid,
+                process_group=self._supervisor.pid,
             )
 
     def stop(self, name: str, by: signal.Signals) -> None:
@@ -39,12 +39,12 @@ class Group:
         process = self._started.pop(name)
         process.send_signal(by)
         try:
-            process.wait(PATIENCE_S)
+            process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
             raise TimeoutError(
-                f"{name} still ran {PATIENCE_S} s after {by.name}, and was killed.\n{self.last_words(name)}"
+                f"{name} still ran {TIMEOUT_S} s after {by.name}, and was killed.\n{self.last_words(name)}"
             ) from None
 
     def check(self) -> None:
@@ -71,6 +71,6 @@ class Group:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._warden.communicate()
+        self._supervisor.communicate()
         for process in self._started.values():
             process.wait()

@@ -74,8 +74,8 @@ def switch_to_server_side(kubectl: Kubectl, name: str, **of_task: int) -> str:
         },
     }
     kubectl("apply", "-f", "-", stdin=json.dumps(job))
-    said = kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(job), check=False).stderr
-    if said:
+    reported = kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(job), check=False).stderr
+    if reported:
         kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=json.dumps(job))
     kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(job))
     spec = json.loads(kubectl("get", "vcjob", name, "-o", "json").stdout)["spec"]
@@ -84,7 +84,7 @@ def switch_to_server_side(kubectl: Kubectl, name: str, **of_task: int) -> str:
     if not of_task:  # a minimum that nobody set does not stand in the way
         kubectl("patch", "vcjob", name, "--type=json", "-p", scaled)
     kubectl("delete", "vcjob", name)
-    return said
+    return reported
 
 
 CONFLICT = 'conflict with "kubectl-client-side-apply" using batch.volcano.sh/v1alpha1: .spec.tasks'

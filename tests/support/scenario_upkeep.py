@@ -2,7 +2,7 @@
 
 What there is: as in `scenario.py`, and
 - `statuses`: {queue: {state, allocated, …}}, as somebody has written them before;
-- `jobs`: {queue/name: phase}; `orders`: {queue: OpenQueue or CloseQueue}, as Volcano's clients leave them;
+- `jobs`: {queue/name: phase}; `commands`: {queue: OpenQueue or CloseQueue}, as Volcano's clients leave them;
 - `bare`: pods without a group: {name: {cpu, …, queue, min, of (Kind/name of the owner), class, scheduler,
   age}}; `owners`: {Kind/name: {queue, min}}, what those say in annotations.
 
@@ -15,7 +15,7 @@ groups/a/j, pods/a/j-0, quotas/x, owners/Kind/name: a merge patch, or null where
   Maar has made, complete; `phases` and `annotated` (annotations) by group;
   `says`: {group: {condition: reason, or true and false}};
 - of groups, deleted ones included: `waits`: {group: reason, or null}, `placed`: {group: pods with a node};
-- `told`: {queue, or group: reasons of events in their order}, complete; `orders`: how many are left;
+- `events`: {queue, or group: reasons of events in their order}, complete; `commands`: how many are left;
 - `quiet: true`: nothing at all is written.
 """
 
@@ -183,7 +183,7 @@ def _more(fields: Fields, manifests: list[Json]) -> list[Json]:
         queue, _, name = reference.partition("/")
         job = _object("batch.volcano.sh/v1alpha1", "Job", name)
         made.append({**job, "spec": {"queue": queue}, "status": {"state": {"phase": phase}}})
-    for queue, action in fields.labels("orders").items():
+    for queue, action in fields.labels("commands").items():
         order = _object("bus.volcano.sh/v1alpha1", "Command", f"{action.lower()}-{queue}")
         made.append({**order, "action": action, "target": {"kind": "Queue", "name": queue}})
     owners = {name: _owner(name, one) for name, one in fields.each("owners")}

@@ -197,17 +197,17 @@ def _placed(world: World, names: Names, expected: Mapping[str, int]) -> Iterator
             yield f"{group}: {placed}, expected {number}"
 
 
-def _told(world: World, names: Names, expected: Mapping[str, list[str]]) -> Iterator[str]:
+def _events(world: World, names: Names, expected: Mapping[str, list[str]]) -> Iterator[str]:
     references = {key: reference for reference, key in names.groups.items()}
     actual = {
         references.get(key, key) if kind == "PodGroup" else key: reasons
-        for (kind, key), reasons in world.told.items()
+        for (kind, key), reasons in world.events.items()
     }
     if actual != expected:
         yield f"{actual}, expected {dict(expected)}"
 
 
-def _orders(world: World, _names: Names, expected: int) -> Iterator[str]:
+def _commands(world: World, _names: Names, expected: int) -> Iterator[str]:
     left = sum(kind == "Command" for kind, _ in world.objects)
     if left != expected:
         yield f"{left}, expected {expected}"
@@ -218,7 +218,7 @@ def _quiet(world: World, _names: Names, expected: bool) -> Iterator[str]:  # noq
         yield f"nothing was to be written, but {world.writes}"
 
 
-_PLAIN: Final = ("orders", "quiet")
+_PLAIN: Final = ("commands", "quiet")
 _CHECKS: Final[dict[str, Check]] = {
     "state": _of_status("state"),
     "share": _of_status("share"),
@@ -234,7 +234,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "says": _says,
     "waits": _waits,
     "placed": _placed,
-    "told": _told,
-    "orders": _orders,
+    "events": _events,
+    "commands": _commands,
     "quiet": _quiet,
 }

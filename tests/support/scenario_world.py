@@ -8,10 +8,8 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
-from maar.core.controllers.pod_groups import MissingGroups
-from maar.core.controllers.queue_states import QueueStates
-from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.controllers.work_queue import WorkQueue
 from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
@@ -40,7 +38,7 @@ class World:
     now: datetime
     configuration: Configuration = DEFAULT
     objects: dict[ResourcePath, Json] = field(default_factory=dict)
-    told: dict[ResourcePath, list[str]] = field(default_factory=dict)
+    events: dict[ResourcePath, list[str]] = field(default_factory=dict)
     writes: list[ControllerWrite] = field(default_factory=list)
     plan: Plan = field(default_factory=Plan)  # the last decision
     _news: list[Event] = field(default_factory=list)
@@ -51,7 +49,7 @@ class World:
     def restart(self) -> None:
         """Start Maar anew: it knows nothing but what it is told now."""
         self._engine = Engine(self.configuration)
-        self._work = WorkQueue(ClusterView(), (QueueStates(), MissingGroups(), NamespaceQuotas()))
+        self._work = WorkQueue(ClusterView(), all_controllers())
         self._news = [Upserted(object=self.typed(place)) for place in self.objects]
 
     def put(self, document: Json) -> None:
@@ -77,7 +75,7 @@ class World:
 
     def settle(self) -> None:
         """Let Maar work until it wants nothing more."""
-        self.told, self.writes = {}, []
+        self.events, self.writes = {}, []
         for _ in range(MOST_ROUNDS):
             events, self._news = self._news, []
             self._engine.feed(events)
@@ -119,7 +117,7 @@ class World:
         place = (write.kind, write.key)
         match write:
             case RecordEvent():
-                self.told.setdefault(place, []).append(write.reason)
+                self.events.setdefault(place, []).append(write.reason)
             case Create():
                 self.put(cast(Json, _plain(write.document)))
             case SetStatus():

@@ -20,7 +20,7 @@ ROOT: Final = Path(__file__).parents[2]
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
 NODES: Final = ("n1", "n2")
 SIZE: Final = {"cpu": "4", "memory": "16Gi", "pods": "110"}
-PATIENCE_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
 PAUSE_S: Final = 0.1
 SHORT_GRACE: Final = """
 configurations:
@@ -90,8 +90,8 @@ class Story:
     def reason(self, group: str, namespace: str = "default") -> tuple[str, str]:
         """Why a pod group waits: the reason and the message of its condition."""
         found = self.get("podgroup", group, namespace).get("status", {}).get("conditions", [])
-        said = [(one["reason"], one["message"]) for one in found if one["type"] == "Unschedulable"]
-        return said[0] if said else ("", "")
+        conditions = [(one["reason"], one["message"]) for one in found if one["type"] == "Unschedulable"]
+        return conditions[0] if conditions else ("", "")
 
     def events(self, kind: str, name: str) -> list[tuple[str, str]]:
         """What was told about an object: reasons and messages."""
@@ -108,12 +108,12 @@ class Story:
             if one["involvedObject"]["name"].startswith(f"{group}-")
         }
 
-    def until(self, what: str, look: Callable[[], T], expected: T, within_s: float = PATIENCE_S) -> None:
+    def until(self, what: str, look: Callable[[], T], expected: T, within_s: float = TIMEOUT_S) -> None:
         """Wait until what is seen is what is expected; fail with what was seen last."""
         self.until_holds(what, look, lambda seen: seen == expected, within_s)
 
     def until_holds(
-        self, what: str, look: Callable[[], T], holds: Callable[[T], bool], within_s: float = PATIENCE_S
+        self, what: str, look: Callable[[], T], holds: Callable[[T], bool], within_s: float = TIMEOUT_S
     ) -> None:
         """Wait until it holds of what is seen."""
         deadline = time.monotonic() + within_s
@@ -187,12 +187,12 @@ def queue(name: str, **spec: object) -> Document:
     return {"apiVersion": VOLCANO, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
 
 
-def work(name: str, queue: str, pods: int = 1, *, least: int = 1, **said: Any) -> list[Document]:  # noqa: ANN401  # plain data
-    """A pod group and its pods, `least` of which start together; `said` is what is said of its pods."""
+def work(name: str, queue: str, pods: int = 1, *, least: int = 1, **options: Any) -> list[Document]:  # noqa: ANN401  # plain data
+    """A pod group and its pods, `least` of which start together; `options` are those of `pods_of`."""
     spec: Document = {"minMember": least, "queue": queue}
-    if "priority" in said:
-        spec["priorityClassName"] = said["priority"]
-    return [group(name, said.get("namespace", "default"), **spec), *pods_of(name, pods, **said)]
+    if "priority" in options:
+        spec["priorityClassName"] = options["priority"]
+    return [group(name, options.get("namespace", "default"), **spec), *pods_of(name, pods, **options)]
 
 
 def replica_set(name: str, queue: str, count: int) -> Document:

@@ -81,7 +81,7 @@ def labelled(document: Document, name: str) -> Document:
     return made
 
 
-def said(story: Story, pod: str) -> str:
+def reported(story: Story, pod: str) -> str:
     """The reason that a pod gives for not being scheduled."""
     conditions = story.get("pod", pod).get("status", {}).get("conditions", [])
     return "".join(one.get("reason", "") for one in conditions if one["type"] == "PodScheduled")
@@ -96,5 +96,5 @@ def end_pod(story: Story, pod: str, phase: str, **status: str) -> None:
 def failed_scheduling(story: Story) -> list[str]:
     """The pods that were told why they wait, and what."""
     about = ("--field-selector", "involvedObject.kind=Pod,reason=FailedScheduling")
-    told = json.loads(story.kubectl("get", "events", "-A", "-o", "json", *about).stdout)["items"]
-    return [f"{one['involvedObject']['name']}: {one['message']}" for one in told]
+    found = json.loads(story.kubectl("get", "events", "-A", "-o", "json", *about).stdout)["items"]
+    return [f"{one['involvedObject']['name']}: {one['message']}" for one in found]

@@ -52,7 +52,7 @@ class Webhooks:
         pem = ssl.get_server_certificate(("127.0.0.1", port or self.port))
         return x509.load_pem_x509_certificate(pem.encode()).serial_number
 
-    def said(self) -> str:
+    def reported(self) -> str:
         """All that it has said."""
         return self._processes.log("webhooks").read_text()
 
@@ -70,7 +70,7 @@ def webhooks_beside(folder: Path) -> Iterator[Webhooks]:
         running.start(*CLUSTER_USER)
         yield running
         running.stop()
-        assert "Traceback" not in running.said()
+        assert "Traceback" not in running.reported()
 
 
 def free_port() -> int:

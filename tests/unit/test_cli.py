@@ -87,8 +87,10 @@ def test_a_plan_is_data_for_programs(output: str) -> None:
     result = run("maar", "plan", "-f", "examples/small", "-o", output, "--cycles", "2")
     first, second = yaml.safe_load(result.stdout)["cycles"]
     assert first["evictions"][0] == {"pod": "vision/sweep-4", "for": "data/nightly", "action": "reclaim"}
-    said = "reclaim for data/nightly of queue platform/etl: queue research/train uses cpu 20 of 11 deserved"
-    assert first["whyEvicted"]["vision/sweep-4"] == said
+    reported = (
+        "reclaim for data/nightly of queue platform/etl: queue research/train uses cpu 20 of 11 deserved"
+    )
+    assert first["whyEvicted"]["vision/sweep-4"] == reported
     assert first["queues"]["platform"]["binding"]["cpu"] == "guarantee"
     assert second["binds"]["data/nightly-0"] == "node-3"
     assert second["podGroups"]["vision/jupyter"]["reason"] == "QueueAtCapability"
@@ -140,9 +142,9 @@ def test_lists_are_taken_apart_and_other_kinds_are_counted() -> None:
     [("", "no object"), ("{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}", "Deployment (1)")],
 )
 def test_a_cluster_of_unrelated_objects_is_not_planned(stdin: str, found: str) -> None:
-    said = refused(stdin)
-    assert f"error: there is nothing to plan with: found {found}; a cluster is Nodes, Queues, " in said
-    assert "kubectl get nodes,queues,podgroups,pods -A -o yaml prints them" in said
+    reported = refused(stdin)
+    assert f"error: there is nothing to plan with: found {found}; a cluster is Nodes, Queues, " in reported
+    assert "kubectl get nodes,queues,podgroups,pods -A -o yaml prints them" in reported
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
@@ -116,10 +117,10 @@ STANDS_FOR = {
 def cases(part: str, answer: str) -> list[tuple[str, str]]:
     """Configurations and what is said about them, with the long lists put in."""
     table = yaml.safe_load(Path(__file__).with_name("configuration_cases.yaml").read_text(encoding="utf-8"))
-    said = [(case["config"], case[answer]) for case in table[part]]
+    reported = [(case["config"], case[answer]) for case in table[part]]
     for short, long in STANDS_FOR.items():
-        said = [(config, text.replace(short, long)) for config, text in said]
-    return said
+        reported = [(config, text.replace(short, long)) for config, text in reported]
+    return reported
 
 
 def read(text: str) -> Configuration:
@@ -174,15 +175,15 @@ def test_volcanos_built_in_configuration_is_accepted() -> None:
     assert [one.name for one in configuration.plugins] == [one.name for one in DEFAULT.plugins[:-1]]
     assert configuration.node_order == NodeOrderWeights()
     assert configuration.warnings == ()
-    assert not configuration.is_enabled("binpack", "enableNodeOrder")
+    assert ("binpack", "enableNodeOrder") not in configuration.enabled
 
 
 def test_volcanos_helm_configuration_is_accepted() -> None:
     configuration = read(HELM)
     assert configuration.plugins[1] == Plugin("gang", 1, {"enablePreemptable": False})
     assert configuration.warnings == (f"tiers[0].plugins[1].enablePreemptable: {NO_EFFECT}",)
-    assert not configuration.is_enabled("drf", "enablePreemptable")
-    assert configuration.is_enabled("priority", "enablePreemptable")
+    assert ("drf", "enablePreemptable") not in configuration.enabled
+    assert ("priority", "enablePreemptable") in configuration.enabled
 
 
 def left_out(place: str, name: str) -> str:
@@ -267,15 +268,25 @@ def test_the_weight_of_cpu_is_set_in_one_place_only() -> None:
     ]
 
 
-class Asked(Configuration):
-    """Notes which opinions a cycle asks for."""
+class Noted(frozenset[tuple[str, str]]):
+    """Switches that are on, which note those that a cycle reads."""
 
-    noted: ClassVar[set[tuple[str, str]]] = set()
+    read: ClassVar[set[tuple[str, str]]] = set()
 
-    def is_enabled(self, plugin: str, switch: str) -> bool:
+    def __contains__(self, switch: object) -> bool:
         """Note it."""
-        self.noted.add((plugin, switch))
-        return super().is_enabled(plugin, switch)
+        assert isinstance(switch, tuple)
+        self.read.add(switch)
+        return super().__contains__(switch)
+
+
+class NotingConfiguration(Configuration):
+    """Notes which switches a cycle reads."""
+
+    @cached_property
+    def enabled(self) -> frozenset[tuple[str, str]]:
+        """All that are on."""
+        return Noted(super().enabled)
 
 
 def test_every_switch_that_brings_no_warning_is_asked_for() -> None:
@@ -288,7 +299,7 @@ def test_every_switch_that_brings_no_warning_is_asked_for() -> None:
         """
     with Fields(yaml.safe_load(text), "a cluster") as fields:
         cluster = read_cluster(fields)
-    asked = Asked(ACTIONS, DEFAULT.plugins)
-    assert list(plans(cluster.objects(), asked, cycles=2))
-    known = {(name, switch) for name, plugin in PLUGINS.items() for switch in plugin.asked}
-    assert known - asked.noted == set()
+    noting = NotingConfiguration(ACTIONS, DEFAULT.plugins)
+    assert list(plans(cluster.objects(), noting, cycles=2))
+    known = {(name, switch) for name, plugin in PLUGINS.items() for switch in plugin.effective_switches}
+    assert known - Noted.read == set()

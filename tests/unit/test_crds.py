@@ -79,8 +79,8 @@ def test_every_field_is_typed_and_explained(kind: str) -> None:
 def test_every_rule_says_which_it_is_and_what_is_wrong(kind: str) -> None:
     for path, node in every(schema(kind)):
         for rule in node.get("x-kubernetes-validations", []):
-            said = rule.get("message") or rule.get("messageExpression", "")
-            assert said.lstrip("'\"").startswith("["), f"{kind}{path}: {said} begins with no rule id"
+            reported = rule.get("message") or rule.get("messageExpression", "")
+            assert reported.lstrip("'\"").startswith("["), f"{kind}{path}: {reported} begins with no rule id"
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

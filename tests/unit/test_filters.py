@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from maar.core.model.metadata import LabelSelector
-from maar.core.policy.columns import NodeColumns
-from maar.core.policy.filters import Predicates, allowed_by_all, match_selector, obstacles, shape_filters
+from maar.core.policy.filters import allowed_by_all, obstacles, shape_filters
+from maar.core.policy.grammar import Predicates
+from maar.core.policy.selectors import match_selector
+from maar.core.tables.node_columns import NodeColumns
 from support.rows import Rows
 
 ALL = Predicates()
@@ -36,8 +38,8 @@ def tolerating(**toleration: str) -> Spec:
 def allowed(rows: Rows, spec: Spec, switches: Predicates = ALL) -> str:
     """The names of the nodes that are left, after checking that every way of asking agrees."""
     shape = rows.pod(spec=spec).shape
-    columns, filters = NodeColumns.of(rows.nodes), shape_filters(switches)
-    mask = allowed_by_all(shape, NodeColumns.of(rows.nodes), filters)
+    columns, filters = NodeColumns(rows.nodes), shape_filters(switches)
+    mask = allowed_by_all(shape, NodeColumns(rows.nodes), filters)
     assert (allowed_by_all(shape, columns, filters) == mask).all()
     assert (allowed_by_all(shape, columns, filters) == mask).all(), "columns are read again as they were"
     excluded = [flags for flags, _ in obstacles(shape, columns, filters)]
@@ -213,7 +215,7 @@ def test_a_clause_names_the_first_thing_that_keeps_the_pod_off(
 ) -> None:
     rows = Rows()
     node = rows.node("n", labels, taints)
-    found = obstacles(rows.pod(spec=spec).shape, NodeColumns.of([node]), shape_filters(ALL))
+    found = obstacles(rows.pod(spec=spec).shape, NodeColumns([node]), shape_filters(ALL))
     assert [clause for _, clause in found] == ([expected] if expected else [])
 
 
@@ -222,7 +224,7 @@ def test_a_clause_tells_nodes_that_are_ill_from_nodes_that_are_cordoned() -> Non
     nodes = [rows.node("ill", ready=False, unschedulable=True), rows.node("cordoned", unschedulable=True)]
     found = [
         (flags.tolist(), clause)
-        for flags, clause in obstacles(rows.pod().shape, NodeColumns.of(nodes), shape_filters(ALL))
+        for flags, clause in obstacles(rows.pod().shape, NodeColumns(nodes), shape_filters(ALL))
     ]
     assert found == [([True, False], "are not ready"), ([False, True], "are unschedulable")]
 
@@ -230,4 +232,4 @@ def test_a_clause_tells_nodes_that_are_ill_from_nodes_that_are_cordoned() -> Non
 def test_no_nodes_give_an_empty_mask() -> None:
     rows = Rows()
     shape = rows.pod(spec={"nodeSelector": {"zone": "a"}}).shape
-    assert allowed_by_all(shape, NodeColumns.of([]), shape_filters(ALL)).shape == (0,)
+    assert allowed_by_all(shape, NodeColumns([]), shape_filters(ALL)).shape == (0,)

@@ -38,13 +38,13 @@ def test_setup_says_how_far_it_has_come(
     for line in PIP.splitlines():
         progress.hear(line)
     progress.end()
-    said = capsys.readouterr().out
+    reported = capsys.readouterr().out
     if is_terminal:
-        assert "\r\033[Ksetup: package 2 of about 63: pyyaml, 806 kB" in said
-        assert "\n" not in said
-        assert said.endswith("\r\033[K")
+        assert "\r\033[Ksetup: package 2 of about 63: pyyaml, 806 kB" in reported
+        assert "\n" not in reported
+        assert reported.endswith("\r\033[K")
     else:
-        assert said == "setup: unpacking 2 packages, which takes a moment\n"
+        assert reported == "setup: unpacking 2 packages, which takes a moment\n"
 
 
 def test_a_run_says_what_it_skipped_and_why() -> None:

@@ -83,13 +83,13 @@ def refused(kind: type[Object], read: dict[str, object]) -> BadObjectError:
 
 def test_the_examples_are_of_every_kind_and_say_something_in_every_field() -> None:
     assert set(SENT) == set(KINDS)
-    said = set(chain.from_iterable(fields_that_say_something(as_sent(kind)) for kind in KINDS))
-    records = {record for record, _ in said}
+    printed = set(chain.from_iterable(fields_that_say_something(as_sent(kind)) for kind in KINDS))
+    records = {record for record, _ in printed}
     for record in records:
         inherited = {
             name for base in record.__mro__[1:] if base in records for name in base.__struct_fields__
         }
-        names = {name for of, name in said if of is record}
+        names = {name for of, name in printed if of is record}
         assert names | inherited == {"", *record.__struct_fields__}, record
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.neighbours import Neighbours
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import PodRow
 from support.rows import Rows
 
@@ -18,7 +19,7 @@ Document = dict[str, Any]
 Placed = tuple[str, dict[str, str], Document]  # node, labels, spec
 
 
-class Town:
+class FourNodes:
     """Two nodes in zone a, one in zone b, one in none."""
 
     def __init__(
@@ -27,7 +28,7 @@ class Town:
         self.rows = Rows()
         for name, zone in (("a1", "a"), ("a2", "a"), ("b1", "b"), ("x1", "")):
             self.rows.node(name, {HOST: name} | ({"zone": zone} if zone else {}))
-        self.neighbours = Neighbours(self.rows.nodes, NAMESPACES, switches or Predicates())
+        self.neighbours = Neighbours(NodeColumns(self.rows.nodes), NAMESPACES, switches or Predicates())
         for number, (node, labels, spec) in enumerate(placed):
             self.put(self.rows.pod(f"old-{number}", labels, spec, namespace=namespace), node)
 
@@ -99,8 +100,8 @@ def ports(*written: str) -> Document:
     ],
 )
 def test_a_host_port_is_given_once_per_address(taken: str, wanted: str, expected: str) -> None:
-    town = Town(("a1", {}, ports(taken)))
-    assert town.allowed(town.rows.pod(spec=ports(wanted))) == expected
+    cluster = FourNodes(("a1", {}, ports(taken)))
+    assert cluster.allowed(cluster.rows.pod(spec=ports(wanted))) == expected
 
 
 @pytest.mark.parametrize(
@@ -124,8 +125,8 @@ def test_a_host_port_is_given_once_per_address(taken: str, wanted: str, expected
 def test_required_affinity_asks_for_a_pod_that_meets_all_terms_nearby(
     placed: list[Placed], labels: dict[str, str], spec: Document, expected: str
 ) -> None:
-    town = Town(*placed)
-    assert town.allowed(town.rows.pod("new", labels, spec)) == expected
+    cluster = FourNodes(*placed)
+    assert cluster.allowed(cluster.rows.pod("new", labels, spec)) == expected
 
 
 @pytest.mark.parametrize(
@@ -147,8 +148,8 @@ def test_required_affinity_asks_for_a_pod_that_meets_all_terms_nearby(
 def test_anti_affinity_keeps_apart_whoever_said_so(
     placed: list[Placed], labels: dict[str, str], spec: Document, expected: str
 ) -> None:
-    town = Town(*placed)
-    assert town.allowed(town.rows.pod("new", labels, spec)) == expected
+    cluster = FourNodes(*placed)
+    assert cluster.allowed(cluster.rows.pod("new", labels, spec)) == expected
 
 
 @pytest.mark.parametrize(
@@ -169,8 +170,8 @@ def test_anti_affinity_keeps_apart_whoever_said_so(
 def test_a_term_speaks_of_its_own_namespace_unless_it_names_or_selects_others(
     namespace: str, more: Document, expected: str
 ) -> None:
-    town = Town(("a1", WEB, {}))
-    assert town.allowed(town.rows.pod(spec=away(term(**more)), namespace=namespace)) == expected
+    cluster = FourNodes(("a1", WEB, {}))
+    assert cluster.allowed(cluster.rows.pod(spec=away(term(**more)), namespace=namespace)) == expected
 
 
 @pytest.mark.parametrize(
@@ -186,11 +187,11 @@ def test_a_term_speaks_of_its_own_namespace_unless_it_names_or_selects_others(
 def test_label_keys_narrow_a_term_to_pods_like_or_unlike_its_own(
     version: str, more: Document, expected: str
 ) -> None:
-    town = Town(("a1", WEB | {"version": "1"}, {}))
-    other = town.rows.pod("other", {"version": "1"}, away(term(**more)))
-    town.allowed(other)  # has the same shape, and must not leave its meaning behind
+    cluster = FourNodes(("a1", WEB | {"version": "1"}, {}))
+    other = cluster.rows.pod("other", {"version": "1"}, away(term(**more)))
+    cluster.allowed(other)  # has the same shape, and must not leave its meaning behind
     labels = {"version": version} if version else {}
-    assert town.allowed(town.rows.pod("new", labels, away(term(**more)))) == expected
+    assert cluster.allowed(cluster.rows.pod("new", labels, away(term(**more)))) == expected
 
 
 @pytest.mark.parametrize(
@@ -221,8 +222,8 @@ def test_label_keys_narrow_a_term_to_pods_like_or_unlike_its_own(
 def test_a_hard_spread_keeps_domains_within_the_skew(
     placed: str, labels: dict[str, str], spec: Document, expected: str
 ) -> None:
-    town = Town(*[(node, WEB, {}) for node in placed.split()])
-    assert town.allowed(town.rows.pod("new", labels, spec)) == expected
+    cluster = FourNodes(*[(node, WEB, {}) for node in placed.split()])
+    assert cluster.allowed(cluster.rows.pod("new", labels, spec)) == expected
 
 
 @pytest.mark.parametrize(
@@ -240,7 +241,7 @@ def test_a_spread_may_leave_out_nodes_whose_taints_keep_the_pod_out(
     rows = Rows()
     for zone in "abc":
         rows.node(zone, {"zone": zone}, ["gpu:NoSchedule"] if zone == "c" else [])
-    neighbours = Neighbours(rows.nodes, {}, Predicates())
+    neighbours = Neighbours(NodeColumns(rows.nodes), {}, Predicates())
     for node in rows.nodes[:2]:
         neighbours.add(rows.pod(f"on-{node.name}", WEB), node)
     spec = spreading(spread(nodeTaintsPolicy=policy), tolerations=tolerations)
@@ -249,15 +250,15 @@ def test_a_spread_may_leave_out_nodes_whose_taints_keep_the_pod_out(
 
 
 def test_pods_that_are_leaving_do_not_count_for_a_spread_but_keep_others_away() -> None:
-    town = Town()
-    town.put(town.rows.pod("old", WEB, {}, leaving=True), "a1")
-    assert town.allowed(town.rows.pod("new", WEB, spreading(spread()))) == "a1 a2 b1"
-    assert town.allowed(town.rows.pod("new", WEB, away(term()))) == "b1 x1"
+    cluster = FourNodes()
+    cluster.put(cluster.rows.pod("old", WEB, {}, leaving=True), "a1")
+    assert cluster.allowed(cluster.rows.pod("new", WEB, spreading(spread()))) == "a1 a2 b1"
+    assert cluster.allowed(cluster.rows.pod("new", WEB, away(term()))) == "b1 x1"
 
 
 def test_pods_of_other_namespaces_do_not_count_for_a_spread() -> None:
-    town = Town(("a1", WEB, {}), namespace="blue")
-    assert town.allowed(town.rows.pod("new", WEB, spreading(spread()))) == "a1 a2 b1"
+    cluster = FourNodes(("a1", WEB, {}), namespace="blue")
+    assert cluster.allowed(cluster.rows.pod("new", WEB, spreading(spread()))) == "a1 a2 b1"
 
 
 @pytest.mark.parametrize(
@@ -270,7 +271,7 @@ def test_pods_of_other_namespaces_do_not_count_for_a_spread() -> None:
 )
 def test_what_is_switched_off_is_not_asked(spec: Document, switch: str) -> None:
     placed: Placed = ("a1", WEB, ports("80/TCP/"))
-    asked, silent = Town(placed), Town(placed, switches=Predicates(**{switch: False}))
+    asked, silent = FourNodes(placed), FourNodes(placed, switches=Predicates(**{switch: False}))
     pod = asked.rows.pod("new", WEB, spec)
     assert asked.allowed(pod) != "a1 a2 b1 x1"
     assert silent.allowed(pod) == "a1 a2 b1 x1"
@@ -294,26 +295,26 @@ def test_what_is_switched_off_is_not_asked(spec: Document, switch: str) -> None:
 def test_neighbours_matter_to_pods_with_terms_and_to_pods_that_terms_speak_of(
     labels: dict[str, str], spec: Document, *, matters: bool
 ) -> None:
-    town = Town(("a1", {}, away(term())))
-    assert town.neighbours.matters_to(town.rows.pod("new", labels, spec)) is matters
+    cluster = FourNodes(("a1", {}, away(term())))
+    assert cluster.neighbours.matters_to(cluster.rows.pod("new", labels, spec)) is matters
 
 
 def test_a_pod_counts_once_per_node_and_goes_as_it_came() -> None:
-    town = Town()
-    node = town.rows.nodes[0]
-    wants = town.rows.pod("new", {}, away(term()))
-    old, changed = town.rows.pod("old", WEB), town.rows.pod("old", API)
-    town.neighbours.add(old, node)
-    town.neighbours.add(old, node)
-    assert town.allowed(wants) == "b1 x1"
-    town.neighbours.remove(changed, node)
-    assert town.allowed(wants) == "a1 a2 b1 x1"
-    town.neighbours.add(old, node)
-    town.neighbours.add(changed, node)
-    assert town.allowed(wants) == "a1 a2 b1 x1"
-    town.neighbours.remove(changed, node)
-    town.neighbours.remove(changed, node)
-    assert town.allowed(town.rows.pod("other", {}, near(term(labels=API)))) == ""
+    cluster = FourNodes()
+    node = cluster.rows.nodes[0]
+    wants = cluster.rows.pod("new", {}, away(term()))
+    old, changed = cluster.rows.pod("old", WEB), cluster.rows.pod("old", API)
+    cluster.neighbours.add(old, node)
+    cluster.neighbours.add(old, node)
+    assert cluster.allowed(wants) == "b1 x1"
+    cluster.neighbours.remove(changed, node)
+    assert cluster.allowed(wants) == "a1 a2 b1 x1"
+    cluster.neighbours.add(old, node)
+    cluster.neighbours.add(changed, node)
+    assert cluster.allowed(wants) == "a1 a2 b1 x1"
+    cluster.neighbours.remove(changed, node)
+    cluster.neighbours.remove(changed, node)
+    assert cluster.allowed(cluster.rows.pod("other", {}, near(term(labels=API)))) == ""
 
 
 @pytest.mark.parametrize(
@@ -336,19 +337,19 @@ def test_a_pod_counts_once_per_node_and_goes_as_it_came() -> None:
 def test_preferences_score_from_0_to_100_times_their_weight(
     placed: list[Placed], labels: dict[str, str], spec: Document, expected: Sequence[float]
 ) -> None:
-    town = Town(*placed)
-    pod = town.rows.pod("new", labels, spec)
-    assert town.neighbours.score(pod).tolist() == pytest.approx(expected)
-    assert town.neighbours.prefers(pod) or not any(expected)
+    cluster = FourNodes(*placed)
+    pod = cluster.rows.pod("new", labels, spec)
+    assert cluster.neighbours.score(pod).tolist() == pytest.approx(expected)
+    assert cluster.neighbours.prefers(pod) or not any(expected)
 
 
 def test_scores_are_stretched_over_the_candidates_and_weighted() -> None:
-    town = Town(*[("a1", WEB, {})] * 9, ("b1", WEB, {}))
-    pod = town.rows.pod("new", {}, prefer("podAffinity", 1, term()))
+    cluster = FourNodes(*[("a1", WEB, {})] * 9, ("b1", WEB, {}))
+    pod = cluster.rows.pod("new", {}, prefer("podAffinity", 1, term()))
     among = np.array([False, False, True, True])
-    assert town.neighbours.score(pod, among, affinity_weight=1)[among].tolist() == [100, 0]
-    assert town.neighbours.score(pod, affinity_weight=0).tolist() == [0, 0, 0, 0]
-    assert town.neighbours.score(pod, np.zeros(4, np.bool_)).tolist() == [0, 0, 0, 0]
+    assert cluster.neighbours.score(pod, among, affinity_weight=1)[among].tolist() == [100, 0]
+    assert cluster.neighbours.score(pod, affinity_weight=0).tolist() == [0, 0, 0, 0]
+    assert cluster.neighbours.score(pod, np.zeros(4, np.bool_)).tolist() == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -369,11 +370,14 @@ def test_scores_are_stretched_over_the_candidates_and_weighted() -> None:
 def test_a_clause_names_what_keeps_the_pod_off(
     placed: list[Placed], labels: dict[str, str], spec: Document, node: int, expected: str
 ) -> None:
-    town = Town(*placed)
-    assert town.neighbours.why_not(town.rows.pod("new", labels, spec), town.rows.nodes[node]) == expected
+    cluster = FourNodes(*placed)
+    assert (
+        cluster.neighbours.why_not(cluster.rows.pod("new", labels, spec), cluster.rows.nodes[node])
+        == expected
+    )
 
 
 def test_a_cluster_without_nodes_has_no_neighbours() -> None:
-    neighbours = Neighbours([], {}, Predicates())
+    neighbours = Neighbours(NodeColumns(), {}, Predicates())
     pod = Rows().pod("new", WEB, spreading(spread()) | near(term()))
     assert neighbours.mask(pod).shape == neighbours.score(pod).shape == (0,)

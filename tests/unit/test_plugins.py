@@ -93,11 +93,11 @@ def pip_install(folder: Path, project: Path) -> None:
 
 
 def filters(configuration: Configuration) -> tuple[Filter, ...]:
-    return tuple(one.filter for one in configuration.node_hooks() if one.filter is not None)
+    return tuple(one.filter for one in configuration.node_hooks if one.filter is not None)
 
 
 def scores(configuration: Configuration) -> tuple[Score, ...]:
-    return tuple(one.score for one in configuration.node_hooks() if one.score is not None)
+    return tuple(one.score for one in configuration.node_hooks if one.score is not None)
 
 
 def configured(name: str, **arguments: object) -> dict[str, object]:
@@ -180,9 +180,9 @@ def test_a_third_partys_plugin_is_made_with_its_arguments_as_they_were_written()
     assert configuration.plugins[0].arguments == {"word": "7"}
     assert [one(POD, NODE) for one in filters(configuration)] == [False]
     assert [one(POD, NODE) for one in scores(configuration)] == [0.5]
-    assert [one(GROUP) for one in configuration.job_orders()] == [(0, "7")]
-    assert [one(POD, "reclaim") for one in configuration.vetoes("reclaim")] == [True]
-    assert [one(POD, "preempt") for one in configuration.vetoes("preempt")] == [False]
+    assert [one(GROUP) for one in configuration.job_orders] == [(0, "7")]
+    assert [one(POD, "reclaim") for one in configuration.vetoes["reclaim"]] == [True]
+    assert [one(POD, "preempt") for one in configuration.vetoes["preempt"]] == [False]
     assert configuration == parse(document, {"mine": outspoken})
 
 
@@ -202,18 +202,18 @@ def test_a_switch_silences_a_third_partys_opinion(switch: str, silenced: tuple[i
     asked = (
         filters(configuration),
         scores(configuration),
-        configuration.job_orders(),
-        configuration.vetoes("preempt"),
-        configuration.vetoes("reclaim"),
+        configuration.job_orders,
+        configuration.vetoes["preempt"],
+        configuration.vetoes["reclaim"],
     )
     assert tuple(len(one) for one in asked) == silenced
     assert configuration.warnings == ()
 
 
-def test_a_plugin_without_opinions_is_asked_nothing() -> None:
+def test_a_plugin_without_hooks_is_never_called() -> None:
     configuration = parse({"tiers": [{"plugins": [{"name": "mine"}]}]}, {"mine": silent})
-    assert (filters(configuration), scores(configuration), configuration.job_orders()) == ((), (), ())
-    assert configuration.vetoes("preempt") == configuration.vetoes("reclaim") == ()
+    assert (filters(configuration), scores(configuration), configuration.job_orders) == ((), (), ())
+    assert configuration.vetoes["preempt"] == configuration.vetoes["reclaim"] == ()
 
 
 def test_a_plugin_that_is_not_configured_is_not_made() -> None:

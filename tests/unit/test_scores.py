@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from maar.core.policy.columns import NodeColumns
 from maar.core.policy.grammar import NodeOrderWeights
 from maar.core.policy.scores import NodeAffinityPreference, TaintPreference, shape_scores
 from maar.core.policy.scoring import UsageScore
+from maar.core.tables.node_columns import NodeColumns
 from support.rows import Rows
 
 Amounts = tuple[int, int, int, int]  # cpu, memory, pods, GPUs
@@ -49,13 +49,13 @@ def test_a_node_is_scored_by_what_it_has_in_use_with_the_pod(
 
 
 def test_one_node_and_many_score_the_same_to_the_last_bit() -> None:
-    dice = random.Random(7)
+    rng = random.Random(7)
     for _ in range(300):
-        least, most, balanced, binpack = (dice.choice((0.0, 1.0, 3.0)) for _ in range(4))
+        least, most, balanced, binpack = (rng.choice((0.0, 1.0, 3.0)) for _ in range(4))
         score = UsageScore(least, most, balanced, binpack, ((0, 2.0), (1, 1.0), (3, 5.0)))
-        nodes = [[dice.choice((0, dice.randint(1, 2**40))) for _ in range(4)] for _ in range(20)]
-        used = [[dice.randint(0, amount) for amount in node] for node in nodes]
-        request = {row: dice.randint(1, 2**30) for row in range(4) if dice.choice((True, False))}
+        nodes = [[rng.choice((0, rng.randint(1, 2**40))) for _ in range(4)] for _ in range(20)]
+        used = [[rng.randint(0, amount) for amount in node] for node in nodes]
+        request = {row: rng.randint(1, 2**30) for row in range(4) if rng.choice((True, False))}
         many = score.of_columns(np.array(used, np.int64).T, np.array(nodes, np.int64).T, request)
         alone = [score.scorer(request)(held, node) for held, node in zip(used, nodes, strict=True)]
         assert many.tolist() == alone
@@ -85,8 +85,10 @@ def test_a_node_scores_the_part_of_the_preferred_affinity_that_it_meets(
     rows.node("b1", {"zone": "b"})
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
     shape = rows.pod(spec={"affinity": affinity}).shape
-    assert NodeAffinityPreference(weight=1)(shape, rows.nodes).tolist() == expected
-    assert [float(NodeAffinityPreference(1)(shape, [node])[0]) for node in rows.nodes] == expected
+    assert NodeAffinityPreference(weight=1)(shape, NodeColumns(rows.nodes)).tolist() == expected
+    assert [
+        float(NodeAffinityPreference(1)(shape, NodeColumns([node]))[0]) for node in rows.nodes
+    ] == expected
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_every_taint_that_asks_to_stay_away_costs_the_same(
     rows.node("worse", taints=["spot:PreferNoSchedule", "old=yes:PreferNoSchedule"])
     rows.node("hard", taints=["gpu:NoSchedule"])
     shape = rows.pod(spec={"tolerations": tolerations}).shape
-    assert TaintPreference()(shape, rows.nodes).tolist() == expected
+    assert TaintPreference()(shape, NodeColumns(rows.nodes)).tolist() == expected
 
 
 def test_nodeorder_adds_up_what_nodes_say_of_themselves_by_its_weights() -> None:
@@ -119,6 +121,8 @@ def test_nodeorder_adds_up_what_nodes_say_of_themselves_by_its_weights() -> None
     }
     shape = rows.pod(spec={"affinity": affinity}).shape
     weights = NodeOrderWeights(node_affinity=5, taint_toleration=1)
-    assert np.sum([one(shape, rows.nodes) for one in shape_scores(weights)], axis=0).tolist() == [500, 100]
-    columns = NodeColumns.of(rows.nodes)
+    assert np.sum(
+        [one(shape, NodeColumns(rows.nodes)) for one in shape_scores(weights)], axis=0
+    ).tolist() == [500, 100]
+    columns = NodeColumns(rows.nodes)
     assert np.sum([one(shape, columns) for one in shape_scores(weights)], axis=0).tolist() == [500, 100]

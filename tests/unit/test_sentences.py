@@ -27,10 +27,10 @@ LISTENER = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\ns.list
 )
 
 
-@pytest.mark.parametrize(("size", "said"), [(10, "too short (10 "), (100_043, "too long (100,043 ")])
-def test_a_token_is_too_short_or_too_long(tmp_path: Path, size: int, said: str) -> None:
+@pytest.mark.parametrize(("size", "reported"), [(10, "too short (10 "), (100_043, "too long (100,043 ")])
+def test_a_token_is_too_short_or_too_long(tmp_path: Path, size: int, reported: str) -> None:
     (tmp_path / "admin.token").write_text("x" * size)
-    with pytest.raises(BadSecretError, match=re.escape(said)):
+    with pytest.raises(BadSecretError, match=re.escape(reported)):
         token(tmp_path, "admin")
 
 
@@ -49,12 +49,12 @@ def test_a_link_that_leads_to_itself_is_called_that(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "said"),
+    ("output", "reported"),
     [("", "this is a folder; name a file in it"), ("no/where", "there is no folder .*/no; make it")],
 )
-def test_a_backup_that_cannot_be_written_says_why(tmp_path: Path, output: str, said: str) -> None:
+def test_a_backup_that_cannot_be_written_says_why(tmp_path: Path, output: str, reported: str) -> None:
     Store(tmp_path / "data").close()
-    with pytest.raises(CommandError, match=said) as error:
+    with pytest.raises(CommandError, match=reported) as error:
         backup(tmp_path / "data", tmp_path / output)
     assert "space" not in str(error.value)
 
@@ -63,11 +63,11 @@ def test_the_process_that_has_a_port_is_named_in_one_line() -> None:
     command = [sys.executable, "-c", LISTENER]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listener:
         assert listener.stdout is not None
-        said = holder_of(int(listener.stdout.readline()))
+        reported = holder_of(int(listener.stdout.readline()))
         listener.kill()
-    assert said.startswith(f"process {listener.pid} (python")
-    assert "\n" not in said
-    assert len(said) < 100
+    assert reported.startswith(f"process {listener.pid} (python")
+    assert "\n" not in reported
+    assert len(reported) < 100
 
 
 def test_nobody_has_a_port_that_is_free() -> None:
@@ -93,13 +93,13 @@ def test_a_configuration_that_is_no_text_is_said_to_be_none(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "reported"),
     [
         (7, "7 is not a cluster; give a path, or objects"),
         (None, "None is not a cluster; give a path, or objects"),
         ("kind: Node\n", "a text is the path of a file here; read YAML first"),
     ],
 )
-def test_what_is_no_cluster_is_told_what_one_is(source: object, said: str) -> None:
-    with pytest.raises(maar.PlanError, match=re.escape(said)):
+def test_what_is_no_cluster_is_told_what_one_is(source: object, reported: str) -> None:
+    with pytest.raises(maar.PlanError, match=re.escape(reported)):
         maar.plan(source)  # type: ignore[arg-type]

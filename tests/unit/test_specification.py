@@ -57,7 +57,7 @@ def test_actions_and_plugins_are_those_of_the_configuration() -> None:
     for plugin, grammar in PLUGINS.items():
         row = next(line for line in cycle.splitlines() if line.startswith(f"| `{plugin}` |"))
         effective = {name for name, argument in grammar.arguments.items() if argument.has_effect}
-        assert set(re.findall(r"`([^`]+)`", row)) == {plugin} | grammar.asked | effective
+        assert set(re.findall(r"`([^`]+)`", row)) == {plugin} | grammar.effective_switches | effective
 
 
 def test_every_law_that_the_tests_name_is_defined() -> None:

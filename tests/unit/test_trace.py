@@ -1,63 +1,32 @@
 """The way of one pod through the code: every step that ARCHITECTURE.md names is really taken."""
 
 import re
-import sys
+from itertools import pairwise
 from pathlib import Path
-from types import FrameType
 
-from maar.core.engine import Engine
-from maar.core.model.events import Upserted
-from maar.core.model.metadata import Condition, Metadata
-from maar.core.model.node import Node, NodeStatus
-from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, ResourceRequirements
-from maar.core.model.pod_group import PodGroup, PodGroupSpec
-from maar.core.model.resources import Resources
+from way_of_one_pod import way_of_one_pod
 
-ROOT = Path(__file__).parents[2]
+PAGE = (Path(__file__).parents[2] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+TOUR = PAGE.split("## One pod, from event to bind")[1].split("\n## ")[0]
 STEP = re.compile(r"`(core/[a-z_/]+\.py)` `([A-Za-z_.]+)`")
-
-
-def told() -> list[tuple[str, str]]:
-    """The steps of the page, in its order."""
-    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    section = page.split("## One pod, from event to bind")[1].split("\n## ")[0]
-    return [
-        (file, name if name[0].islower() or "." in name else f"{name}.__init__")
-        for file, name in STEP.findall(section)
-    ]
+LIMITS = re.compile(r"at most ([0-9]+) files and ([0-9]+) changes of file")
 
 
 def test_one_pod_takes_the_way_that_the_page_tells() -> None:
-    called: list[tuple[str, str]] = []
-
-    def note(frame: FrameType, event: str, _: object) -> None:
-        file = frame.f_code.co_filename
-        if event == "call" and "/maar/core/" in file:
-            called.append(("core/" + file.split("/maar/core/")[1], frame.f_code.co_qualname))
-
-    node = Node(
-        metadata=Metadata(name="n"),
-        status=NodeStatus(
-            allocatable=Resources({"cpu": 1000, "pods": 10}),
-            conditions=(Condition(type="Ready", status="True"),),
-        ),
-    )
-    group = PodGroup(metadata=Metadata(name="g", namespace="a"), spec=PodGroupSpec(min_member=1))
-    container = Container(resources=ResourceRequirements(requests=Resources({"cpu": 500})))
-    metadata = Metadata(name="p", namespace="a", annotations={GROUP_ANNOTATION: "g"})
-    pod = Pod(metadata=metadata, spec=PodSpec(containers=(container,)))
-    engine = Engine()
-    engine.feed([Upserted(object=node), Upserted(object=group)])
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        engine.feed([Upserted(object=pod)])
-        plan = engine.decide(0.0)
-    finally:
-        sys.setprofile(before)
-    assert [(bind.pod, bind.node) for bind in plan.binds] == [("a/p", "n")]
-    steps = told()
+    called = [(f"core/{file}", name) for file, name, _ in way_of_one_pod()]
+    steps = [
+        (file, name if name[0].islower() or "." in name else f"{name}.__init__")
+        for file, name in STEP.findall(TOUR)
+    ]
     assert len(steps) > 10
-    places = [called.index(step) for step in steps if step in called]
     assert [step for step in steps if step not in called] == []
+    places = [called.index(step) for step in steps]
     assert places == sorted(places)
+
+
+def test_the_way_is_as_short_as_the_page_tells() -> None:
+    """Whoever follows a pod changes from file to file; a longer way is a worse layout, or a new feature."""
+    files = [file for file, _, _ in way_of_one_pod()]
+    [(most_files, most_changes)] = LIMITS.findall(TOUR)
+    assert len(set(files)) <= int(most_files)
+    assert sum(one != other for one, other in pairwise(files)) <= int(most_changes)

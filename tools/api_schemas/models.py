@@ -155,5 +155,5 @@ def _required(found: Any) -> Iterator[str]:  # noqa: ANN401 - the generated clas
 
 
 def _description(found: Any, attribute: str) -> str:  # noqa: ANN401 - see _required
-    told = _DESCRIPTION.search(getattr(found, attribute).__doc__ or "")
-    return told[1] if told else descriptions.FIELDS.get(found.attribute_map[attribute], "")
+    described = _DESCRIPTION.search(getattr(found, attribute).__doc__ or "")
+    return described[1] if described else descriptions.FIELDS.get(found.attribute_map[attribute], "")

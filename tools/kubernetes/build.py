@@ -78,27 +78,29 @@ def _alone() -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _say("another build is under way; waiting for it")
+            _print_progress("another build is under way; waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _build(target: Path) -> None:
     """The control plane."""
-    begun = time.monotonic()
+    started = time.monotonic()
     go = _find_go() or _install_go()
-    _say(f"building Kubernetes {KUBERNETES} with {go}: ten to twenty minutes on two cores, one the next time")
+    _print_progress(
+        f"building Kubernetes {KUBERNETES} with {go}: ten to twenty minutes on two cores, one the next time"
+    )
     with _unfinished(target) as unfinished:
         for name, package in PACKAGES.items():
             _step(name, [go, "build", *FLAGS, "-o", str(unfinished / name), package])
         _step("kwok", [go, "install", *FLAGS, KWOK_PACKAGE], GOBIN=str(unfinished))
-    _say(f"all of it in {time.monotonic() - begun:.0f} s")
+    _print_progress(f"all of it in {time.monotonic() - started:.0f} s")
 
 
 def _build_helm(target: Path) -> None:
     """What people install Maar with; in a folder of its own, so that its version changes nothing else."""
     go = _find_go() or _install_go()
-    _say(f"building helm {HELM} with {go}: about five minutes on two cores")
+    _print_progress(f"building helm {HELM} with {go}: about five minutes on two cores")
     with _unfinished(target) as unfinished:
         _step("helm", [go, "install", *FLAGS, HELM_PACKAGE], GOBIN=str(unfinished))
 
@@ -137,19 +139,19 @@ def _version(go: str) -> tuple[int, int]:
     """The release of a Go itself, not of one that it would fetch; (0, 0) if it does not run."""
     command = [go, "env", "GOVERSION"]
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             command, env=os.environ | SETTINGS, capture_output=True, text=True, check=False
         ).stdout
     except OSError:
         return 0, 0
-    found = re.match(r"go(\d+)\.(\d+)", said)
+    found = re.match(r"go(\d+)\.(\d+)", output)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def _step(name: str, command: list[str], **settings: str) -> None:
     """Run one step; print how long it took, or what it said and what to do."""
     print(f"kubernetes: {name}: ", end="", flush=True)
-    begun = time.monotonic()
+    started = time.monotonic()
     ended = subprocess.run(
         command,
         cwd=MODULE,
@@ -159,7 +161,7 @@ def _step(name: str, command: list[str], **settings: str) -> None:
         text=True,
         check=False,
     )
-    print(f"{time.monotonic() - begun:.0f} s", flush=True)
+    print(f"{time.monotonic() - started:.0f} s", flush=True)
     if ended.returncode:
         raise BuildError(
             f"{name} failed: {shlex.join(command)}\n{ended.stdout.strip()}\n"
@@ -168,7 +170,7 @@ def _step(name: str, command: list[str], **settings: str) -> None:
         )
 
 
-def _say(text: str) -> None:
+def _print_progress(text: str) -> None:
     print(f"kubernetes: {text}", flush=True)
 
 

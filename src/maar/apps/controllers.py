@@ -12,11 +12,9 @@ from prometheus_client import CollectorRegistry
 
 from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.metrics.controllers import ControllerMetrics
+from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.controller import Controller
-from maar.core.controllers.pod_groups import MissingGroups
-from maar.core.controllers.queue_states import QueueStates
-from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.controllers.work_queue import ControllerKey, WorkQueue
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Command, Job
@@ -53,8 +51,8 @@ _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers ha
 
 
 def controllers() -> tuple[Controller, ...]:
-    """All of Maar's controllers."""
-    return (QueueStates(), MissingGroups(), NamespaceQuotas())
+    """The controllers that run in every cluster."""
+    return all_controllers()
 
 
 class ControllerRunner:

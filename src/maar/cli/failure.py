@@ -33,7 +33,7 @@ def run(app: typer.Typer, name: str) -> None:
 
 
 def shortened(lines: list[str]) -> list[str]:
-    """As many lines as somebody may still look through, and how many there are more."""
+    """As many lines as a person may still read, and the number of the others."""
     more = len(lines) - _MOST_LINES
     return lines if more <= 0 else [*lines[:_MOST_LINES], f"... and {more:,} more like these"]
 

@@ -60,8 +60,8 @@ def take_document(manifests: Manifests, place: str, document: object) -> None:
     version = str(document.get("apiVersion", ""))
     kind = Snapshot if (version, name) == _SNAPSHOT else kind_of(version, str(name))
     if kind is None:
-        if said := misspelt(version, name):
-            manifests.errors.append(f"{place}: {said}")
+        if problem := misspelt(version, name):
+            manifests.errors.append(f"{place}: {problem}")
         manifests.left_out[str(name)] += 1
         return
     try:

@@ -29,7 +29,7 @@ vcctl_app: Final = typer.Typer(
 )
 
 
-def _say_version(is_asked: bool) -> None:  # noqa: FBT001  # typer calls it with the value of the flag
+def _print_version(is_asked: bool) -> None:  # noqa: FBT001  # typer calls it with the value of the flag
     if is_asked:
         version()
         raise typer.Exit
@@ -40,7 +40,7 @@ def _say_version(is_asked: bool) -> None:  # noqa: FBT001  # typer calls it with
 def _options(
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version of Maar."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version of Maar."),
     ] = False,
 ) -> None:
     """Options that stand before a command."""

@@ -37,7 +37,7 @@ def with_groups(command: Callable[..., T]) -> Callable[..., T]:
 
 
 def _options(group: type) -> list[inspect.Parameter]:
-    """The annotated fields; others are no business of the command line."""
+    """The annotated fields; others are no options."""
     hints = get_type_hints(group, include_extras=True)
     return [
         inspect.Parameter(one.name, _BY_NAME, default=one.default, annotation=hints[one.name])

@@ -69,8 +69,8 @@ def plan(
     manifests = read_manifests(files)
     seen = the_snapshot(manifests.snapshots)
     configuration = read_configuration(config) if config or seen is None else configuration_of(seen)
-    _say([f"warning: {warning}" for warning in (*configuration.warnings, *manifests.warnings)])
-    _say([f"note: {kind} ({count}): not read" for kind, count in manifests.left_out.items()])
+    _print_notes([f"warning: {warning}" for warning in (*configuration.warnings, *manifests.warnings)])
+    _print_notes([f"note: {kind} ({count}): not read" for kind, count in manifests.left_out.items()])
     check(manifests)
     time = _time(now) if now or seen is None else seen.time
     decided = decide_cycles(manifests, seen, configuration, time, cycles, resubmit_victims=resubmit_victims)
@@ -126,10 +126,12 @@ def _compared(decided: Iterator[Plan], seen: Snapshot) -> Iterator[Plan]:
     for number, one in enumerate(decided):
         if number == 0 and (difference := first_difference(seen.plan, plan_data(one))):
             whose = f"the scheduler (Maar {seen.version}) decided otherwise at {seen.time}"
-            _say([f"warning: {whose}; its plan is the first, this one (Maar {__version__}) the second:"])
-            _say([f"warning: {difference}"])
+            _print_notes(
+                [f"warning: {whose}; its plan is the first, this one (Maar {__version__}) the second:"]
+            )
+            _print_notes([f"warning: {difference}"])
         elif number == 0:
-            _say([f"note: this is the plan that the scheduler made at {seen.time}, byte for byte"])
+            _print_notes([f"note: this is the plan that the scheduler made at {seen.time}, byte for byte"])
         yield one
 
 
@@ -138,7 +140,7 @@ def _print(decided: Iterator[Plan], output: Output, cycles: int, resource: str) 
     document: dict[str, list[object]] = {"cycles": []}
     for number, one in enumerate(decided, start=1):
         if number == 1:
-            _say(_concerns(one))
+            _print_notes(_concerns(one))
             check_resource(resource, resources_of(one))
         if output in (Output.TABLE, Output.WIDE):
             if cycles > 1:
@@ -182,7 +184,7 @@ def _time(text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _say(sentences: list[str]) -> None:
+def _print_notes(sentences: list[str]) -> None:
     """Print to standard error, so that standard output has only the plan."""
     for sentence in sentences:
         typer.echo(sentence, err=True)

@@ -82,7 +82,7 @@ def up(  # noqa: PLR0913  # each is a flag
     if verbose:
         set_up_logs("text", verbosity=verbose)
     try:
-        uvloop.run(app.up(settings, _say))
+        uvloop.run(app.up(settings, _print_started))
     except Exception as error:
         if sentence := app.sentence(error, settings.folder):
             raise CommandError(sentence) from None
@@ -94,7 +94,7 @@ def data_folder() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "maar"
 
 
-def _say(standing: "RunningCluster") -> None:
+def _print_started(standing: "RunningCluster") -> None:
     """Say what is up and what to type next."""
     url, kubeconfig, nodes, notes = standing
     for note in notes:

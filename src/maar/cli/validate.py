@@ -99,8 +99,8 @@ def _read(paths: list[Path]) -> tuple[list[Sent], list[str]]:
             problem = _unnamed(document)
             sent += [] if problem else [Sent(place, kind, document)]
             errors += [f"{place}: {name}: {problem}"] if problem else []
-        elif said := misspelt(version, name):
-            errors.append(f"{place}: {said}")
+        elif problem := misspelt(version, name):
+            errors.append(f"{place}: {problem}")
         else:
             left_out[name] += 1
     for name, count in left_out.items():

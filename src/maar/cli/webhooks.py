@@ -82,7 +82,7 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     )
     set_up_logs(log_format)
     try:
-        uvloop.run(app.webhooks(settings, _say))
+        uvloop.run(app.webhooks(settings, _print_started))
     except (BadAddressError, PortTakenError, CertificatesError, CredentialsError) as error:
         raise CommandError(str(error)) from None
 
@@ -120,5 +120,5 @@ def _duration(text: str) -> timedelta:
     return found
 
 
-def _say(url: str) -> None:
+def _print_started(url: str) -> None:
     typer.echo(f"maar webhooks serves at {url}")

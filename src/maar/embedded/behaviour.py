@@ -13,7 +13,7 @@ class Behaviour:
     """The ordinary kind. A step refuses by raising ApiError; `value` may be changed in place."""
 
     # Who owns which field is noted from the first server-side apply on. Kubernetes notes it from the start,
-    # which costs a comparison with every write; so does a kind whose owners somebody reads.
+    # which costs a comparison with every write; here that is done for kinds whose owners something reads.
     tracks_owners: bool = False
 
     def before_create(self, cluster: "Cluster", value: Json, call: Call) -> None:

@@ -1,4 +1,4 @@
-"""One request to the API, free of HTTP: who asks, and how it is to be carried out."""
+"""One request to the API, free of HTTP: the caller, and how it is to be carried out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Caller(NamedTuple):
     groups: tuple[str, ...] = ()
 
 
-SYSTEM = Caller("system:maar", ("system:masters",))  # the server's own hands
+SYSTEM = Caller("system:maar", ("system:masters",))  # the server itself
 
 
 @dataclass

@@ -110,7 +110,7 @@ class Cluster:
         """Make a new object."""
         call, served = call or Call(), self.served[plural]
         resource = served.resource
-        value = self._understood(served, value, call)
+        value = self._decoded(served, value, call)
         meta = metadata(value)
         self._place(served, meta, namespace)
         defaults.default(resource, value)
@@ -144,7 +144,7 @@ class Cluster:
     ) -> Json:
         """Put an object in place of the one that is there."""
         call, served = call or Call(), self.served[plural]
-        value = self._understood(served, value, call)
+        value = self._decoded(served, value, call)
         if text(metadata(value), "name") not in ("", name):
             raise bad_request(
                 f"the name of the object ({text(metadata(value), 'name')}) does not match the name on the URL"
@@ -165,7 +165,7 @@ class Cluster:
         call, served = call or Call(), self.served[plural]
 
         def edited(old: Json) -> Json:
-            return self._understood(served, edit(old), call)
+            return self._decoded(served, edit(old), call)
 
         return self._change(served, namespace, name, subresource, call, edited)
 
@@ -180,7 +180,7 @@ class Cluster:
     ) -> tuple[Json, bool]:
         """Apply what a manager wants of an object (server-side apply); True where that made it."""
         call, served = call or Call(), self.served[plural]
-        wanted = self._understood(served, wanted, call)
+        wanted = self._decoded(served, wanted, call)
         if not served.resource.custom:  # compared with what is there, which is written so
             wanted = cast(Json, with_canonical_quantities(served.schema, wanted))
         meta = metadata(wanted)
@@ -250,7 +250,7 @@ class Cluster:
 
     # Steps
 
-    def _understood(self, served: Served, value: Json, call: Call) -> Json:
+    def _decoded(self, served: Served, value: Json, call: Call) -> Json:
         """Refuse what is no object of the kind; unknown fields are dropped, or refused if so asked."""
         resource = served.resource
         for field, expected in (("apiVersion", resource.api_version), ("kind", resource.kind)):
@@ -318,7 +318,7 @@ class Cluster:
             else:
                 defaults.default(served.resource, value)
             served.behaviour.before_update(self, old, value, subresource, call)
-            if track and metadata(old).get("managedFields"):  # what admission fills in is nobody's
+            if track and metadata(old).get("managedFields"):  # what admission fills in has no owner
                 value = self._tracked(served, old, value, call, subresource)
             admission = Admission(
                 "UPDATE", served.resource, subresource, key.namespace, name, old, value, call

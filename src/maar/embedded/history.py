@@ -120,7 +120,7 @@ class History:
         known = self._start if past is None else past.known
         if revision < known:
             raise ApiError(HTTPStatus.GONE, "Expired", f"too old resource version: {revision} ({known})")
-        if revision > self._store.revision:  # of another life of this server: only a new list helps
+        if revision > self._store.revision:  # from before a backup was restored: only a new list helps
             now = self._store.revision
             raise ApiError(HTTPStatus.GONE, "Expired", f"too large resource version: {revision} ({now})")
 

@@ -1,4 +1,4 @@
-"""The metadata that an API server looks after: names, versions, generations, and how an object goes."""
+"""The metadata that an API server sets: names, versions, generations, and the marks of a deletion."""
 
 import uuid
 from collections.abc import Sequence
@@ -120,7 +120,7 @@ def check_preconditions(plural: str, name: str, meta: Json, how: Deletion) -> No
 
 
 def begin_deletion(meta: Json, how: Deletion, grace: int, now: float) -> None:
-    """Mark an object as going; asked again, its time can only get shorter."""
+    """Mark an object as being deleted; a second request can only shorten its grace."""
     finalizers = [
         one for one in cast(Sequence[str], meta.get("finalizers") or ()) if one not in (FOREGROUND, ORPHAN)
     ]

@@ -121,7 +121,7 @@ class Reader:
                     if parts := [line for change in changes if (line := lines.change(change, selects))]:
                         yield b"".join(parts)
                     if bookmarks and not changes:
-                        # Nothing is waiting and nobody else has run since: all up to now has been said.
+                        # Nothing is queued, no other task has run since: every change has been sent.
                         yield lines.bookmark(self._store.revision)
                     if subscription.closed and not changes:
                         return

@@ -14,14 +14,14 @@ from yarl import URL
 
 from maar.core.model.metadata import FIELD_MANAGER
 from maar.kube.address import Address, address_of
-from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, READ_BUFFER, LastingConnector, in_our_words
+from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, READ_BUFFER, LastingConnector, as_os_error
 from maar.kube.credentials import Credentials
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.proxied import Proxied
 from maar.kube.retry import persist
 from maar.kube.sender import NotSentError, NotTrustedError, OutgoingRequest, Sender
 from maar.kube.sources import CredentialsError
-from maar.kube.warning_headers import HEADER, Once, Warn, read_warnings
+from maar.kube.warning_headers import HEADER, Warn, WithoutRepeats, read_warnings
 from maar.kube.wire import Wire
 
 _LOG: Final = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _LOG: Final = logging.getLogger(__name__)
 JSON: Final = "application/json"
 CONNECTIONS: Final = 96  # enough for all binds at a time, or for all statuses and events after them
 REQUEST_TIMEOUT_S: Final = 15.0
-PATIENCE_S: Final = 30.0  # an API server that is restarted is back before
+RETRY_TIMEOUT_S: Final = 30.0  # an API server that is restarted is back before
 LONGEST_LINE: Final = 64 * 2**20  # bytes; etcd takes objects of a few megabytes at most
 
 _HEADERS: Final = {
@@ -50,7 +50,7 @@ class ApiServer:
         credentials: Credentials,
         *,
         connections: int = CONNECTIONS,
-        patience_s: float = PATIENCE_S,
+        retry_timeout_s: float = RETRY_TIMEOUT_S,
         may_write: Callable[[], bool] = lambda: True,
         warn: Warn = _log,
     ) -> None:
@@ -59,8 +59,8 @@ class ApiServer:
         except ValueError as error:
             raise CredentialsError(str(error)) from None
         self.credentials = credentials
-        self._connections, self._patience_s, self._may_write = connections, patience_s, may_write
-        self._warn = Once(warn)
+        self._connections, self._retry_timeout_s, self._may_write = connections, retry_timeout_s, may_write
+        self._warn = WithoutRepeats(warn)
 
     async def __aenter__(self) -> Self:
         proxy = self.credentials.proxy
@@ -94,10 +94,10 @@ class ApiServer:
         accept: str = JSON,
     ) -> bytes:
         """Send a request; retry errors that may pass, until an answer or the time limit."""
-        question = f"?{urlencode(query)}" if query else ""
+        query_string = f"?{urlencode(query)}" if query else ""
         kinds = (content_type, accept)
-        attempt = partial(self._ask, method, f"{path}{question}", body or b"", kinds, timeout_s)
-        return await persist(attempt, self._patience_s)
+        attempt = partial(self._send, method, f"{path}{query_string}", body or b"", kinds, timeout_s)
+        return await persist(attempt, self._retry_timeout_s)
 
     @asynccontextmanager
     async def stream(
@@ -122,11 +122,11 @@ class ApiServer:
                 try:
                     yield _lines(response.content)
                 finally:
-                    _hang_up(response)
+                    _close_stream(response)
         except BROKEN as error:
-            raise _unanswered(in_our_words(error), address) from error
+            raise _unanswered(as_os_error(error), address) from error
 
-    async def _ask(
+    async def _send(
         self, method: str, path: str, body: bytes, kinds: tuple[str, str], timeout_s: float
     ) -> bytes:
         for is_second in (False, True):
@@ -135,7 +135,7 @@ class ApiServer:
             if request.is_write and not self._may_write():
                 raise FencedError  # it is asked again when it is about to be sent; this is cheaper
             try:
-                reply = await self._requests.ask(address, request)
+                reply = await self._requests.send(address, request)
             except OSError as error:
                 raise _unanswered(error, address) from error
             self._pass_on(reply.warnings)
@@ -180,7 +180,7 @@ class ApiServer:
             self._warn(text)
 
 
-def _hang_up(response: aiohttp.ClientResponse) -> None:
+def _close_stream(response: aiohttp.ClientResponse) -> None:
     """Abort a stream now; a graceful close would leave a connection that no task waits for."""
     if response.connection is not None and response.connection.transport is not None:
         response.connection.transport.abort()

@@ -72,7 +72,9 @@ def renewed(
         return _signed(keys, hosts, now, valid_for)
     names = _names(read.certificate)
     if not names.issuperset(hosts):
-        return _signed(keys, names.union(hosts), now, valid_for)  # the others' names too, or we would quarrel
+        return _signed(
+            keys, names.union(hosts), now, valid_for
+        )  # the names of other replicas too, or each would replace the certificate of the other
     return keys
 
 

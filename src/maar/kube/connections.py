@@ -47,7 +47,7 @@ class LastingConnector(aiohttp.TCPConnector):
         return opened
 
 
-def in_our_words(error: Exception) -> OSError:
+def as_os_error(error: Exception) -> OSError:
     """Translate an error of aiohttp: what matters is whether the server may have received the request."""
     if isinstance(error, _NOT_TRUSTED):
         return NotTrustedError(str(error))

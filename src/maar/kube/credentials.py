@@ -12,7 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 from maar.kube.sources import CredentialsError, InCluster, Kubeconfig, NoClusterError, Proofs, Source
 
 FRESH_FOR_S: Final = 60.0  # tokens are replaced, on disk or by a plugin, some time before they end
-PATIENCE_S: Final = 60.0  # a plugin may ask somebody something, but not for ever
+PLUGIN_TIMEOUT_S: Final = 60.0  # a plugin may wait for a person, but not without a limit
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -72,7 +72,7 @@ class Credentials:
         async with self._reading:
             is_rejected = rejected == self.proofs.authorization
             if not self.is_stale and not is_rejected:
-                return  # somebody has just done it
+                return  # another task has just done it
             try:
                 self.proofs = await _read(self._source, anew=is_rejected)
                 self._load_files()
@@ -88,7 +88,11 @@ class Credentials:
         try:
             files = tuple(
                 (name, Path(name).stat().st_mtime_ns)
-                for name in (proofs.certificate_authority, proofs.certificate, proofs.key)
+                for name in (
+                    proofs.certificate_authority,
+                    proofs.certificate,
+                    proofs.key,
+                )
                 if name
             )
             if files != self._files:
@@ -116,9 +120,9 @@ def _context(proofs: Proofs) -> ssl.SSLContext:
 
 async def _read(source: Source, *, anew: bool) -> Proofs:
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(PLUGIN_TIMEOUT_S):
             return await source.read(anew=anew)
     except TimeoutError:
         raise CredentialsError(
-            f"{source.name}: its plugin gave no answer in {PATIENCE_S:.0f} s; run it by hand to see why"
+            f"{source.name}: its plugin gave no answer in {PLUGIN_TIMEOUT_S:.0f} s; run it by hand to see why"
         ) from None

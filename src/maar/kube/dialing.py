@@ -8,7 +8,7 @@ import aiohappyeyeballs
 
 _NEXT_AFTER_S: Final = 0.25  # another address is tried where one has not answered by then: RFC 8305
 _KNOWN_FOR_S: Final = 10.0
-# A machine that is gone says nothing: ask after 20 s of silence, and give up 15 s later.
+# A machine that is gone does not answer: probe after 20 s of silence, and give up 15 s later.
 _KEEP_ALIVE: Final = (
     ("TCP_KEEPIDLE", 20),
     ("TCP_KEEPINTVL", 5),

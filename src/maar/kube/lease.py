@@ -50,7 +50,7 @@ class Term:
     def __init__(self) -> None:
         self._until: float | None = None
         self._over = asyncio.Event()
-        self.successor = ""  # who has the lease now, where it was taken from us and somebody has it
+        self.successor = ""  # the holder of the lease after this process has lost it, if any
 
     @property
     def has_started(self) -> bool:
@@ -93,7 +93,7 @@ async def lead(
     `report` gets who leads while this process waits, and why the lease cannot be taken, once each.
     """
     # Its own connection: a renewal waits for no other write. And no second attempts: the next comes anyway.
-    async with ApiServer(credentials, connections=1, patience_s=0) as server:
+    async with ApiServer(credentials, connections=1, retry_timeout_s=0) as server:
         claim = _Claim(server, key, identity, timing, report)
         await claim.win()
         renewing = asyncio.create_task(claim.renew())
@@ -138,26 +138,26 @@ class _Claim:
         self._has_lapsed = False
         self.term = Term()
 
-    async def press(self) -> bool:
+    async def acquire_or_renew(self) -> bool:
         """Take the lease if it is free, renew it if held; give whether this process leads."""
-        patience_s = self._patience_s()
+        retry_timeout_s = self._attempt_timeout_s()
         try:
-            async with asyncio.timeout(patience_s):
-                return await (self._renew() if self.term.has_started else self._press())
+            async with asyncio.timeout(retry_timeout_s):
+                return await (self._renew() if self.term.has_started else self._acquire())
         except TimeoutError:
-            self._report_once(f"lease {self._key}: the API server gave no answer in {patience_s:g} s")
+            self._report_once(f"lease {self._key}: the API server gave no answer in {retry_timeout_s:g} s")
             return False
 
-    def _patience_s(self) -> float:
+    def _attempt_timeout_s(self) -> float:
         """How long an attempt may take; once the lease has lapsed there is no hurry any more."""
         if not self.term.has_started:
             return self._timing.retry_s
         return self._timing.renewal_s if self.term.holding() else self._timing.duration_s
 
     async def win(self) -> None:
-        """Try until the lease is ours."""
+        """Try until this process holds the lease."""
         while True:
-            if await self.press():
+            if await self.acquire_or_renew():
                 return
             await asyncio.sleep(jittered(self._timing.retry_s))
 
@@ -168,7 +168,7 @@ class _Claim:
             while not self.term.is_over:
                 await asyncio.sleep(pause_s)
                 self._notice_lapse()
-                is_renewed = await self.press()
+                is_renewed = await self.acquire_or_renew()
                 # After an attempt that failed in time, time is short.
                 is_urgent = not is_renewed and self.term.holding()
                 pause_s = self._timing.retry_s / 10 if is_urgent else self._timing.retry_s
@@ -200,9 +200,11 @@ class _Claim:
             "spec": self._signed(_Spec(holder_identity=self._identity)),
         }
         outcome = await patch(self._server, LEASES, self._key, change)
-        return await self._press() if isinstance(outcome, Conflict | Gone) else self._hold(asked_at, outcome)
+        return (
+            await self._acquire() if isinstance(outcome, Conflict | Gone) else self._hold(asked_at, outcome)
+        )
 
-    async def _press(self) -> bool:
+    async def _acquire(self) -> bool:
         found = await get(self._server, LEASES, self._key)
         asked_at = time.monotonic()
         if isinstance(found, Gone):
@@ -249,7 +251,7 @@ class _Claim:
         return self.term.holding()
 
     def _fail(self, outcome: Outcome) -> bool:
-        if not isinstance(outcome, Conflict):  # then somebody else has it, and the next look tells who
+        if not isinstance(outcome, Conflict):  # then another process holds it; the next attempt shows which
             self._report_once(f"lease {self._key}: {getattr(outcome, 'message', outcome)}")
         return False
 
@@ -260,14 +262,14 @@ class _Claim:
 
     def _signed(self, before: _Spec) -> dict[str, object]:
         now = _now()
-        sign: dict[str, object] = {
+        spec: dict[str, object] = {
             "holderIdentity": self._identity,
             "leaseDurationSeconds": self._timing.duration_s,
             "renewTime": now,
         }
         if before.holder_identity != self._identity:
-            sign |= {"acquireTime": now, "leaseTransitions": (before.lease_transitions or 0) + 1}
-        return sign
+            spec |= {"acquireTime": now, "leaseTransitions": (before.lease_transitions or 0) + 1}
+        return spec
 
 
 def _now() -> str:

@@ -49,8 +49,8 @@ async def read_pages(
         while True:
             page = await asked
             if page.metadata.following:
-                onward = {**query, "limit": str(limit), "continue": page.metadata.following}
-                asked = asyncio.create_task(_page(server, path, onward, accept))
+                next_query = {**query, "limit": str(limit), "continue": page.metadata.following}
+                asked = asyncio.create_task(_page(server, path, next_query, accept))
                 await asyncio.sleep(0)  # it is on its way before we start to read
             take(page.items or [])
             if not page.metadata.following:

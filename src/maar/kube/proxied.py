@@ -9,7 +9,7 @@ from aiohttp.connector import Connection
 from yarl import URL
 
 from maar.kube.address import Address
-from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, READ_BUFFER, LastingConnector, in_our_words
+from maar.kube.connections import BROKEN, CONNECT_TIMEOUT_S, READ_BUFFER, LastingConnector, as_os_error
 from maar.kube.credentials import Credentials
 from maar.kube.errors import FencedError
 from maar.kube.sender import OutgoingRequest, Reply
@@ -33,7 +33,7 @@ class Proxied:
             request_class=_fenced(may_write),
         )
 
-    async def ask(self, address: Address, request: OutgoingRequest) -> Reply:
+    async def send(self, address: Address, request: OutgoingRequest) -> Reply:
         """Send a request and give the answer; `may_write` is checked immediately before a write is sent."""
         try:
             async with self._session.request(
@@ -45,10 +45,12 @@ class Proxied:
                 allow_redirects=False,
                 server_hostname=self._credentials.proofs.server_name,
             ) as response:
-                answer, said = await response.read(), response.headers
-                return Reply(response.status, answer, said.getall(HEADER, []), said.get(_RETRY_AFTER, ""))
+                answer, headers = await response.read(), response.headers
+                return Reply(
+                    response.status, answer, headers.getall(HEADER, []), headers.get(_RETRY_AFTER, "")
+                )
         except BROKEN as error:
-            raise in_our_words(error) from error
+            raise as_os_error(error) from error
 
     async def close(self) -> None:
         """Close all connections."""
@@ -65,7 +67,7 @@ def _fenced(may_write: Callable[[], bool]) -> type[aiohttp.ClientRequest]:
             if self.method == "GET" or may_write():
                 await super().write_bytes(writer, conn, content_length)
             elif conn.protocol is not None and conn.transport is not None:
-                conn.protocol.set_exception(FencedError())  # to whoever waits for the answer
+                conn.protocol.set_exception(FencedError())  # raised where the answer is awaited
                 conn.transport.abort()
 
     return Fenced

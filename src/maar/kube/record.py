@@ -84,21 +84,21 @@ class Recorder:
             self.dropped += 1
 
     async def _write(self, statement: _Statement) -> Outcome:
-        said = self._waiting.pop(statement)
+        tally = self._waiting.pop(statement)
         before = self._written.pop(statement, None)
         if before is not None:
-            said.key, said.first, said.count = before.key, before.first, before.count + said.count
-            change = {"count": said.count, "lastTimestamp": said.last}
-            outcome = await patch(self._server, EVENTS, said.key, change)
+            tally.key, tally.first, tally.count = before.key, before.first, before.count + tally.count
+            change = {"count": tally.count, "lastTimestamp": tally.last}
+            outcome = await patch(self._server, EVENTS, tally.key, change)
             if not isinstance(outcome, Gone):
-                return self._remember(statement, said, outcome)
-        said.key = self._new_key(statement.about)
-        outcome = await create(self._server, EVENTS, said.key, self._document(statement, said))
-        return self._remember(statement, said, outcome)
+                return self._remember(statement, tally, outcome)
+        tally.key = self._new_key(statement.about)
+        outcome = await create(self._server, EVENTS, tally.key, self._document(statement, tally))
+        return self._remember(statement, tally, outcome)
 
-    def _remember(self, statement: _Statement, said: _Tally, outcome: Outcome) -> Outcome:
+    def _remember(self, statement: _Statement, tally: _Tally, outcome: Outcome) -> Outcome:
         if isinstance(outcome, Done):
-            self._written[statement] = said
+            self._written[statement] = tally
             if len(self._written) > MOST_REMEMBERED:
                 self._written.popitem(last=False)
         return outcome
@@ -113,9 +113,9 @@ class Recorder:
         start = about.name[:LONGEST_NAME].rstrip("-.")
         return f"{about.namespace or 'default'}/{start}.{self._last_number:x}"
 
-    def _document(self, statement: _Statement, said: _Tally) -> dict[str, object]:
+    def _document(self, statement: _Statement, tally: _Tally) -> dict[str, object]:
         about = statement.about
-        namespace, name = EVENTS.split(said.key)
+        namespace, name = EVENTS.split(tally.key)
         return {
             "apiVersion": "v1",
             "kind": "Event",
@@ -133,9 +133,9 @@ class Recorder:
             "source": {"component": self._component},
             "reportingComponent": self._component,
             "reportingInstance": self._instance,
-            "firstTimestamp": said.first,
-            "lastTimestamp": said.last,
-            "count": said.count,
+            "firstTimestamp": tally.first,
+            "lastTimestamp": tally.last,
+            "count": tally.count,
         }
 
 
@@ -143,6 +143,6 @@ def _now() -> str:
     return _written(int(time.time()))
 
 
-@lru_cache(maxsize=1)  # thousands may be said in one second
+@lru_cache(maxsize=1)  # thousands may be recorded in one second
 def _written(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

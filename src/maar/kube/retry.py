@@ -33,12 +33,12 @@ def jittered(seconds: float) -> float:
     return seconds * random.uniform(0.5, 1)  # noqa: S311  # dice, not a secret
 
 
-async def persist(attempt: Callable[[], Awaitable[bytes]], patience_s: float) -> bytes:
+async def persist(attempt: Callable[[], Awaitable[bytes]], retry_timeout_s: float) -> bytes:
     """Retry until there is an answer, an error that does not pass, or the time limit is reached.
 
     An error raised here says whether one of the attempts may have been carried out without an answer.
     """
-    give_up_at = time.monotonic() + patience_s
+    give_up_at = time.monotonic() + retry_timeout_s
     backoff, may_be_done = Backoff(), False
     while True:
         try:

@@ -37,7 +37,7 @@ class Sender(Protocol):
     have, and FencedError.
     """
 
-    async def ask(self, address: Address, request: OutgoingRequest) -> Reply:
+    async def send(self, address: Address, request: OutgoingRequest) -> Reply:
         """Send a request and give the answer, whatever its status."""
         ...
 

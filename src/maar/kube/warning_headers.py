@@ -27,7 +27,7 @@ def read_warnings(headers: Iterable[str]) -> Iterator[str]:
                 yield text
 
 
-class Once:
+class WithoutRepeats:
     """Passes every text on once; it remembers a bounded number, and passes none on beyond it."""
 
     def __init__(self, warn: Warn) -> None:

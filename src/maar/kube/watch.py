@@ -81,15 +81,15 @@ class Interruption(Record, frozen=True):
 Trouble = BadObject | Interruption
 
 
-def unless_repeated(say: Callable[[Trouble], None]) -> Callable[[Trouble], None]:
+def unless_repeated(pass_on: Callable[[Trouble], None]) -> Callable[[Trouble], None]:
     """Pass on what a watch reports, but not an attempt that fails like the one before."""
-    said = ""
+    last = ""
 
     def report(trouble: Trouble) -> None:
-        nonlocal said
-        if trouble.problem != said:
-            said = trouble.problem
-            say(trouble)
+        nonlocal last
+        if trouble.problem != last:
+            last = trouble.problem
+            pass_on(trouble)
 
     return report
 
@@ -162,7 +162,7 @@ class Watch:
         def take(items: list[msgspec.Raw]) -> None:
             batch: list[Event] = []
             for item in items:
-                key, _ = self._appear(item, batch)
+                key, _ = self._upsert(item, batch)
                 seen.add(key)
             self._hand_over(batch)
 
@@ -177,7 +177,7 @@ class Watch:
             )
         batch: list[Event] = []
         for key in [key for key in self._known if key not in seen]:
-            self._vanish(key, batch)
+            self._delete(key, batch)
         self._hand_over(batch)
         self._version = version
         self._synced.set()
@@ -222,14 +222,14 @@ class Watch:
         if change.type == "ERROR":
             raise ApiError.of(change.object)
         if change.type in ("ADDED", "MODIFIED"):
-            _, version = self._appear(change.object, batch, is_in_order=True)
+            _, version = self._upsert(change.object, batch, is_in_order=True)
         else:
             key, version = self._header(change.object)
             if change.type == "DELETED":
-                self._vanish(key, batch)
+                self._delete(key, batch)
         self._version = version or self._version
 
-    def _appear(self, raw: msgspec.Raw, batch: list[Event], *, is_in_order: bool = False) -> tuple[str, str]:
+    def _upsert(self, raw: msgspec.Raw, batch: list[Event], *, is_in_order: bool = False) -> tuple[str, str]:
         """Feed it unless this version, or a newer one, was fed; give its key and resource version."""
         try:
             found = self._read(self._kind, raw)
@@ -244,7 +244,7 @@ class Watch:
             batch.append(Upserted(object=found))
         return key, version
 
-    def _vanish(self, key: str, batch: list[Event]) -> None:
+    def _delete(self, key: str, batch: list[Event]) -> None:
         if self._known.pop(key, None) is not None:  # a bad object was never fed
             batch.append(Deleted(kind=self._name, key=key))
 

@@ -57,12 +57,12 @@ class Wire:
         self._open = set[_Connection]()
         self._is_closed = False
 
-    async def ask(self, address: Address, request: OutgoingRequest) -> Reply:
+    async def send(self, address: Address, request: OutgoingRequest) -> Reply:
         """Send a request and give the answer; `may_write` is checked immediately before a write is sent."""
-        said = "".join([f"{name}: {value}\r\n" for name, value in request.headers.items()])
+        headers = "".join([f"{name}: {value}\r\n" for name, value in request.headers.items()])
         head = (
             f"{request.method} {address.prefix}{request.path} HTTP/1.1\r\nHost: {address.authority}\r\n"
-            f"Content-Length: {len(request.body)}\r\n{said}\r\n"
+            f"Content-Length: {len(request.body)}\r\n{headers}\r\n"
         )
         async with self._turns:
             began = asyncio.get_running_loop().time()
@@ -71,7 +71,7 @@ class Wire:
                 self._idle.append(line)
                 raise FencedError
             try:
-                reply = await line.ask(head.encode() + request.body, began + request.timeout_s)
+                reply = await line.send(head.encode() + request.body, began + request.timeout_s)
             except BaseException:
                 line.drop()  # its answer may still come, and would be taken for another's
                 raise
@@ -149,7 +149,7 @@ class _Connection(asyncio.Protocol):
         self._transport, self.is_open = cast("asyncio.Transport", transport), True
         self.used = asyncio.get_running_loop().time()
 
-    def ask(self, request: bytes, until: float) -> "asyncio.Future[Reply]":
+    def send(self, request: bytes, until: float) -> "asyncio.Future[Reply]":
         """Send a request."""
         loop = asyncio.get_running_loop()
         self._answer = answer = loop.create_future()
@@ -170,7 +170,7 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Read on."""
         if self._answer is None:
-            self.drop()  # nobody has asked for anything
+            self.drop()  # no request waits for an answer
             return
         try:
             self._parser.feed_data(data)

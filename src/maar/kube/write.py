@@ -46,7 +46,7 @@ async def bind(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome
         "metadata": {"name": name, "namespace": namespace, "uid": uid},
         "target": {"apiVersion": "v1", "kind": "Node", "name": node},
     }
-    outcome = _outcome(await _ask(server, "POST", PODS.one(pod, "binding"), binding))
+    outcome = _outcome(await _send(server, "POST", PODS.one(pod, "binding"), binding))
     if isinstance(outcome, Conflict) and outcome.may_be_ours:
         there = await get(server, PODS, pod)
         if isinstance(there, Done):
@@ -91,13 +91,13 @@ async def bind_volume(server: ApiServer, write: BindVolume) -> Outcome:
 
 async def get(server: ApiServer, place: ResourcePath, key: str) -> Outcome:
     """Read an object as it is now."""
-    return _outcome(await _ask(server, "GET", place.one(key)))
+    return _outcome(await _send(server, "GET", place.one(key)))
 
 
 async def create(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
     """Create an object; a conflict says that there is one of that name already."""
     namespace, _ = place.split(key)
-    outcome = _outcome(await _ask(server, "POST", place.all(namespace), document))
+    outcome = _outcome(await _send(server, "POST", place.all(namespace), document))
     if isinstance(outcome, Conflict) and outcome.may_be_ours:
         there = await get(server, place, key)
         if isinstance(there, Done) and _holds(plain(there.body), plain(to_json(document))):
@@ -107,7 +107,7 @@ async def create(server: ApiServer, place: ResourcePath, key: str, document: Doc
 
 async def replace(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
     """Put an object in the place of what is there; with a resource version, only of that one."""
-    return _outcome(await _ask(server, "PUT", place.one(key), document))
+    return _outcome(await _send(server, "PUT", place.one(key), document))
 
 
 async def patch(
@@ -120,7 +120,7 @@ async def patch(
 ) -> Outcome:
     """Change part of an object; with a resource version or a uid in it, only of that one."""
     content_type = f"application/{kind}-patch+json"
-    return _outcome(await _ask(server, "PATCH", place.one(key, subresource), document, content_type))
+    return _outcome(await _send(server, "PATCH", place.one(key, subresource), document, content_type))
 
 
 async def patch_status(
@@ -147,7 +147,7 @@ async def delete(
         "preconditions": wanted,
         "propagationPolicy": propagation,
     }
-    return _outcome(await _ask(server, "DELETE", place.one(key), options))
+    return _outcome(await _send(server, "DELETE", place.one(key), options))
 
 
 async def _evict(server: ApiServer, pod: str, uid: str) -> Outcome:
@@ -158,7 +158,7 @@ async def _evict(server: ApiServer, pod: str, uid: str) -> Outcome:
         "metadata": {"name": name, "namespace": namespace},
         "deleteOptions": {"preconditions": {"uid": uid}} if uid else None,
     }
-    answer = await _ask(server, "POST", PODS.one(pod, "eviction"), eviction)
+    answer = await _send(server, "POST", PODS.one(pod, "eviction"), eviction)
     if isinstance(answer, ApiError):
         is_pod_missing = answer.code == HTTPStatus.NOT_FOUND and answer.details.name == name
         if answer.code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED) and not is_pod_missing:
@@ -180,7 +180,7 @@ def _only(uid: str) -> dict[str, dict[str, object]]:
     return {"metadata": {"uid": uid} if uid else {}}
 
 
-async def _ask(
+async def _send(
     server: ApiServer, method: str, path: str, document: object = None, content_type: str = JSON
 ) -> Done | ApiError | Unanswered | Refused:
     body = None if document is None else to_json(document)
@@ -204,7 +204,7 @@ def _outcome(answer: Done | ApiError | Unanswered | Refused) -> Outcome:
     if answer.is_by_budget:
         return Protected(answer.message)
     if answer.is_passing:
-        return Unanswered(answer.message)  # patience has ended, and the trouble has not
+        return Unanswered(answer.message)  # the error lasted for longer than it is retried
     return Refused(answer.code, answer.reason, answer.message, answer.details.causes)
 
 

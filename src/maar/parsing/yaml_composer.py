@@ -119,13 +119,13 @@ class Composer:
         found = self._anchors.get(anchor)
         if found is None:
             name = anchor[:_LONGEST_SHOWN]
-            said = f"the alias *{name} stands for nothing before it, or for what it is a part of"
-            raise BadYamlError.at(event.start_mark, f"{said}; write &{name} at a value above")
+            message = f"the alias *{name} stands for nothing before it, or for what it is a part of"
+            raise BadYamlError.at(event.start_mark, f"{message}; write &{name} at a value above")
         self._count(found.nodes, found.characters, event.start_mark)
         self._aliased += found.nodes
         if self._aliased > self._limits.aliased:
-            said = f"aliases stand for more than {self._limits.aliased} values; use fewer"
-            raise BadYamlError.at(event.start_mark, said)
+            message = f"aliases stand for more than {self._limits.aliased} values; use fewer"
+            raise BadYamlError.at(event.start_mark, message)
         self._expect_value(event.start_mark)
         self._descend(found.height, event.start_mark)
         self._put(_copied(found.value), event.start_mark)
@@ -162,16 +162,18 @@ class Composer:
         key = value if isinstance(value, str) else str(value).lower()  # as JSON writes true and 1e+22
         line = 0 if mark is None else mark.line + 1
         if key in frame.lines:
-            said = f'the key "{key[:_LONGEST_SHOWN]}" is in this mapping already, in line {frame.lines[key]}'
+            message = (
+                f'the key "{key[:_LONGEST_SHOWN]}" is in this mapping already, in line {frame.lines[key]}'
+            )
             hint = "remove one of them"
             if key in _IDENTITY and len(self._frames) == 1:
                 hint = f"if a second object begins here, put a line with --- before line {line}"
-            self._report_repeated(f"{said}; {hint}", mark)
+            self._report_repeated(f"{message}; {hint}", mark)
         frame.lines[key] = line
         return key
 
-    def _report_repeated(self, said: str, mark: Mark | None) -> None:
-        error = BadYamlError.at(mark, said)
+    def _report_repeated(self, message: str, mark: Mark | None) -> None:
+        error = BadYamlError.at(mark, message)
         if self._repeated is None:
             raise error
         self._repeated(str(error))

@@ -36,8 +36,8 @@ def documents(
             if isinstance(event, yaml.DocumentEndEvent):
                 yield composer.root
     except yaml.MarkedYAMLError as error:
-        said = ", ".join(filter(None, (error.problem, error.context)))
-        raise BadYamlError.at(error.problem_mark or error.context_mark, said) from None
+        message = ", ".join(filter(None, (error.problem, error.context)))
+        raise BadYamlError.at(error.problem_mark or error.context_mark, message) from None
     except yaml.YAMLError as error:
         raise BadYamlError(" ".join(str(error).split())) from None
     except UnicodeEncodeError as error:

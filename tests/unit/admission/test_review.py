@@ -19,7 +19,7 @@ TASK = {
 
 
 def applied(document: Json, patch: tuple[Json, ...]) -> Json:
-    """What an API server makes of a patch: a slow twin of what we hand out as the mutated object."""
+    """What an API server makes of a patch: the slow way to what we hand out as the mutated object."""
     result = deepcopy(document)
     for operation in patch:
         assert operation["op"] == "add"

@@ -103,7 +103,7 @@ def test_what_cannot_be_read_leaves_with_2(stdin: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "kind", "metadata", "said"),
+    ("version", "kind", "metadata", "reported"),
     [
         ("scheduling.volcano.sh/v1beta1", "Queue", "name: Team_A", "RFC 1123 subdomain"),
         ("scheduling.volcano.sh/v1beta1", "Queue", f"name: {'x' * 254}", "no more than 253 characters"),
@@ -114,11 +114,13 @@ def test_what_cannot_be_read_leaves_with_2(stdin: str, sentence: str) -> None:
         ("policy/v1", "PodDisruptionBudget", "name: a/b", "may not contain '/'"),
     ],
 )
-def test_a_name_that_no_cluster_takes_is_refused(version: str, kind: str, metadata: str, said: str) -> None:
+def test_a_name_that_no_cluster_takes_is_refused(
+    version: str, kind: str, metadata: str, reported: str
+) -> None:
     result = run("-f", "-", stdin=f"{{apiVersion: {version}, kind: {kind}, metadata: {{{metadata}}}}}")
     assert result.exit_code == 1, result.output
     assert "refused: [object-name] metadata." in result.stdout
-    assert said in result.stdout
+    assert reported in result.stdout
 
 
 def test_a_name_that_a_cluster_takes_is_not_refused() -> None:

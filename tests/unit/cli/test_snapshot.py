@@ -172,12 +172,12 @@ def test_a_replay_says_what_it_has_seen(run: Run, tmp_path: Path) -> None:
     recording.close()
     assert plan.evictions
     counted = f"{len(example())} events, {len(plan.binds)} binds, {len(plan.evictions)} evictions"
-    said = f"the same plan in each of 1 cycles of 1 run: {counted}\n"
-    assert run("maar", "replay", str(file)) == (0, said, "")
+    reported = f"the same plan in each of 1 cycles of 1 run: {counted}\n"
+    assert run("maar", "replay", str(file)) == (0, reported, "")
     with file.open("ab") as cut:
         cut.write(b'{"line":"EventsFed"')
     ended = run("maar", "replay", str(file))
-    assert (ended.code, ended.out) == (0, said)
+    assert (ended.code, ended.out) == (0, reported)
     assert ended.err == f"note: {file}: the last line is cut short; the process that wrote it was killed\n"
     file.write_bytes(file.read_bytes().replace(b'"weight":', b'"waight":'))
     ended = run("maar", "replay", str(file))

@@ -7,11 +7,8 @@ from typing import Any, Final
 
 import pytest
 
+from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
-from maar.core.controllers.pod_groups import MissingGroups
-from maar.core.controllers.queue_states import QueueStates
-from maar.core.controllers.quotas import NamespaceQuotas
-from maar.core.controllers.unserved_pods import UnservedPods
 from maar.core.controllers.work_queue import WorkQueue
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.metadata import Metadata
@@ -20,7 +17,7 @@ from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION, Pod, PodSpec
 from maar.core.model.pod_group import PodGroup, PodGroupSpec, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
-from support.controlled import NOW
+from support.controller_runs import NOW
 
 ONE_CPU: Final = Resources.parse({"cpu": "1"})
 
@@ -67,7 +64,7 @@ def objects(number: int) -> list[AnyObject]:
 
 def settled(count: int) -> WorkQueue:
     """A cluster of so many groups, each in a queue and a namespace of its own, with nothing left to write."""
-    work = WorkQueue(ClusterView(), (QueueStates(), MissingGroups(), NamespaceQuotas(), UnservedPods()))
+    work = WorkQueue(ClusterView(), all_controllers(only_schedulers=("volcano",)))
     above = [queue("root", running=count), queue("default"), queue("parent", running=count)]
     work.feed(Upserted(object=one) for number in range(count) for one in objects(number))
     work.feed(Upserted(object=one) for one in above)

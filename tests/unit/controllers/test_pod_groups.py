@@ -15,7 +15,7 @@ from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.resources import Resources
 from maar.core.model.workload import ReplicaSet
 from maar.core.model.writes import Create, Delete, Patch
-from support.controlled import Controlled
+from support.controller_runs import Controlled
 
 LEAST: Final = "scheduling.volcano.sh/group-min-member"
 QUEUE: Final = "scheduling.volcano.sh/queue-name"
@@ -124,8 +124,8 @@ def owner(**annotations: str) -> Event:
 
 
 def test_what_the_owner_says_counts_where_the_pods_say_nothing() -> None:
-    said = {LEAST: "3", QUEUE: "q", "volcano.sh/preemptable": "false", "other": "x"}
-    create, _ = writes(owner(**said), Upserted(object=pod("p", OWNER)))
+    reported = {LEAST: "3", QUEUE: "q", "volcano.sh/preemptable": "false", "other": "x"}
+    create, _ = writes(owner(**reported), Upserted(object=pod("p", OWNER)))
     assert isinstance(create, Create)
     assert create.document["spec"] == {"minMember": 3, "queue": "q", "minResources": {"cpu": "1500m"}}
     metadata = create.document["metadata"]
@@ -158,8 +158,8 @@ def test_a_group_asks_for_what_the_annotation_says_where_it_can_be_read() -> Non
         ("[]", {"cpu": "500m"}),
         ("{}", {"cpu": "500m"}),
     ):
-        said = {"scheduling.volcano.sh/group-min-resources": text}
-        create, _ = writes(Upserted(object=pod("p", annotations=said)))
+        reported = {"scheduling.volcano.sh/group-min-resources": text}
+        create, _ = writes(Upserted(object=pod("p", annotations=reported)))
         assert isinstance(create, Create)
         assert create.document["spec"] == {"minMember": 1, "minResources": asked}, text
 
@@ -232,8 +232,8 @@ def test_pods_that_were_orphaned_do_not_change_the_group_that_they_name() -> Non
 
 def test_default_means_the_queue_of_the_namespace_and_nothing_is_written_again_and_again() -> None:
     controller = Controlled(MissingGroups())
-    said = {QUEUE: "team"}
-    namespace = Upserted(object=Namespace(metadata=Metadata(name="ns", annotations=said)))
+    reported = {QUEUE: "team"}
+    namespace = Upserted(object=Namespace(metadata=Metadata(name="ns", annotations=reported)))
     preemptable = {"volcano.sh/preemptable": "true"}
     member = Upserted(object=pod("p", OWNER, annotations=NAMED))
     controller.feed([namespace, owner(**preemptable, **{QUEUE: "default"}), stored(queue="team"), member])

@@ -12,7 +12,7 @@ from maar.core.model.metadata import ManagedFields, Metadata, OwnerReference
 from maar.core.model.pod_group import PodGroup, PodGroupPhase, PodGroupSpec, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueState, QueueStatus
 from maar.core.model.writes import Create, Delete, Patch, RecordEvent, SetStatus
-from support.controlled import NOW, Controlled
+from support.controller_runs import NOW, Controlled
 
 
 def queue(name: str, parent: str = "", state: str = "", was: QueueState = "Open") -> Event:
@@ -97,10 +97,10 @@ def test_root_and_default_are_made_when_they_are_missing() -> None:
     ],
 )
 def test_the_state_follows_the_specification(events: list[Event], expected: dict[str, str]) -> None:
-    dice = random.Random(1)
+    rng = random.Random(1)
     for _ in range(5):
         assert states(*events) == expected
-        dice.shuffle(events)
+        rng.shuffle(events)
 
 
 def test_default_and_root_stay_open_whatever_is_asked() -> None:

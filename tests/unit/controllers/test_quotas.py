@@ -10,7 +10,7 @@ from maar.core.model.namespace import QUOTA_LABEL, Namespace, QuotaSpec, Resourc
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
 from maar.core.model.writes import Create, Delete, Patch
-from support.controlled import Controlled
+from support.controller_runs import Controlled
 
 QUEUE = "scheduling.volcano.sh/queue-name"
 

@@ -5,7 +5,7 @@ from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.metadata import Metadata
 from maar.core.model.pod import Named, Pod, PodSpec, PodStatus
 from maar.core.model.writes import ControllerWrite, RecordEvent
-from support.controlled import Controlled
+from support.controller_runs import Controlled
 
 
 def pod(scheduler: str, node: str = "", gates: tuple[Named, ...] = (), **status: object) -> Event:
@@ -15,7 +15,7 @@ def pod(scheduler: str, node: str = "", gates: tuple[Named, ...] = (), **status:
     )
 
 
-def told(*batches: list[Event]) -> list[list[ControllerWrite]]:
+def writes_after(*batches: list[Event]) -> list[list[ControllerWrite]]:
     controller, found = Controlled(UnservedPods()), []
     for events in batches:
         controller.feed(events)
@@ -24,7 +24,7 @@ def told(*batches: list[Event]) -> list[list[ControllerWrite]]:
 
 
 def test_a_pod_of_a_scheduler_that_nobody_runs_is_told_once_and_what_to_write() -> None:
-    ((first,), second, (again,)) = told(
+    ((first,), second, (again,)) = writes_after(
         [pod("default-scheduler")],
         [pod("default-scheduler")],
         [Deleted(kind="Pod", key="default/p"), pod("default-scheduler")],
@@ -54,5 +54,5 @@ def test_pods_that_are_served_bound_gated_or_finished_are_told_nothing() -> None
         pod("other", gates=gate),
         pod("other", phase="Failed"),
     ]
-    assert told(*[[one] for one in others]) == [[]] * len(others)
-    assert told([pod("other"), pod("other", node="n")]) == [[]]
+    assert writes_after(*[[one] for one in others]) == [[]] * len(others)
+    assert writes_after([pod("other"), pod("other", node="n")]) == [[]]

@@ -84,9 +84,9 @@ class Recorder:
             time.sleep(1.05 - time.time() % 1)  # so that each step has a second of its own
             answer = self._ask(place, step)
             if answer["kind"] == "Status":
-                told = {"code": answer["code"], "message": answer["message"]}
+                refused = {"code": answer["code"], "message": answer["message"]}
                 causes = answer.get("details", {}).get("causes")
-                yield {"refused": told | ({"causes": causes} if causes else {})}
+                yield {"refused": refused | ({"causes": causes} if causes else {})}
                 continue
             for entry in answer["metadata"].get("managedFields", []):
                 if "time" in entry:

@@ -106,5 +106,5 @@ def test_a_crash_while_a_file_is_written_leaves_the_old_one(
 
 
 def test_no_server_takes_an_empty_token(tmp_path: Path) -> None:
-    with opened(tmp_path) as town, pytest.raises(ValueError, match="everybody"):
-        Server(town.cluster, {"": ADMINISTRATOR}, no_logs)  # type: ignore[arg-type]
+    with opened(tmp_path) as embedded, pytest.raises(ValueError, match="everybody"):
+        Server(embedded.cluster, {"": ADMINISTRATOR}, no_logs)  # type: ignore[arg-type]

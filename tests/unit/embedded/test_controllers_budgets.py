@@ -13,20 +13,22 @@ from maar.embedded.calls import Call, Deletion
 from maar.embedded.controllers.budgets import BudgetPods, Pod, pod_of
 from maar.embedded.kinds.budgets import PLURAL
 from maar.embedded.kinds.pods import evict
-from support.embedded import Document, Town, opened
+from support.embedded import Document, EmbeddedCluster, opened
 
 WEB = {"app": "web"}
 COUNTS = ("expectedPods", "currentHealthy", "desiredHealthy", "disruptionsAllowed")
 
 
 @pytest.fixture
-def town(tmp_path: Path) -> Iterator[Town]:
+def embedded(tmp_path: Path) -> Iterator[EmbeddedCluster]:
     with opened(tmp_path) as made:
         made.settle()
         yield made
 
 
-def pods(town: Town, number: int, ready: int, owner: Document | None = None, first: int = 0) -> None:
+def pods(
+    embedded: EmbeddedCluster, number: int, ready: int, owner: Document | None = None, first: int = 0
+) -> None:
     meta: Document = {"labels": WEB}
     if owner is not None:
         meta["ownerReferences"] = [
@@ -39,23 +41,23 @@ def pods(town: Town, number: int, ready: int, owner: Document | None = None, fir
             }
         ]
     for place in range(first, first + number):
-        town.pod(f"p{place}", meta=meta, nodeName="n")
-        town.run(f"p{place}", ready=place - first < ready)
+        embedded.pod(f"p{place}", meta=meta, nodeName="n")
+        embedded.run(f"p{place}", ready=place - first < ready)
 
 
-def budget(town: Town, **spec: object) -> None:
-    town.make(PLURAL, "web", spec={"selector": {"matchLabels": WEB}, **spec})
+def budget(embedded: EmbeddedCluster, **spec: object) -> None:
+    embedded.make(PLURAL, "web", spec={"selector": {"matchLabels": WEB}, **spec})
 
 
-def counts(town: Town) -> tuple[int, ...]:
-    status = town.get(PLURAL, "web")["status"]
+def counts(embedded: EmbeddedCluster) -> tuple[int, ...]:
+    status = embedded.get(PLURAL, "web")["status"]
     return tuple(status[name] for name in COUNTS)
 
 
-def replica_set(town: Town, replicas: int) -> Document:
+def replica_set(embedded: EmbeddedCluster, replicas: int) -> Document:
     template = {"metadata": {"labels": WEB}, "spec": {"containers": [{"name": "c", "image": "none"}]}}
     spec = {"replicas": replicas, "selector": {"matchLabels": WEB}, "template": template}
-    return town.make("replicasets.apps", "web", spec=spec)
+    return embedded.make("replicasets.apps", "web", spec=spec)
 
 
 @pytest.mark.parametrize(
@@ -74,24 +76,24 @@ def replica_set(town: Town, replicas: int) -> Document:
 )
 @pytest.mark.parametrize("first", ["pods", "budget"])
 def test_pods_without_an_owner_stand_for_themselves(
-    town: Town, spec: Document, expected: tuple[int, ...], first: str
+    embedded: EmbeddedCluster, spec: Document, expected: tuple[int, ...], first: str
 ) -> None:
     if first == "budget":
-        budget(town, **spec)
-        town.settle()
-    pods(town, 5, ready=4)
-    town.pod("other")
+        budget(embedded, **spec)
+        embedded.settle()
+    pods(embedded, 5, ready=4)
+    embedded.pod("other")
     if first == "pods":
-        budget(town, **spec)
-    town.settle()
-    assert counts(town) == expected
+        budget(embedded, **spec)
+    embedded.settle()
+    assert counts(embedded) == expected
 
 
-def test_the_status_says_whether_a_pod_may_go(town: Town) -> None:
-    budget(town, minAvailable=1)
-    pods(town, 2, ready=2)
-    town.settle()
-    status = town.get(PLURAL, "web")["status"]
+def test_the_status_says_whether_a_pod_may_go(embedded: EmbeddedCluster) -> None:
+    budget(embedded, minAvailable=1)
+    pods(embedded, 2, ready=2)
+    embedded.settle()
+    status = embedded.get(PLURAL, "web")["status"]
     assert status["observedGeneration"] == 1
     assert status["conditions"] == [
         {
@@ -100,117 +102,117 @@ def test_the_status_says_whether_a_pod_may_go(town: Town) -> None:
             "reason": "SufficientPods",
             "message": "",
             "observedGeneration": 1,
-            "lastTransitionTime": town.cluster.now(),
+            "lastTransitionTime": embedded.cluster.now(),
         }
     ]
-    town.run("p0", ready=False)
-    town.settle()
-    [condition] = town.get(PLURAL, "web")["status"]["conditions"]
+    embedded.run("p0", ready=False)
+    embedded.settle()
+    [condition] = embedded.get(PLURAL, "web")["status"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", "InsufficientPods")
 
 
-def test_what_owners_want_counts_and_not_how_many_pods_there_are(town: Town) -> None:
-    pods(town, 3, ready=3, owner=replica_set(town, 10))
-    budget(town, maxUnavailable="50%")
-    town.settle()
-    assert counts(town) == (10, 3, 5, 0)
-    town.edit("replicasets.apps", "web", spec={"replicas": 4})
-    town.settle()
-    assert counts(town) == (4, 3, 2, 1)
+def test_what_owners_want_counts_and_not_how_many_pods_there_are(embedded: EmbeddedCluster) -> None:
+    pods(embedded, 3, ready=3, owner=replica_set(embedded, 10))
+    budget(embedded, maxUnavailable="50%")
+    embedded.settle()
+    assert counts(embedded) == (10, 3, 5, 0)
+    embedded.edit("replicasets.apps", "web", spec={"replicas": 4})
+    embedded.settle()
+    assert counts(embedded) == (4, 3, 2, 1)
 
 
-def test_a_job_wants_as_many_as_run_beside_each_other(town: Town) -> None:
+def test_a_job_wants_as_many_as_run_beside_each_other(embedded: EmbeddedCluster) -> None:
     spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none"}]}
-    job = town.make("jobs.batch", "j", spec={"parallelism": 6, "template": {"spec": spec}})
-    pods(town, 4, ready=4, owner=job)
-    budget(town, minAvailable="50%")
-    town.settle()
-    assert counts(town) == (6, 4, 3, 1)
+    job = embedded.make("jobs.batch", "j", spec={"parallelism": 6, "template": {"spec": spec}})
+    pods(embedded, 4, ready=4, owner=job)
+    budget(embedded, minAvailable="50%")
+    embedded.settle()
+    assert counts(embedded) == (6, 4, 3, 1)
 
 
-def test_an_owner_that_is_no_object_here_wants_what_is_there(town: Town) -> None:
+def test_an_owner_that_is_no_object_here_wants_what_is_there(embedded: EmbeddedCluster) -> None:
     owner: Document = {
         "apiVersion": "example.com/v1",
         "kind": "Training",
         "metadata": {"name": "t", "uid": "u"},
     }
-    pods(town, 3, ready=3, owner=owner)
-    pods(town, 1, ready=1, first=3)
-    town.edit("pods", "p0", "status", status={"phase": "Succeeded", "conditions": []})
-    budget(town, maxUnavailable=1)
-    town.settle()
-    assert counts(town) == (3, 3, 2, 1)  # a finished pod is missed by nobody
+    pods(embedded, 3, ready=3, owner=owner)
+    pods(embedded, 1, ready=1, first=3)
+    embedded.edit("pods", "p0", "status", status={"phase": "Succeeded", "conditions": []})
+    budget(embedded, maxUnavailable=1)
+    embedded.settle()
+    assert counts(embedded) == (3, 3, 2, 1)  # a finished pod is missed by nobody
 
 
-def test_pods_that_come_change_and_go_are_counted(town: Town) -> None:
-    budget(town, minAvailable=1)
-    pods(town, 3, ready=3)
-    town.settle()
-    assert counts(town) == (3, 3, 1, 2)
-    town.cluster.delete("pods", "default", "p0", Deletion(grace=0))
-    town.cluster.delete("pods", "default", "p1", Deletion(grace=30))
-    town.settle()
-    assert counts(town) == (2, 1, 1, 0)
-    town.edit("pods", "p2", metadata={"labels": {"app": "another"}})
-    town.settle()
-    assert counts(town) == (1, 0, 1, 0)
+def test_pods_that_come_change_and_go_are_counted(embedded: EmbeddedCluster) -> None:
+    budget(embedded, minAvailable=1)
+    pods(embedded, 3, ready=3)
+    embedded.settle()
+    assert counts(embedded) == (3, 3, 1, 2)
+    embedded.cluster.delete("pods", "default", "p0", Deletion(grace=0))
+    embedded.cluster.delete("pods", "default", "p1", Deletion(grace=30))
+    embedded.settle()
+    assert counts(embedded) == (2, 1, 1, 0)
+    embedded.edit("pods", "p2", metadata={"labels": {"app": "another"}})
+    embedded.settle()
+    assert counts(embedded) == (1, 0, 1, 0)
 
 
-def test_a_budget_that_is_about_other_pods_now_counts_those(town: Town) -> None:
-    pods(town, 2, ready=2)
-    budget(town, minAvailable=1)
-    town.settle()
-    town.edit(PLURAL, "web", spec={"selector": {"matchLabels": {"app": "another"}}})
-    town.settle()
-    assert counts(town) == (0, 0, 1, 0)
-    assert town.get(PLURAL, "web")["status"]["observedGeneration"] == 2
+def test_a_budget_that_is_about_other_pods_now_counts_those(embedded: EmbeddedCluster) -> None:
+    pods(embedded, 2, ready=2)
+    budget(embedded, minAvailable=1)
+    embedded.settle()
+    embedded.edit(PLURAL, "web", spec={"selector": {"matchLabels": {"app": "another"}}})
+    embedded.settle()
+    assert counts(embedded) == (0, 0, 1, 0)
+    assert embedded.get(PLURAL, "web")["status"]["observedGeneration"] == 2
 
 
-def test_an_evicted_pod_counts_as_gone_until_it_is_clear_that_it_stays(town: Town) -> None:
-    pods(town, 3, ready=3)
-    budget(town, minAvailable=1)
-    town.settle()
+def test_an_evicted_pod_counts_as_gone_until_it_is_clear_that_it_stays(embedded: EmbeddedCluster) -> None:
+    pods(embedded, 3, ready=3)
+    budget(embedded, minAvailable=1)
+    embedded.settle()
 
     def evicted(value: Document) -> Document:  # somebody has recorded an eviction and then died
-        recorded = {"disruptionsAllowed": 1, "disruptedPods": {"p0": town.cluster.now()}}
+        recorded = {"disruptionsAllowed": 1, "disruptedPods": {"p0": embedded.cluster.now()}}
         return {**value, "status": {**value["status"], **recorded}}
 
-    town.cluster.rewrite(PLURAL, "default", "web", evicted)
-    town.settle()
-    assert counts(town) == (3, 2, 1, 1)
-    assert list(town.get(PLURAL, "web")["status"]["disruptedPods"]) == ["p0"]
-    town.clock.now += 130
-    town.settle(restart=True)
-    assert counts(town) == (3, 3, 1, 2)
-    assert "disruptedPods" not in town.get(PLURAL, "web")["status"]
+    embedded.cluster.rewrite(PLURAL, "default", "web", evicted)
+    embedded.settle()
+    assert counts(embedded) == (3, 2, 1, 1)
+    assert list(embedded.get(PLURAL, "web")["status"]["disruptedPods"]) == ["p0"]
+    embedded.clock.now += 130
+    embedded.settle(restart=True)
+    assert counts(embedded) == (3, 3, 1, 2)
+    assert "disruptedPods" not in embedded.get(PLURAL, "web")["status"]
 
 
-def test_an_eviction_under_way_is_forgotten_with_its_pod(town: Town) -> None:
-    pods(town, 3, ready=3)
-    budget(town, minAvailable=1)
-    town.settle()
-    evict(town.cluster, "default", "p0", {"metadata": {"name": "p0"}}, Call())
-    town.settle()
-    assert counts(town) == (3, 2, 1, 1)
-    assert "disruptedPods" not in town.get(PLURAL, "web")["status"]
+def test_an_eviction_under_way_is_forgotten_with_its_pod(embedded: EmbeddedCluster) -> None:
+    pods(embedded, 3, ready=3)
+    budget(embedded, minAvailable=1)
+    embedded.settle()
+    evict(embedded.cluster, "default", "p0", {"metadata": {"name": "p0"}}, Call())
+    embedded.settle()
+    assert counts(embedded) == (3, 2, 1, 1)
+    assert "disruptedPods" not in embedded.get(PLURAL, "web")["status"]
 
 
-def test_nothing_is_written_when_nothing_has_changed(town: Town) -> None:
-    pods(town, 2, ready=2)
-    budget(town, minAvailable=1)
-    town.settle()
-    before = town.store.revision
-    town.settle(restart=True)
-    assert town.store.revision == before
+def test_nothing_is_written_when_nothing_has_changed(embedded: EmbeddedCluster) -> None:
+    pods(embedded, 2, ready=2)
+    budget(embedded, minAvailable=1)
+    embedded.settle()
+    before = embedded.store.revision
+    embedded.settle(restart=True)
+    assert embedded.store.revision == before
 
 
-def test_a_deleted_budget_is_forgotten(town: Town) -> None:
-    budget(town, minAvailable=1)
-    town.settle()
-    town.cluster.delete(PLURAL, "default", "web")
-    pods(town, 1, ready=1)
-    town.settle()
-    assert town.names(PLURAL) == []
+def test_a_deleted_budget_is_forgotten(embedded: EmbeddedCluster) -> None:
+    budget(embedded, minAvailable=1)
+    embedded.settle()
+    embedded.cluster.delete(PLURAL, "default", "web")
+    pods(embedded, 1, ready=1)
+    embedded.settle()
+    assert embedded.names(PLURAL) == []
 
 
 @st.composite

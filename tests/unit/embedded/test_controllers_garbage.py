@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from maar.embedded.calls import Deletion, Propagation
-from support.embedded import Document, Town, opened
+from support.embedded import Document, EmbeddedCluster, opened
 
-Settle = Callable[[Town], None]
+Settle = Callable[[EmbeddedCluster], None]
 
 
 @pytest.fixture
-def town(tmp_path: Path) -> Iterator[Town]:
+def embedded(tmp_path: Path) -> Iterator[EmbeddedCluster]:
     with opened(tmp_path) as made:
         made.settle()
         yield made
@@ -21,11 +21,15 @@ def town(tmp_path: Path) -> Iterator[Town]:
 @pytest.fixture(params=["running on", "started anew"])
 def settle(request: pytest.FixtureRequest) -> Settle:
     """Let the controllers work: those that saw everything happen, or new ones that only see what is there."""
-    return lambda town: town.settle(restart=request.param == "started anew")
+    return lambda embedded: embedded.settle(restart=request.param == "started anew")
 
 
 def made(
-    town: Town, name: str, *owners: Document, meta: Document | None = None, blocking: bool = False
+    embedded: EmbeddedCluster,
+    name: str,
+    *owners: Document,
+    meta: Document | None = None,
+    blocking: bool = False,
 ) -> Document:
     """A config map that belongs to others."""
     references = [
@@ -38,175 +42,191 @@ def made(
         }
         for owner in owners
     ]
-    return town.make("configmaps", name, "default", {"ownerReferences": references, **(meta or {})})
+    return embedded.make("configmaps", name, "default", {"ownerReferences": references, **(meta or {})})
 
 
-def delete(town: Town, name: str, propagation: Propagation = "Background") -> None:
-    town.cluster.delete("configmaps", "default", name, Deletion(propagation=propagation))
+def delete(embedded: EmbeddedCluster, name: str, propagation: Propagation = "Background") -> None:
+    embedded.cluster.delete("configmaps", "default", name, Deletion(propagation=propagation))
 
 
-def left(town: Town) -> set[str]:
-    return set(town.names("configmaps", "default")) - {"kube-root-ca.crt"}
+def left(embedded: EmbeddedCluster) -> set[str]:
+    return set(embedded.names("configmaps", "default")) - {"kube-root-ca.crt"}
 
 
-def owners(town: Town, name: str) -> list[str]:
-    references = town.get("configmaps", name)["metadata"].get("ownerReferences", [])
+def owners(embedded: EmbeddedCluster, name: str) -> list[str]:
+    references = embedded.get("configmaps", name)["metadata"].get("ownerReferences", [])
     return [reference["name"] for reference in references]
 
 
-def test_what_belongs_to_a_deleted_object_goes_and_what_belongs_to_that(town: Town, settle: Settle) -> None:
-    child = made(town, "child", made(town, "parent"))
-    made(town, "grandchild", child)
-    made(town, "stranger")
-    settle(town)
-    assert left(town) == {"parent", "child", "grandchild", "stranger"}
-    delete(town, "parent")
-    settle(town)
-    assert left(town) == {"stranger"}
+def test_what_belongs_to_a_deleted_object_goes_and_what_belongs_to_that(
+    embedded: EmbeddedCluster, settle: Settle
+) -> None:
+    child = made(embedded, "child", made(embedded, "parent"))
+    made(embedded, "grandchild", child)
+    made(embedded, "stranger")
+    settle(embedded)
+    assert left(embedded) == {"parent", "child", "grandchild", "stranger"}
+    delete(embedded, "parent")
+    settle(embedded)
+    assert left(embedded) == {"stranger"}
 
 
-def test_hundreds_of_dependents_go(town: Town, settle: Settle) -> None:
-    parent = made(town, "parent")
+def test_hundreds_of_dependents_go(embedded: EmbeddedCluster, settle: Settle) -> None:
+    parent = made(embedded, "parent")
     for number in range(300):
-        made(town, f"child-{number}", parent)
-    delete(town, "parent")
-    settle(town)
-    assert left(town) == set()
+        made(embedded, f"child-{number}", parent)
+    delete(embedded, "parent")
+    settle(embedded)
+    assert left(embedded) == set()
 
 
-def test_an_object_whose_owner_was_never_there_goes(town: Town, settle: Settle) -> None:
-    parent = made(town, "parent")
-    delete(town, "parent")
-    made(town, "late", parent)
-    settle(town)
-    assert left(town) == set()
+def test_an_object_whose_owner_was_never_there_goes(embedded: EmbeddedCluster, settle: Settle) -> None:
+    parent = made(embedded, "parent")
+    delete(embedded, "parent")
+    made(embedded, "late", parent)
+    settle(embedded)
+    assert left(embedded) == set()
 
 
-def test_an_owner_of_the_same_name_is_not_the_same_owner(town: Town, settle: Settle) -> None:
-    made(town, "child", made(town, "parent"))
-    delete(town, "parent")
-    made(town, "parent")
-    settle(town)
-    assert left(town) == {"parent"}
+def test_an_owner_of_the_same_name_is_not_the_same_owner(embedded: EmbeddedCluster, settle: Settle) -> None:
+    made(embedded, "child", made(embedded, "parent"))
+    delete(embedded, "parent")
+    made(embedded, "parent")
+    settle(embedded)
+    assert left(embedded) == {"parent"}
 
 
-def test_one_owner_of_two_is_enough_and_the_lost_one_is_forgotten(town: Town, settle: Settle) -> None:
-    made(town, "child", made(town, "father"), made(town, "mother"))
-    delete(town, "father")
-    settle(town)
-    assert owners(town, "child") == ["mother"]
+def test_one_owner_of_two_is_enough_and_the_lost_one_is_forgotten(
+    embedded: EmbeddedCluster, settle: Settle
+) -> None:
+    made(embedded, "child", made(embedded, "father"), made(embedded, "mother"))
+    delete(embedded, "father")
+    settle(embedded)
+    assert owners(embedded, "child") == ["mother"]
 
 
-def test_owners_of_a_kind_that_is_not_served_count_as_there(town: Town, settle: Settle) -> None:
+def test_owners_of_a_kind_that_is_not_served_count_as_there(
+    embedded: EmbeddedCluster, settle: Settle
+) -> None:
     foreign: Document = {
         "apiVersion": "example.com/v1",
         "kind": "Thing",
         "metadata": {"name": "t", "uid": "u"},
     }
-    made(town, "child", foreign)
-    settle(town)
-    assert left(town) == {"child"}
+    made(embedded, "child", foreign)
+    settle(embedded)
+    assert left(embedded) == {"child"}
 
 
-def test_an_object_of_the_cluster_may_own_one_of_a_namespace(town: Town, settle: Settle) -> None:
-    node = town.make("nodes", "n", "")
-    made(town, "child", node)
-    settle(town)
-    assert left(town) == {"child"}
-    town.cluster.delete("nodes", "", "n")
-    settle(town)
-    assert left(town) == set()
+def test_an_object_of_the_cluster_may_own_one_of_a_namespace(
+    embedded: EmbeddedCluster, settle: Settle
+) -> None:
+    node = embedded.make("nodes", "n", "")
+    made(embedded, "child", node)
+    settle(embedded)
+    assert left(embedded) == {"child"}
+    embedded.cluster.delete("nodes", "", "n")
+    settle(embedded)
+    assert left(embedded) == set()
 
 
-def test_an_object_of_another_namespace_owns_nothing_here(town: Town, settle: Settle) -> None:
-    elsewhere = town.make("configmaps", "parent", "kube-system")
-    made(town, "child", elsewhere)
-    settle(town)
-    assert left(town) == set()
+def test_an_object_of_another_namespace_owns_nothing_here(embedded: EmbeddedCluster, settle: Settle) -> None:
+    elsewhere = embedded.make("configmaps", "parent", "kube-system")
+    made(embedded, "child", elsewhere)
+    settle(embedded)
+    assert left(embedded) == set()
 
 
-def test_orphans_stay_and_forget_their_owner(town: Town, settle: Settle) -> None:
-    parent = made(town, "parent")
+def test_orphans_stay_and_forget_their_owner(embedded: EmbeddedCluster, settle: Settle) -> None:
+    parent = made(embedded, "parent")
     for number in range(120):  # more than are let go at once
-        made(town, f"child-{number}", parent)
-    delete(town, "parent", "Orphan")
-    assert "parent" in left(town)
-    settle(town)
-    assert left(town) == {f"child-{number}" for number in range(120)}
-    assert owners(town, "child-0") == []
+        made(embedded, f"child-{number}", parent)
+    delete(embedded, "parent", "Orphan")
+    assert "parent" in left(embedded)
+    settle(embedded)
+    assert left(embedded) == {f"child-{number}" for number in range(120)}
+    assert owners(embedded, "child-0") == []
 
 
-def test_in_the_foreground_an_owner_waits_for_those_who_block_it(town: Town, settle: Settle) -> None:
-    parent = made(town, "parent")
-    made(town, "child", parent, blocking=True, meta={"finalizers": ["maar.sh/wait"]})
-    delete(town, "parent", "Foreground")
-    settle(town)
-    assert left(town) == {"parent", "child"}
-    assert "deletionTimestamp" in town.get("configmaps", "child")["metadata"]
-    town.edit("configmaps", "child", metadata={"finalizers": []})
-    settle(town)
-    assert left(town) == set()
+def test_in_the_foreground_an_owner_waits_for_those_who_block_it(
+    embedded: EmbeddedCluster, settle: Settle
+) -> None:
+    parent = made(embedded, "parent")
+    made(embedded, "child", parent, blocking=True, meta={"finalizers": ["maar.sh/wait"]})
+    delete(embedded, "parent", "Foreground")
+    settle(embedded)
+    assert left(embedded) == {"parent", "child"}
+    assert "deletionTimestamp" in embedded.get("configmaps", "child")["metadata"]
+    embedded.edit("configmaps", "child", metadata={"finalizers": []})
+    settle(embedded)
+    assert left(embedded) == set()
 
 
-def test_in_the_foreground_an_owner_does_not_wait_for_others(town: Town, settle: Settle) -> None:
-    parent = made(town, "parent")
-    made(town, "child", parent, meta={"finalizers": ["maar.sh/wait"]})
-    delete(town, "parent", "Foreground")
-    settle(town)
-    assert left(town) == {"child"}
-    assert "deletionTimestamp" in town.get("configmaps", "child")["metadata"]
+def test_in_the_foreground_an_owner_does_not_wait_for_others(
+    embedded: EmbeddedCluster, settle: Settle
+) -> None:
+    parent = made(embedded, "parent")
+    made(embedded, "child", parent, meta={"finalizers": ["maar.sh/wait"]})
+    delete(embedded, "parent", "Foreground")
+    settle(embedded)
+    assert left(embedded) == {"child"}
+    assert "deletionTimestamp" in embedded.get("configmaps", "child")["metadata"]
 
 
-def test_in_the_foreground_the_youngest_go_first(town: Town, settle: Settle) -> None:
-    child = made(town, "child", parent := made(town, "parent"), blocking=True)
-    made(town, "grandchild", child, blocking=True, meta={"finalizers": ["maar.sh/wait"]})
-    delete(town, str(parent["metadata"]["name"]), "Foreground")
-    settle(town)
-    assert left(town) == {"parent", "child", "grandchild"}
-    town.edit("configmaps", "grandchild", metadata={"finalizers": []})
-    settle(town)
-    assert left(town) == set()
+def test_in_the_foreground_the_youngest_go_first(embedded: EmbeddedCluster, settle: Settle) -> None:
+    child = made(embedded, "child", parent := made(embedded, "parent"), blocking=True)
+    made(embedded, "grandchild", child, blocking=True, meta={"finalizers": ["maar.sh/wait"]})
+    delete(embedded, str(parent["metadata"]["name"]), "Foreground")
+    settle(embedded)
+    assert left(embedded) == {"parent", "child", "grandchild"}
+    embedded.edit("configmaps", "grandchild", metadata={"finalizers": []})
+    settle(embedded)
+    assert left(embedded) == set()
 
 
-def test_a_blocking_object_with_another_owner_lets_this_one_go(town: Town, settle: Settle) -> None:
-    made(town, "child", made(town, "father"), made(town, "mother"), blocking=True)
-    delete(town, "father", "Foreground")
-    settle(town)
-    assert left(town) == {"mother", "child"}
-    assert owners(town, "child") == ["mother"]
+def test_a_blocking_object_with_another_owner_lets_this_one_go(
+    embedded: EmbeddedCluster, settle: Settle
+) -> None:
+    made(embedded, "child", made(embedded, "father"), made(embedded, "mother"), blocking=True)
+    delete(embedded, "father", "Foreground")
+    settle(embedded)
+    assert left(embedded) == {"mother", "child"}
+    assert owners(embedded, "child") == ["mother"]
 
 
-def test_a_circle_of_owners_does_not_wait_for_itself(town: Town, settle: Settle) -> None:
-    first = made(town, "first")
-    third = made(town, "third", made(town, "second", first, blocking=True), blocking=True)
+def test_a_circle_of_owners_does_not_wait_for_itself(embedded: EmbeddedCluster, settle: Settle) -> None:
+    first = made(embedded, "first")
+    third = made(embedded, "third", made(embedded, "second", first, blocking=True), blocking=True)
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "third", "uid": third["metadata"]["uid"]}
-    town.edit(
+    embedded.edit(
         "configmaps", "first", metadata={"ownerReferences": [{**reference, "blockOwnerDeletion": True}]}
     )
-    settle(town)
-    delete(town, "first", "Foreground")
-    settle(town)
-    assert left(town) == set()
+    settle(embedded)
+    delete(embedded, "first", "Foreground")
+    settle(embedded)
+    assert left(embedded) == set()
 
 
-def test_a_circle_that_is_deleted_as_a_whole_waits_but_does_not_spin(town: Town, settle: Settle) -> None:
-    first = made(town, "first")
-    second = made(town, "second", first, blocking=True)
+def test_a_circle_that_is_deleted_as_a_whole_waits_but_does_not_spin(
+    embedded: EmbeddedCluster, settle: Settle
+) -> None:
+    first = made(embedded, "first")
+    second = made(embedded, "second", first, blocking=True)
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "second", "uid": second["metadata"]["uid"]}
-    town.edit(
+    embedded.edit(
         "configmaps", "first", metadata={"ownerReferences": [{**reference, "blockOwnerDeletion": True}]}
     )
-    delete(town, "first", "Foreground")
-    delete(town, "second", "Foreground")
-    settle(town)
-    assert left(town) == {"first", "second"}
+    delete(embedded, "first", "Foreground")
+    delete(embedded, "second", "Foreground")
+    settle(embedded)
+    assert left(embedded) == {"first", "second"}
 
 
-def test_pods_of_a_deleted_set_end_with_their_grace(town: Town, settle: Settle) -> None:
+def test_pods_of_a_deleted_set_end_with_their_grace(embedded: EmbeddedCluster, settle: Settle) -> None:
     labels = {"app": "web"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "none"}]}}
     spec = {"selector": {"matchLabels": labels}, "template": template}
-    owner = town.make("replicasets.apps", "web", spec=spec)
+    owner = embedded.make("replicasets.apps", "web", spec=spec)
     reference = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
@@ -215,11 +235,11 @@ def test_pods_of_a_deleted_set_end_with_their_grace(town: Town, settle: Settle) 
         "controller": True,
         "blockOwnerDeletion": True,
     }
-    town.pod("p", meta={"ownerReferences": [reference]}, nodeName="n", terminationGracePeriodSeconds=30)
-    town.cluster.delete("replicasets.apps", "default", "web", Deletion(propagation="Foreground"))
-    settle(town)
-    assert town.get("pods", "p")["metadata"]["deletionGracePeriodSeconds"] == 30
-    assert town.names("replicasets.apps") == ["web"]
-    town.cluster.delete("pods", "default", "p", Deletion(grace=0))
-    settle(town)
-    assert town.names("replicasets.apps") == []
+    embedded.pod("p", meta={"ownerReferences": [reference]}, nodeName="n", terminationGracePeriodSeconds=30)
+    embedded.cluster.delete("replicasets.apps", "default", "web", Deletion(propagation="Foreground"))
+    settle(embedded)
+    assert embedded.get("pods", "p")["metadata"]["deletionGracePeriodSeconds"] == 30
+    assert embedded.names("replicasets.apps") == ["web"]
+    embedded.cluster.delete("pods", "default", "p", Deletion(grace=0))
+    settle(embedded)
+    assert embedded.names("replicasets.apps") == []

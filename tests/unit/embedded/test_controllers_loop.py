@@ -11,12 +11,12 @@ import pytest
 from maar.embedded.controllers.controller import Observed, WorkItem
 from maar.embedded.controllers.loop import ControllerLoop, run_controllers
 from maar.embedded.store import Key
-from support.embedded import Document, Town, opened
+from support.embedded import Document, EmbeddedCluster, opened
 from support.until import until
 
 
 @pytest.fixture
-def town(tmp_path: Path) -> Iterator[Town]:
+def embedded(tmp_path: Path) -> Iterator[EmbeddedCluster]:
     with opened(tmp_path) as made:
         yield made
 
@@ -51,12 +51,12 @@ def turns(rounds: ControllerLoop) -> None:
 
 
 def test_an_error_harms_only_its_own_object_and_is_tried_again(
-    town: Town, caplog: pytest.LogCaptureFixture
+    embedded: EmbeddedCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     controller = Clumsy()
-    rounds = ControllerLoop(town.cluster, [controller])
+    rounds = ControllerLoop(embedded.cluster, [controller])
     for name in ("unheard", "unseen", "fine"):
-        town.make("configmaps", name)
+        embedded.make("configmaps", name)
     with caplog.at_level(logging.WARNING):
         turns(rounds)
     assert controller.looked.count("unseen") == 3
@@ -91,11 +91,11 @@ class Slow:
 
 
 @pytest.mark.parametrize("pieces", [0, 3])
-def test_a_turn_ends_soon_however_much_there_is_to_do(town: Town, pieces: int) -> None:
+def test_a_turn_ends_soon_however_much_there_is_to_do(embedded: EmbeddedCluster, pieces: int) -> None:
     for number in range(20):
-        town.make("configmaps", f"c{number}")
+        embedded.make("configmaps", f"c{number}")
     controller = Slow(pieces)
-    rounds = ControllerLoop(town.cluster, [controller])
+    rounds = ControllerLoop(embedded.cluster, [controller])
     while not controller.done:
         rounds.turn()
     for _ in range(5):
@@ -106,22 +106,24 @@ def test_a_turn_ends_soon_however_much_there_is_to_do(town: Town, pieces: int) -
     assert controller.done == 20 * (1 + pieces)
 
 
-def test_everything_is_seen_once_at_the_start_and_then_every_change(town: Town) -> None:
+def test_everything_is_seen_once_at_the_start_and_then_every_change(embedded: EmbeddedCluster) -> None:
     for number in range(450):  # more than are read at once
-        town.make("configmaps", f"c{number}")
+        embedded.make("configmaps", f"c{number}")
     controller = Clumsy()
-    rounds = ControllerLoop(town.cluster, [controller])
+    rounds = ControllerLoop(embedded.cluster, [controller])
     turns(rounds)
     assert sorted(controller.observed) == sorted(f"c{number}" for number in range(450))
-    town.cluster.delete("configmaps", "default", "c7")
+    embedded.cluster.delete("configmaps", "default", "c7")
     turns(rounds)
     assert controller.observed[-1] == "c7"
 
 
-def test_controllers_work_until_they_are_cancelled_and_let_others_have_their_turn(town: Town) -> None:
+def test_controllers_work_until_they_are_cancelled_and_let_others_have_their_turn(
+    embedded: EmbeddedCluster,
+) -> None:
     async def scenario() -> int:
-        task = asyncio.create_task(run_controllers(town.cluster))
-        parent = town.make("configmaps", "parent")
+        task = asyncio.create_task(run_controllers(embedded.cluster))
+        parent = embedded.make("configmaps", "parent")
         reference = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -129,54 +131,54 @@ def test_controllers_work_until_they_are_cancelled_and_let_others_have_their_tur
             "uid": parent["metadata"]["uid"],
         }
         for number in range(1000):
-            town.make("configmaps", f"c{number}", "default", {"ownerReferences": [reference]})
-        town.cluster.delete("configmaps", "default", "parent")
+            embedded.make("configmaps", f"c{number}", "default", {"ownerReferences": [reference]})
+        embedded.cluster.delete("configmaps", "default", "parent")
         others = 0
-        while town.names("configmaps", "default") != ["kube-root-ca.crt"]:
+        while embedded.names("configmaps", "default") != ["kube-root-ca.crt"]:
             await asyncio.sleep(0)
             others += 1
-        town.make("namespaces", "team", "")  # they are woken by a change
-        await until("it is furnished", lambda: bool(town.names("serviceaccounts", "team")))
+        embedded.make("namespaces", "team", "")  # they are woken by a change
+        await until("it is furnished", lambda: bool(embedded.names("serviceaccounts", "team")))
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
         return others
 
     assert asyncio.run(asyncio.wait_for(scenario(), 60)) > 20
-    town.make("namespaces", "late", "")
-    assert town.names("serviceaccounts", "late") == []
+    embedded.make("namespaces", "late", "")
+    assert embedded.names("serviceaccounts", "late") == []
 
 
-def event(town: Town, name: str, **fields: object) -> None:
+def event(embedded: EmbeddedCluster, name: str, **fields: object) -> None:
     about = {"kind": "Pod", "namespace": "default", "name": "p"}
-    town.make("events", name, involvedObject=about, **fields)
+    embedded.make("events", name, involvedObject=about, **fields)
 
 
-def stamp(town: Town, seconds_ago: float) -> str:
-    moment = time.gmtime(town.clock.now - seconds_ago)
+def stamp(embedded: EmbeddedCluster, seconds_ago: float) -> str:
+    moment = time.gmtime(embedded.clock.now - seconds_ago)
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", moment)
 
 
-def test_events_are_forgotten_an_hour_after_they_happened_last(town: Town) -> None:
-    event(town, "old")
-    town.clock.now += 1800
-    event(town, "young")
-    event(town, "series", lastTimestamp=stamp(town, 0))
-    town.settle()
-    assert town.names("events") == ["old", "series", "young"]
-    town.clock.now += 1801
-    town.settle(restart=True)
-    assert town.names("events") == ["series", "young"]
+def test_events_are_forgotten_an_hour_after_they_happened_last(embedded: EmbeddedCluster) -> None:
+    event(embedded, "old")
+    embedded.clock.now += 1800
+    event(embedded, "young")
+    event(embedded, "series", lastTimestamp=stamp(embedded, 0))
+    embedded.settle()
+    assert embedded.names("events") == ["old", "series", "young"]
+    embedded.clock.now += 1801
+    embedded.settle(restart=True)
+    assert embedded.names("events") == ["series", "young"]
 
 
-def test_an_event_that_happens_again_lives_longer(town: Town) -> None:
-    event(town, "again")
-    town.clock.now += 3500
-    later: Document = {"lastTimestamp": stamp(town, 0)}
-    town.cluster.change("events", "default", "again", lambda value: value | later)
-    town.clock.now += 200
-    town.settle()
-    assert town.names("events") == ["again"]
-    town.clock.now += 3500
-    town.settle(restart=True)
-    assert town.names("events") == []
+def test_an_event_that_happens_again_lives_longer(embedded: EmbeddedCluster) -> None:
+    event(embedded, "again")
+    embedded.clock.now += 3500
+    later: Document = {"lastTimestamp": stamp(embedded, 0)}
+    embedded.cluster.change("events", "default", "again", lambda value: value | later)
+    embedded.clock.now += 200
+    embedded.settle()
+    assert embedded.names("events") == ["again"]
+    embedded.clock.now += 3500
+    embedded.settle(restart=True)
+    assert embedded.names("events") == []

@@ -52,7 +52,7 @@ def nested(levels: int) -> object:
 
 
 @pytest.mark.parametrize(
-    ("request_", "code", "said"),
+    ("request_", "code", "reported"),
     [
         (
             sent("GET", PODS, query="labelSelector=a%3E" + "9" * 5_000),
@@ -86,9 +86,9 @@ def nested(levels: int) -> object:
         ),
     ],
 )
-def test_it_is_refused_with_a_sentence(request_: Sent, code: int, said: str, tmp_path: Path) -> None:
+def test_it_is_refused_with_a_sentence(request_: Sent, code: int, reported: str, tmp_path: Path) -> None:
     (answer,) = answers(tmp_path, request_)
-    assert (answer.code, said in answer.message()) == (code, True), answer.body[:500]
+    assert (answer.code, reported in answer.message()) == (code, True), answer.body[:500]
 
 
 def test_operations_one_after_the_other_make_no_object_deeper_than_the_limit(tmp_path: Path) -> None:
@@ -135,10 +135,10 @@ def test_warnings_and_causes_are_as_many_as_people_read(tmp_path: Path) -> None:
 
 
 def test_the_history_of_changes_is_bounded_in_bytes(tmp_path: Path) -> None:
-    with opened(tmp_path) as town:
-        history = History(town.store)
-        begin = town.store.revision
-        hear = town.store._listeners[-1]  # noqa: SLF001  it is what the store would tell
+    with opened(tmp_path) as embedded:
+        history = History(embedded.store)
+        begin = embedded.store.revision
+        hear = embedded.store._listeners[-1]  # noqa: SLF001  it is what the store would tell
         large = bytes(1 << 20)
         for number in range(300):
             hear(Change(begin + number + 1, Key("configmaps", "default", "m"), "MODIFIED", large, large))

@@ -9,14 +9,14 @@ from maar.embedded.calls import Call
 from maar.embedded.failures import ApiError
 from maar.embedded.kinds.budgets import PLURAL
 from maar.embedded.kinds.pods import evict
-from support.embedded import Document, Town, opened
+from support.embedded import Document, EmbeddedCluster, opened
 
 WEB = {"app": "web"}
 REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
 @pytest.fixture
-def town(tmp_path: Path) -> Iterator[Town]:
+def embedded(tmp_path: Path) -> Iterator[EmbeddedCluster]:
     """Three running pods of one application."""
     with opened(tmp_path) as made:
         for name in ("a", "b", "c"):
@@ -25,59 +25,61 @@ def town(tmp_path: Path) -> Iterator[Town]:
         yield made
 
 
-def budget(town: Town, name: str = "web", **spec: object) -> None:
-    town.make(PLURAL, name, spec={"selector": {"matchLabels": WEB}, **spec})
-    town.settle()
+def budget(embedded: EmbeddedCluster, name: str = "web", **spec: object) -> None:
+    embedded.make(PLURAL, name, spec={"selector": {"matchLabels": WEB}, **spec})
+    embedded.settle()
 
 
-def status(town: Town) -> Document:
-    return dict(town.get(PLURAL, "web")["status"])
+def status(embedded: EmbeddedCluster) -> Document:
+    return dict(embedded.get(PLURAL, "web")["status"])
 
 
-def ask(town: Town, name: str, options: Document | None = None, *, dry_run: bool = False) -> Document:
+def ask(
+    embedded: EmbeddedCluster, name: str, options: Document | None = None, *, dry_run: bool = False
+) -> Document:
     body: Document = {"metadata": {"name": name}, **({"deleteOptions": options} if options else {})}
-    return evict(town.cluster, "default", name, body, Call(dry_run=dry_run))
+    return evict(embedded.cluster, "default", name, body, Call(dry_run=dry_run))
 
 
-def refused(town: Town, name: str, options: Document | None = None) -> ApiError:
-    before = town.store.revision
+def refused(embedded: EmbeddedCluster, name: str, options: Document | None = None) -> ApiError:
+    before = embedded.store.revision
     with pytest.raises(ApiError) as raised:
-        ask(town, name, options)
-    assert town.store.revision == before
+        ask(embedded, name, options)
+    assert embedded.store.revision == before
     return raised.value
 
 
-def test_without_a_budget_a_pod_is_told_why_it_goes_and_goes(town: Town) -> None:
-    assert ask(town, "a", {"gracePeriodSeconds": 5})["status"] == "Success"
-    pod = town.get("pods", "a")
+def test_without_a_budget_a_pod_is_told_why_it_goes_and_goes(embedded: EmbeddedCluster) -> None:
+    assert ask(embedded, "a", {"gracePeriodSeconds": 5})["status"] == "Success"
+    pod = embedded.get("pods", "a")
     assert pod["metadata"]["deletionGracePeriodSeconds"] == 5
     assert pod["status"]["conditions"][-1] == {
         "type": "DisruptionTarget",
         "status": "True",
         "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
-        "lastTransitionTime": town.cluster.now(),
+        "lastTransitionTime": embedded.cluster.now(),
     }
 
 
-def test_a_budget_allows_so_many_and_no_more(town: Town) -> None:
-    budget(town, minAvailable=2)
-    assert status(town)["disruptionsAllowed"] == 1
-    ask(town, "a")
-    after = status(town)
+def test_a_budget_allows_so_many_and_no_more(embedded: EmbeddedCluster) -> None:
+    budget(embedded, minAvailable=2)
+    assert status(embedded)["disruptionsAllowed"] == 1
+    ask(embedded, "a")
+    after = status(embedded)
     assert after["disruptionsAllowed"] == 0
-    assert after["disruptedPods"] == {"a": town.cluster.now()}
+    assert after["disruptedPods"] == {"a": embedded.cluster.now()}
     assert (after["conditions"][0]["status"], after["conditions"][0]["reason"]) == (
         "False",
         "InsufficientPods",
     )
-    error = refused(town, "b")
+    error = refused(embedded, "b")
     assert (error.code, error.reason, error.message) == (429, "TooManyRequests", REFUSAL)
 
 
-def test_a_refusal_says_what_the_budget_needs(town: Town) -> None:
-    budget(town, minAvailable=3)
-    assert refused(town, "a").details == {
+def test_a_refusal_says_what_the_budget_needs(embedded: EmbeddedCluster) -> None:
+    budget(embedded, minAvailable=3)
+    assert refused(embedded, "a").details == {
         "causes": [
             {
                 "reason": "DisruptionBudget",
@@ -87,9 +89,9 @@ def test_a_refusal_says_what_the_budget_needs(town: Town) -> None:
     }
 
 
-def test_a_budget_nobody_has_counted_yet_allows_nothing(town: Town) -> None:
-    town.make(PLURAL, "web", spec={"selector": {"matchLabels": WEB}, "minAvailable": 0})
-    error = refused(town, "a")
+def test_a_budget_nobody_has_counted_yet_allows_nothing(embedded: EmbeddedCluster) -> None:
+    embedded.make(PLURAL, "web", spec={"selector": {"matchLabels": WEB}, "minAvailable": 0})
+    error = refused(embedded, "a")
     assert error.code == 429
     assert error.details["retryAfterSeconds"] == 10
     assert error.details["causes"] == [
@@ -100,10 +102,10 @@ def test_a_budget_nobody_has_counted_yet_allows_nothing(town: Town) -> None:
     ]
 
 
-def test_two_budgets_for_one_pod_are_not_supported(town: Town) -> None:
-    budget(town, minAvailable=1)
-    budget(town, "second", maxUnavailable="50%")
-    error = refused(town, "a")
+def test_two_budgets_for_one_pod_are_not_supported(embedded: EmbeddedCluster) -> None:
+    budget(embedded, minAvailable=1)
+    budget(embedded, "second", maxUnavailable="50%")
+    error = refused(embedded, "a")
     assert (error.code, error.message) == (
         500,
         "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
@@ -111,45 +113,45 @@ def test_two_budgets_for_one_pod_are_not_supported(town: Town) -> None:
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
-def test_pods_that_do_not_run_disturb_nobody(town: Town, phase: str) -> None:
-    budget(town, minAvailable=3)
-    town.edit("pods", "a", "status", status={"phase": phase})
-    ask(town, "a")
-    assert status(town)["disruptionsAllowed"] == 0
+def test_pods_that_do_not_run_disturb_nobody(embedded: EmbeddedCluster, phase: str) -> None:
+    budget(embedded, minAvailable=3)
+    embedded.edit("pods", "a", "status", status={"phase": phase})
+    ask(embedded, "a")
+    assert status(embedded)["disruptionsAllowed"] == 0
 
 
-def test_a_pod_that_is_going_already_may_be_asked_to_go_again(town: Town) -> None:
-    budget(town, minAvailable=3)
-    town.cluster.delete("pods", "default", "a")
-    ask(town, "a", {"gracePeriodSeconds": 0})
-    assert town.names("pods") == ["b", "c"]
+def test_a_pod_that_is_going_already_may_be_asked_to_go_again(embedded: EmbeddedCluster) -> None:
+    budget(embedded, minAvailable=3)
+    embedded.cluster.delete("pods", "default", "a")
+    ask(embedded, "a", {"gracePeriodSeconds": 0})
+    assert embedded.names("pods") == ["b", "c"]
 
 
-def test_a_pod_that_is_not_ready_goes_while_enough_others_are(town: Town) -> None:
-    town.run("a", ready=False)
-    budget(town, minAvailable=2)
-    ask(town, "a")
-    assert status(town)["disruptionsAllowed"] == 0
-    assert "disruptedPods" not in status(town)
+def test_a_pod_that_is_not_ready_goes_while_enough_others_are(embedded: EmbeddedCluster) -> None:
+    embedded.run("a", ready=False)
+    budget(embedded, minAvailable=2)
+    ask(embedded, "a")
+    assert status(embedded)["disruptionsAllowed"] == 0
+    assert "disruptedPods" not in status(embedded)
 
 
-def test_a_pod_that_is_not_ready_stays_while_too_few_others_are(town: Town) -> None:
-    town.run("a", ready=False)
-    budget(town, minAvailable=3)
-    assert refused(town, "a").code == 429
+def test_a_pod_that_is_not_ready_stays_while_too_few_others_are(embedded: EmbeddedCluster) -> None:
+    embedded.run("a", ready=False)
+    budget(embedded, minAvailable=3)
+    assert refused(embedded, "a").code == 429
 
 
-def test_a_budget_may_always_let_go_of_pods_that_are_not_ready(town: Town) -> None:
-    town.run("a", ready=False)
-    budget(town, minAvailable=3, unhealthyPodEvictionPolicy="AlwaysAllow")
-    ask(town, "a")
+def test_a_budget_may_always_let_go_of_pods_that_are_not_ready(embedded: EmbeddedCluster) -> None:
+    embedded.run("a", ready=False)
+    budget(embedded, minAvailable=3, unhealthyPodEvictionPolicy="AlwaysAllow")
+    ask(embedded, "a")
 
 
-def test_only_the_pod_that_was_meant_is_evicted(town: Town) -> None:
-    budget(town, minAvailable=1)
-    before = status(town)
-    error = refused(town, "a", {"preconditions": {"uid": "another"}})
-    uid = town.get("pods", "a")["metadata"]["uid"]
+def test_only_the_pod_that_was_meant_is_evicted(embedded: EmbeddedCluster) -> None:
+    budget(embedded, minAvailable=1)
+    before = status(embedded)
+    error = refused(embedded, "a", {"preconditions": {"uid": "another"}})
+    uid = embedded.get("pods", "a")["metadata"]["uid"]
     assert (error.code, error.message) == (
         409,
         (
@@ -157,34 +159,36 @@ def test_only_the_pod_that_was_meant_is_evicted(town: Town) -> None:
             f" the UID in record ({uid}). The object might have been deleted and then recreated"
         ),
     )
-    assert refused(town, "a", {"preconditions": {"resourceVersion": "1"}}).code == 409
-    assert status(town) == before
-    ask(town, "a", {"preconditions": {"uid": uid}})
+    assert refused(embedded, "a", {"preconditions": {"resourceVersion": "1"}}).code == 409
+    assert status(embedded) == before
+    ask(embedded, "a", {"preconditions": {"uid": uid}})
 
 
 @pytest.mark.parametrize("options", [{"dryRun": ["All"]}, {}])
-def test_an_eviction_that_is_only_tried_changes_nothing(town: Town, options: Document) -> None:
-    budget(town, minAvailable=2)
-    before = (town.get("pods", "a"), status(town))
-    ask(town, "a", options, dry_run=not options)
-    assert (town.get("pods", "a"), status(town)) == before
-    town.edit(PLURAL, "web", spec={"minAvailable": 3})
-    town.settle()
+def test_an_eviction_that_is_only_tried_changes_nothing(embedded: EmbeddedCluster, options: Document) -> None:
+    budget(embedded, minAvailable=2)
+    before = (embedded.get("pods", "a"), status(embedded))
+    ask(embedded, "a", options, dry_run=not options)
+    assert (embedded.get("pods", "a"), status(embedded)) == before
+    embedded.edit(PLURAL, "web", spec={"minAvailable": 3})
+    embedded.settle()
     with pytest.raises(ApiError, match="Cannot evict pod"):
-        ask(town, "a", options, dry_run=not options)
+        ask(embedded, "a", options, dry_run=not options)
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [({"gracePeriodSeconds": "5"}, "gracePeriodSeconds"), ({"propagationPolicy": "No"}, "propagationPolicy")],
 )
-def test_options_that_make_no_sense_are_refused(town: Town, options: Document, problem: str) -> None:
-    error = refused(town, "a", options)
+def test_options_that_make_no_sense_are_refused(
+    embedded: EmbeddedCluster, options: Document, problem: str
+) -> None:
+    error = refused(embedded, "a", options)
     assert error.code == 400
     assert problem in error.message
 
 
-def test_the_path_and_the_eviction_name_one_pod_that_is_there(town: Town) -> None:
+def test_the_path_and_the_eviction_name_one_pod_that_is_there(embedded: EmbeddedCluster) -> None:
     with pytest.raises(ApiError, match="name in URL does not match name in Eviction object"):
-        evict(town.cluster, "default", "a", {"metadata": {"name": "b"}}, Call())
-    assert refused(town, "nobody").code == 404
+        evict(embedded.cluster, "default", "a", {"metadata": {"name": "b"}}, Call())
+    assert refused(embedded, "nobody").code == 404

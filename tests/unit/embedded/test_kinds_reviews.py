@@ -9,7 +9,7 @@ from maar.embedded.resources import BUILT_IN, Resource
 from support.embedded import Document
 
 ADMIN = Caller("admin", ("system:masters", "system:authenticated"))
-NOBODY = Caller("nobody", ("system:authenticated",))
+WITHOUT_RIGHTS = Caller("nobody", ("system:authenticated",))
 PODS: Document = {"verb": "get", "resource": "pods", "namespace": "default"}
 
 
@@ -35,8 +35,10 @@ def test_whoever_is_of_the_masters_may_do_everything() -> None:
 
 
 def test_others_may_do_nothing() -> None:
-    assert ask("SelfSubjectAccessReview", NOBODY, resourceAttributes=PODS)["status"] == {"allowed": False}
-    rules = ask("SelfSubjectRulesReview", NOBODY, namespace="default")["status"]
+    assert ask("SelfSubjectAccessReview", WITHOUT_RIGHTS, resourceAttributes=PODS)["status"] == {
+        "allowed": False
+    }
+    rules = ask("SelfSubjectRulesReview", WITHOUT_RIGHTS, namespace="default")["status"]
     assert rules == {"resourceRules": [], "nonResourceRules": [], "incomplete": False}
 
 

@@ -15,10 +15,10 @@ from support.until import until
 
 
 def story(tell: Callable[[Path], Awaitable[None]], folder: Path) -> None:
-    async def told() -> None:
+    async def run() -> None:
         await tell(folder)
 
-    asyncio.run(told())
+    asyncio.run(run())
 
 
 def test_a_command_runs_with_its_words_exit_code_and_log(tmp_path: Path) -> None:
@@ -144,8 +144,8 @@ def test_init_containers_come_first_and_in_order_and_share_volumes(tmp_path: Pat
                 0,
                 0,
             ]
-            told = [one["message"] for one in cluster.all("events") if one["reason"] == "VolumesOffered"]
-            assert "/data is in $MAAR_VOLUME_MY_DATA" in str(told)
+            found = [one["message"] for one in cluster.all("events") if one["reason"] == "VolumesOffered"]
+            assert "/data is in $MAAR_VOLUME_MY_DATA" in str(found)
             cluster.delete("pods", "default", "a")
             await until("its files are gone", lambda: not any(folder.glob("pods/*_a_*")))
 

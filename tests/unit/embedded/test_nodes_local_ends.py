@@ -20,7 +20,7 @@ from support.until import until, wait_until
 SERVER = """
 import asyncio, sys
 from pathlib import Path
-from support.local_node import HERE, local, said, shell
+from support.local_node import HERE, local, reported, shell
 from support.node_cluster import place
 
 DAEMON = "trap '' TERM HUP; echo $$$$; while :; do sleep 1; done"
@@ -63,10 +63,10 @@ def events_of(cluster: Cluster, name: str) -> str:
 
 
 def story(tell: Callable[[Path], Awaitable[None]], folder: Path) -> None:
-    async def told() -> None:
+    async def run() -> None:
         await tell(folder)
 
-    asyncio.run(told())
+    asyncio.run(run())
 
 
 def test_a_deleted_pod_gets_its_grace_and_no_more(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_deleted_pod_gets_its_grace_and_no_more(tmp_path: Path) -> None:
             place(cluster, shell("polite", polite, terminationGracePeriodSeconds=600), HERE)
             place(cluster, shell("deaf", deaf, terminationGracePeriodSeconds=1), HERE)
             place(cluster, shell("forced", deaf, terminationGracePeriodSeconds=600), HERE)
-            pids = [int(await said(cluster, folder, name)) for name in ("polite", "deaf", "forced")]
+            pids = [int(await reported(cluster, folder, name)) for name in ("polite", "deaf", "forced")]
             for name in ("polite", "deaf", "forced"):
                 cluster.delete("pods", "default", name)
             for name in ("polite", "deaf"):
@@ -281,8 +281,8 @@ def test_a_container_whose_warden_is_killed_is_killed_with_it(tmp_path: Path) ->
     async def tell(folder: Path) -> None:
         async with local(folder) as cluster:
             place(cluster, shell("a", "echo $$$$ $PPID; exec sleep 60"), HERE)
-            pid, warden = map(int, (await said(cluster, folder, "a")).split())
-            os.kill(warden, signal.SIGKILL)
+            pid, supervisor = map(int, (await reported(cluster, folder, "a")).split())
+            os.kill(supervisor, signal.SIGKILL)
             status = await finished(cluster, "a")
             assert (status["phase"], exit_of(status)["exitCode"]) == ("Failed", 137)
             await dead(pid)

@@ -14,7 +14,7 @@ from maar.embedded.nodes.container_supervisor import Log
 from maar.embedded.nodes.log_files import read_log
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.nodes.virtual import VirtualNodes
-from support.local_node import HERE, local, log, said, shell
+from support.local_node import HERE, local, log, reported, shell
 from support.node_cluster import Clock, Fields, embedded, pass_time, place, pod, settle
 
 RUN_FOR, EXIT_CODE = "maar.sh/run-for", "maar.sh/exit-code"
@@ -51,8 +51,8 @@ def test_a_virtual_pod_says_when_it_starts_and_ends(cluster: Cluster, clock: Clo
     pass_time(clock, nodes, 10)
     assert read(cluster, "a") == "started on virtual node node-1, runs for 30s\n"
     pass_time(clock, nodes, 20)
-    begun, ended = "2027-01-15T08:00:00.000000000Z", "2027-01-15T08:00:30.000000000Z"
-    whole = f"{begun} started on virtual node node-1, runs for 30s\n{ended} ended with exit code 2\n"
+    started, ended = "2027-01-15T08:00:00.000000000Z", "2027-01-15T08:00:30.000000000Z"
+    whole = f"{started} started on virtual node node-1, runs for 30s\n{ended} ended with exit code 2\n"
     assert read(cluster, "a", {"timestamps": "true"}) == whole
     assert read(cluster, "a", {"tailLines": "1"}) == "ended with exit code 2\n"
     assert read(cluster, "a", {"tailLines": "0"}) == ""
@@ -65,8 +65,8 @@ def test_the_log_before_the_last_restart_can_be_had(cluster: Cluster, clock: Clo
     nodes = VirtualNodes(cluster, clock)
     place(cluster, pod("a", {RUN_FOR: "5s", EXIT_CODE: "1"}, restartPolicy="OnFailure"))
     settle(nodes)
-    told = 'previous terminated container "main" in pod "a" not found'
-    assert refusal(cluster, "a", {"previous": "true"}) == (400, told)
+    message = 'previous terminated container "main" in pod "a" not found'
+    assert refusal(cluster, "a", {"previous": "true"}) == (400, message)
     pass_time(clock, nodes, 6)
     assert read(cluster, "a", {"previous": "true"}).endswith("\nended with exit code 1\n")
     assert read(cluster, "a") == "started on virtual node node-1, runs for 5s\n"
@@ -82,8 +82,8 @@ def test_errors_are_kubernetes(cluster: Cluster, clock: Clock) -> None:
     assert read(cluster, "unbound") == ""
     place(cluster, pod("pair", containers=two, initContainers=early))
     place(cluster, pod("big", cpu="64"))
-    told = 'container "two" in pod "pair" is waiting to start: ContainerCreating'
-    assert refusal(cluster, "pair", {"container": "two"}) == (400, told)
+    message = 'container "two" in pod "pair" is waiting to start: ContainerCreating'
+    assert refusal(cluster, "pair", {"container": "two"}) == (400, message)
     settle(nodes)
     assert refusal(cluster, "pair") == (
         400,
@@ -124,7 +124,7 @@ def test_following_a_log_ends_with_the_container(tmp_path: Path) -> None:
         async with local(tmp_path) as cluster:
             value: Fields = shell("a", script, {"workingDir": str(tmp_path)})
             place(cluster, value, HERE)
-            await said(cluster, tmp_path, "a")
+            await reported(cluster, tmp_path, "a")
             chunks = await PodLogs(cluster, tmp_path).read("default", "a", {"follow": "true"})
             assert await anext(chunks) == b"one\n"
             (tmp_path / "go").touch()
@@ -142,11 +142,11 @@ LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b" 
 def test_a_log_says_what_was_said_byte_by_byte(
     tmp_path: Path, lines: list[bytes], rest: bytes, cuts: list[int], tail: int
 ) -> None:
-    said_ = b"".join(line + b"\n" for line in lines) + rest.replace(b"\n", b" ")
+    reported_ = b"".join(line + b"\n" for line in lines) + rest.replace(b"\n", b" ")
     path = tmp_path / "0.log"
     for old in tmp_path.glob("0.log*"):
         old.unlink()
-    writer, left = Log(path, 1 << 20), said_
+    writer, left = Log(path, 1 << 20), reported_
     for cut in cuts:
         writer.write(left[:cut])
         left = left[cut:]
@@ -158,8 +158,8 @@ def test_a_log_says_what_was_said_byte_by_byte(
         found = b"".join(chunks).split(b"\n")[:-1]
         return b"".join(line[33:] + (b"\n" if line[31:32] == b"F" else b"") for line in found)
 
-    assert asyncio.run(text(None)) == said_
-    *ended, unended = said_.split(b"\n")
+    assert asyncio.run(text(None)) == reported_
+    *ended, unended = reported_.split(b"\n")
     whole = [line + b"\n" for line in ended] + ([unended] if unended else [])
     assert asyncio.run(text(tail)) == b"".join(whole[max(0, len(whole) - tail) :])
 

@@ -121,7 +121,10 @@ def test_what_is_wrong_is_said_in_one_sentence_with_an_example(text: str, proble
         ("", "the file has no nodes"),
         ("kind: Pod", "document 1: not a Node"),
         ("apiVersion: v1\nkind: Node", "document 1: the Node has no name"),
-        ("{apiVersion: v1, kind: Node, metadata: {name: a}}", "node a has nothing to give: add status"),
+        (
+            "{apiVersion: v1, kind: Node, metadata: {name: a}}",
+            "node a has no allocatable resources: add status",
+        ),
         (
             "{apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: lots}}}",
             "document 1: status.allocatable.cpu: 'lots' is not a quantity",
@@ -143,12 +146,12 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(tmp_path: Path, text: st
 @example("a" * 5000)
 @example("9" * 5000 + "x1cpu,1Gi")
 def test_any_text_gives_nodes_or_a_sentence(text: str) -> None:
-    told, nodes = "", list[Json]()
+    message, nodes = "", list[Json]()
     try:
         nodes = parse(text)
     except BadNodesError as error:
-        told = str(error)
-    assert "\n" not in told
+        message = str(error)
+    assert "\n" not in message
     assert len(set(names(nodes))) == len(nodes)
 
 

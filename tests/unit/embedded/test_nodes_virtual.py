@@ -28,7 +28,7 @@ def cluster(tmp_path: Path, clock: Clock) -> Iterator[Cluster]:
 @pytest.fixture
 def nodes(cluster: Cluster, clock: Clock) -> VirtualNodes:
     made = VirtualNodes(cluster, clock)
-    for _ in made.recall():
+    for _ in made.read_pods():
         pass
     settle(made)
     return made

@@ -70,11 +70,11 @@ def recorded(before: Json, answer: Json) -> Outcome:
     return refusal(answer["refused"] | {"message": message})
 
 
-def refusal(told: Json) -> Outcome:
+def refusal(status: Json) -> Outcome:
     """What is told, with the causes of a conflict; Kubernetes has them in no order."""
-    kept = {"code": told["code"], "message": told["message"]}
-    if told["code"] == HTTPStatus.CONFLICT:
-        kept["causes"] = sorted(told["causes"], key=lambda cause: (cause["message"], cause["field"]))
+    kept = {"code": status["code"], "message": status["message"]}
+    if status["code"] == HTTPStatus.CONFLICT:
+        kept["causes"] = sorted(status["causes"], key=lambda cause: (cause["message"], cause["field"]))
     return {"refused": kept}
 
 

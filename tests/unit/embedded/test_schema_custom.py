@@ -103,11 +103,11 @@ def test_the_definitions_of_maar_hold_without_a_real_server(case: Json) -> None:
     defaulted(kind.schema, value)
     if "status" in kind.resource.subresources:
         value.pop("status", None)
-    told = answers(kind.schema, value)
+    messages = answers(kind.schema, value)
     if case["refused"] is None:
-        assert told == []
+        assert messages == []
     else:
-        assert [one for one in told if case["refused"] in one]
+        assert [one for one in messages if case["refused"] in one]
 
 
 def test_a_definition_says_what_is_served_and_shown() -> None:
@@ -134,7 +134,7 @@ def test_a_definition_says_how_lists_and_maps_merge(thing: CustomKind) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "messages"),
     [
         ({"letters": ["a"]}, ["spec.letters: Invalid value: 1: spec.letters in body should have at least 2"]),
         ({"set": ["a", "b", "a"]}, ['spec.set[2]: Duplicate value: "a"']),
@@ -175,10 +175,10 @@ def test_a_definition_says_how_lists_and_maps_merge(thing: CustomKind) -> None:
     ],
 )
 def test_what_breaks_a_schema_is_told_in_the_words_of_a_real_server(
-    thing: CustomKind, fields: Json, told: list[str]
+    thing: CustomKind, fields: Json, messages: list[str]
 ) -> None:
     found = answers(thing.schema, spec(**fields))
-    assert [one[: len(expected)] for one, expected in zip(found, told, strict=True)] == told
+    assert [one[: len(expected)] for one, expected in zip(found, messages, strict=True)] == messages
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_default_is_nobody_elses(thing: CustomKind) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "messages"),
     [
         ({"reason": "b"}, ["spec.reason: Forbidden: must be a", 'spec.reason: Duplicate value: "b"']),
         ({"reason": "c"}, ["spec.reason: Forbidden: must be a", "spec.reason: Required value: not c"]),
@@ -229,15 +229,15 @@ def test_a_default_is_nobody_elses(thing: CustomKind) -> None:
         ({"odd": {"q": 1, "l": [1, 2, 3]}}, ["spec.odd: Invalid value: failed rule: self.q > 3"]),
     ],
 )
-def test_a_broken_rule_is_told_with_its_reason(thing: CustomKind, fields: Json, told: list[str]) -> None:
+def test_a_broken_rule_is_told_with_its_reason(thing: CustomKind, fields: Json, messages: list[str]) -> None:
     found = [f"{one.field}: {one.message}" for one in broken(thing.schema, spec(**fields))]
-    assert [one for one in found if "evaluating" not in one] == told
+    assert [one for one in found if "evaluating" not in one] == messages
 
 
 def test_a_rule_that_cannot_be_tried_counts_as_broken(thing: CustomKind) -> None:
-    told = [one.message for one in broken(thing.schema, spec(odd={}))]
-    assert [one.startswith('Invalid value: "object": ') for one in told] == [True, True]
-    assert [one.rpartition(" evaluating rule: ")[2] for one in told] == ["self.q > 3", "m"]
+    messages = [one.message for one in broken(thing.schema, spec(odd={}))]
+    assert [one.startswith('Invalid value: "object": ') for one in messages] == [True, True]
+    assert [one.rpartition(" evaluating rule: ")[2] for one in messages] == ["self.q > 3", "m"]
 
 
 def test_rules_about_a_change_wait_for_one(thing: CustomKind) -> None:

@@ -40,43 +40,43 @@ JSON: Final = st.recursive(
 )
 
 
-def some(schema: Schema, dice: Random, depth: int = 0) -> object:
+def some(schema: Schema, rng: Random, depth: int = 0) -> object:
     """A value of the right types, or nearly so: what it says is arbitrary, and now and then it is a null."""
-    if dice.random() < 0.02:
+    if rng.random() < 0.02:
         return None
     if schema.type == "object":
-        return some_fields(schema, dice, depth + 1)
+        return some_fields(schema, rng, depth + 1)
     if schema.type == "array":
-        return [some(schema.items or Schema(), dice, depth + 1) for _ in range(dice.randrange(3))]
+        return [some(schema.items or Schema(), rng, depth + 1) for _ in range(rng.randrange(3))]
     choices: dict[str, Sequence[object]] = {
         "integer": NUMBERS[:-2],
         "number": (0.5, 1, -3.0),
         "boolean": (True, False),
     }
     if schema.int_or_string:
-        return dice.choice((*TEXTS, *NUMBERS))
-    return dice.choice((*schema.enum, *choices.get(schema.type, TEXTS)))
+        return rng.choice((*TEXTS, *NUMBERS))
+    return rng.choice((*schema.enum, *choices.get(schema.type, TEXTS)))
 
 
-def some_fields(schema: Schema, dice: Random, depth: int) -> Json:
+def some_fields(schema: Schema, rng: Random, depth: int) -> Json:
     if not schema.properties:
         below = schema.values or Schema("string")
-        return {dice.choice(TEXTS): some(below, dice, depth) for _ in range(dice.randrange(3))}
+        return {rng.choice(TEXTS): some(below, rng, depth) for _ in range(rng.randrange(3))}
     names = list(schema.properties)
-    chosen = {*LIKELY, *dice.sample(names, min(len(names), dice.randrange(4)))} if depth < 10 else set()
-    return {name: some(schema.properties[name], dice, depth) for name in names if name in chosen}
+    chosen = {*LIKELY, *rng.sample(names, min(len(names), rng.randrange(4)))} if depth < 10 else set()
+    return {name: some(schema.properties[name], rng, depth) for name in names if name in chosen}
 
 
-def some_object(schema: Schema, dice: Random) -> Json:
-    return some_fields(schema, dice, 0)
+def some_object(schema: Schema, rng: Random) -> Json:
+    return some_fields(schema, rng, 0)
 
 
-def spoilt(value: Json, dice: Random, by: object) -> None:
+def spoilt(value: Json, rng: Random, by: object) -> None:
     """Put something else into an arbitrary place."""
     at: Any = value
     while at:
-        place = dice.choice(list(at)) if isinstance(at, dict) else dice.randrange(len(at))
-        if dice.random() < 0.3 or not isinstance(at[place], dict | list):
+        place = rng.choice(list(at)) if isinstance(at, dict) else rng.randrange(len(at))
+        if rng.random() < 0.3 or not isinstance(at[place], dict | list):
             at[place] = by
             return
         at = at[place]
@@ -110,10 +110,10 @@ def test_any_json_is_read_or_refused(resource: Resource, schema: Schema, value: 
 def test_objects_that_are_nearly_right_are_read_or_refused(
     resource: Resource, schema: Schema, seed: int, by: object
 ) -> None:
-    dice = Random(seed)
-    old = taken(resource, schema, some_object(schema, dice))
-    value = some_object(schema, dice)
-    spoilt(value, dice, by)
+    rng = Random(seed)
+    old = taken(resource, schema, some_object(schema, rng))
+    value = some_object(schema, rng)
+    spoilt(value, rng, by)
     new = taken(resource, schema, deepcopy(value))
     if old is not None and new is not None:
         semantics.updated(resource, old, new)
@@ -128,10 +128,10 @@ def test_the_fast_looks_see_nothing_that_the_slow_ones_deny(
     resource: Resource, schema: Schema, seed: int, by: object
 ) -> None:
     del resource
-    dice = Random(seed)
-    value = some_object(schema, dice)
+    rng = Random(seed)
+    value = some_object(schema, rng)
     if seed % 2:
-        spoilt(value, dice, by)
+        spoilt(value, rng, by)
     if fits(schema, value):
         assert not list(problems(schema, value))
         assert not strange(schema, value)

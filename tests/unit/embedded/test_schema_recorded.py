@@ -90,8 +90,10 @@ def test_a_new_object_is_answered_as_by_a_real_server(
     reading = read(resource_of(sent)[1], deepcopy(sent))
     if case.get("code") == 400:
         unknown = ", ".join(f'unknown field "{field}"' for field in reading.unknown)
-        told = reading.problem.split(": ", 1)[1] if reading.problem else f"strict decoding error: {unknown}"
-        assert [told[:LONGEST_MESSAGE]] == case["says"]
+        message = (
+            reading.problem.split(": ", 1)[1] if reading.problem else f"strict decoding error: {unknown}"
+        )
+        assert [message[:LONGEST_MESSAGE]] == case["says"]
         return
     assert reading.unknown == ()
     resource, schema, understood = filled(sent)

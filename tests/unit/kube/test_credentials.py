@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 IMPATIENT = """
 import asyncio, pathlib, sys
 from maar.kube import credentials, sources
-credentials.PATIENCE_S = 0.4
+credentials.PLUGIN_TIMEOUT_S = 0.4
 try:
     asyncio.run(credentials.load(pathlib.Path(sys.argv[1])))
 except sources.CredentialsError as error:
@@ -140,7 +140,10 @@ async def test_a_rotated_service_account_is_read_again(
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
     found = await load(service_account=account)
-    assert (found.proofs.server, found.proofs.namespace) == ("https://[fd00::1]:443", "maar-system")
+    assert (found.proofs.server, found.proofs.namespace) == (
+        "https://[fd00::1]:443",
+        "maar-system",
+    )
     (account / "token").write_text("new")
     await found.refresh(rejected="Bearer old")
     assert found.proofs.authorization == "Bearer new"

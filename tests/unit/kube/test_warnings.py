@@ -13,7 +13,7 @@ from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.sources import CredentialsError
-from maar.kube.warning_headers import MOST_REMEMBERED, Once, read_warnings
+from maar.kube.warning_headers import MOST_REMEMBERED, WithoutRepeats, read_warnings
 from support.kubeconfigs import changed, with_server, written
 
 Serve = Callable[..., Awaitable[str]]
@@ -55,11 +55,11 @@ def test_no_header_is_too_strange_to_be_read(header: str) -> None:
 
 
 def test_nothing_is_told_twice_and_not_everything_remembered() -> None:
-    told: list[str] = []
-    once = Once(told.append)
+    warnings_given: list[str] = []
+    once = WithoutRepeats(warnings_given.append)
     for number in [*range(3), *range(2 * MOST_REMEMBERED)]:
         once(str(number))
-    assert told == [str(number) for number in range(MOST_REMEMBERED)]
+    assert warnings_given == [str(number) for number in range(MOST_REMEMBERED)]
 
 
 async def warned(request: web.BaseRequest) -> web.Response:
@@ -72,16 +72,16 @@ async def warned(request: web.BaseRequest) -> web.Response:
 
 @pytest.mark.anyio
 async def test_every_answer_may_warn_and_each_warning_is_told_once(serve: Serve, tmp_path: Path) -> None:
-    told: list[str] = []
+    warnings_given: list[str] = []
     kubeconfig = written(tmp_path / "one", await serve(warned))
-    async with ApiServer(await load(kubeconfig), warn=told.append) as server:
+    async with ApiServer(await load(kubeconfig), warn=warnings_given.append) as server:
         with pytest.raises(ApiError):
             await server.request("POST", "/", None, b"{}")
-        assert told == ["one", "two", "three"]
+        assert warnings_given == ["one", "two", "three"]
         await server.request("GET", "/")
         async with server.stream("/", {}, 1):
             pass
-    assert told == ["one", "two", "three"]
+    assert warnings_given == ["one", "two", "three"]
 
 
 @pytest.mark.anyio

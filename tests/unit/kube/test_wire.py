@@ -42,8 +42,8 @@ class Server:
                 answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
                 if answer == HANG_UP:
                     return
-                said, end, _ = answer.partition(END)
-                for part in (said[:7], said[7:]):  # it may come in pieces
+                reported, end, _ = answer.partition(END)
+                for part in (reported[:7], reported[7:]):  # it may come in pieces
                     writer.write(part)
                     await writer.drain()
                     await asyncio.sleep(0)
@@ -61,7 +61,7 @@ async def talking(
     folder: Path,
     may_write: Callable[[], bool] = lambda: True,
     connections: int = 64,
-    patience_s: float = 0,
+    retry_timeout_s: float = 0,
 ) -> AsyncIterator[ApiServer]:
     """A client of a server that is not patient, unless it is asked to be."""
     listener = await asyncio.start_server(server.meet, "127.0.0.1", 0)
@@ -69,7 +69,7 @@ async def talking(
         address = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/prefix/"
         found = await load(written(folder / "one", address))
         async with ApiServer(
-            found, connections=connections, patience_s=patience_s, may_write=may_write
+            found, connections=connections, retry_timeout_s=retry_timeout_s, may_write=may_write
         ) as client:
             yield client
 
@@ -83,7 +83,7 @@ async def through(
     async with listener:
         proxy = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
         file = written(folder / "one", "http://cluster.example", cluster={"proxy-url": proxy})
-        async with ApiServer(await load(file), patience_s=0, may_write=may_write) as client:
+        async with ApiServer(await load(file), retry_timeout_s=0, may_write=may_write) as client:
             yield client
 
 
@@ -95,10 +95,10 @@ async def test_a_request_says_what_it_must(tmp_path: Path) -> None:
         head, _, body = server.asked[0].partition(b"\r\n\r\n")
         first, *headers = head.decode().split("\r\n")
         assert (first, body) == ("POST /prefix/api?a=b+c HTTP/1.1", b"{}")
-        said = dict(line.split(": ") for line in headers)
-        assert said["Host"].startswith("127.0.0.1:")
-        assert said["Authorization"] == "Bearer token-of-one"
-        assert (said["Content-Type"], said["Content-Length"]) == ("text/plain", "2")
+        reported = dict(line.split(": ") for line in headers)
+        assert reported["Host"].startswith("127.0.0.1:")
+        assert reported["Authorization"] == "Bearer token-of-one"
+        assert (reported["Content-Type"], reported["Content-Length"]) == ("text/plain", "2")
 
 
 @pytest.mark.anyio
@@ -189,12 +189,12 @@ async def test_who_gives_up_waiting_takes_no_connection_away(tmp_path: Path) -> 
         stuck = asyncio.create_task(client.request("GET", "/stuck"))
         await until("it is asked", lambda: len(server.asked) == 1)
         impatient = [asyncio.create_task(client.request("GET", "/impatient")) for _ in range(3)]
-        patient = asyncio.create_task(client.request("GET", "/patient"))
+        retrying = asyncio.create_task(client.request("GET", "/patient"))
         await asyncio.sleep(0)
         stuck.cancel()
         for one in impatient:
             one.cancel()
-        assert await asyncio.wait_for(patient, 5) == b"fine"
+        assert await asyncio.wait_for(retrying, 5) == b"fine"
         assert len(server.asked) == 2
 
 
@@ -238,7 +238,7 @@ async def test_what_was_sent_in_time_and_then_broken_may_have_been_done(
 @pytest.mark.anyio
 async def test_after_the_end_nothing_is_sent(tmp_path: Path) -> None:
     server = Server(HALF)
-    async with talking(server, tmp_path, connections=1, patience_s=5) as client:
+    async with talking(server, tmp_path, connections=1, retry_timeout_s=5) as client:
         tasks = [asyncio.create_task(client.request("POST", "/", None, b"{}")) for _ in range(3)]
         await until("one is asked", lambda: len(server.asked) == 1)
     for task in tasks:
@@ -286,7 +286,7 @@ def test_a_dead_address_is_passed_over(
 
         with silent("127.0.0.2", port):
             file = written(tmp_path / "one", f"http://cluster.example:{port}")
-            async with listener, ApiServer(await load(file), patience_s=0) as client:
+            async with listener, ApiServer(await load(file), retry_timeout_s=0) as client:
                 monkeypatch.setattr(dialing, "look_up", found)
                 many = [client.request("GET", "/") for _ in range(8)]
                 assert set(await asyncio.gather(*many)) == {b"fine"}
@@ -299,9 +299,9 @@ def test_a_dead_address_is_passed_over(
 def silent(host: str, port: int) -> Iterator[None]:
     """A machine that does not answer: whoever waits to be let in fills its doorway."""
     with ExitStack() as stack:
-        door = stack.enter_context(socket.socket())
-        door.bind((host, port))
-        door.listen(0)
+        listener_socket = stack.enter_context(socket.socket())
+        listener_socket.bind((host, port))
+        listener_socket.listen(0)
         for _ in range(4):
             one = stack.enter_context(socket.socket())
             one.setblocking(False)

@@ -70,7 +70,7 @@ async def test_no_more_are_under_way_than_may_be() -> None:
 
 
 async def test_an_outcome_may_ask_for_more() -> None:
-    said: list[bytes] = []
+    reported: list[bytes] = []
 
     async def write(text: bytes) -> Outcome:
         return Done(text)
@@ -79,13 +79,13 @@ async def test_an_outcome_may_ask_for_more() -> None:
 
         def again(outcome: Outcome) -> None:
             assert isinstance(outcome, Done)
-            said.append(outcome.body)
-            if len(said) < 3:
+            reported.append(outcome.body)
+            if len(reported) < 3:
                 writers.submit("a", partial(write, outcome.body + b"!"), again)
 
         writers.submit("a", partial(write, b"x"), again)
         await writers.idle()
-    assert said == [b"x", b"x!", b"x!!"]
+    assert reported == [b"x", b"x!", b"x!!"]
 
 
 async def test_a_bug_in_a_write_ends_them_all() -> None:

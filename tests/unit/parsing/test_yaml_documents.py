@@ -51,7 +51,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reported"),
     [
         ("[[[[[[[[[[[]]]]]]]]]]]", "line 1, column 11: nested more than 10 levels deep"),
         ("[" + "a," * 50 + "]", "more than 50 values, aliases written out"),
@@ -68,8 +68,8 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
         ("a: *b", "line 1, column 4: the alias \\*b stands for nothing before it"),
     ],
 )
-def test_a_refusal_names_the_place(text: str, said: str) -> None:
-    with pytest.raises(BadYamlError, match=said):
+def test_a_refusal_names_the_place(text: str, reported: str) -> None:
+    with pytest.raises(BadYamlError, match=reported):
         list(documents(text, SMALL))
 
 
@@ -80,9 +80,11 @@ def test_what_is_written_out_may_reach_the_limits() -> None:
 
 
 def test_repeated_keys_can_be_told_instead_of_refused() -> None:
-    told: list[str] = []
-    assert document("a: 1\na: 2", repeated=told.append) == {"a": 2}
-    assert told == ['line 2, column 1: the key "a" is in this mapping already, in line 1; remove one of them']
+    reports: list[str] = []
+    assert document("a: 1\na: 2", repeated=reports.append) == {"a": 2}
+    assert reports == [
+        'line 2, column 1: the key "a" is in this mapping already, in line 1; remove one of them'
+    ]
 
 
 @pytest.mark.parametrize("text", VALUES, ids=lambda text: text[:20])

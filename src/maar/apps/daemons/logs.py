@@ -122,10 +122,10 @@ class _Text(_Lines):
         if self._coloured:
             level = f"\x1b[{_COLOURS.get(record.levelname, '0')}m{level}\x1b[0m"
         fields = "".join(f" {name}={value}" for name, value in self.fields_of(record).items())
-        said = f"{record.name}: {self.message_of(record)}{fields}"
+        text = f"{record.name}: {self.message_of(record)}{fields}"
         if exception := self.exception_of(record):
-            said += f"\n{exception}"
-        line = f"{self.time_of(record)} {level} {said.translate(_SAFE)}"
+            text += f"\n{exception}"
+        line = f"{self.time_of(record)} {level} {text.translate(_SAFE)}"
         return line.encode(errors="backslashreplace").decode()  # half a character fits into no stream
 
 

@@ -77,10 +77,10 @@ def hour(seed: int, teams: tuple[Team, ...] = TEAMS) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=lambda group: (group.minute, group.key)))
 
 
-def _groups(team: Team, dice: Random) -> Iterator[Group]:
+def _groups(team: Team, rng: Random) -> Iterator[Group]:
     minute, number = team.since, 0
     while minute < team.until:
-        pods = dice.randint(*team.pods)
+        pods = rng.randint(*team.pods)
         yield Group(
             minute=round(minute, 2),
             queue=team.queue,
@@ -89,11 +89,11 @@ def _groups(team: Team, dice: Random) -> Iterator[Group]:
             pods=pods,
             least=1 if team.is_elastic else pods,
             cpu=team.cpu,
-            minutes=round(dice.uniform(*team.minutes), 1),
+            minutes=round(rng.uniform(*team.minutes), 1),
         )
         number += 1
         if number >= team.rush:
-            minute += team.every * dice.uniform(0.6, 1.4)
+            minute += team.every * rng.uniform(0.6, 1.4)
 
 
 def pod_group_document(group: Group) -> Json:

@@ -134,8 +134,8 @@ class Record:
     def reason(self, group: str) -> str:
         """Why a group waits, as the scheduler says; empty without a reason, or with pods under way."""
         conditions = self.groups[group].status.conditions if group in self.groups else ()
-        said = [one for one in conditions if one.type == "Unschedulable" and one.status == "True"]
-        return next((one.message for one in said if one.reason != Reason.NOT_ENOUGH_TASKS), "")
+        waiting = [one for one in conditions if one.type == "Unschedulable" and one.status == "True"]
+        return next((one.message for one in waiting if one.reason != Reason.NOT_ENOUGH_TASKS), "")
 
     def tree(self) -> TreeView:
         """The queue tree as it is now, without the default queue, which the demo does not use."""

@@ -20,7 +20,7 @@ from maar.kube.watch import Trouble, Watch
 
 _WATCHED: Final = (Queue, PodGroup, Pod)
 _FRAME_S: Final = 0.25
-_PATIENCE_S: Final = 75.0  # beyond the time that the hour takes, for a busy machine
+_MARGIN_S: Final = 75.0  # beyond the time that the hour takes, for a busy machine
 
 
 async def run_demo(
@@ -49,7 +49,7 @@ async def run_demo(
             parts = (clock.run(record.is_behind), submitter.play(groups), _frames(record, steps, show))
             running += [tasks.create_task(part) for part in parts]
             ends = [tasks.create_task(end) for end in (clock.until(HOUR), steps.run())]
-            await asyncio.wait(ends, timeout=HOUR * MINUTE_S / speed + _PATIENCE_S)
+            await asyncio.wait(ends, timeout=HOUR * MINUTE_S / speed + _MARGIN_S)
             for task in (*ends, *running):
                 task.cancel()
         return summary_of(record, steps)

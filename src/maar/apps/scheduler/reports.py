@@ -102,9 +102,9 @@ class Reports:
     def _on_missing_groups(self, plan: Plan, now: datetime) -> None:
         """Report to pods that their group does not exist, after a delay: it may still be created."""
         for pod in self._tables.orphans.values():
-            patience_s = _GROUP_COMES_WITHIN_S if pod.group_key else _GROUP_IS_MADE_WITHIN_S
+            within_s = _GROUP_COMES_WITHIN_S if pod.group_key else _GROUP_IS_MADE_WITHIN_S
             outcome = plan.pod_groups.get(missing_group_key(pod))
-            if outcome is None or pod.is_gated or now.timestamp() - pod.created < patience_s:
+            if outcome is None or pod.is_gated or now.timestamp() - pod.created < within_s:
                 continue
             if self._conditions.write_for_pod(pod, outcome, now):
                 self._fail(pod, outcome)

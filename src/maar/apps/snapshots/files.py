@@ -102,8 +102,8 @@ def _too_large(limit: str) -> str:
 def _checked(snapshot: Snapshot, limits: DocumentLimits) -> Snapshot:
     """Refuse plain values, which others walk through by recursion, where they are too deep."""
     for name, value in (("configuration", snapshot.configuration), ("plan", snapshot.plan)):
-        if said := excess(value, limits):
-            raise BadObjectError(name, said)
+        if problem := excess(value, limits):
+            raise BadObjectError(name, problem)
     return snapshot
 
 

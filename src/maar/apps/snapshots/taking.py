@@ -23,7 +23,7 @@ from maar.core.views.planning import plan_data, whole
 
 _LOG: Final = logging.getLogger(__name__)
 
-PATIENCE_S: Final = 60.0  # a scheduler that leads decides every few seconds
+TIMEOUT_S: Final = 60.0  # a scheduler that leads decides every few seconds
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Taken:
 class Snapshots:
     """Writes snapshots into a folder when asked, as from a signal handler."""
 
-    def __init__(self, folder: Path, patience_s: float = PATIENCE_S) -> None:
-        self._folder, self._patience_s = folder, patience_s
+    def __init__(self, folder: Path, timeout_s: float = TIMEOUT_S) -> None:
+        self._folder, self._timeout_s = folder, timeout_s
         self._waiting: deque[asyncio.Future[Taken]] = deque()  # filled in the loop, emptied where is decided
         self._taking: asyncio.Task[None] | None = None
 
@@ -71,7 +71,7 @@ class Snapshots:
         loop = asyncio.get_running_loop()
         taken = loop.create_future()
         self._waiting.append(taken)
-        async with asyncio.timeout(self._patience_s):
+        async with asyncio.timeout(self._timeout_s):
             await taken
         return await asyncio.to_thread(taken.result().write, self._folder)
 
@@ -89,7 +89,7 @@ class Snapshots:
         try:
             _LOG.info("snapshot written to %s", await self.take())
         except TimeoutError:
-            why = f"nothing was decided for {self._patience_s:g} s; if another process leads, signal that one"
+            why = f"nothing was decided for {self._timeout_s:g} s; if another process leads, signal that one"
             _LOG.warning("no snapshot: %s", why)
         except OSError as error:
             _LOG.warning("no snapshot: it cannot be written into %s: %s", self._folder, error)

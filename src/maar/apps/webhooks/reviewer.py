@@ -20,7 +20,7 @@ from maar.kube.watch import Trouble, Watch, unless_repeated
 
 _LOG: Final = logging.getLogger(__name__)
 
-PATIENCE_S: Final = 0.25  # changes come within hundredths of a second, and somebody waits for the answer
+TIMEOUT_S: Final = 0.25  # changes come within hundredths of a second, and somebody waits for the answer
 WATCHED: Final = KNOWN_KINDS
 _HOLDING: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"  # other pods count nowhere
 _ABOUT_OTHERS: Final = (Queue, PodGroup, Job, Namespace)
@@ -71,7 +71,7 @@ class AdmissionReviewer:
         verdict = self._verdict(verb, request)
         if self._may_pass(request, verdict):
             try:
-                async with asyncio.timeout(PATIENCE_S):
+                async with asyncio.timeout(TIMEOUT_S):
                     while self._may_pass(request, verdict):
                         await self._news.wait()
                         verdict = self._verdict(verb, request)

@@ -30,7 +30,7 @@ from maar.kube.write import create, delete, get, patch
 
 Document = dict[str, object]
 
-PATIENCE_S: Final = 1.5  # somebody sits there and waits
+RETRY_TIMEOUT_S: Final = 1.5  # a person waits for the command
 
 
 @asynccontextmanager
@@ -41,7 +41,7 @@ async def connected(access: Access) -> AsyncIterator["ClusterClient"]:
         if access.server:
             address = access.server if "://" in access.server else f"https://{access.server}"
             credentials.proofs = replace(credentials.proofs, server=address.rstrip("/"))
-        way = ApiServer(credentials, patience_s=PATIENCE_S, warn=_warn)
+        way = ApiServer(credentials, retry_timeout_s=RETRY_TIMEOUT_S, warn=_warn)
     except NoClusterError as error:
         if (ours := data_folder() / "kubeconfig").is_file():
             there = f"maar up has one: export KUBECONFIG={shlex.quote(str(ours))}"

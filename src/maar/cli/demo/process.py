@@ -53,7 +53,7 @@ class ClusterProcess:
         except (subprocess.TimeoutExpired, KeyboardInterrupt) as problem:
             self._process.kill()
             self._process.wait()
-            if isinstance(problem, subprocess.TimeoutExpired):  # otherwise somebody was in a hurry
+            if isinstance(problem, subprocess.TimeoutExpired):  # otherwise Ctrl-C was pressed twice
                 typer.echo(f"warning: maar up did not stop in {_STOP_WITHIN_S:g} s and was killed", err=True)
         finally:
             if self._process.stdout:

@@ -44,13 +44,13 @@ class PlainLines:
     """Prints what happens line by line and a tree every few seconds, where there is no terminal."""
 
     def __init__(self, console: Console) -> None:
-        self._console, self._said, self._tree_at = console, 0, 0.0
+        self._console, self._lines_shown, self._tree_at = console, 0, 0.0
 
     def __call__(self, frame: Frame) -> None:
         """Print what is new."""
-        for minute, text in frame.log[self._said :]:
+        for minute, text in frame.log[self._lines_shown :]:
             self._print(Text(f"{clock_time(minute)}  {text}"))
-        self._said = len(frame.log)
+        self._lines_shown = len(frame.log)
         if frame.minute >= self._tree_at:
             self._tree_at = frame.minute + _TREE_EVERY_S * frame.speed / MINUTE_S
             for line in (_heading(frame), *_tree(frame.tree)):

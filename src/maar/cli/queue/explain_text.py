@@ -19,10 +19,10 @@ _GAP: Final = "  "
 
 def print_explanation(one: Explanation, console: Console) -> None:
     """Say why; colours appear on a terminal only."""
-    _say(console, summary(one), "", "bold")
+    _print_wrapped(console, summary(one), "", "bold")
     if one.is_reduced:
         advice = "lower some of them, or add nodes"
-        _say(
+        _print_wrapped(
             console, f"Its guarantee holds only in part: not all guarantees can hold; {advice}.", "", "yellow"
         )
     for resource, steps in one.steps.items():
@@ -30,19 +30,19 @@ def print_explanation(one: Explanation, console: Console) -> None:
             console.print()
             _print(console, resource, "bold")
             for step in steps:
-                _say(console, sentence(step), "  ")
-            _say(console, water(steps[-1]), "  ")
+                _print_wrapped(console, sentence(step), "  ")
+            _print_wrapped(console, water(steps[-1]), "  ")
             _siblings(console, steps[-1])
 
 
-def _say(console: Console, text: str, indent: str, style: str = "") -> None:
+def _print_wrapped(console: Console, text: str, indent: str, style: str = "") -> None:
     lines = wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
     for line in lines:
         _print(console, line, style)
 
 
 def _siblings(console: Console, step: Step) -> None:
-    """Those who ask for something or get it, and the queue itself."""
+    """The siblings that request or deserve something, and the queue itself."""
     claiming = [one for one in step.siblings if one.request or one.deserved or one == step.chosen]
     shown = claiming[:_MOST_SIBLINGS]
     shown += [step.chosen] if step.chosen not in shown else []

@@ -65,7 +65,7 @@ def tree(
         queues, inside = list(shared.queues), shared.namespaces if namespaces else {}
     else:
         queues = on_cluster(access, partial(_queues, top))
-        _wonder(queues)
+        _note_missing_shares(queues)
     view = queue_tree(queues, top, inside)
     if view is None:
         raise CommandError(unknown(Operation("get", Queue, top), [queue.key for queue in queues]))
@@ -124,7 +124,7 @@ async def _queues(top: str, cluster: "ClusterClient") -> list[Queue]:
     return queues
 
 
-def _wonder(queues: list[Queue]) -> None:
+def _note_missing_shares(queues: list[Queue]) -> None:
     """Print a note where no queue has a share in its status: the tree would be empty."""
     if not any(queue.status.deserved for queue in queues):
         typer.echo(

@@ -17,7 +17,7 @@ from maar.core.model.queue import ROOT, Queue
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
 
-Order = Literal["OpenQueue", "CloseQueue"]
+CommandAction = Literal["OpenQueue", "CloseQueue"]
 
 NameOption = Annotated[str, typer.Option("--name", "-n", help="The name of the queue.")]
 WeightOption = Annotated[int, typer.Option("--weight", "-w", help="The weight of the queue.")]
@@ -94,9 +94,9 @@ def operate(
     access, named = server.access, _named(name)
     match action:
         case "open":
-            _order(named, "OpenQueue", access)
+            _create_command(named, "OpenQueue", access)
         case "close":
-            _order(named, "CloseQueue", access)
+            _create_command(named, "CloseQueue", access)
         case "update":
             _update(named, weight, access)
         case "":
@@ -109,14 +109,14 @@ def operate(
 @with_groups
 def open_queue(*, name: NameOption = "", server: ServerFlags) -> None:
     """Let a queue take new jobs again."""
-    _order(_named(name), "OpenQueue", server.access)
+    _create_command(_named(name), "OpenQueue", server.access)
 
 
 @vcctl_queue_app.command("close")
 @with_groups
 def close_queue(*, name: NameOption = "", server: ServerFlags) -> None:
     """Let a queue take no new jobs; it is Closed when the jobs it has are finished."""
-    _order(_named(name), "CloseQueue", server.access)
+    _create_command(_named(name), "CloseQueue", server.access)
 
 
 @vcctl_queue_app.command()
@@ -169,18 +169,20 @@ def _update(name: str, weight: int, access: Access) -> None:
     on_cluster(access, lambda cluster: cluster.change(Queue, name, {"spec": {"weight": weight}}))
 
 
-def _order(name: str, order: Order, access: Access) -> None:
-    """Leave an order for the queue, as Volcano's clients do; a controller carries it out."""
+def _create_command(name: str, command_action: CommandAction, access: Access) -> None:
+    """Create a Command for the queue, as Volcano's clients do; a controller carries it out."""
 
     async def work(cluster: "ClusterClient") -> None:
         queue = await cluster.get(Queue, name)
-        prefix = f"{name}-{order.lower()}-"
-        await cluster.create(Command, f"{_COMMANDS_LIVE_IN}/{prefix}", _command(queue, prefix, order))
+        prefix = f"{name}-{command_action.lower()}-"
+        await cluster.create(
+            Command, f"{_COMMANDS_LIVE_IN}/{prefix}", _command(queue, prefix, command_action)
+        )
 
     on_cluster(access, work)
 
 
-def _command(queue: Document, prefix: str, order: Order) -> Document:
+def _command(queue: Document, prefix: str, command_action: CommandAction) -> Document:
     metadata = cast(Document, queue["metadata"])
     target = {
         "apiVersion": Queue.api_version,
@@ -194,5 +196,5 @@ def _command(queue: Document, prefix: str, order: Order) -> Document:
         "kind": "Command",
         "metadata": {"generateName": prefix, "namespace": _COMMANDS_LIVE_IN, "ownerReferences": [target]},
         "target": target,
-        "action": order,
+        "action": command_action,
     }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # a client takes longer to import than most commands take to 
 async def create_queue(cluster: "ClusterClient", name: str, spec: Json, output: Output | None) -> None:
     """Make a queue."""
     made = await cluster.create(Queue, name, document_of(name, spec))
-    _say(made, name, "created", output)
+    _print_result(made, name, "created", output)
 
 
 async def update_queue(cluster: "ClusterClient", name: str, spec: Json, output: Output | None) -> None:
@@ -26,7 +26,7 @@ async def update_queue(cluster: "ClusterClient", name: str, spec: Json, output: 
     change = difference(_spec(there), spec)
     if change:
         there = await cluster.change(Queue, name, {"spec": change})
-    _say(there, name, "updated" if change else "unchanged", output)
+    _print_result(there, name, "updated" if change else "unchanged", output)
 
 
 async def for_each(names: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
@@ -72,7 +72,7 @@ async def _closed_above(cluster: "ClusterClient", queue: Document) -> str:
         try:
             queue = await cluster.get(Queue, parent)
         except CommandError:
-            return ""  # a parent that is not there closes nobody
+            return ""  # a parent that does not exist closes no queue
         if _spec(queue).get("state") == "Closed" and parent not in ALWAYS_OPEN:
             return parent
     return ""
@@ -83,7 +83,7 @@ def _spec(document: Document) -> Json:
     return cast(Json, spec) if isinstance(spec, dict) else {}
 
 
-def _say(document: Document, name: str, word: str, output: Output | None) -> None:
+def _print_result(document: Document, name: str, word: str, output: Output | None) -> None:
     if output is None:
         typer.echo(f"{title(name)} {word}")
     else:

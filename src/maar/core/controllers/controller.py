@@ -7,7 +7,7 @@ at the key again. Whoever runs it looks again at a key when a write for it was a
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from maar.core.controllers.cluster_view import AnyChange, ClusterView
 from maar.core.model.writes import ControllerWrite
@@ -21,11 +21,10 @@ class Reconciled(NamedTuple):
 
 
 class Controller(Protocol):
-    """Something that converges."""
+    """Something that converges; controllers inherit what most of them have alike."""
 
-    @property
-    def first_keys(self) -> Collection[str]:
-        """The keys to reconcile in any case when it starts, such as those of objects that may be missing."""
+    first_keys: ClassVar[Collection[str]] = ()
+    """The keys to reconcile in any case when it starts, such as those of objects that may be missing."""
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterable[str]:
         """The keys that a change concerns; called as soon as the view has it."""

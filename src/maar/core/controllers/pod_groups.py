@@ -18,7 +18,7 @@ from maar.core.controllers.cluster_view import (
     PodChanged,
     PodGroupChanged,
 )
-from maar.core.controllers.controller import Reconciled
+from maar.core.controllers.controller import Controller, Reconciled
 from maar.core.controllers.group_template import (
     MADE_ANNOTATION,
     Member,
@@ -36,10 +36,8 @@ from maar.core.model.writes import ControllerWrite, Create, Delete, Patch
 _NOTHING: Final[Statements] = {}
 
 
-class MissingGroups:
+class MissingGroups(Controller):
     """Keys are those of pod groups, those that do not exist yet included."""
-
-    first_keys: Final = ()
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
         """The groups that a change concerns."""

@@ -25,7 +25,7 @@ from maar.core.controllers.cluster_view import (
     place_of_group,
     queue_of_command,
 )
-from maar.core.controllers.controller import Reconciled
+from maar.core.controllers.controller import Controller, Reconciled
 from maar.core.model.differences import difference
 from maar.core.model.job import Command
 from maar.core.model.metadata import FIELD_MANAGER
@@ -40,10 +40,10 @@ _CLOSED_BY_CLIENT_STANDS: Final = timedelta(seconds=5)
 _ORDERS: Final = {"OpenQueue": "Open", "CloseQueue": "Closed"}
 
 
-class QueueStates:
+class QueueStates(Controller):
     """Keys are the names of queues, those that do not exist included."""
 
-    first_keys: Final = ALWAYS_OPEN
+    first_keys = ALWAYS_OPEN
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The queues that a change concerns."""

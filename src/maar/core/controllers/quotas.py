@@ -17,7 +17,7 @@ from maar.core.controllers.cluster_view import (
     label_of_namespace,
     label_of_quota,
 )
-from maar.core.controllers.controller import Reconciled
+from maar.core.controllers.controller import Controller, Reconciled
 from maar.core.model.namespace import QUOTA_LABEL, ResourceQuota, quota_label
 from maar.core.model.pod import QUEUE_ANNOTATION
 from maar.core.model.queue import Queue
@@ -30,10 +30,8 @@ _AS_THEY_ARE: Final = ("pods",)
 _PREFIX: Final = "requests."
 
 
-class NamespaceQuotas:
+class NamespaceQuotas(Controller):
     """Keys are the labels of quotas, which have the names of their queues, cut to the length of a label."""
-
-    first_keys: Final = ()
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
         """The queues whose quotas a change concerns."""

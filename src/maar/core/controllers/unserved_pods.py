@@ -3,19 +3,17 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
 
 from maar.core.controllers.cluster_view import AnyChange, ClusterView, OtherPodChanged
-from maar.core.controllers.controller import Reconciled
+from maar.core.controllers.controller import Controller, Reconciled
 from maar.core.model.writes import RecordEvent
 
 
 @dataclass(frozen=True)
-class UnservedPods:
+class UnservedPods(Controller):
     """Writes an event for each such pod that says which scheduler to name; the keys are those of the pods."""
 
     served: Collection[str] = ("volcano",)
-    first_keys: ClassVar[tuple[str, ...]] = ()
 
     def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:  # noqa: ARG002
         """The key of a pod that starts to wait."""

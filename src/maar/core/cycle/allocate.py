@@ -15,6 +15,7 @@ from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.model.names import natural
 from maar.core.tables.axis import times
+from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import PodRow
 
 Wanted = Callable[[GroupState], list[PodRow]]
@@ -23,16 +24,18 @@ Wanted = Callable[[GroupState], list[PodRow]]
 def allocate(state: State) -> None:
     """Keep promises, share out what queues deserve, then lend what is idle."""
     keep_promises(state)
-    _take_turns(state, "fair", Limits(state, "fair"), for_allocate)
-    _take_turns(state, "lent", Limits(state, "lent"), for_allocate)
-    for group in state.waiting():
-        group.was_unschedulable = bool(group.pending) and state.is_admitted(group) and not group.is_ready
+    _take_turns(state, "fair", for_allocate)
+    _take_turns(state, "lent", for_allocate)
+    for group in state.waiting:
+        group.was_unschedulable = (
+            bool(group.pending) and group.phase in ADMITTED_PHASES and not group.is_ready
+        )
 
 
 def backfill(state: State) -> None:
     """Place pods that ask for nothing, in allocate's order; gangs hold."""
-    is_gang = state.configuration.is_enabled("gang", "enableJobReady")
-    _take_turns(state, "fair", Limits(state, None), for_backfill, is_gang=is_gang)
+    is_gang = ("gang", "enableJobReady") in state.configuration.enabled
+    _take_turns(state, "fair", for_backfill, is_limited=False, is_gang=is_gang)
 
 
 def keep_promises(state: State) -> None:
@@ -73,12 +76,19 @@ def _release(state: State, pods: Sequence[PodRow]) -> None:
         group.pending = sorted([*group.pending, pod], key=state.pod_order)
 
 
-def _take_turns(state: State, phase: Phase, limits: Limits, wanted: Wanted, *, is_gang: bool = True) -> None:
+def _take_turns(
+    state: State, phase: Phase, wanted: Wanted, *, is_limited: bool = True, is_gang: bool = True
+) -> None:
     """Give turns until no group is left that can use one."""
-    placing = GroupPlacement(state, limits, is_gang=is_gang)
-    waiting = [group for group in state.waiting() if group.pending and state.is_admitted(group)]
-    while groups := [group for group in waiting if group.pending and wanted(group)]:
-        waiting = _take_round(placing, TurnOrder(state, phase, groups), wanted)
+    waiting = [
+        group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES and wanted(group)
+    ]
+    if not waiting:
+        return
+    placing = GroupPlacement(state, Limits(state, phase if is_limited else None), is_gang=is_gang)
+    while waiting:
+        again = _take_round(placing, TurnOrder(state, phase, waiting), wanted)
+        waiting = [group for group in again if group.pending and wanted(group)]
 
 
 def _take_round(placing: GroupPlacement, turns: TurnOrder, wanted: Wanted) -> list[GroupState]:

@@ -87,7 +87,7 @@ class Attempt:
 
     def is_like_others(self) -> bool:
         """Whether the shapes of its pods alone decide where they can go."""
-        return self.state.places.see_only_shapes(self.pods)
+        return self.state.places.depend_on_shapes_only(self.pods)
 
     # --- what the actions differ in
 
@@ -292,7 +292,7 @@ class Attempt:
         for resource, amount in self.pods[0].shape.needs:
             possible &= idle[resource] + reserved[resource] >= amount
         for shape, count in Counter(pod.shape for pod in self.pods).items() if possible.any() else ():
-            now, then = (places.most(shape, room, count) for room in (idle, idle + reserved))  # [N]
+            now, then = (places.pods_per_node(shape, room, count) for room in (idle, idle + reserved))  # [N]
             possible &= now.sum() - now + then >= count
         with_units = self._nodes_with_units() if possible.any() else ()
         return [

@@ -31,6 +31,7 @@ from maar.core.cycle.state import State
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import Needs
+from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 
@@ -45,9 +46,12 @@ class Diagnosis:
 
     def __init__(self, state: State) -> None:
         self.state, self.names = state, state.tables.axis.names
-        self._empty_cluster = EmptyCluster(state)
         self._known: dict[object, Refusal] = {}
         self._tallies: dict[Shape, NodeTally] = {}
+
+    @cached_property
+    def _empty_cluster(self) -> EmptyCluster:
+        return EmptyCluster(self.state)
 
     @cached_property
     def _opened_cluster(self) -> EmptyCluster:
@@ -82,7 +86,7 @@ class Diagnosis:
         if refusal is not None or not waits:
             return refusal
         pods = for_next_turn(group)
-        if not state.is_admitted(group):
+        if group.phase not in ADMITTED_PHASES:
             return self._not_let_in(group, pods)
         return self._waits(group, pods) if pods else self._loses_pods(group)
 
@@ -173,7 +177,7 @@ class Diagnosis:
 
     def _tally(self, pod: PodRow) -> NodeTally:
         """The nodes as they are, for a pod; one tally for all pods of a shape where that alone matters."""
-        if not self.state.places.see_only_shapes((pod,)):
+        if not self.state.places.depend_on_shapes_only((pod,)):
             return tally(self.state.places, pod, 1)
         if pod.shape not in self._tallies:
             self._tallies[pod.shape] = tally(self.state.places, pod, 1)
@@ -185,7 +189,7 @@ class Diagnosis:
         if group.refusal is not None and group.refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
             return self._behind(group.refusal)
         key: object = group
-        if group.is_idle and self.state.places.see_only_shapes(pods):
+        if group.is_idle and self.state.places.depend_on_shapes_only(pods):
             key = (group.leaf, frozenset(Counter(pod.shape for pod in pods).items()), group.refusal)
         refusal = self._known.get(key)
         if refusal is None:
@@ -213,8 +217,10 @@ class Diagnosis:
         places = self.state.places
         if not self.state.room.nodes:
             return Refusal(reason=Reason.NOT_ENOUGH_RESOURCES, cure=Cure.OTHER_NODES)
-        for pod in {pod.shape: pod for pod in pods if places.never(pod.shape)}.values():
-            is_never = places.mask(pod.shape).any() and self._opened_cluster.places.never(pod.shape)
+        for pod in {pod.shape: pod for pod in pods if places.never_fits(pod.shape)}.values():
+            is_never = places.stack.mask(pod.shape).any() and self._opened_cluster.places.never_fits(
+                pod.shape
+            )
             cure = Cure.NEVER if is_never else Cure.OTHER_NODES
             return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
         return None
@@ -230,7 +236,7 @@ class Diagnosis:
         if alone.has_room(group, pods):
             return None
         for pod in filter(places.has_affinity, pods):
-            has_place = places.follows(pod) and places.would_take(pod).any()
+            has_place = places.must_join_others(pod) and places.would_take(pod).any()
             return None if has_place else self._never_together(pods, pod)
         is_never = self._opened_cluster.limits(group, needs) is not None or not self._opened_cluster.has_room(
             group, pods
@@ -257,7 +263,7 @@ class Diagnosis:
             return self._kept_off(with_affinity[0], Cure.OTHERS_FINISH)
         refusal = self._room(pods, self.state.places, Cure.OTHERS_FINISH)
         share = None
-        if self.state.configuration.is_enabled("proportion", "enabledAllocatable"):
+        if ("proportion", "enabledAllocatable") in self.state.configuration.enabled:
             share = beyond_deserved(self.state.ledger, self.names, group.leaf, needs)
         if share is None or refusal.reason == Reason.CLAIM_NOT_BOUND:
             return refusal
@@ -265,7 +271,7 @@ class Diagnosis:
 
     def _never_together(self, pods: list[PodRow], pod: PodRow) -> Refusal:
         """Not even alone there are nodes for a pod near the others it needs, or for all pods together."""
-        places = self.state.places if self.state.places.follows(pod) else self._empty_cluster.places
+        places = self.state.places if self.state.places.must_join_others(pod) else self._empty_cluster.places
         found = tally(places, pod, 1)
         cure = Cure.NEVER if found.taking else Cure.SOMEBODY_ACTS
         refusal = self._of_nodes(Reason.NO_NODE_FITS, cure, pod, found)
@@ -293,7 +299,7 @@ class Diagnosis:
     def _of_nodes(self, reason: Reason, cure: Cure, pod: PodRow, found: NodeTally) -> Refusal:
         """A refusal by the nodes, with what the pod wants and the most that is free on one of them."""
         places = self.state.places
-        idle, mask = places.idle("now"), places.mask(pod.shape)
+        idle, mask = places.idle("now"), places.stack.mask(pod.shape)
         shortages = tuple(
             Shortage(
                 resource=self.names[row],

@@ -40,21 +40,21 @@ class DomainRetry:
             PodSelector, Flags
         ] = {}  # in this try, in order: the nodes that others must follow to
         self._too_small: dict[PodSelector, Flags] = {}  # domains that were tried and had too little room
-        self._stuck: PodRow | None = None  # the first that found no node in this try
+        self._unplaced: PodRow | None = None  # the first that found no node in this try
 
     def tries(self) -> Iterator[None]:
         """Try once, and again while a pod finds no node and those it must be near could start elsewhere."""
         for _ in range(MOST_TRIES):
             self._started.clear()
-            self._stuck = None
+            self._unplaced = None
             yield
-            if self._stuck is None or not self._started:
+            if self._unplaced is None or not self._started:
                 return
-            self._move(self._stuck)
+            self._move(self._unplaced)
 
-    def _move(self, stuck: PodRow) -> None:
-        """Let the pods that a stuck pod must be near start elsewhere; else those that started last."""
-        required_near = self._nodes.required_near(stuck)
+    def _move(self, unplaced: PodRow) -> None:
+        """Let the pods that an unplaced pod must be near start elsewhere; else those that started last."""
+        required_near = self._nodes.required_near(unplaced)
         who = required_near if required_near in self._started else next(reversed(self._started))
         earlier = list(self._started)[: list(self._started).index(who)]
         nodes, before = self._started[who], self._too_small.get(who)
@@ -91,9 +91,9 @@ class DomainRetry:
         nodes = np.logical_and.reduce([codes == codes[node] for codes in start.domains])
         self._started[start.who] = nodes
 
-    def stick(self, pod: PodRow) -> None:
+    def note_unplaced(self, pod: PodRow) -> None:
         """Remember that a pod has found no node."""
-        self._stuck = self._stuck or pod
+        self._unplaced = self._unplaced or pod
 
 
 def _enough(amounts: Ints, least: int, start: DomainStart) -> Flags:

@@ -20,6 +20,7 @@ from maar.core.cycle.room import NOWHERE, Room
 from maar.core.cycle.state import State
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import Column, NodeRow, PodRow
 
 _OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that nodes have while they cannot be used
@@ -28,7 +29,7 @@ _OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that nodes have while 
 class EmptyCluster:
     """The cluster without its pods, as it is or with other nodes; its parts are computed when first read."""
 
-    def __init__(self, state: State, nodes: list[NodeRow] | None = None) -> None:
+    def __init__(self, state: State, nodes: NodeColumns | None = None) -> None:
         self.state, self.tables = state, state.tables
         self.nodes = self.tables.node_list if nodes is None else nodes
 
@@ -58,9 +59,9 @@ class EmptyCluster:
         ledger, configuration = self._ledger, self.state.configuration
         wanted, found = group.row.to_start or (), list[int]()
         limits = [ledger.real[queue] for queue in ledger.paths[group.leaf]]
-        if not configuration.is_enabled("proportion", "enableJobEnqueued"):
+        if ("proportion", "enableJobEnqueued") not in configuration.enabled:
             limits = []
-        if configuration.is_enabled("overcommit", "enableJobEnqueued"):
+        if ("overcommit", "enableJobEnqueued") in configuration.enabled:
             factor = configuration.overcommit_factor
             limits.append([int(amount * factor) for amount in ledger.total])
         for resource, amount in wanted:
@@ -82,11 +83,11 @@ class EmptyCluster:
         for pod, node in own:
             self._move(pod, node, 1)
         if (
-            places.see_only_shapes(pods)
+            places.depend_on_shapes_only(pods)
             and len({pod.shape for pod in pods}) == 1
             and not pods[0].shape.claims
         ):
-            fits = int(places.most(pods[0].shape, places.idle("now"), len(pods)).sum()) >= len(pods)
+            fits = int(places.pods_per_node(pods[0].shape, places.idle("now"), len(pods)).sum()) >= len(pods)
         else:
             fits = any(self._fit(order) for order in places.tries(pods, len(pods), "now"))
         for pod, node in own:
@@ -128,9 +129,9 @@ class EmptyCluster:
             self.places.claims.moved(pod, node, sign)
 
 
-def opened(nodes: Sequence[NodeRow]) -> list[NodeRow]:
+def opened(nodes: Sequence[NodeRow]) -> NodeColumns:
     """The nodes as if all were ready, schedulable and tolerated by some pod."""
-    return [node if node.is_shared else _opened(node) for node in nodes]
+    return NodeColumns([node if node.is_shared else _opened(node) for node in nodes])
 
 
 def _opened(node: NodeRow) -> NodeRow:
@@ -138,6 +139,6 @@ def _opened(node: NodeRow) -> NodeRow:
     return replace(node, is_ready=True, is_schedulable=True, is_tolerated=True, taints=taints)
 
 
-def tolerated(nodes: Sequence[NodeRow]) -> list[NodeRow]:
+def tolerated(nodes: Sequence[NodeRow]) -> NodeColumns:
     """The nodes as if some pod tolerated the taints of each."""
-    return [node if node.is_tolerated else replace(node, is_tolerated=True) for node in nodes]
+    return NodeColumns([node if node.is_tolerated else replace(node, is_tolerated=True) for node in nodes])

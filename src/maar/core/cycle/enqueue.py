@@ -69,8 +69,8 @@ class EnqueueGate:
                 for queue in (*ledger.paths[row.index], 0):
                     add(self.admitted[queue], tuple(row.admitted), 1)
         self._size = self._of(ledger)
-        self._limits_overcommit = state.configuration.is_enabled("overcommit", "enableJobEnqueued")
-        self._limits_proportion = state.configuration.is_enabled("proportion", "enableJobEnqueued")
+        self._limits_overcommit = ("overcommit", "enableJobEnqueued") in state.configuration.enabled
+        self._limits_proportion = ("proportion", "enableJobEnqueued") in state.configuration.enabled
 
     def not_enqueued(self) -> list[GroupState]:
         """The groups that wait for admission; one whose pods have scheduling gates is not among them."""
@@ -147,7 +147,7 @@ class EnqueueGate:
             for queue in ledger.paths[leaf]:
                 admitted = self.admitted[queue][resource]
                 if amount > limits[queue][resource] - admitted:
-                    limit = real_capability(ledger, names, queue, resource, amount, admitted)
+                    limit = real_capability(ledger, names, queue, resource, amount, self.admitted)
                     found.append(limit or self._total(resource, amount, ledger.real[queue][resource], queue))
                     break
         return found

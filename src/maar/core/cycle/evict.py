@@ -5,6 +5,7 @@ from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
 from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Refusal
+from maar.core.tables.groups import ADMITTED_PHASES
 
 
 def evict(state: State, attempt: type[Attempt]) -> None:
@@ -13,9 +14,10 @@ def evict(state: State, attempt: type[Attempt]) -> None:
     A failure leaves everything as it was. Until an attempt succeeds, all with the same equivalence key would
     fail too and are skipped: in a full cluster many groups wait, and they are of few kinds.
     """
-    search = VictimSearch(state, attempt.action)
-    waiting = [group for group in state.waiting() if group.pending and state.is_admitted(group)]
-    turns = TurnOrder(state, "fair", waiting)
+    waiting = [group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES]
+    if not waiting:
+        return
+    search, turns = VictimSearch(state, attempt.action), TurnOrder(state, "fair", waiting)
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
     while group := turns.next():
         one = attempt(search, group)

@@ -56,7 +56,7 @@ class GroupPlacement:
         try:
             choose = self._choosers[shape]
         except KeyError:
-            if state.places.never(shape):
+            if state.places.never_fits(shape):
                 self.unplaceable.add(shape)
                 return False
             choose = self._chooser(shape)
@@ -139,7 +139,7 @@ class MixedTurn:
         if alike in self.failed:
             return False
         if (
-            not places.never(shape)
+            not places.never_fits(shape)
             and placement.limits.allow(self.group.leaf, shape.needs)
             and self._is_placed(pod)
         ):

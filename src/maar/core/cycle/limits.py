@@ -13,8 +13,8 @@ class Limits:
 
     def __init__(self, state: State, phase: Phase | None) -> None:
         self.state, self.ledger, self.phase = state, state.ledger, phase
-        self._asks_deserved = phase == "fair" and state.configuration.is_enabled(
-            "proportion", "enabledAllocatable"
+        self._asks_deserved = (
+            phase == "fair" and ("proportion", "enabledAllocatable") in state.configuration.enabled
         )
         self._pairs: dict[
             UsagePath, list[tuple[Column, Column]]
@@ -22,7 +22,8 @@ class Limits:
 
     def charge(self, group: GroupState, needs: Needs) -> bool:
         """Let a group use this much more if nothing keeps its queue, or one above, from it."""
-        if self.ledger.is_reservable(needs):
+        reservable = self.ledger.reservable
+        if reservable and any(resource in reservable for resource, _ in needs):
             is_allowed = self.allow(group.leaf, needs)
             if is_allowed:
                 self.state.charge(group, needs)

@@ -1,4 +1,4 @@
-"""Where a pod can go: the best node of its shape, unless a promise, its neighbours or a plugin has a say."""
+"""Which node a pod goes to: its nominated one, or the best by its shape, by other pods and by plugins."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,8 @@ from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.cycle.volume_claims import VolumeClaims
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
-from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
-from maar.core.policy.filters import Clause, suits_new_node
+from maar.core.policy.filters import suits_new_node
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.pod_selectors import PodSelector
@@ -23,32 +22,35 @@ from maar.core.tables.tables import Tables
 
 
 class NodeChooser:
-    """Placement in one cycle; rankings of nodes are made for each shape that is asked for."""
+    """The choice of nodes in one cycle; the ranking of nodes for a shape is made when it is first needed."""
 
     def __init__(
         self, tables: Tables, room: Room, configuration: Configuration, *, is_empty: bool = False
     ) -> None:
         self.tables, self.room, self.configuration = tables, room, configuration
-        self._columns = NodeColumns.of(room.nodes)
-        is_asked = configuration.predicates.volume_binding
-        self.claims = VolumeClaims(tables, room, self._columns, is_asked=is_asked)
+        self._columns = room.nodes
+        self.claims = VolumeClaims(
+            tables, room, self._columns, is_enabled=configuration.predicates.volume_binding
+        )
         self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, bool] = {}
         self._neighbours = self._count_neighbours(is_empty=is_empty)
-        self.counts_moves = self.any_has_affinity = self._neighbours is not None  # everybody's moves count
+        self.counts_moves = self.any_has_affinity = (
+            self._neighbours is not None
+        )  # so that the moves of all pods are counted
         self._domain_retry: DomainRetry | None = None  # of the turn that is being tried
-        self._is_stuck = False  # whether a pod of that turn has found no node
-        self.counts_moves |= bool(configuration.node_hooks())
+        self._found_no_node = False  # whether a pod of that turn has found no node
+        self.counts_moves |= bool(configuration.node_hooks)
         self.stack = NodeStack(tables, room, configuration, self.claims, self._neighbours, is_empty=is_empty)
 
     def best(self, pod: PodRow, when: When, wanted: int = NOWHERE) -> int:
         """The node that a pod should go to, or NOWHERE: the one that is wanted, or promised, if it can be."""
         node = self._best(pod, when, wanted)
         if node == NOWHERE:
-            self._is_stuck = True
+            self._found_no_node = True
             if self._domain_retry is not None:
-                self._domain_retry.stick(pod)
+                self._domain_retry.note_unplaced(pod)
         return node
 
     def _best(self, pod: PodRow, when: When, wanted: int) -> int:
@@ -70,7 +72,7 @@ class NodeChooser:
                 pod, mask, affinity_weight=weights.pod_affinity, spread_weight=weights.pod_topology_spread
             )
             scores = np.where(mask, scores + bonus, -np.inf)
-        scores = self.stack.ask_plugins(pod, scores)
+        scores = self.stack.apply_plugins(pod, scores)
         best = first if first != NOWHERE and scores[first] > -np.inf else _highest(scores)
         if self._domain_retry is not None and domain_start is not None and best != NOWHERE:
             self._domain_retry.begin(domain_start, best)
@@ -81,16 +83,16 @@ class NodeChooser:
         return NOWHERE if node is None else node.index
 
     def tries(self, pods: Sequence[PodRow], at_least: int, when: When) -> Iterator[Sequence[PodRow]]:
-        """Try a turn with its pods in their order, and if they differ, with the least welcome first.
+        """Try a turn with its pods in order, and if they differ, with those first that fit fewest nodes.
 
-        Who can go to many nodes might else take the only one that another can go to.
+        A pod that can go to many nodes might otherwise take the only one that another can go to.
         """
-        self._is_stuck = False
+        self._found_no_node = False
         yield from self._tries(pods, at_least, when)
         shapes = {pod.shape for pod in pods[:at_least]}
-        if self._is_stuck and len(shapes) > 1:
+        if self._found_no_node and len(shapes) > 1:
             idle = self.idle(when)
-            nodes = {shape: int(self.most(shape, idle, 1).sum()) for shape in shapes}
+            nodes = {shape: int(self.pods_per_node(shape, idle, 1).sum()) for shape in shapes}
             yield from self._tries(sorted(pods[:at_least], key=lambda pod: nodes[pod.shape]), at_least, when)
 
     def idle(self, when: When) -> Ints:
@@ -111,8 +113,8 @@ class NodeChooser:
             self._domain_retry = None
 
     def chooser(self, shape: Shape) -> Callable[[], int] | None:
-        """What gives a shape its best node now, where nobody minds neighbours and no third party is asked."""
-        if self._neighbours is not None or self.stack.plugins_of(shape):
+        """The function that gives a shape its best node now; None where other pods or plugins count."""
+        if self._neighbours is not None or (self.stack.plugins and self.stack.plugins_of(shape)):
             return None
         return (self._rankings["now"].get(shape) or self._rank(shape, "now")).best
 
@@ -121,8 +123,8 @@ class NodeChooser:
         """The nodes that pods may be placed on. [N]"""
         return self._columns.usable
 
-    def follows(self, pod: PodRow) -> bool:
-        """Whether a pod has to be near pods that are there already."""
+    def must_join_others(self, pod: PodRow) -> bool:
+        """Whether the pod affinity of a pod requires it to be near pods that are on nodes already."""
         neighbours = self._neighbours_for(pod)
         return (
             neighbours is not None
@@ -131,19 +133,19 @@ class NodeChooser:
         )
 
     def would_take(self, pod: PodRow) -> Flags:
-        """The nodes that suit a pod and its neighbours, and are large enough for it. [N]"""
+        """The nodes that the filters and other pods allow for a pod, and that are large enough for it. [N]"""
         neighbours, (allocatable, _, _) = self._neighbours_for(pod), self.room.columns()
-        mask = self.mask(pod.shape) & (True if neighbours is None else neighbours.mask(pod))
+        mask = self.stack.mask(pod.shape) & (True if neighbours is None else neighbours.mask(pod))
         for resource, amount in pod.shape.needs:
             mask = mask & (allocatable[resource] >= amount)
         return mask
 
     def has_affinity(self, pod: PodRow) -> bool:
-        """Whether more than room decides where the pod can go; another of its shape may fare better."""
+        """Whether other pods decide too where the pod can go; its shape alone is then not enough."""
         return self._neighbours_for(pod) is not None
 
     def may_stay(self, pod: PodRow, node: int) -> bool:
-        """Whether the neighbours let a pod be on the node that it has, or is promised."""
+        """Whether other pods allow a pod to be on the node that it has, or is nominated to."""
         neighbours, row = self._neighbours_for(pod), self.room.nodes[node]
         if neighbours is None:
             return True
@@ -152,36 +154,34 @@ class NodeChooser:
         neighbours.add(pod, row)
         return is_fine
 
-    def see_only_shapes(self, pods: Sequence[PodRow]) -> bool:
-        """Whether pods go wherever any others of their shapes would."""
+    def depend_on_shapes_only(self, pods: Sequence[PodRow]) -> bool:
+        """Whether nothing but their shapes decides where pods go."""
         if any(pod.nominated or self.stack.plugins_of(pod.shape) for pod in pods):
             return False
         return self._neighbours is None or not any(map(self.has_affinity, pods))
 
-    def most(self, shape: Shape, idle: Ints, enough: int) -> Ints:
-        """How many pods of a shape each node has room for, up to what is enough. [R, N] -> [N]"""
-        most = np.where(self.mask(shape), enough, 0)
+    def pods_per_node(self, shape: Shape, idle: Ints, enough: int) -> Ints:
+        """How many pods of a shape each node has room for, at most `enough`. [R, N] -> [N]"""
+        most = np.where(self.stack.mask(shape), enough, 0)
         for resource, amount in shape.needs:
             most = np.minimum(most, idle[resource] // amount)
         return np.maximum(most, 0)
 
-    def never(self, shape: Shape) -> bool:
-        """Whether claims hold a pod back, or no node could take it even if it were empty."""
+    def never_fits(self, shape: Shape) -> bool:
+        """Whether claims prevent the placement of a shape, or no node could take it even if it were empty."""
         try:
             return self._never[shape]
         except KeyError:
-            never = self._never[shape] = self.claims.hold(shape) is not None or self._is_too_large(shape)
+            has_claims = bool(shape.claims) or shape.has_resource_claims
+            is_held = has_claims and self.claims.hold(shape) is not None
+            never = self._never[shape] = is_held or self._is_too_large(shape)
             return never
 
     def _is_too_large(self, shape: Shape) -> bool:
-        large, (allocatable, _, _) = self.mask(shape), self.room.columns()
+        large, (allocatable, _, _) = self.stack.mask(shape), self.room.columns()
         for resource, amount in shape.needs:
             large = large & (allocatable[resource] >= amount)
         return not large.any()
-
-    def obstacles(self, shape: Shape) -> list[Clause]:
-        """What of the nodes themselves keeps a shape off them, as clauses with the nodes concerned. [N]"""
-        return self.stack.obstacles(shape)
 
     def why_not(self, pod: PodRow, node: int) -> str:
         """What keeps a pod off a node that suits it and has room, as a clause; empty where nothing does."""
@@ -189,13 +189,13 @@ class NodeChooser:
         clause = self._neighbours.why_not(pod, row) if self._neighbours is not None else ""
         return clause or ("are refused by a plugin" if self.stack.is_refused(pod, node) else "")
 
-    def most_alike(self, pod: PodRow, idle: Ints, enough: int) -> Ints:
-        """How many pods like this one each node has room for, up to what is enough. [R, N] -> [N]"""
+    def equal_pods_per_node(self, pod: PodRow, idle: Ints, enough: int) -> Ints:
+        """How many pods equal to this one each node can take, at most `enough`. [R, N] -> [N]"""
         is_alone = self._neighbours is not None and self._neighbours.keep_alone(pod)
-        return self.most(pod.shape, idle, 1 if is_alone else enough)
+        return self.pods_per_node(pod.shape, idle, 1 if is_alone else enough)
 
     def helped_by_new_nodes(self, pods: Sequence[PodRow]) -> bool:
-        """Whether nodes that are yet to come could take the pods."""
+        """Whether new nodes, which the cluster does not have yet, could take the pods."""
         for pod in pods:
             if not suits_new_node(pod.shape, self._columns) or not self.claims.suit_new_node(pod.shape):
                 return False
@@ -204,7 +204,7 @@ class NodeChooser:
         return True
 
     def moved(self, pod: PodRow, node: int, sign: int) -> None:
-        """Learn that a pod has come to a node (+1) or left it (-1)."""
+        """Count a pod on a node (+1), or no longer (-1)."""
         if self.stack.plugins:
             self.stack.note_move(pod, node, is_there=sign > 0)
         if self._neighbours is not None:
@@ -215,14 +215,10 @@ class NodeChooser:
                 self._neighbours.remove(pod, row)
 
     def left(self, pod: PodRow, node: int, sign: int) -> None:
-        """Learn that a pod is told to go (+1), or after all is not (-1); until then it keeps its ports."""
+        """Count a pod as evicted (+1), or no longer (-1); it keeps its host ports until it has ended."""
         self.moved(pod, node, -sign)
         if self._neighbours is not None:
             self._leaving_ports.count(pod.shape.ports, node, sign)
-
-    def mask(self, shape: Shape) -> Flags:
-        """The nodes that a shape may go to at all, room and neighbours aside."""
-        return self.stack.mask(shape)
 
     def _rank(self, shape: Shape, when: When) -> Ranking:
         ranking = Ranking(
@@ -232,7 +228,7 @@ class NodeChooser:
         return ranking
 
     def _neighbours_for(self, pod: PodRow) -> Neighbours | None:
-        """The neighbours, where they bear on this pod."""
+        """The other pods, where they can exclude or prefer nodes for this one."""
         neighbours = self._neighbours
         if neighbours is None or not (neighbours.matters_to(pod) or neighbours.prefers(pod)):
             return None
@@ -264,7 +260,7 @@ def _highest(scores: Floats) -> int:
 
 @dataclass(frozen=True)
 class _NodeSet:
-    """The nodes as pods that must be together find them."""
+    """The nodes for pods that must be together; what `DomainRetry` reads of them."""
 
     places: NodeChooser
     neighbours: Neighbours
@@ -274,7 +270,7 @@ class _NodeSet:
         return self.neighbours.required_near(pod)
 
     def takes(self, pod: PodRow, enough: int) -> Ints:
-        return self.places.most_alike(pod, self.idle(), enough)
+        return self.places.equal_pods_per_node(pod, self.idle(), enough)
 
     def idle(self) -> Ints:
         return self.places.idle(self.when)

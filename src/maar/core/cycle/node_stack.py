@@ -1,9 +1,9 @@
-"""The filters and scores that decide which node a pod goes to: one chain, in the order in which it is asked.
+"""The filters and scores that decide which node a pod goes to: one chain, applied in this order.
 
 Built-in rules and third parties' plugins stand in the same chain, and the constructor is the list of them.
-What depends on the node and the pod's shape alone is asked once for all pods of a shape and kept by the
-ranking of nodes; what depends on other pods, on volumes that are left, or on a plugin is asked for a pod,
-about the nodes that are still in question. A shape that nothing of the second kind concerns costs no more
+What depends on the node and the pod's shape alone is computed once for all pods of a shape and kept by the
+ranking of nodes; what depends on other pods, on volumes that are left, or on a plugin is computed for a pod,
+for the nodes that are still in question. A shape that nothing of the second kind concerns costs no more
 than a look at its ranking.
 """
 
@@ -15,7 +15,6 @@ import numpy as np
 from maar.core.cycle.room import Room
 from maar.core.cycle.volume_claims import VolumeClaims
 from maar.core.fairshare.water_fill import Flags, Floats
-from maar.core.policy.columns import NodeColumns
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.filters import Clause, ShapeFilter, allowed_by_all, obstacles, shape_filters
 from maar.core.policy.grammar import Predicates
@@ -23,6 +22,7 @@ from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.plugin_hooks import NodeView, PluginHooks, PodView
 from maar.core.policy.scores import ShapeScore, shape_scores
 from maar.core.policy.scoring import UsageScore
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
@@ -44,8 +44,9 @@ class NodeStack:
         is_empty: bool,
     ) -> None:
         self.tables, self.room, self._is_empty = tables, room, is_empty
-        self.columns = NodeColumns.of(room.nodes)
-        filters = configuration.is_enabled("predicates", "enablePredicate")
+        self.columns: NodeColumns = room.nodes
+        self._masks: dict[Shape, Flags] = {}  # by the filters of a shape
+        filters = ("predicates", "enablePredicate") in configuration.enabled
         # 1. Filters of a shape: node ready, schedulable, node selector, node affinity, taints; volumes last.
         self.shape_filters: tuple[ShapeFilter, ...] = shape_filters(
             configuration.predicates if filters else _NO_PREDICATES
@@ -53,20 +54,22 @@ class NodeStack:
         self.volumes: VolumeClaims | None = claims if filters else None
         # 2. Scores of a shape: how full the node is, preferred node affinity, taints that discourage.
         self.usage: UsageScore = usage_score(configuration, tables)
-        orders = configuration.is_enabled("nodeorder", "enableNodeOrder")
+        orders = ("nodeorder", "enableNodeOrder") in configuration.enabled
         self.shape_scores: tuple[ShapeScore, ...] = shape_scores(configuration.node_order) if orders else ()
         # 3. Filters and scores of a pod: volumes that are left, host ports, pod affinity, topology spread.
         self.claims, self.neighbours = claims, neighbours
         # 4. Third parties' filters and scores, in tier order.
-        self.plugins: tuple[PluginHooks, ...] = configuration.node_hooks()
+        self.plugins: tuple[PluginHooks, ...] = configuration.node_hooks
         self._plugins_of: dict[Shape, tuple[PluginHooks, ...]] = {}
         self.moved: dict[int, dict[str, PodRow | None]] = {}  # by node: pods placed, None for those gone
 
     # --- of a shape
 
     def mask(self, shape: Shape) -> Flags:
-        """The nodes that a shape may go to at all: room, other pods and plugins aside. [N]"""
-        mask = allowed_by_all(shape, self.columns, self.shape_filters)
+        """The nodes that a shape may go to, room, other pods and plugins aside; not to be changed. [N]"""
+        mask = self._masks.get(shape)
+        if mask is None:
+            mask = self._masks[shape] = allowed_by_all(shape, self.columns, self.shape_filters)
         return self.volumes.narrow(mask, shape) if self.volumes is not None and shape.claims else mask
 
     def obstacles(self, shape: Shape) -> list[Clause]:
@@ -87,7 +90,7 @@ class NodeStack:
     # --- of third parties
 
     def plugins_of(self, shape: Shape) -> tuple[PluginHooks, ...]:
-        """The plugins whose filter or score concerns a shape; asked once."""
+        """The plugins whose filter or score concerns a shape; found once."""
         if not self.plugins:
             return ()
         found = self._plugins_of.get(shape)
@@ -97,7 +100,7 @@ class NodeStack:
             self._plugins_of[shape] = found
         return found
 
-    def ask_plugins(self, pod: PodRow, scores: Floats) -> Floats:
+    def apply_plugins(self, pod: PodRow, scores: Floats) -> Floats:
         """Filter and score the nodes that are still in question by plugins. [N]"""
         plugins = self.plugins_of(pod.shape)
         if not plugins:
@@ -136,7 +139,7 @@ class NodeStack:
 
 
 class _PodsOnNode(Sequence[PodView]):
-    """The pods on a node, read when somebody looks at them."""
+    """The pods on a node, read when a plugin first reads them."""
 
     def __init__(self, before: Sequence[PodRow], moved: dict[str, PodRow | None], tables: Tables) -> None:
         self._before, self._moved, self._tables = before, moved, tables
@@ -174,8 +177,8 @@ def pod_view(pod: PodRow, tables: Tables) -> PodView:
 def usage_score(configuration: Configuration, tables: Tables) -> UsageScore:
     """The configured scores of usage."""
     order, packing = configuration.node_order, configuration.binpack
-    orders = configuration.is_enabled("nodeorder", "enableNodeOrder")
-    packs = configuration.is_enabled("binpack", "enableNodeOrder")
+    orders = ("nodeorder", "enableNodeOrder") in configuration.enabled
+    packs = ("binpack", "enableNodeOrder") in configuration.enabled
     rows = tuple(
         (tables.axis.row[name], float(weight))
         for name, weight in packing.resources.items()

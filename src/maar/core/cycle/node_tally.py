@@ -31,9 +31,9 @@ def tally(places: NodeChooser, pod: PodRow, count: int) -> NodeTally:
     A node that lacks several resources counts for each of them, as in kube-scheduler's summary.
     """
     found = Counter[str]()
-    for excluded, clause in places.obstacles(pod.shape):
+    for excluded, clause in places.stack.obstacles(pod.shape):
         found[clause] += int(excluded.sum())
-    allowed, idle = places.mask(pod.shape), places.idle("now")
+    allowed, idle = places.stack.mask(pod.shape), places.idle("now")
     has_room = allowed.copy()
     for resource, amount in pod.shape.needs:
         lacks = allowed & (idle[resource] < amount)
@@ -44,7 +44,7 @@ def tally(places: NodeChooser, pod: PodRow, count: int) -> NodeTally:
         if clause := places.why_not(pod, node):
             found[clause] += 1
             has_room[node] = False
-    most = np.where(has_room, places.most_alike(pod, idle, count), 0)
+    most = np.where(has_room, places.equal_pods_per_node(pod, idle, count), 0)
     ordered = sorted(found.items(), key=lambda one: (-one[1], one[0]))
     clauses = tuple((number, clause) for clause, number in ordered)
     fits = min(count, int(most.sum()))
@@ -83,8 +83,8 @@ def _shortages(places: NodeChooser, resource: int, lacks: Flags, idle: Ints) -> 
 
 def summary(nodes: int, taking: int, clauses: Clauses) -> str:
     """A tally as text: 0/12 nodes: 8 lack memory (at most 3Gi free of 8Gi), 4 have taint gpu=only."""
-    said = listed(clauses)
-    return f"{taking}/{nodes} nodes: {said}" if said else f"{taking}/{nodes} nodes"
+    text = listed(clauses)
+    return f"{taking}/{nodes} nodes: {text}" if text else f"{taking}/{nodes} nodes"
 
 
 def listed(clauses: Clauses) -> str:

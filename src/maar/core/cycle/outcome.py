@@ -33,7 +33,7 @@ def plan_of(state: State) -> Plan:
             for one in state.evictions
         ),
         nominations=tuple(Nominate(pod=key, node=nodes[node].name) for key, node in state.promised.items()),
-        selections=tuple(state.places.claims.selections(state.selections)),
+        selections=tuple(state.places.claims.selections(state.selections) if state.selections else ()),
         pod_groups=_outcomes(state),
     )
 

@@ -27,8 +27,8 @@ class Preempt(Attempt):
         self.was_ready = group.is_ready
         self.job_before = 0.0 if group.is_idle else self.ledger.dominant(group.used)
         self.namespace_before = self.state.namespace_share(self.leaf, group.row.namespace)
-        self.by_priority = self.state.configuration.is_enabled("priority", "enablePreemptable")
-        self.by_fairness = self.state.configuration.is_enabled("drf", "enablePreemptable")
+        self.by_priority = ("priority", "enablePreemptable") in self.state.configuration.enabled
+        self.by_fairness = ("drf", "enablePreemptable") in self.state.configuration.enabled
 
     def equivalence_key(self) -> object:
         """Its own unit, which it leaves out, is no victim for equal groups either: they use as much as it."""

@@ -1,4 +1,4 @@
-"""Who may not be evicted: the protected by their own word, by a plugin, or by a disruption budget."""
+"""Which pods may not be evicted: by the annotation preemptable, by a plugin, or by a disruption budget."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from math import ceil
 from maar.core.cycle.node_stack import pod_view
 from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.whole_numbers import whole_number
-from maar.core.policy.configuration import Configuration
+from maar.core.policy.configured import EVICTION_SWITCHES, Configuration
 from maar.core.policy.selectors import match_selector
 from maar.core.tables.rows import PodRow
 from maar.core.tables.tables import Tables
@@ -18,16 +18,15 @@ class Protection:
 
     def __init__(self, tables: Tables, configuration: Configuration, action: str) -> None:
         self.tables, self.action = tables, action
-        switch = "enablePreemptable" if action == "preempt" else "enableReclaimable"
-        self._spares_critical = configuration.is_enabled("conformance", switch)
-        self._vetoes = configuration.vetoes(action)
+        self._spares_critical = ("conformance", EVICTION_SWITCHES[action]) in configuration.enabled
+        self._vetoes = configuration.vetoes[action]
 
     def covers(self, pod: PodRow) -> bool:
-        """Whether a pod is protected, disruption budgets aside; its own word comes before its group's."""
-        word = pod.preemptable
-        if word is None and pod.group is not None:
-            word = pod.group.preemptable
-        if word is not None and word.lower() == "false":
+        """Whether a pod is protected, disruption budgets aside; its own annotation overrides its group's."""
+        preemptable = pod.preemptable
+        if preemptable is None and pod.group is not None:
+            preemptable = pod.group.preemptable
+        if preemptable is not None and preemptable.lower() == "false":
             return True
         if pod.is_critical and self._spares_critical:
             return True
@@ -37,7 +36,7 @@ class Protection:
 
 
 class Budgets:
-    """How many pods may still be taken under each disruption budget."""
+    """How many pods each disruption budget still allows to be evicted."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
@@ -45,16 +44,16 @@ class Budgets:
         self._of_pod: dict[str, tuple[str, ...]] = {}
 
     def allow(self, pods: tuple[PodRow, ...]) -> bool:
-        """Whether all these pods may go."""
+        """Whether all these pods may be evicted."""
         return not self._left or not self.refusing(pods)
 
     def refusing(self, pods: Iterable[PodRow]) -> list[str]:
-        """The keys of the budgets that do not let all these pods go."""
+        """The keys of the budgets that do not allow all these pods to be evicted."""
         taken = Counter(key for pod in pods for key in self._covering(pod))
         return sorted(key for key, count in taken.items() if self._left[key] < count)
 
     def spend(self, pods: tuple[PodRow, ...], sign: int = 1) -> None:
-        """Count pods as taken, or give them back."""
+        """Count pods as evicted, or with -1 no longer."""
         for pod in pods if self._left else ():
             for key in self._covering(pod):
                 self._left[key] -= sign
@@ -73,7 +72,7 @@ def _covers(budget: PodDisruptionBudget, pod: PodRow) -> bool:
 
 
 def _allowed(budget: PodDisruptionBudget, tables: Tables) -> int:
-    """What the disruption controller last counted; where it has not, what the budget itself says."""
+    """The status that the disruption controller wrote; where there is none, what follows from the spec."""
     status = budget.status
     if status.expected_pods or status.desired_healthy or status.disruptions_allowed:
         return status.disruptions_allowed
@@ -87,7 +86,7 @@ def _allowed(budget: PodDisruptionBudget, tables: Tables) -> int:
 
 
 def _number(amount: int | str, of: int) -> int:
-    """A number, or a part of a hundred rounded up, as the disruption controller takes it."""
+    """A number, or a percentage of the pods, rounded up as the disruption controller does."""
     if isinstance(amount, int):
         return amount
     return ceil((whole_number(amount.removesuffix("%")) or 0) * of / 100)

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from maar.core.fairshare.dominant import reserved as reserved_columns
-from maar.core.fairshare.dominant import roll_up_used
+from maar.core.fairshare.dominant import roll_up_used, sums_below
 from maar.core.fairshare.queue_demand import LARGEST_AMOUNT
 from maar.core.fairshare.share_out import DemandColumns, ShareColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
@@ -54,24 +54,17 @@ class QueueLedger:
         reserved = reserved_columns(self.tree, used, self.shares.guarantee, self.claims.guarantee)
         self.used: list[Column] = roll_up_used(self.tree, used).T.tolist()
         self.reserved: list[Column] = reserved.T.tolist()
-        self.reserved_below: list[Column] = _sums_below(self.tree, reserved).T.tolist()
+        self.reserved_below: list[Column] = sums_below(self.tree, reserved).T.tolist()
         self.weight = [row.queue.spec.weight for row in self.rows]
         # Where no queue has a guarantee of a resource, what is reserved is what is used, at every level.
-        self._reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
-        self._wholes: dict[int, Whole] = {}
-
-    def usage_path(self, leaf: int) -> list[Column]:
-        """What a leaf and all above it use, each as a column to count in."""
-        return [self.used[queue] for queue in (*self.paths[leaf], 0)]
-
-    def is_reservable(self, needs: Needs) -> bool:
-        """Whether any queue has a guarantee of a resource that is wanted."""
-        return bool(self._reservable) and any(resource in self._reservable for resource, _ in needs)
+        self.reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
+        self.whole_total = whole_of(self.total)
+        self._wholes: dict[int, Whole] = {1: self.whole_total}  # by weight
 
     def reserve(self, leaf: int, needs: Needs) -> None:
         """Update what is reserved for a leaf and all queues above it after its use has changed."""
-        for resource, _ in needs if self._reservable else ():
-            if resource in self._reservable:
+        for resource, _ in needs if self.reservable else ():
+            if resource in self.reservable:
                 self._reserve(leaf, resource)
 
     def _reserve(self, leaf: int, resource: int) -> None:
@@ -100,7 +93,7 @@ class QueueLedger:
         siblings together than their parent's real capability.
         """
         for resource, amount in needs:
-            if resource not in self._reservable:
+            if resource not in self.reservable:
                 room = self.real[0][resource] - self.used[0][resource]
                 if amount > room:
                     return LimitExceeded(0, resource, amount, max(0, room))
@@ -126,7 +119,7 @@ class QueueLedger:
         """
         broken = []
         for resource, amount in needs:
-            if resource not in self._reservable:  # reserved for the children together is what they use
+            if resource not in self.reservable:  # reserved for the children together is what they use
                 parents = (*self.paths[leaf][1:], 0)
                 if any(self.used[one][resource] + amount > self.real[one][resource] for one in parents):
                     broken.append(resource)
@@ -200,11 +193,3 @@ def _claims(tables: Tables, total: Column) -> DemandColumns:
         if row.is_leaf and declared is not None and PODS not in declared:
             request[PODS_ROW, row.index] = row.asked[PODS_ROW]  # the number of pods is not declared
     return DemandColumns(fixed.resources, fixed.total, fixed.guarantee, fixed.capability, request)
-
-
-def _sums_below(tree: QueueTree, reserved: "np.typing.NDArray[np.int64]") -> "np.typing.NDArray[np.int64]":
-    """What is reserved for the children of every queue together. [R, Q]"""
-    sums = np.zeros_like(reserved)
-    for level in tree.levels:
-        sums[:, level.parents] = np.add.reduceat(reserved[:, level.queues], level.starts, axis=1)
-    return sums

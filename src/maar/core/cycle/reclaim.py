@@ -10,7 +10,6 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Unit
 from maar.core.cycle.victim_search import VictimSearch
-from maar.core.model.names import natural
 from maar.core.model.reasons import Reason, Refusal
 
 _FEW: Final = 5  # names in one message
@@ -140,7 +139,7 @@ class Reclaim(Attempt):
                 spec.weight,
                 -self.ledger.share(queue),
                 -self.ledger.tree.claims[queue].created,
-                natural(self.ledger.rows[queue].name),
+                self.ledger.rows[queue].order,
             )
             for queue in reversed(branch)
             for spec in (self.ledger.rows[queue].queue.spec,)

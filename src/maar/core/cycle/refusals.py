@@ -7,7 +7,7 @@ import msgspec
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.queue_ledger import QueueLedger
-from maar.core.fairshare.certificate import CONSTRAINTS
+from maar.core.fairshare.share_out import CONSTRAINTS
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.tables.axis import Needs
 
@@ -114,18 +114,23 @@ def _ceiling(
     short = ledger.beyond(leaf, ((resource, amount),), ledger.real)
     if short is None:
         return None
-    return real_capability(ledger, names, short.queue, resource, amount, ledger.used[short.queue][resource])
+    return real_capability(ledger, names, short.queue, resource, amount, ledger.used)
 
 
 def real_capability(
-    ledger: QueueLedger, names: Sequence[str], queue: int, resource: int, amount: int, used: int
+    ledger: QueueLedger,
+    names: Sequence[str],
+    queue: int,
+    resource: int,
+    amount: int,
+    taken: Sequence[Sequence[int]],  # by queue: what is used, or at admission what was admitted
 ) -> Limit | None:
     """What makes up the real capability of a queue: a capability, or reservations of others.
 
     None where it is the cluster's size.
     """
     while queue:
-        parent, real = ledger.parent[queue], ledger.real[queue][resource]
+        parent, real, used = ledger.parent[queue], ledger.real[queue][resource], taken[queue][resource]
         if int(ledger.claims.capability[resource, queue]) <= real:
             limit = Shortage(resource=names[resource], wanted=amount, used=used, limit=real)
             return Limit(Reason.QUEUE_AT_CAPABILITY, Cure.LIMIT_CHANGES, queue, limit)
@@ -134,7 +139,7 @@ def real_capability(
             limit = Shortage(resource=names[resource], wanted=amount, used=used, limit=real)
             holders = _holders(ledger, queue, resource)
             return Limit(Reason.RESERVED_FOR_OTHERS, Cure.LIMIT_CHANGES, parent, limit, holders)
-        queue, used = parent, ledger.used[parent][resource]
+        queue = parent
     return None
 
 
@@ -147,7 +152,7 @@ def _reservation(
     parent, used = short.queue, ledger.used[short.queue][resource]
     idle = ledger.real[parent][resource] - used
     if amount > idle:
-        return real_capability(ledger, names, parent, resource, amount, used)
+        return real_capability(ledger, names, parent, resource, amount, ledger.used)
     limit = Shortage(resource=names[resource], wanted=amount, used=used, limit=used + short.available)
     branch = next(queue for queue in ledger.paths[leaf] if ledger.parent[queue] == parent)
     holders = _holders(ledger, branch, resource)

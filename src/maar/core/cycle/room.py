@@ -6,7 +6,7 @@ import numpy as np
 
 from maar.core.fairshare.water_fill import Ints
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import NodeRow
+from maar.core.tables.node_columns import NodeColumns
 
 When = Literal["now", "later"]
 NOWHERE: Final = -1
@@ -19,7 +19,7 @@ class Room:
     once the terminating are gone. While both are the same on a node that changes, they are one list.
     """
 
-    def __init__(self, nodes: list[NodeRow], resources: int, *, is_empty: bool = False) -> None:
+    def __init__(self, nodes: NodeColumns, resources: int, *, is_empty: bool = False) -> None:
         """Of nodes as they are, or as if nothing ran there but the daemons of each node."""
         self.nodes, self._resources = nodes, resources
         self.allocatable = [node.allocatable for node in nodes]

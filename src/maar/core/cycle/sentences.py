@@ -108,13 +108,13 @@ def _reserved(state: State, refusal: Refusal) -> str:
 
 def _overcommitted(state: State, refusal: Refusal) -> str:
     row = state.tables.queues[refusal.queue].index
-    whom = f"queue {_path(state, refusal.queue)}" if row > 0 else "the cluster"
+    subject = f"queue {_path(state, refusal.queue)}" if row > 0 else "the cluster"
     if _is_beyond(refusal):
-        most = f"{whom} is let in with {_most(refusal)} at most"
+        most = f"{subject} is let in with {_most(refusal)} at most"
         return f"it needs {_needs(refusal)} and {most}: {_beyond(refusal)}"
     nodes = f", {summary(refusal.nodes, refusal.taking, refusal.clauses)}" if refusal.clauses else ""
     end = f"it is let in when others finish{_with_nodes(refusal)}"
-    return f"{whom} is let in with {_most(refusal)} at most: {_left(refusal)}{nodes}; {end}"
+    return f"{subject} is let in with {_most(refusal)} at most: {_left(refusal)}{nodes}; {end}"
 
 
 def _no_room(state: State, refusal: Refusal) -> str:
@@ -156,8 +156,8 @@ def _no_node(_state: State, refusal: Refusal) -> str:
     match refusal.cure:
         case Cure.NEVER if refusal.wanted:
             pods = f"the {refusal.wanted} pods that start together"
-            ask = "as their affinity, spread and ports ask"
-            return f"{pods} find no nodes {ask}, {nodes} take one of them: {_NEVER}{_with_nodes(refusal)}"
+            need = "as their affinity, spread and ports ask"
+            return f"{pods} find no nodes {need}, {nodes} take one of them: {_NEVER}{_with_nodes(refusal)}"
         case Cure.NEVER:
             return f"no node is large enough for {_needs(refusal)}, {nodes}: {_NEVER}, it needs other nodes"
         case Cure.OTHER_NODES:

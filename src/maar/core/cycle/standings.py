@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maar.core.cycle.state import State
-from maar.core.fairshare.certificate import CONSTRAINTS
 from maar.core.fairshare.dominant import roll_up_used
+from maar.core.fairshare.share_out import CONSTRAINTS
 from maar.core.model.metadata import Condition
 from maar.core.model.plan import NamespaceStanding, QueueStanding, Share
 from maar.core.model.queue import Queue, QueueState
@@ -25,8 +25,7 @@ def standings(state: State) -> dict[str, QueueStanding]:
     if tables.shown_on != basis:
         tables.shown_on, tables.shown = basis, {}
     shown, tables.shown = tables.shown, {}
-    for index, evidence in enumerate(_evidence(state)):
-        name = state.ledger.rows[index].name
+    for index, (name, evidence) in enumerate(zip(state.ledger.tree.names, _evidence(state), strict=True)):
         known = shown.get(name)
         if known is None or known[0] != evidence:
             known = evidence, _standing(state, index, rows, evidence)
@@ -72,21 +71,23 @@ def _evidence(state: State) -> Iterator[_Evidence]:
 
 def _standing(state: State, index: int, rows: tuple[int, ...], evidence: _Evidence) -> QueueStanding:
     names, row, queue = state.tables.axis.names, state.ledger.rows[index], evidence.queue
+    freed = evidence.freed or [0] * len(names)
+    binding = {names[row]: CONSTRAINTS[evidence.binding[row]] for row in rows} if index else {}
+    allocated = [max(0, have - gone) for have, gone in zip(evidence.deserved, freed, strict=True)]
     amounts = partial(state.tables.axis.amounts, rows=rows)
-    freed = evidence.freed or state.tables.axis.zeros()
     return QueueStanding(
         deserved=amounts(evidence.deserved),
         real_capability=amounts(evidence.real),
-        allocated=amounts([max(0, have - gone) for have, gone in zip(evidence.deserved, freed, strict=True)]),
+        allocated=amounts(allocated),
         used=amounts(evidence.used),
         preempting=amounts(freed),
+        request=amounts(evidence.request),
         share=_written(state.ledger.share(index, evidence.used)) if index else 0.0,
         state=evidence.state,
         parent=queue.parent if index else "",
         weight=queue.spec.weight,
-        request=amounts(evidence.request),
-        binding={names[row]: CONSTRAINTS[evidence.binding[row]] for row in rows} if index else {},
-        conditions=_conditions(state, index, rows, evidence),
+        binding=binding,
+        conditions=(_reduced_guarantee(state, index, rows, evidence),) if evidence.is_reduced else (),
         namespaces=_namespaces(state, row, rows) if row.is_leaf else {},
     )
 
@@ -108,16 +109,13 @@ def _worth_showing(state: State) -> tuple[int, ...]:
     return tuple(sorted(rows, key=lambda row: names[row]))
 
 
-def _conditions(
-    state: State, index: int, rows: tuple[int, ...], evidence: _Evidence
-) -> tuple[Condition, ...]:
-    if not evidence.is_reduced:
-        return ()
+def _reduced_guarantee(state: State, index: int, rows: tuple[int, ...], evidence: _Evidence) -> Condition:
+    """The condition of a queue whose guarantee is not in force as it is written."""
     asked = state.ledger.claims.guarantee[:, index]
     reserved = tuple(row for row in rows if asked[row] or evidence.guarantee[row])
     guarantee = state.tables.axis.amounts(evidence.guarantee, reserved)
     message = f"not all guarantees can hold; {guarantee} of this queue's is in force"
-    return (Condition(type="GuaranteeReduced", status="True", reason="GuaranteeReduced", message=message),)
+    return Condition(type="GuaranteeReduced", status="True", reason="GuaranteeReduced", message=message)
 
 
 def _namespaces(state: State, row: QueueRow, rows: tuple[int, ...]) -> dict[str, NamespaceStanding]:

@@ -18,6 +18,7 @@ record of them is dropped.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Self
 
@@ -30,7 +31,6 @@ from maar.core.model.writes import EvictingAction
 from maar.core.policy.configuration import Configuration
 from maar.core.tables.axis import Needs, times
 from maar.core.tables.counting import add_needs
-from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.tables import Tables
 
@@ -86,8 +86,7 @@ class State:
         self.ledger = QueueLedger(tables)
         self.room = Room(tables.node_list, len(tables.axis.names))
         self.places = NodeChooser(tables, self.room, configuration)
-        self.budgets = Budgets(tables)
-        self._by_pod_priority = configuration.is_enabled("priority", "enableTaskOrder")
+        self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
         self.bound: dict[str, int] = {}  # nodes by the key of the pod
         self.promised: dict[str, int] = {}
         self.gone: set[str] = set()
@@ -95,7 +94,6 @@ class State:
         self.evictions: list[Eviction] = []
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
         self._groups: dict[str, GroupState] = {}
-        self._waiting: list[GroupState] | None = None
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         self.steps: list[Step] = []  # that a trial can undo
         self.open_trials = 0
@@ -120,12 +118,15 @@ class State:
             state = self._groups[row.key] = self._read(row)
         return state
 
+    @cached_property
+    def budgets(self) -> Budgets:
+        """The disruption budgets; computed when an action first looks for victims."""
+        return Budgets(self.tables)
+
+    @cached_property
     def waiting(self) -> list[GroupState]:
         """The groups of leaf queues that had pods without a place when the cycle began."""
-        if self._waiting is None:
-            rows = self.tables.waiting.values()
-            self._waiting = [self.group(row) for row in rows if row.leaf is not None]
-        return self._waiting
+        return [self.group(row) for row in self.tables.waiting.values() if row.leaf is not None]
 
     def short(self) -> list[GroupState]:
         """The groups of leaf queues that held nodes, and fewer than minMember, when the cycle began."""
@@ -133,7 +134,7 @@ class State:
 
     def touched(self) -> dict[str, GroupState]:
         """All groups that the cycle has looked at, and all that wait, by key."""
-        self.waiting()
+        _ = self.waiting  # those of leaf queues come first
         for row in self.tables.waiting.values():
             if row.leaf is None:
                 self.group(row)
@@ -145,10 +146,6 @@ class State:
         tasks = dict(row.tasks) if row.tasks else NO_TASKS
         pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
         return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks)
-
-    def is_admitted(self, group: GroupState) -> bool:
-        """Whether the group has been admitted."""
-        return group.phase in ADMITTED_PHASES
 
     def holders(self, group: GroupState) -> list[PodRow]:
         """The pods of a group that hold a node and could be victims."""
@@ -188,10 +185,11 @@ class State:
         return (self._usage_paths.get((leaf, namespace)) or self._usage_path(leaf, namespace)).columns[0]
 
     def _usage_path(self, leaf: int, namespace: str) -> UsagePath:
-        used, above = self.tables.axis.zeros(), list[Column]()
+        ledger = self.ledger
+        used, above = [0] * len(ledger.total), list[Column]()
         if leaf != NOWHERE:
-            used = list(self.ledger.rows[leaf].namespaces.get(namespace) or used)
-            above = self.ledger.usage_path(leaf)
+            used = list(ledger.rows[leaf].namespaces.get(namespace) or used)
+            above = [ledger.used[queue] for queue in (*ledger.paths[leaf], 0)]
         usage_path = self._usage_paths[leaf, namespace] = UsagePath(leaf, [used, *above])
         return usage_path
 

@@ -27,12 +27,11 @@ would be wrong without any sign of it. Decision records 10 and 24.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
 from typing import Literal
 
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.heaps import Entry, Key, LazyHeap
 from maar.core.cycle.queue_ledger import Whole, largest_part, whole_of
 from maar.core.cycle.state import State
 from maar.core.model.names import natural
@@ -40,9 +39,66 @@ from maar.core.model.queue import ROOT
 from maar.core.policy.plugin_hooks import GroupView
 from maar.core.tables.rows import Column
 
-Job = Entry[GroupState]
+Key = tuple[object, ...]
+Job = tuple[*tuple[object, ...], GroupState]  # a key, then the group that it belongs to
 Phase = Literal["fair", "lent"]
 Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
+
+
+class _JobHeap:
+    """The jobs of a namespace by key, which may change their key or leave at any time; keys never tie.
+
+    Those that are there from the beginning are sorted once; the heap is for those that come or change later.
+    The first entry of both is always current.
+    """
+
+    def __init__(self, entries: Iterable[Job]) -> None:
+        self._sorted = sorted(entries, reverse=True)  # the first last
+        self._heap: list[Job] = []
+        self._entries = {entry[-1]: entry for entry in self._sorted}
+        self._is_tidy = True  # no entry is out of date
+
+    def put(self, entry: Job) -> None:
+        """Add a job, or give it another key."""
+        heap, known = self._heap, self._entries.get(entry[-1])
+        if known == entry:
+            return
+        self._entries[entry[-1]] = entry
+        if heap and heap[0] is known:
+            heapreplace(heap, entry)
+        else:
+            heappush(heap, entry)
+        if known is not None:
+            self._is_tidy = False
+            self._tidy()
+
+    def drop(self, group: GroupState) -> None:
+        """Remove a job."""
+        entry = self._entries.pop(group, None)
+        if self._is_tidy and self._sorted and self._sorted[-1] is entry:
+            self._sorted.pop()
+        elif entry is not None:
+            self._is_tidy = False
+            self._tidy()
+
+    def first(self) -> Job | None:
+        """The entry with the smallest key."""
+        if not self._heap:
+            return self._sorted[-1] if self._sorted else None
+        return min(self._heap[0], self._sorted[-1]) if self._sorted else self._heap[0]
+
+    def _tidy(self) -> None:
+        first, heap, entries = self._sorted, self._heap, self._entries
+        while first and entries.get(first[-1][-1]) is not first[-1]:
+            first.pop()
+        while heap and entries.get(heap[0][-1]) is not heap[0]:
+            heappop(heap)
+
+    def __iter__(self) -> Iterator[GroupState]:
+        return iter(self._entries)
+
+    def __contains__(self, group: GroupState) -> bool:
+        return group in self._entries
 
 
 class _Branch:
@@ -50,8 +106,8 @@ class _Branch:
 
     __slots__ = ("above", "age", "children", "entry", "order", "priority", "used", "waiting", "whole")
 
-    def __init__(self, above: "_Branch | None", used: Column, whole: Whole, age: float, name: str) -> None:
-        self.above, self.used, self.whole, self.age, self.order = above, used, whole, age, natural(name)
+    def __init__(self, above: "_Branch | None", used: Column, whole: Whole, age: float, order: str) -> None:
+        self.above, self.used, self.whole, self.age, self.order = above, used, whole, age, order
         self.priority = 0  # the smaller goes first
         self.entry: Standing | None = None
         self.children: list[Standing] = []  # a heap; its first entry is always current
@@ -83,11 +139,11 @@ class _Namespace(_Branch):
 
     __slots__ = ("_ages", "_by_age", "jobs")
 
-    def __init__(self, above: _Branch, used: Column, whole: Whole, name: str, jobs: Sequence[Job]) -> None:
-        self.jobs = LazyHeap(jobs)
+    def __init__(self, above: _Branch, used: Column, whole: Whole, order: str, jobs: Sequence[Job]) -> None:
+        self.jobs = _JobHeap(jobs)
         self._by_age = dict(Counter([job[-1].row.created for job in jobs]))
         self._ages = sorted(self._by_age, reverse=True)  # the oldest last
-        super().__init__(above, used, whole, self._ages[-1], name)
+        super().__init__(above, used, whole, self._ages[-1], order)
         self.waiting = len(jobs)
 
     def drop(self, group: GroupState) -> None:
@@ -107,8 +163,8 @@ class TurnOrder:
         self.state = state
         self._job = job_entry(state)
         self._phase = phase
-        self._by_need = state.configuration.is_enabled("proportion", "enableQueueOrder")
-        self._by_share = state.configuration.is_enabled("drf", "enableJobOrder")
+        self._by_need = ("proportion", "enableQueueOrder") in state.configuration.enabled
+        self._by_share = ("drf", "enableJobOrder") in state.configuration.enabled
         self._root = _Branch(None, [], (), 0.0, ROOT)
         self._queues: dict[int, _Branch] = {0: self._root}
         jobs: dict[tuple[int, str], list[Job]] = {}
@@ -159,8 +215,10 @@ class TurnOrder:
 
     def _namespace(self, leaf: int, name: str, jobs: Sequence[Job]) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
-        whole = self.state.namespace_whole(name) if self._by_share else ()
-        namespace = _Namespace(self._queue(leaf), self.state.namespace_used(leaf, name), whole, name, jobs)
+        queue, used = self._queue(leaf), jobs[0][-1].usage_path.columns[0]
+        weight = self.state.tables.namespace_weights.get(name, 1)
+        whole = self.state.ledger.whole(weight) if self._by_share else ()
+        namespace = _Namespace(queue, used, whole, natural(name), jobs)
         namespace.settle()
         return namespace
 
@@ -175,21 +233,21 @@ class TurnOrder:
             ledger.rows[queue],
             ledger.tree.claims[queue].created,
         )
-        branch = self._queues[queue] = _Branch(above, ledger.used[queue], (), age, row.name)
+        branch = self._queues[queue] = _Branch(above, ledger.used[queue], (), age, row.order)
         if self._by_need:
-            fair, lent = whole_of(ledger.deserved[queue]), ledger.whole(ledger.weight[queue])
+            is_fair = self._phase == "fair"
             branch.priority = -row.queue.spec.priority
-            branch.whole = fair if self._phase == "fair" else lent
+            branch.whole = whole_of(ledger.deserved[queue]) if is_fair else ledger.whole(ledger.weight[queue])
         return branch
 
 
 def job_entry(state: State) -> Callable[[GroupState], Job]:
     """The order of jobs: third parties' keys, priority, not ready first, smallest share, age."""
-    configuration, total = state.configuration, state.ledger.whole()
-    by_priority = configuration.is_enabled("priority", "enableJobOrder")
-    by_readiness = configuration.is_enabled("gang", "enableJobOrder")
-    by_share = configuration.is_enabled("drf", "enableJobOrder")
-    others = configuration.job_orders()
+    configuration, total = state.configuration, state.ledger.whole_total
+    by_priority = ("priority", "enableJobOrder") in configuration.enabled
+    by_readiness = ("gang", "enableJobOrder") in configuration.enabled
+    by_share = ("drf", "enableJobOrder") in configuration.enabled
+    others = configuration.job_orders
 
     def entry(group: GroupState) -> Job:
         row = group.row

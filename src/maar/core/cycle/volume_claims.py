@@ -16,7 +16,7 @@ from maar.core.fairshare.water_fill import Flags, Floats
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.volume import NO_PROVISIONER, SELECTED_NODE_ANNOTATION, PersistentVolumeClaim
 from maar.core.model.writes import BindVolume, Selection, SelectNode
-from maar.core.policy.columns import NodeColumns
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
@@ -34,8 +34,8 @@ class Choice(NamedTuple):
 class VolumeClaims:
     """Where and when a pod can run, as its claims require."""
 
-    def __init__(self, tables: Tables, room: Room, nodes: NodeColumns, *, is_asked: bool) -> None:
-        self.tables, self.room, self._is_asked = tables, room, is_asked
+    def __init__(self, tables: Tables, room: Room, nodes: NodeColumns, *, is_enabled: bool) -> None:
+        self.tables, self.room, self._is_enabled = tables, room, is_enabled
         self._volumes = Volumes(tables, nodes)
         self._allowed: dict[Shape, Flags] = {}  # the results of `narrow`
         self._choices: dict[str, Choice] = {}  # of this cycle, by claim
@@ -46,7 +46,7 @@ class VolumeClaims:
         """What keeps a pod from being placed at all: claims that will not be bound, and resource claims."""
         if shape.has_resource_claims:
             return Refusal(reason=Reason.RESOURCE_CLAIM, cure=Cure.SOMEBODY_ACTS)
-        for key in shape.claims if self._is_asked else ():
+        for key in shape.claims if self._is_enabled else ():
             claim = self.tables.claims.get(key)
             if claim is None or not (_is_bound(claim) or self._can_be_bound(claim)):
                 return Refusal(reason=Reason.CLAIM_NOT_BOUND, cure=Cure.SOMEBODY_ACTS, others=(key,))
@@ -54,7 +54,7 @@ class VolumeClaims:
 
     def suit_new_node(self, shape: Shape) -> bool:
         """Whether a node that is yet to come could reach the volumes of a pod's claims."""
-        for key in shape.claims if self._is_asked else ():
+        for key in shape.claims if self._is_enabled else ():
             claim = self.tables.claims.get(key)
             volume = self._volumes.named(claim) if claim is not None else None
             if claim is None or (volume is None and not self._is_made(claim)):
@@ -76,7 +76,7 @@ class VolumeClaims:
 
     def unbound(self, shape: Shape) -> list[str]:
         """The claims that wait for their pod's node before they are bound."""
-        if not shape.claims or not self._is_asked:
+        if not shape.claims or not self._is_enabled:
             return []
         return [
             key
@@ -86,7 +86,7 @@ class VolumeClaims:
 
     def narrow(self, mask: Flags, shape: Shape) -> Flags:
         """Leave out the nodes that cannot reach a bound volume, nor one that a claim could have. [N]"""
-        for key in shape.claims if self._is_asked else ():
+        for key in shape.claims if self._is_enabled else ():
             claim = self.tables.claims.get(key)
             reached = self._reached(claim) if claim is not None else None
             if reached is not None:

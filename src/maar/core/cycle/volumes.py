@@ -8,9 +8,9 @@ import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
-from maar.core.policy.columns import NodeColumns
 from maar.core.policy.filters import affine, may_match_new_node
 from maar.core.policy.selectors import match_selector
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.tables import Tables
 
 Offer = tuple[int, str]  # the size of a volume, and its name: the smallest is the best

@@ -7,10 +7,9 @@ from typing import Final, TypeVar, cast
 
 import numpy as np
 
-from maar.core.fairshare.certificate import CONSTRAINTS
 from maar.core.fairshare.dominant import reserved, roll_up_used, share
 from maar.core.fairshare.queue_demand import LARGEST_AMOUNT, BadQueueDemandError, QueueDemand
-from maar.core.fairshare.share_out import DemandColumns, ShareColumns, share_columns
+from maar.core.fairshare.share_out import CONSTRAINTS, DemandColumns, ShareColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
 from maar.core.fairshare.water_fill import Floats, Ints
 from maar.core.model.plan import Constraint

@@ -1,4 +1,4 @@
-"""Shares as numbers to compare: used of deserved, used of the total."""
+"""What queues use and have reserved, added up over the tree, and shares as numbers to compare."""
 
 import numpy as np
 
@@ -36,3 +36,11 @@ def reserved(tree: QueueTree, used: Ints, guarantee: Ints, own_guarantee: Ints) 
         sums = np.add.reduceat(result[:, level.queues], level.starts, axis=1)
         result[:, level.parents] = np.maximum(own[:, level.parents], sums)
     return result
+
+
+def sums_below(tree: QueueTree, columns: Ints) -> Ints:
+    """Add up what the children of every queue have, and only those. [R, Q] -> [R, Q]"""
+    sums = np.zeros_like(columns)
+    for level in tree.levels:
+        sums[:, level.parents] = np.add.reduceat(columns[:, level.queues], level.starts, axis=1)
+    return sums

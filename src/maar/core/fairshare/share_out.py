@@ -1,18 +1,22 @@
-"""The whole tree: claims roll up, budgets flow down. Columns are [R, Q], resource by queue."""
+"""The whole tree: claims roll up, budgets flow down, and every share gets the constraint that binds it.
+
+Columns are [R, Q], resource by queue.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from maar.core.fairshare.certificate import bindings
-from maar.core.fairshare.guarantees import scale_down
 from maar.core.fairshare.queue_demand import HUNDRED_PERCENT, LARGEST_AMOUNT
 from maar.core.fairshare.tree import Level, QueueTree
-from maar.core.fairshare.water_fill import Flags, Ints, water_fill
+from maar.core.fairshare.water_fill import Flags, Groups, Ints, scale_down, water_fill
+from maar.core.model.plan import Constraint
 
+CONSTRAINTS: Final[tuple[Constraint, ...]] = get_args(Constraint)
+_REQUEST, _CAPABILITY, _GUARANTEE, _FAIR_SHARE, _PARENT = range(len(CONSTRAINTS))
 UNLIMITED: Final = LARGEST_AMOUNT + 1  # more than any request
 
 
@@ -84,10 +88,10 @@ def _roll_up(tree: QueueTree, claims: DemandColumns) -> tuple[Ints, Ints]:
     guarantee = claims.guarantee.copy()  # [R, Q]
     request = np.where(tree.is_leaf, claims.request, 0)  # [R, Q]
     for level in reversed(tree.levels):
-        here = level.queues
+        here, groups = level.queues, level.groups(len(claims.resources))
         ceiling = _ceiling(guarantee[:, here], request[:, here], claims.capability[:, here])
-        request[:, level.parents] = _sums(ceiling, level)
-        reserved = np.maximum(guarantee[:, level.parents], _sums(guarantee[:, here], level))
+        request[:, level.parents] = _sums(ceiling, level, groups)
+        reserved = np.maximum(guarantee[:, level.parents], _sums(guarantee[:, here], level, groups))
         guarantee[:, level.parents] = np.minimum(reserved, claims.capability[:, level.parents])
     guarantee[:, 0] = np.minimum(guarantee[:, 0], claims.capability[:, 0])  # a root without children too
     return guarantee, request
@@ -114,18 +118,47 @@ def _flow_down(tree: QueueTree, claims: DemandColumns, wanted: Ints, request: In
         real_capability[:, here] = np.clip(left, 0, claims.capability[:, here])
     ceiling = _ceiling(guarantee, request, claims.capability)
     reduced = np.asarray(((guarantee < wanted) | (guarantee < claims.guarantee)).any(axis=0))
-    binding = bindings(tree, deserved, guarantee, request, claims.capability, on_floor)
+    binding = _bindings(tree, deserved, guarantee, request, claims.capability, on_floor)
     return ShareColumns(deserved, real_capability, guarantee, request, ceiling, binding, reduced)
+
+
+def _bindings(
+    tree: QueueTree, deserved: Ints, guarantee: Ints, request: Ints, capability: Ints, on_floor: Flags
+) -> npt.NDArray[np.int8]:
+    """Name what binds, as an index into CONSTRAINTS. [R, Q]
+
+    A queue that gets just what it asks for is bound by its request. One that gets more than it asks for or is
+    capped at has it from its guarantee, which binds; so it does where it is more than the queue's fair part.
+    One at its capability is bound by that. Of the others, a fair share binds where a sibling holds more than
+    its guarantee and could give; where none does, the parent does.
+    """
+    beyond = deserved > guarantee  # [R, Q]
+    givers = np.zeros(deserved.shape, np.int64)
+    for level in tree.levels:
+        sizes = np.diff(np.append(level.starts, level.queues.stop - level.queues.start))
+        sums = np.add.reduceat(beyond[:, level.queues], level.starts, axis=1, dtype=np.int64)
+        givers[:, level.queues] = np.repeat(sums, sizes, axis=1)
+    return np.select(
+        [
+            deserved == request,
+            deserved > np.minimum(request, capability),
+            deserved == capability,
+            (deserved == guarantee) & on_floor & (guarantee > 0),
+            givers > beyond,
+        ],
+        [_REQUEST, _GUARANTEE, _CAPABILITY, _GUARANTEE, _FAIR_SHARE],
+        default=_PARENT,
+    ).astype(np.int8)
 
 
 def _ceiling(guarantee: Ints, request: Ints, capability: Ints) -> Ints:
     return np.maximum(guarantee, np.minimum(request, capability))
 
 
-def _sums(values: Ints, level: Level) -> Ints:
+def _sums(values: Ints, level: Level, groups: Groups) -> Ints:
     """Add up siblings, for every resource. [R, Q of the level] -> [R, G]"""
-    sums = level.groups(len(values)).sums(values.ravel())
-    return np.minimum(sums, LARGEST_AMOUNT).reshape(len(values), len(level.parents))
+    sums = np.minimum(groups.sums(values.ravel()), LARGEST_AMOUNT)
+    return sums.reshape(len(values), len(level.parents))
 
 
 def _bounded(amount: int) -> int:

@@ -18,7 +18,7 @@ handles all groups of one level of the tree, for all resources. Axis letters: E 
 Invariants.
 - Every entry gets at least its floor and at most its ceiling.
 - A group gets the smaller of its budget and the sum of its ceilings, to the unit. The caller has scaled the
-  floors down, so that the floors of a group are within its budget.
+  floors down (`scale_down`), so that the floors of a group are within its budget.
 - No share differs from clamp(level x weight, floor, ceiling) by a whole unit or more.
 - Weights are below 2^16 and amounts below 2^62. Products of remainders and weights then fit in 64 bits. Sums
   may wrap around; they are right again wherever the true value fits, and a float shows whether it does.
@@ -47,6 +47,7 @@ NumbersT = TypeVar("NumbersT", Ints, Floats)
 # does: budgets stay below 2^62, so a sum that is certainly more than a budget need not fit.
 _SAFE: Final = 2**62
 _FITS: Final = 1.5 * _SAFE
+_SMALL: Final = 2**30  # numbers whose product fits in 64 bits with room to spare
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +113,38 @@ def water_fill(budget: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: G
         )
         deserved[entries], on_floor[entries] = filled
     return Filled(deserved, on_floor)
+
+
+def scale_down(budget: Ints, guarantee: Ints, groups: Groups) -> Ints:
+    """Bring every group's guarantees within its budget, to the unit. [E] -> [E]"""
+    is_over = groups.sums(guarantee) > budget  # [G]
+    if not is_over.any():
+        return guarantee
+    over = np.flatnonzero(is_over[groups.of])
+    group = Groups.by_number((np.cumsum(is_over) - 1)[groups.of[over]])
+    scaled = guarantee.copy()
+    scaled[over] = _in_proportion(budget[is_over], guarantee[over], group)
+    return scaled
+
+
+def _in_proportion(budget: Ints, guarantee: Ints, groups: Groups) -> Ints:
+    """Split every budget in proportion to the guarantees. [E]
+
+    A product of two large amounts needs more than 64 bits: then Python's integers count.
+    """
+    is_small = int(groups.sums(guarantee).max()) < _SMALL
+    wanted = guarantee if is_small else guarantee.astype(object)
+    together = np.add.reduceat(wanted, groups.starts)[groups.of]  # [E]
+    product = wanted * budget[groups.of]
+    even = (product // together).astype(np.int64)
+    spent = np.add.reduceat(even, groups.starts)  # [G]
+    return even + largest_remainders(budget - spent, _ranks(product % together), groups.of)
+
+
+def _ranks(remainders: npt.NDArray[np.generic]) -> Ints:
+    """Stand-ins in the same order that are small; nothing left stays 0."""
+    _, ranks = np.unique(remainders, return_inverse=True)
+    return np.asarray(ranks, np.int64) + (0 if (remainders == 0).any() else 1)
 
 
 def largest_remainders(units: Ints, remainder: Ints, group: Ints) -> Flags:

@@ -127,7 +127,8 @@ def pod_request(spec: PodSpec) -> Resources:
     Restartable init containers run on beside the containers; every other init container runs alone, after
     the restartable ones before it have started. Requests of the pod as a whole stand over those sums.
     """
-    running = _sum([container.resources.request for container in spec.containers])
+    requests = [container.resources.request for container in spec.containers]
+    running = requests[0] if len(requests) == 1 else _sum(requests)
     if spec.init_containers:
         peak, beside = Resources(), Resources()
         for container in spec.init_containers:
@@ -148,8 +149,6 @@ def _with_itself(request: Resources) -> Resources:
 
 
 def _sum(amounts: list[Resources]) -> Resources:
-    if len(amounts) == 1:
-        return amounts[0]
     total = Resources()
     for one in amounts:
         total = total.plus(one)

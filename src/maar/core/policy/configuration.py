@@ -32,7 +32,9 @@ __all__ = ["DEFAULT", "BadConfigurationError", "Configuration", "Plugin", "parse
 _NO_EFFECT: Final = "known, but it has no effect in Maar"
 _ALWAYS_PACKED: Final = frozenset({CPU, MEMORY})
 _NO_PROVIDERS: Final[Mapping[str, PluginFactory]] = MappingProxyType({})
-_USUAL_ARGUMENTS: Final = {"nodeorder": {"leastrequested.weight": 0}}  # or it would cancel what binpack says
+_USUAL_ARGUMENTS: Final = {
+    "nodeorder": {"leastrequested.weight": 0}
+}  # else it would cancel the score of binpack
 _USUAL_TIERS: Final = [
     {"plugins": [{"name": name, "arguments": _USUAL_ARGUMENTS.get(name, {})} for name in tier]}
     for tier in USUAL_TIERS
@@ -113,7 +115,7 @@ def _plugins(tiers: Entry, third_party: Mapping[str, PluginFactory]) -> tuple[Pl
 def _plugin(
     entry: Entry, tier: int, third_party: Mapping[str, PluginFactory], places: dict[str, str]
 ) -> Plugin | None:
-    """One plugin; None where it is refused or left out. `places` says where each was configured first."""
+    """One plugin; None where it is refused or left out. `places` has the path of each that was configured."""
     known = (*PLUGINS, *sorted(third_party.keys() - PLUGINS.keys()))
     found = entry.known_fields(("name", "arguments", *SWITCHES))
     name = _name(entry, found, "plugin", known, places, tolerated=NOT_IN_MAAR)
@@ -122,7 +124,7 @@ def _plugin(
     if name not in known:
         _leave_out(entry, found, name)
         return None
-    effective = PLUGINS[name].asked if name in PLUGINS else THIRD_PARTY_SWITCHES
+    effective = PLUGINS[name].effective_switches if name in PLUGINS else THIRD_PARTY_SWITCHES
     switches = _switches({key: one for key, one in found.items() if key in SWITCHES}, effective)
     arguments = found.get("arguments", Entry(entry.path, {}, entry.remarks))
     if name in PLUGINS:

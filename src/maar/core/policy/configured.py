@@ -1,8 +1,9 @@
-"""The configuration as a value: what an administrator has decided, with typed answers for the cycle."""
+"""The configuration as a value: plugins as configured, and what follows from them, worked out once."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from maar.core.model.resources import CPU, MEMORY
@@ -19,7 +20,7 @@ from maar.core.policy.grammar import (
 )
 from maar.core.policy.plugin_hooks import JobOrder, PluginHooks, Veto
 
-_EVICTION_SWITCHES: Final = {"preempt": "enablePreemptable", "reclaim": "enableReclaimable"}
+EVICTION_SWITCHES: Final = {"preempt": "enablePreemptable", "reclaim": "enableReclaimable"}
 
 T = TypeVar("T")
 TunedT = TypeVar("TunedT", BinPackWeights, NodeOrderWeights, Predicates)
@@ -38,71 +39,85 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What an administrator decides about every cycle; plugins are in tier order."""
+    """What an administrator decides about every cycle; plugins are in tier order.
+
+    A configuration never changes, so that whatever follows from it is computed when it is first read.
+    """
 
     actions: tuple[str, ...]
     plugins: tuple[Plugin, ...]
     grace_seconds: float = USUAL_GRACE_SECONDS
     warnings: tuple[str, ...] = ()
 
-    def is_enabled(self, plugin: str, switch: str) -> bool:
-        """Whether a plugin's opinion is asked where the switch stands: it is configured and not off."""
-        unset = SWITCHES[switch]
-        return any(one.switches.get(switch, unset) for one in self.plugins if one.name == plugin)
+    @cached_property
+    def enabled(self) -> frozenset[tuple[str, str]]:
+        """The switches that are on, each with its plugin: of configured plugins, and not set to off."""
+        return frozenset(
+            (one.name, switch)
+            for one in self.plugins
+            for switch, unset in SWITCHES.items()
+            if one.switches.get(switch, unset)
+        )
 
-    @property
+    @cached_property
     def overcommit_factor(self) -> Fraction:
         """How much more than the total is admitted; a factor below 1 is not used."""
         factor = self._argument("overcommit", FACTOR, USUAL_FACTOR)
         return factor if factor >= 1 else USUAL_FACTOR
 
-    @property
+    @cached_property
     def binpack(self) -> BinPackWeights:
-        """The weights of binpack: cpu, memory, and the resources that it is told to look at."""
+        """The weights of binpack: cpu, memory, and the resources that its argument lists."""
         resources = {one: self._argument("binpack", f"binpack.{one}", 1) for one in (CPU, MEMORY)}
         listed: tuple[str, ...] = ()
         for name in self._argument("binpack", BINPACK_RESOURCES, listed):
             resources.setdefault(name, self._argument("binpack", f"{BINPACK_RESOURCES}.{name}", 1))
         return replace(self._tuned("binpack", BinPackWeights()), resources=resources)
 
-    @property
+    @cached_property
     def node_order(self) -> NodeOrderWeights:
         """The weights of nodeorder."""
         return self._tuned("nodeorder", NodeOrderWeights())
 
-    @property
+    @cached_property
     def predicates(self) -> Predicates:
-        """Which of the filters of predicates are asked."""
+        """Which filters of predicates are enabled."""
         return self._tuned("predicates", Predicates())
 
-    @property
+    @cached_property
     def heeds_taints(self) -> bool:
-        """Whether taints keep pods away that do not tolerate them."""
-        return self.is_enabled("predicates", "enablePredicate") and self.predicates.taint_toleration
+        """Whether taints exclude pods that do not tolerate them."""
+        return ("predicates", "enablePredicate") in self.enabled and self.predicates.taint_toleration
 
+    @cached_property
     def node_hooks(self) -> tuple[PluginHooks, ...]:
         """Third parties' filters and scores, in tier order, without those that are switched off."""
         found = [
             replace(
                 one.hooks,
-                filter=one.hooks.filter if self.is_enabled(one.name, "enablePredicate") else None,
-                score=one.hooks.score if self.is_enabled(one.name, "enableNodeOrder") else None,
+                filter=one.hooks.filter if (one.name, "enablePredicate") in self.enabled else None,
+                score=one.hooks.score if (one.name, "enableNodeOrder") in self.enabled else None,
             )
             for one in self.plugins
             if one.hooks
         ]
         return tuple(one for one in found if one.filter is not None or one.score is not None)
 
+    @cached_property
     def job_orders(self) -> tuple[JobOrder, ...]:
         """Third parties' orders of jobs, in tier order."""
         return tuple(one.job_order for one in self._hooks("enableJobOrder") if one.job_order is not None)
 
-    def vetoes(self, action: str) -> tuple[Veto, ...]:
-        """Third parties' vetoes against victims of an action, "reclaim" or "preempt"."""
-        return tuple(one.veto for one in self._hooks(_EVICTION_SWITCHES[action]) if one.veto is not None)
+    @cached_property
+    def vetoes(self) -> Mapping[str, tuple[Veto, ...]]:
+        """Third parties' vetoes against victims, by action: "reclaim" or "preempt"."""
+        return {
+            action: tuple(one.veto for one in self._hooks(switch) if one.veto is not None)
+            for action, switch in EVICTION_SWITCHES.items()
+        }
 
     def _hooks(self, switch: str) -> Iterator[PluginHooks]:
-        return (one.hooks for one in self.plugins if one.hooks and self.is_enabled(one.name, switch))
+        return (one.hooks for one in self.plugins if one.hooks and (one.name, switch) in self.enabled)
 
     def _arguments(self, plugin: str) -> Mapping[str, object]:
         return next((one.arguments for one in self.plugins if one.name == plugin), {})

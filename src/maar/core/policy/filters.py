@@ -1,7 +1,8 @@
-"""Which nodes a shape may go to, as far as only the node and the pod itself matter."""
+"""Filters that depend on the node and the pod alone: node ready, schedulable, selector, affinity, taints."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -10,47 +11,31 @@ from maar.core.fairshare.water_fill import Flags
 from maar.core.model.affinity import NodeSelector, NodeSelectorTerm, Toleration
 from maar.core.model.metadata import Requirement
 from maar.core.model.taints import untolerated
-from maar.core.policy.columns import Coded, NodeColumns
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.selectors import (
     FIELD_OPERATORS,
     HOSTNAME_LABEL,
     NAME_FIELD,
     NODE_OPERATORS,
-    match_selector,
     meets,
 )
-from maar.core.tables.rows import NodeRow
+from maar.core.tables.node_columns import Coded, NodeColumns
 from maar.core.tables.shapes import Labels, Shape
 
-__all__ = [
-    "Predicates",
-    "affine",
-    "allowed_by_all",
-    "match_selector",
-    "matching_term",
-    "may_match_new_node",
-    "obstacles",
-    "required_affinity",
-    "shape_filters",
-    "suits_new_node",
-    "tolerated",
-]
-
-Clause = tuple[Flags, str]  # nodes, and what is said of them or of the others
+Clause = tuple[Flags, str]  # nodes, and the text that describes them or the others
 
 _MOST_SHOWN: Final = 3  # values of a requirement; a clause stays short
 
 
 @dataclass(frozen=True)
 class ShapeFilter:
-    """The nodes that a shape may go to by one rule, and what to say of the others.
+    """One filter: the nodes that it allows for a shape, and texts that describe the others.
 
-    Of the node and the pod itself, not of other pods: it is asked once for all pods of a shape.
+    It depends on the node and the pod alone, not on other pods, and is applied once for all pods of a shape.
     """
 
     name: str
-    clauses: Callable[[Shape, NodeColumns], Iterator[Clause]]  # allowed nodes [N], and a clause on the others
+    clauses: Callable[[Shape, NodeColumns], Iterator[Clause]]  # allowed nodes [N], and a text for the others
 
     def __call__(self, shape: Shape, columns: NodeColumns) -> Flags:
         """The nodes that it allows. [N]"""
@@ -60,8 +45,9 @@ class ShapeFilter:
         return mask
 
 
+@lru_cache
 def shape_filters(switches: Predicates) -> tuple[ShapeFilter, ...]:
-    """The filters in force, in the order in which nodes are counted for people."""
+    """The enabled filters, in the order in which a reason counts the nodes that each excludes."""
     return (
         ShapeFilter("NodeReady", _ready),
         ShapeFilter("NodeSchedulable", _schedulable),
@@ -85,27 +71,27 @@ def required_affinity(shape: Shape) -> NodeSelector | None:
     return shape.affinity.node_affinity.required_during_scheduling_ignored_during_execution
 
 
-def suits_new_node(shape: Shape, nodes: Sequence[NodeRow]) -> bool:
-    """Whether a node that is yet to come could have the labels that a shape requires."""
-    columns, required = NodeColumns.of(nodes), required_affinity(shape)
+def suits_new_node(shape: Shape, columns: NodeColumns) -> bool:
+    """Whether a new node could have the labels that a shape requires."""
+    required = required_affinity(shape)
     selector = tuple(Requirement(key=key, operator="In", values=(to,)) for key, to in shape.node_selector)
-    return not any(_is_taken(one, columns) for one in selector) and (
+    return not any(_is_known_host(one, columns) for one in selector) and (
         required is None or may_match_new_node(required, columns)
     )
 
 
 def may_match_new_node(required: NodeSelector, columns: NodeColumns) -> bool:
-    """Whether a node that is yet to come could match a term: one that names a node is for that node."""
+    """Whether a new node could match a term; a term with the name of a node matches that node only."""
     return any(
         (term.match_expressions or term.match_fields)
-        and not any(_is_taken(one, columns) for one in term.match_expressions)
+        and not any(_is_known_host(one, columns) for one in term.match_expressions)
         and not any(one.operator == "In" for one in term.match_fields)
         for term in required.node_selector_terms
     )
 
 
-def _is_taken(requirement: Requirement, columns: NodeColumns) -> bool:
-    """Whether only nodes that are there already can have the host name that is required."""
+def _is_known_host(requirement: Requirement, columns: NodeColumns) -> bool:
+    """Whether the requirement is a host name that nodes of the cluster have, so that no new node can."""
     known = columns.label(HOSTNAME_LABEL).code_of if requirement.key == HOSTNAME_LABEL else {}
     return requirement.operator == "In" and all(value in known for value in requirement.values)
 
@@ -124,7 +110,7 @@ def affine(selector: Labels, required: NodeSelector | None, columns: NodeColumns
 
 
 def matching_term(term: NodeSelectorTerm, columns: NodeColumns) -> Flags:
-    """The nodes that meet everything a term asks; none meets an empty one. [N]"""
+    """The nodes that match all of a term; none matches an empty one. [N]"""
     mask = np.full(len(columns), bool(term.match_expressions or term.match_fields))
     for requirement in term.match_expressions:
         mask &= _meeting(requirement, columns.label(requirement.key))
@@ -137,14 +123,14 @@ def matching_term(term: NodeSelectorTerm, columns: NodeColumns) -> Flags:
 
 
 def tolerated(tolerations: tuple[Toleration, ...], columns: NodeColumns) -> Flags:
-    """The nodes without a taint that keeps the pod out. [N]"""
+    """The nodes all of whose taints are tolerated. [N]"""
     numbers, kinds = columns.taints
     allowed = np.array([not untolerated(tolerations, taints) for taints in kinds], np.bool_)
     return allowed[numbers]
 
 
 def obstacles(shape: Shape, columns: NodeColumns, filters: Sequence[ShapeFilter]) -> list[Clause]:
-    """What keeps a shape off nodes, as clauses, each with the nodes that it is the first to exclude. [N]"""
+    """What excludes nodes for a shape: texts, each with the nodes that it is the first to exclude. [N]"""
     found, left = list[Clause](), np.ones(len(columns), np.bool_)
     for one in filters:
         for allowed, clause in one.clauses(shape, columns):
@@ -213,6 +199,6 @@ def _clause(requirement: Requirement) -> str:
     values = ", ".join(requirement.values[:_MOST_SHOWN])
     if len(requirement.values) > _MOST_SHOWN:
         values += ", ..."
-    words = {"In": "in", "NotIn": "not in", "Exists": "exists", "DoesNotExist": "does not exist"}
-    operator = words.get(requirement.operator, requirement.operator)
+    texts = {"In": "in", "NotIn": "not in", "Exists": "exists", "DoesNotExist": "does not exist"}
+    operator = texts.get(requirement.operator, requirement.operator)
     return f"{requirement.key} {operator} ({values})" if values else f"{requirement.key} {operator}"

@@ -52,7 +52,7 @@ class NodeOrderWeights:
 
 @dataclass(frozen=True, kw_only=True)
 class Predicates:
-    """Which filters are asked; resources, the pod count and unschedulable nodes always are."""
+    """Which filters are enabled; those of resources, the pod count and unschedulable nodes always are."""
 
     node_affinity: bool = field(default=True, metadata={"argument": "predicate.NodeAffinityEnable"})
     node_ports: bool = field(default=True, metadata={"argument": "predicate.NodePortsEnable"})
@@ -76,7 +76,7 @@ class Argument:
 class PluginGrammar:
     """A plugin's switches that have an effect, and its arguments."""
 
-    asked: frozenset[str]
+    effective_switches: frozenset[str]
     arguments: Mapping[str, Argument] = field(default_factory=dict)
 
 
@@ -87,7 +87,7 @@ def set_by(tuned: type[BinPackWeights | NodeOrderWeights | Predicates]) -> dict[
 
 _WITHOUT_EFFECT: Final = {bool: Argument(boolean, has_effect=False), int: Argument(whole, has_effect=False)}
 
-# The laws of eviction hold whatever is switched: gang and proportion cannot be talked out of them.
+# The laws of eviction hold whatever is switched: no switch of gang or proportion turns them off.
 PLUGINS: Final[Mapping[str, PluginGrammar]] = {
     "priority": PluginGrammar(frozenset({"enableJobOrder", "enableTaskOrder", "enablePreemptable"})),
     "gang": PluginGrammar(frozenset({"enableJobOrder", "enableJobReady"})),
@@ -164,7 +164,7 @@ def argument_named(name: str, known: Mapping[str, Argument]) -> Argument | None:
     if name in known and not name.endswith(ANY_NAME):
         return known[name]
     for pattern, argument in known.items():
-        domain_start = pattern.removesuffix(ANY_NAME)
-        if domain_start != pattern and name.startswith(domain_start) and name != domain_start:
+        prefix = pattern.removesuffix(ANY_NAME)
+        if prefix != pattern and name.startswith(prefix) and name != prefix:
             return argument
     return None

@@ -1,11 +1,10 @@
 """What depends on other pods: host ports, pod affinity in both directions and topology spread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Floats
-from maar.core.policy.columns import NodeColumns
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.pod_affinity import DomainStart, PodAffinities
@@ -13,20 +12,21 @@ from maar.core.policy.pod_selectors import PodSelector
 from maar.core.policy.scores import BEST
 from maar.core.policy.spread import Spread
 from maar.core.policy.tallies import Tallies
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import NodeRow, PodRow
 
 
 class Neighbours:
-    """The pods on the nodes, and what they mean for the next one.
+    """The pods on the nodes, and which nodes they exclude or prefer for another pod.
 
-    A node is known by its index, which is its place in `nodes`; `namespaces` are labels by name. Good until a
-    node or the labels of a namespace change.
+    A node is known by its index, its place in `columns`; `namespaces` are labels by name. Good until a node
+    or the labels of a namespace change.
     """
 
     def __init__(
-        self, nodes: Sequence[NodeRow], namespaces: Mapping[str, Mapping[str, str]], switches: Predicates
+        self, columns: NodeColumns, namespaces: Mapping[str, Mapping[str, str]], switches: Predicates
     ) -> None:
-        self._columns, self._switches = NodeColumns.of(nodes), switches
+        self._columns, self._switches = columns, switches
         self._tallies = Tallies(self._columns)
         self._ports = HostPorts()
         self._affinities = PodAffinities(self._columns, self._tallies, namespaces)
@@ -47,7 +47,7 @@ class Neighbours:
             self._count(came, node.index, -1)
 
     def matters_to(self, pod: PodRow) -> bool:
-        """Whether the mask could exclude a node."""
+        """Whether other pods could exclude a node for this one."""
         on = self._switches
         return bool(
             (on.node_ports and pod.shape.ports)
@@ -78,18 +78,18 @@ class Neighbours:
         )
 
     def domain_start(self, pod: PodRow) -> DomainStart | None:
-        """Whom a pod would be the first of that must be together, if it would be."""
+        """The pods that must be together of which this one would be the first; None where it would not be."""
         return self._affinities.domain_start(pod) if self._switches.pod_affinity else None
 
     def allow_new_node(self, pod: PodRow, together: int) -> bool:
-        """Whether nodes that are yet to come could take so many pods like this one, near whom they must be.
+        """Whether new nodes could take so many pods like this one, as pod affinity requires.
 
-        Pods that must share a node and may not share it are helped by none.
+        Pods that must share a node and may not share one fit no new node either.
         """
         if not self._switches.pod_affinity:
             return True
-        is_torn = together > 1 and self._affinities.must_share_node(pod) and self.keep_alone(pod)
-        return not is_torn and self._affinities.allow_new_node(pod)
+        is_impossible = together > 1 and self._affinities.must_share_node(pod) and self.keep_alone(pod)
+        return not is_impossible and self._affinities.allow_new_node(pod)
 
     def why_not(self, pod: PodRow, node: NodeRow) -> str:
         """What keeps a pod off a node, as a clause; empty where nothing does."""
@@ -101,7 +101,7 @@ class Neighbours:
         )
 
     def prefers(self, pod: PodRow) -> bool:
-        """Whether the score could tell nodes apart."""
+        """Whether the score could differ between nodes."""
         return self._affinities.prefers(pod) or self._spread.prefers(pod)
 
     def score(
@@ -112,10 +112,10 @@ class Neighbours:
         affinity_weight: float = 2.0,
         spread_weight: float = 2.0,
     ) -> Floats:
-        """How well the pod would lie on every node: near, apart and evenly, as preferred. [N]
+        """The score of every node for the pod: preferred pod affinity, anti-affinity and topology spread. [N]
 
         Each of the two runs from 0 to 100, times its weight, over the nodes that are `among` the candidates;
-        what others score means nothing.
+        the score of other nodes has no meaning.
         """
         candidates = np.ones(len(self._columns), np.bool_) if among is None else among
         score = np.zeros(len(self._columns))

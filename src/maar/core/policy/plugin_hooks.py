@@ -51,27 +51,24 @@ Veto = Callable[[PodView, str], bool]
 
 @dataclass(frozen=True)
 class PluginHooks:
-    """The hooks of a plugin; None where it has nothing to say.
+    """The hooks of a plugin; None for those that it does not provide.
 
-    `concerns` is asked once for all pods with the same requests and constraints: where it says no, filter and
-    score are not called, and such pods are placed as fast as without the plugin.
+    `concerns` is called once for all pods with the same requests and constraints: where it returns False,
+    filter and score are not called, and such pods are placed as fast as without the plugin.
     """
 
-    concerns: Concerns | None = (
-        None  # of the pod's requests: do filter and score concern such pods? None: all
-    )
-    filter: Filter | None = None  # may the pod go to the node?
-    score: Score | None = None  # how well it would be there; more is better
-    job_order: JobOrder | None = None  # a key; the smallest goes first, and all keys have one shape
-    veto: Veto | None = None  # True protects the pod from this action, "reclaim" or "preempt"
+    concerns: Concerns | None = None  # whether filter and score concern pods with such requests; None: all
+    filter: Filter | None = None  # whether the pod may go to the node
+    score: Score | None = None  # the higher, the better
+    job_order: JobOrder | None = None  # a key to sort by; the smallest first, all of one length and types
+    veto: Veto | None = None  # whether the pod is protected from this action, "reclaim" or "preempt"
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            opinion = getattr(self, one.name)
-            if opinion is not None and not callable(opinion):
-                raise TypeError(f"{one.name} is {opinion!r}; it must be a callable or None")
+            hook = getattr(self, one.name)
+            if hook is not None and not callable(hook):
+                raise TypeError(f"{one.name} is {hook!r}; it must be a callable or None")
 
 
-PluginFactory = Callable[
-    [Mapping[str, object]], PluginHooks
-]  # from the plugin's arguments, as they were written
+# From the plugin's arguments, as they are in the configuration.
+PluginFactory = Callable[[Mapping[str, object]], PluginHooks]

@@ -7,11 +7,11 @@ import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.policy.affinity_terms import NO_TERMS, Term, TermReader, Terms, keys_read
-from maar.core.policy.columns import Codes, NodeColumns
 from maar.core.policy.pod_selectors import PodSelector, SelectorIndex
 from maar.core.policy.selectors import HOSTNAME_LABEL
 from maar.core.policy.tallies import Tallies, Tally
 from maar.core.policy.term_cache import TermCache
+from maar.core.tables.node_columns import Codes, NodeColumns
 from maar.core.tables.rows import PodRow
 
 

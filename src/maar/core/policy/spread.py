@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
 from maar.core.model.affinity import NodeSelector, Toleration, TopologySpreadConstraint
-from maar.core.policy.columns import NodeColumns
 from maar.core.policy.filters import affine, required_affinity, tolerated
 from maar.core.policy.pod_selectors import PodSelector, pod_selector
 from maar.core.policy.tallies import Eligible, Tallies, Tally
 from maar.core.policy.term_cache import TermCache
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Labels, Shape
 

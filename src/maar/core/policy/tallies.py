@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from maar.core.fairshare.water_fill import Flags, Ints
-from maar.core.policy.columns import Coded, NodeColumns
 from maar.core.policy.pod_selectors import PodSelector, SelectorIndex
+from maar.core.tables.node_columns import Coded, NodeColumns
 from maar.core.tables.rows import PodRow
 
 _MOST_TALLIES: Final = 512  # with 10,000 domains each, 40 MB

@@ -77,7 +77,7 @@ class Assumptions:
                     pass
         for key, seen in last.items():
             if seen is not None:
-                self._pod_upserted(seen)
+                self._pod_upserted(key, seen)
             else:
                 self._drop(key)
                 self.uids.pop(key, None)
@@ -111,8 +111,8 @@ class Assumptions:
             known = self.under_way.get(write.pod, _NONE)
         return next((one for one in known if one == write), None)
 
-    def _pod_upserted(self, pod: Pod) -> None:
-        key, row = pod.key, self.tables.pods[pod.key]
+    def _pod_upserted(self, key: str, pod: Pod) -> None:
+        row = self.tables.pods[key]
         if self.uids.get(key) != pod.metadata.uid:
             self._drop(key)  # another pod of that name
             self.uids[key] = pod.metadata.uid

@@ -10,7 +10,6 @@ from typing import Final
 
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.tables.axis import PODS_ROW, Needs, ResourceAxis
-from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import AmountColumn, Column, GroupRow, PodRow
 
 ADMITTED_PHASES: Final = ("Inqueue", "Running", "Unknown")
@@ -184,9 +183,10 @@ def admitted_with(group: GroupRow, axis: ResourceAxis) -> AmountColumn:
 
 
 def _together(pods: list[PodRow], axis: ResourceAxis) -> Column:
-    column = axis.zeros()
+    column = [0] * len(axis.names)
     for pod in pods:
-        add_needs(column, pod.shape.needs, 1)
+        for row, amount in pod.shape.needs:
+            column[row] += amount
     return column
 
 

@@ -6,9 +6,10 @@ end in a decimal one, and one random suffix of five letters in 850 is all digits
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
-from maar.core.model.metadata import Metadata, mark
+from maar.core.model.metadata import Metadata
 
 _COMPLETION: Final = "batch.kubernetes.io/job-completion-index"
 _JOB_OF_SET: Final = ("jobset.sigs.k8s.io/job-global-index", "jobset.sigs.k8s.io/job-index")
@@ -32,7 +33,7 @@ _LARGEST_JOB: Final = 2**31  # indexes within a Job are below it
 def number_of(metadata: Metadata) -> int:
     """The number of a pod in its group: its index, else the last segment of its name, else 0."""
     if metadata.labels or metadata.annotations:
-        index = _index(metadata)
+        index = _index({**metadata.labels, **metadata.annotations})
         if index is not None:
             return index
     segment = _LAST_SEGMENT.search(metadata.name)
@@ -45,18 +46,19 @@ def is_lead(metadata: Metadata) -> bool:
     return any(labels.get(name) in roles for name, roles in _LEADS.items())
 
 
-def _index(metadata: Metadata) -> int | None:
+def _index(marks: Mapping[str, str]) -> int | None:
     """The index that a controller wrote as an annotation or as a label."""
-    stated = _stated(metadata, TASK_INDEX)
-    if stated is not None:
-        return stated
-    within = next((one for name in _INDEXES if (one := _stated(metadata, name)) is not None), None)
-    job = next((one for name in _JOB_OF_SET if (one := _stated(metadata, name)) is not None), None)
+    task = _first(marks, (TASK_INDEX,))
+    if task is not None:
+        return task
+    within, job = _first(marks, _INDEXES), _first(marks, _JOB_OF_SET)
     return within if job is None else job * _LARGEST_JOB + (within or 0)
 
 
-def _stated(metadata: Metadata, name: str) -> int | None:
-    text = mark(metadata, name)
-    if text is None or not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX):
-        return None
-    return int(text)
+def _first(marks: Mapping[str, str], names: tuple[str, ...]) -> int | None:
+    """The first of some marks that is a whole number."""
+    for name in names:
+        text = marks.get(name)
+        if text is not None and text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX:
+            return int(text)
+    return None

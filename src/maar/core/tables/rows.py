@@ -49,6 +49,11 @@ class NodeRow:
         return (self.labels, self.taints, self.is_ready, self.is_schedulable, self.allocatable)
 
     @property
+    def columns(self) -> tuple[Column, ...]:
+        """Its columns; each grows when a resource is seen for the first time."""
+        return (self.allocatable, self.now, self.later, self.daemons)
+
+    @property
     def is_usable(self) -> bool:
         """Whether pods may be placed on it."""
         return self.is_ready and self.is_schedulable
@@ -154,6 +159,7 @@ class QueueRow:
     """A queue: its object, and for a leaf what its groups and pods request, hold and were admitted with."""
 
     queue: Queue
+    order: str  # its name as a person sorts names
     index: int = -1  # its column in the tree; -1 while it is set aside
     is_leaf: bool = False
     used: Column = field(default_factory=list)
@@ -164,6 +170,11 @@ class QueueRow:
     namespaces: dict[str, Column] = field(default_factory=dict)  # what each namespace uses here
     members: Counter[str] = field(default_factory=Counter)  # groups by namespace
     changes: int = 0  # counts changes to what its pods hold and to its members
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Its columns; each grows when a resource is seen for the first time."""
+        return (self.used, self.status_used, self.asked, self.admitted, *self.namespaces.values())
 
     @property
     def name(self) -> str:

@@ -22,6 +22,7 @@ from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, is_waiting, uncount
 from maar.core.tables.groups import is_short, sum_up
+from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.plain_objects import PlainObjects
 from maar.core.tables.queues import NewTree, build_tree, share_fields
 from maar.core.tables.reading import read_group, read_node, read_pod
@@ -44,7 +45,7 @@ class Tables(PlainObjects):
     short: dict[str, GroupRow] = field(default_factory=dict)  # groups with fewer pods on nodes than minMember
     leaving: dict[str, PodRow] = field(default_factory=dict)  # victims that have not gone yet
     budget: Column = field(default_factory=list)  # [R] what pods add to and take from the nodes' allocatable
-    node_list: list[NodeRow] = field(default_factory=list)  # by name
+    node_list: NodeColumns = field(default_factory=NodeColumns)  # by name
     capacity: Column = field(default_factory=list)  # [R] what nodes have together that count in the budget
     tolerated: Tolerated = field(default_factory=Tolerated)
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
@@ -132,7 +133,7 @@ class Tables(PlainObjects):
             self.nodes[pod.node_name].pods[pod.key] = pod
         if pod.is_terminating and pod.evicted_for:
             self.leaving[pod.key] = pod
-        self._count(pod)
+        count(pod, self.nodes, self.budget)  # its group is settled again anyway: it has just joined
 
     def _remove_pod(self, key: str) -> None:
         pod = self.pods.pop(key, None)
@@ -242,6 +243,7 @@ class Tables(PlainObjects):
         if group.counted_in is not None:
             self._withdraw(group)
         sum_up(group, self.axis)
+        is_now_short = is_short(group)
         if group.leaf is not None:
             add(group.leaf.asked, group.asked, 1)
             add(group.leaf.admitted, group.admitted, 1)
@@ -250,7 +252,7 @@ class Tables(PlainObjects):
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         _keep(self.waiting, group, is_there=is_there)
         _keep(self.not_enqueued, group, is_there=group.phase == "Pending")
-        _keep(self.short, group, is_there=is_short(group))
+        _keep(self.short, group, is_there=is_now_short)
 
     # --- queues
 
@@ -263,7 +265,7 @@ class Tables(PlainObjects):
         else:
             zeros = self.axis.zeros
             self.queues[queue.key] = QueueRow(
-                queue, used=zeros(), status_used=zeros(), asked=zeros(), admitted=zeros()
+                queue, natural(queue.key), used=zeros(), status_used=zeros(), asked=zeros(), admitted=zeros()
             )
         self._has_new_queues = True
 
@@ -326,7 +328,7 @@ class Tables(PlainObjects):
     def _settle_nodes(self) -> None:
         is_new, self._has_new_nodes = self._has_new_nodes, False
         if is_new:
-            self.node_list = [self.nodes[name] for name in sorted(self.nodes)]
+            self.node_list = NodeColumns([self.nodes[name] for name in sorted(self.nodes)])
             for index, node in enumerate(self.node_list):
                 node.index = index
             self._tainted = [node for node in self.node_list if node.taints]
@@ -376,18 +378,8 @@ class Tables(PlainObjects):
         more = [0] * (len(self.axis.names) - len(self.budget))
         if not more:
             return
-        columns = [self.budget, self.capacity]
-        for node in self.nodes.values():
-            columns += [node.allocatable, node.now, node.later, node.daemons]
-        for queue in self.queues.values():
-            columns += [
-                queue.used,
-                queue.status_used,
-                queue.asked,
-                queue.admitted,
-                *queue.namespaces.values(),
-            ]
-        for column in columns:
+        rows: tuple[NodeRow | QueueRow, ...] = (*self.nodes.values(), *self.queues.values())
+        for column in (self.budget, self.capacity, *(column for row in rows for column in row.columns)):
             column.extend(more)
         self._claimed = None
 

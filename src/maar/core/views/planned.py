@@ -73,8 +73,8 @@ class Planned(Sequence[Plan]):
             (len(self.evictions), "eviction"),
             (len(self.waits), "waiting group"),
         )
-        said = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
-        return f"<Planned: {said}; print() shows it>"
+        counted = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+        return f"<Planned: {counted}; print() shows it>"
 
     def _repr_html_(self) -> str:
         """Show it in a notebook, in colour."""

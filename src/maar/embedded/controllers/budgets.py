@@ -1,4 +1,4 @@
-"""Disruption budgets know how many of their pods are healthy, and how many may be taken away."""
+"""The status of disruption budgets: how many pods are healthy, and how many may be evicted."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -120,7 +120,7 @@ class BudgetController:
         self._counts: dict[str, dict[str, BudgetPods]] = {}  # by namespace and name of the budget
 
     def observe(self, observed: Observed) -> Iterable[WorkItem]:
-        """Keep the all_counts; come back for budgets whose pods or whose pods' owners have changed."""
+        """Keep the counts; come back for budgets whose pods or whose pods' owners have changed."""
         key = observed.key
         if key.resource == PLURAL:
             if observed.is_gone:

@@ -12,7 +12,7 @@ from maar.embedded.kinds.parts import parts, words
 from maar.embedded.lifecycle import FOREGROUND, ORPHAN
 from maar.embedded.store import Key
 
-_AT_ONCE: Final = 100  # dependents that are let go before others have their turn
+_AT_ONCE: Final = 100  # dependents that are written before other work has its turn
 _NONE: Final = frozenset[Key]()
 
 
@@ -55,7 +55,7 @@ class GarbageCollector:
             return
         meta = meta_of(body)
         if not meta.is_terminating:
-            self._judge(key, meta)
+            self._check_owners(key, meta)
         elif ORPHAN in (meta.finalizers or ()):
             yield from self._orphan(key, meta)
         elif FOREGROUND in (meta.finalizers or ()):
@@ -64,7 +64,7 @@ class GarbageCollector:
             else:
                 self._finish(key, FOREGROUND)
 
-    def _judge(self, key: Key, meta: Meta) -> None:
+    def _check_owners(self, key: Key, meta: Meta) -> None:
         """Delete what has no owner left; one that waits for its dependents does not count."""
         found = [(owner, self._find(owner, key)) for owner in meta.owners]
         lost = {owner.uid for owner, there in found if there is None or _waits(there)}

@@ -9,7 +9,7 @@ from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.controller import Observed, WorkItem, meta_of
 from maar.embedded.failures import ApiError, Json
 from maar.embedded.kinds.namespaces import FINALIZER
-from maar.embedded.kinds.parts import part, saying, words
+from maar.embedded.kinds.parts import part, with_condition, words
 from maar.embedded.store import Key
 
 _NAMESPACES: Final = "namespaces"
@@ -118,7 +118,7 @@ class NamespaceController:
         def explained(value: Json) -> Json:
             status = part(value, "status")
             for statement in statements:
-                status = saying(status, statement, self._cluster.now())
+                status = with_condition(status, statement, self._cluster.now())
             return {**value, "status": status}
 
         self._cluster.rewrite(*key, explained)

@@ -13,9 +13,8 @@ from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.controller import Observed, WorkItem
 from maar.embedded.failures import Json
 from maar.embedded.kinds.amounts import quantity
-from maar.embedded.kinds.claims import CLASSES, VOLUMES
 from maar.embedded.kinds.parts import labels, part, words
-from maar.embedded.kinds.usage import CLAIMS
+from maar.embedded.kinds.usage import CLAIMS, CLASSES, VOLUMES
 from maar.embedded.store import Key
 
 
@@ -159,7 +158,7 @@ class VolumeController:
         storage_class = self._cluster.read(CLASSES, "", kind) or {}
         node = None
         if storage_class.get("volumeBindingMode") == "WaitForFirstConsumer":
-            # As in Kubernetes, whoever schedules the consumer gives the claim a volume that is there already.
+            # As in Kubernetes, the scheduler of the consumer binds the claim to a volume that exists.
             selected = text(part(claim, "metadata", "annotations"), SELECTED_NODE_ANNOTATION)
             node = self._cluster.read("nodes", "", selected)
             if node is None:

@@ -1,1 +1,1 @@
-"""What is special about the built-in kinds: rules, counts and acts that only they know."""
+"""What is special about the built-in kinds: rules, counts and operations of single kinds."""

@@ -10,7 +10,7 @@ from maar.core.policy.selectors import match_selector
 from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, forbidden
-from maar.embedded.kinds.parts import condition, is_true, labels, number, part, saying
+from maar.embedded.kinds.parts import condition, is_true, labels, number, part, with_condition
 
 PLURAL: Final = "poddisruptionbudgets.policy"
 
@@ -37,7 +37,7 @@ def with_answer(status: Json, generation: int, now: str) -> Json:
         "message": "",
         "observedGeneration": generation,
     }
-    return saying(status, statement, now)
+    return with_condition(status, statement, now)
 
 
 def spend(cluster: Cluster, pod: Json) -> None:

@@ -7,26 +7,48 @@ from maar.embedded.behaviour import Behaviour
 from maar.embedded.calls import Call, metadata, section, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
-from maar.embedded.kinds import budgets, claims, namespaces, priorities, quotas
-from maar.embedded.kinds.claims import Claims
+from maar.embedded.kinds import budgets, namespaces, priorities, quotas
 from maar.embedded.kinds.namespaces import Namespaces
+from maar.embedded.kinds.parts import part
 from maar.embedded.kinds.pod_lifecycle import Pods
 from maar.embedded.kinds.priorities import PriorityClasses
 from maar.embedded.kinds.quotas import Counted, Ledger, ResourceQuotas
-from maar.embedded.kinds.usage import CLAIMS
+from maar.embedded.kinds.usage import CLAIMS, CLASSES, VOLUMES
 from maar.embedded.resources import Resource
 
 _JOBS: Final = "jobs.batch"
+_IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 _FIRST_STATUS: Final[Mapping[str, Json]] = {
     "replicasets.apps": {"replicas": 0},
     "statefulsets.apps": {"replicas": 0, "availableReplicas": 0},
     budgets.PLURAL: {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0},
-    claims.VOLUMES: {"phase": "Pending"},
+    VOLUMES: {"phase": "Pending"},
     "services": {"loadBalancer": {}},
 }
 # The queue controller reads who wrote the state of a queue, admission who set fields of a job.
 _WITH_OWNERS: Final = ("queues.scheduling.volcano.sh", "jobs.batch.volcano.sh")
-_UNCOUNTED: Final = frozenset({"events"})  # quotas do not count what everybody writes about everybody
+_UNCOUNTED: Final = frozenset({"events"})  # quotas do not count them: every client writes them
+
+
+class Claims(Counted):
+    """A claim begins pending; a controller binds it to a volume."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger, CLAIMS, {"phase": "Pending"})
+
+    def before_create(self, cluster: Cluster, value: Json, call: Call) -> None:
+        """Fill in the default class; of several, that of the newest."""
+        super().before_create(cluster, value, call)
+        spec = section(value, "spec")
+        if "storageClassName" in spec:
+            return
+        defaults = [
+            (text(metadata(one), "creationTimestamp"), text(metadata(one), "name"))
+            for one in cluster.all(CLASSES)
+            if part(one, "metadata", "annotations").get(_IS_DEFAULT) == "true"
+        ]
+        if defaults:
+            spec["storageClassName"] = max(defaults)[1]
 
 
 class Jobs(Counted):

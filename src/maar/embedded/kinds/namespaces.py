@@ -8,10 +8,10 @@ from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json, forbidden
 from maar.embedded.kinds.parts import part, words
 
-FINALIZER: Final = "kubernetes"  # in the spec: taken away by whoever has emptied the namespace
+FINALIZER: Final = "kubernetes"  # in the spec: removed once the namespace is empty
 FROM_THE_START: Final = ("default", "kube-system", "kube-public", "kube-node-lease", "maar-system")
 
-_IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
+_NEVER_DELETED: Final = frozenset({"default", "kube-system", "kube-public"})
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
@@ -38,9 +38,9 @@ class Namespaces(Behaviour):
         return bool(words(part(value, "spec"), "finalizers"))
 
     def before_delete(self, cluster: Cluster, value: Json, call: Call) -> None:
-        """Keep what the cluster cannot be without; of the others say that they are going."""
+        """Refuse to delete those that the cluster needs; mark the others as terminating."""
         del cluster, call
-        if (name := text(metadata(value), "name")) in _IMMORTAL:
+        if (name := text(metadata(value), "name")) in _NEVER_DELETED:
             raise forbidden("namespaces", name, "this namespace may not be deleted")
         section(value, "status")["phase"] = "Terminating"
 

@@ -50,12 +50,12 @@ def is_true(status: Json, kind: str) -> bool:
     return found is not None and found.get("status") == "True"
 
 
-def saying(status: Json, statement: Json, now: str) -> Json:
+def with_condition(status: Json, wanted: Json, now: str) -> Json:
     """A status with a condition in place of the one of its type, with the time when its status changed."""
-    before = condition(status, str(statement["type"]))
+    before = condition(status, str(wanted["type"]))
     since = now
-    if before is not None and before.get("status") == statement["status"]:
+    if before is not None and before.get("status") == wanted["status"]:
         since = str(before.get("lastTransitionTime") or now)
-    said = {**statement, "lastTransitionTime": since}
-    others = [one for one in parts(status, "conditions") if one.get("type") != statement["type"]]
-    return {**status, "conditions": [*others, said]}
+    changed = {**wanted, "lastTransitionTime": since}
+    others = [one for one in parts(status, "conditions") if one.get("type") != wanted["type"]]
+    return {**status, "conditions": [*others, changed]}

@@ -7,7 +7,7 @@ from maar.embedded.calls import Call, Deletion, metadata, section, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json, forbidden
 from maar.embedded.kinds.amounts import Amounts, add, amounts
-from maar.embedded.kinds.parts import number, part, parts, saying
+from maar.embedded.kinds.parts import number, part, parts, with_condition
 from maar.embedded.kinds.priorities import PriorityClasses
 from maar.embedded.kinds.quotas import Counted, Ledger
 from maar.embedded.kinds.usage import FINISHED
@@ -43,7 +43,7 @@ class Pods(Counted):
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
-            status = saying(status, gated, cluster.now())
+            status = with_condition(status, gated, cluster.now())
         value["status"] = status
 
     def before_update(self, cluster: Cluster, old: Json, value: Json, subresource: str, call: Call) -> None:
@@ -73,11 +73,11 @@ class Pods(Counted):
             ("priority", "integer value of priority", found.value),
             ("preemptionPolicy", "string value of PreemptionPolicy", found.preemption_policy),
         ):
-            if (said := spec.get(field)) not in (None, given):
+            if (provided := spec.get(field)) not in (None, given):
                 raise forbidden(
                     "pods",
                     name,
-                    f"the {what} ({said}) must not be provided in pod spec; priority admission controller"
+                    f"the {what} ({provided}) must not be provided in pod spec; priority admission controller"
                     f" computed {given} from the given PriorityClass name",
                 )
             spec[field] = given

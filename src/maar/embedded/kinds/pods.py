@@ -7,7 +7,7 @@ from maar.embedded.calls import Call, Deletion, metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import ApiError, Json, bad_request, conflict, not_found
 from maar.embedded.kinds.budgets import spend
-from maar.embedded.kinds.parts import part, parts, saying
+from maar.embedded.kinds.parts import part, parts, with_condition
 from maar.embedded.kinds.pod_lifecycle import SCHEDULED
 from maar.embedded.lifecycle import check_preconditions, deletion_of
 
@@ -27,7 +27,7 @@ def bind(cluster: Cluster, namespace: str, name: str, binding: Json, call: Call)
         for what in ("annotations", "labels"):
             if more := part(wanted, what):
                 meta = {**meta, what: {**part(meta, what), **more}}
-        status = saying(part(pod, "status"), {"type": SCHEDULED, "status": "True"}, cluster.now())
+        status = with_condition(part(pod, "status"), {"type": SCHEDULED, "status": "True"}, cluster.now())
         status.pop("nominatedNodeName", None)
         return {**pod, "metadata": meta, "spec": {**spec, "nodeName": node}, "status": status}
 
@@ -100,7 +100,7 @@ def _marked(pod: Json, now: str) -> Json:
         "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
     }
-    return {**pod, "status": saying(part(pod, "status"), evicted, now)}
+    return {**pod, "status": with_condition(part(pod, "status"), evicted, now)}
 
 
 def _success() -> Json:

@@ -9,7 +9,7 @@ from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json, forbidden
 from maar.embedded.kinds.amounts import NOTHING, Amounts, add, amounts, minus, plus, shown
 from maar.embedded.kinds.parts import part
-from maar.embedded.kinds.usage import MUST_BE_SAID, counted_by, in_scope, unsaid, usage
+from maar.embedded.kinds.usage import MUST_BE_SPECIFIED, counted_by, in_scope, unspecified, usage
 
 PLURAL = "resourcequotas"
 
@@ -110,7 +110,7 @@ class _Entry:
         }
         if not changes:
             return
-        # What an object is found to use later, its pod having finished for example, is counted unasked.
+        # A change of what an object uses, for example because its pod has finished, is not checked.
         if new is not None and (old is None or part(old, "spec") != part(new, "spec")):
             self._check_limits(new, changes)
         totals = {name: str(plus(self._used[name], change)) for name, change in changes.items()}
@@ -123,8 +123,8 @@ class _Entry:
         self._cluster.rewrite(PLURAL, namespace, self._name, counted)
 
     def _check_specified(self, pod: Json) -> None:
-        must = MUST_BE_SAID.intersection(part(self._spec, "hard"))
-        if must and (missing := unsaid(part(pod, "spec"), must)):
+        must = MUST_BE_SPECIFIED.intersection(part(self._spec, "hard"))
+        if must and (missing := unspecified(part(pod, "spec"), must)):
             missing_text = "; ".join(f"{name} for: {','.join(where)}" for name, where in missing.items())
             raise self._refusal(pod, f"failed quota: {self._name}: must specify {missing_text}")
 

@@ -9,7 +9,7 @@ from maar.embedded.kinds.parts import part
 from maar.embedded.resources import Resource
 from maar.embedded.schema.messages import shown
 
-_ALL_POWERFUL: Final = "system:masters"
+_ADMINISTRATORS: Final = "system:masters"
 _ANYTHING: Final[Mapping[str, object]] = {
     "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
     "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
@@ -35,13 +35,13 @@ def _status(resource: Resource, spec: Json, caller: Caller) -> Json:
     if resource.kind == "SelfSubjectRulesReview":
         if not text(spec, "namespace"):
             raise bad_request("no namespace on request")
-        return dict(_ANYTHING if _ALL_POWERFUL in caller.groups else _NOTHING)
+        return dict(_ANYTHING if _ADMINISTRATORS in caller.groups else _NOTHING)
     if ("resourceAttributes" in spec) == ("nonResourceAttributes" in spec):
-        raise _nonsense(resource, spec)
-    return {"allowed": _ALL_POWERFUL in caller.groups}
+        raise _not_exactly_one(resource, spec)
+    return {"allowed": _ADMINISTRATORS in caller.groups}
 
 
-def _nonsense(resource: Resource, spec: Json) -> ApiError:
+def _not_exactly_one(resource: Resource, spec: Json) -> ApiError:
     field = "spec.resourceAttributes"
     problem = "null: exactly one of nonResourceAttributes or resourceAttributes must be specified"
     if "nonResourceAttributes" in spec:

@@ -10,8 +10,10 @@ from maar.embedded.kinds.amounts import ONE, Amounts, add, amounts, quantity, ra
 from maar.embedded.kinds.parts import part, parts, words
 
 CLAIMS: Final = "persistentvolumeclaims"
-# What every container of a pod must say as soon as a quota limits it.
-MUST_BE_SAID: Final = frozenset(
+CLASSES: Final = "storageclasses.storage.k8s.io"
+VOLUMES: Final = "persistentvolumes"
+# What every container of a pod must specify as soon as a quota limits it.
+MUST_BE_SPECIFIED: Final = frozenset(
     {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
 )
 FINISHED: Final = frozenset({"Succeeded", "Failed"})
@@ -64,14 +66,14 @@ def in_scope(quota: Json, value: Json) -> bool:
     return all(_meets_scope(one, value) for one in wanted)
 
 
-def unsaid(spec: Json, names: frozenset[str]) -> dict[str, list[str]]:
-    """The containers of a pod that do not say what they must, by what they do not say."""
+def unspecified(spec: Json, names: frozenset[str]) -> dict[str, list[str]]:
+    """The containers of a pod that do not specify what they must, by the name of what is missing."""
     if part(spec, "resources"):
         return {}
     missing: dict[str, list[str]] = {}
     for container in (*parts(spec, "containers"), *parts(spec, "initContainers")):
-        said = _compute(amounts(_list(container, "requests")), amounts(_list(container, "limits")))
-        for name in names - said.keys():
+        specified = _compute(amounts(_list(container, "requests")), amounts(_list(container, "limits")))
+        for name in names - specified.keys():
             missing.setdefault(name, []).append(text(container, "name"))
     return {name: sorted(missing[name]) for name in sorted(missing)}
 
@@ -118,7 +120,7 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def _total(spec: Json, what: str) -> Amounts:
-    """Containers that run together, or the largest moment of starting them; the pod's own word stands."""
+    """Containers that run together, or the most while they start; pod-level resources take precedence."""
     total: Amounts = {}
     for container in parts(spec, "containers"):
         add(total, amounts(_list(container, what)))

@@ -1,1 +1,1 @@
-"""Nodes of the embedded cluster: virtual ones that only pretend, and this machine."""
+"""Nodes of the embedded cluster: virtual ones that run nothing, and this machine."""

@@ -30,7 +30,7 @@ _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG
 _ADOPT_ORPHANS: Final = 36  # PR_SET_CHILD_SUBREAPER
 
 
-class Order(TypedDict):
+class RunRequest(TypedDict):
     """What to run, and what it may use."""
 
     command: list[str]
@@ -50,7 +50,7 @@ class Order(TypedDict):
 def main() -> None:
     """Run the container that the argument describes."""
     with os.fdopen(int(sys.argv[1]), encoding="utf-8") as file:
-        order: Order = json.load(file)
+        run_request: RunRequest = json.load(file)
     _prctl(_ADOPT_ORPHANS, 1)
     woken, wake = os.pipe()
     for end in (woken, wake):
@@ -104,7 +104,7 @@ class Container:
         trouble, problem_pipe = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            _become(order, output, problem_pipe)
+            _become(run_request, output, problem_pipe)
         os.close(output)
         os.close(problem_pipe)
         os.set_blocking(self._output, False)
@@ -238,7 +238,7 @@ class Log:
         self._size = os.fstat(self._file).st_size
 
 
-def _become(order: Order, output: int, problem_pipe: int) -> NoReturn:
+def _become(run_request: RunRequest, output: int, problem_pipe: int) -> NoReturn:
     """Turn this fresh child into the container's command, or tell why that cannot be."""
     try:
         os.setsid()
@@ -255,9 +255,9 @@ def _become(order: Order, output: int, problem_pipe: int) -> NoReturn:
     except (OSError, ValueError) as error:
         os.write(problem_pipe, str(error).encode())
         os._exit(1)
-    command = order["command"]
+    command = run_request["command"]
     try:
-        os.execvpe(command[0], command, order["environment"])  # noqa: S606  what a container is for
+        os.execvpe(command[0], command, run_request["environment"])  # noqa: S606  what a container is for
     except FileNotFoundError:
         os.write(problem_pipe, f'exec: "{command[0]}": executable file not found in $PATH'.encode())
     except (OSError, ValueError) as error:
@@ -265,14 +265,14 @@ def _become(order: Order, output: int, problem_pipe: int) -> NoReturn:
     os._exit(1)
 
 
-def _limit(order: Order) -> None:
-    os.nice(order["niceness"])
+def _limit(run_request: RunRequest) -> None:
+    os.nice(run_request["niceness"])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    most, allowed = order["process_memory"], resource.getrlimit(resource.RLIMIT_DATA)[1]
+    most, allowed = run_request["process_memory"], resource.getrlimit(resource.RLIMIT_DATA)[1]
     if allowed == resource.RLIM_INFINITY or most < allowed:
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    if sys.platform == "linux" and order["cpus"]:
-        os.sched_setaffinity(0, order["cpus"])
+    if sys.platform == "linux" and run_request["cpus"]:
+        os.sched_setaffinity(0, run_request["cpus"])
 
 
 def _exceeds(pid: int, limit: int) -> bool:

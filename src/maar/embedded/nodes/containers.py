@@ -1,4 +1,4 @@
-"""One container on this machine: its state, and the order for its supervisor."""
+"""One container on this machine: its state, and what its supervisor is to run."""
 
 import asyncio
 import shutil
@@ -26,7 +26,7 @@ from maar.embedded.nodes.substitution import substitution
 LOG_BYTES: Final = 10 << 20  # of one file; a container has at most four: two of this run, two of the last
 
 _NICENESS: Final = 5  # the server comes first
-_NICENESS_UNASKED: Final = 10  # as does whoever asked for processors
+_NICENESS_UNASKED: Final = 10  # of a container that requests no CPU: those that do come first
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Container:
         since = text(part(self.state, "running"), "startedAt") or ended
         self.state = terminated(ending.exit_code, since, ended, ending.reason, ending.message)
 
-    def order(self, runtime: NodeRuntime, pod: LocalPod, folders: Mapping[str, str]) -> Order:
+    def run_request(self, runtime: NodeRuntime, pod: LocalPod, folders: Mapping[str, str]) -> RunRequest:
         """What its supervisor is to run, and within which limits."""
         here = substitution(pod, self.spec, folders)
         found = environment(runtime.cluster, pod, self.spec, folders, here)

@@ -32,7 +32,7 @@ class Host:
 
     name: str
     exists: bool = False
-    kind: str = ""  # virtual, local, or somebody else's
+    kind: str = ""  # virtual, local, or of another kubelet
     ready: bool = False
     address: str = ""
     capacity: NodeCapacity = field(default_factory=lambda: NodeCapacity(Resources()))
@@ -56,7 +56,7 @@ class Hosts:
         return self._hosts.get(name) or self.refresh(name)
 
     def refresh(self, name: str) -> Host:
-        """Read a node again; one that is gone is forgotten, and known to be gone by whoever holds it."""
+        """Read a node again; one that is gone is forgotten, and marked as gone where it is still used."""
         host = self._hosts.setdefault(name, Host(name))
         body = self._store.get(Key("nodes", "", name))
         host.exists = body is not None

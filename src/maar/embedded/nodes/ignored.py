@@ -21,7 +21,7 @@ _SPEC: Final = "spec"
 _RUN: Final = ("containers", "initContainers", "volumes")  # the rest of what is read is the scheduler's
 _UNSET: Final[tuple[object, ...]] = (None, "", [], {})
 _ALIASES: Final = ("serviceAccount",)  # of fields that are read, and filled in with them
-_MEANINGLESS: Final = {"ports": ("containerPort", "name")}  # to kubelets too: they inform people
+_INFORMATIVE: Final = {"ports": ("containerPort", "name")}  # kubelets ignore them too: they inform people
 _DETAILED: Final = "securityContext"
 _MOST: Final = 24  # more than people write by hand
 
@@ -64,7 +64,7 @@ def _ignored(spec: _Fields, usual: _Fields, kind: type[msgspec.Struct], path: st
 
 def _is_exempt(path: str, name: str) -> bool:
     owner = path.rpartition(".")[2].partition("[")[0]
-    return name in _ALIASES or name in _MEANINGLESS.get(owner, ())
+    return name in _ALIASES or name in _INFORMATIVE.get(owner, ())
 
 
 def _read_part(spec: _Fields, kind: type[msgspec.Struct]) -> _Fields:

@@ -28,7 +28,7 @@ from maar.embedded.nodes.local_pod import LocalPod, read_local_pod
 from maar.embedded.nodes.machine import Processors, usable_cpus
 from maar.embedded.nodes.node_capacity import NodeCapacity
 from maar.embedded.nodes.pod_run import PodRun
-from maar.embedded.nodes.reports import PODS, let_go, pod_key, record_event, report
+from maar.embedded.nodes.reports import PODS, delete_stopped, pod_key, record_event, report
 from maar.embedded.nodes.status import Standing
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 from maar.embedded.store import Change, Key
@@ -90,7 +90,7 @@ class LocalNode:
                 while (key := self._changes.take()) is not None:
                     try:
                         self._look(key)
-                    except NotStoredError:  # the store has said so
+                    except NotStoredError:  # the store has logged it
                         await asyncio.sleep(RETRY_AFTER_S)
                         self._changes.add(key)
                     except Exception:  # noqa: BLE001  a bug that one pod shows must not stop the others
@@ -105,7 +105,7 @@ class LocalNode:
     def _matters(self, change: Change) -> bool:
         return change.key.resource == PODS and self._mark in change.body
 
-    def _recall(self) -> None:
+    def _read_pods(self) -> None:
         """Resume the pods of before, running ones first; remove the files of others."""
         pods = [
             pod
@@ -217,7 +217,7 @@ class LocalNode:
     async def _live(self, key: Key, pod: LocalPod, run: PodRun) -> None:
         try:
             await run.live()
-        except NotStoredError:  # the store has said so; the pod is looked at again
+        except NotStoredError:  # the store has logged it; the pod is looked at again
             await asyncio.sleep(RETRY_AFTER_S)
         except Exception as error:  # noqa: BLE001  a bug that one pod shows must not stop the others
             _LOG.exception("local node: pod %s", pod.key)

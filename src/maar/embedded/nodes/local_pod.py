@@ -38,7 +38,7 @@ class Variable(Record, frozen=True):
     value_from: Source | None = None
 
 
-class Whole(Record, frozen=True):
+class ObjectReference(Record, frozen=True):
     """A ConfigMap or Secret with all its keys."""
 
     name: str = ""
@@ -49,8 +49,8 @@ class Variables(Record, frozen=True):
     """Variables from all keys of an object."""
 
     prefix: str = ""
-    config_map_ref: Whole | None = None
-    secret_ref: Whole | None = None
+    config_map_ref: ObjectReference | None = None
+    secret_ref: ObjectReference | None = None
 
 
 class Mount(Record, frozen=True):

@@ -20,7 +20,7 @@ async def read_log(path: Path, tail: int | None, over: Callable[[], bool]) -> As
             _skip_to_last(files, tail)
         rest = b""
         while True:
-            finished = over()  # asked before reading, so that the last words are read
+            finished = over()  # asked before reading, so that the last lines are read
             for file in files:
                 while data := file.read(_CHUNK):
                     lines, end, rest = (rest + data).rpartition(b"\n")

@@ -58,7 +58,9 @@ def _node(place: str, found: object) -> Json:
     if not node.metadata.name:
         raise BadNodesError(f"{place}: the Node has no name: add metadata: {{name: node-a}}")
     if not any(status.get(name) for name in _AMOUNTS):
-        raise BadNodesError(f"{place}: node {node.metadata.name} has nothing to give: add {_EXAMPLE}")
+        raise BadNodesError(
+            f"{place}: node {node.metadata.name} has no allocatable resources: add {_EXAMPLE}"
+        )
     meta = metadata(value)
     value["metadata"] = {name: meta[name] for name in ("name", "labels", "annotations") if name in meta}
     return value

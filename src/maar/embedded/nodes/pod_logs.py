@@ -56,7 +56,7 @@ class PodLogs:
                 lambda: not options.follow or self._is_over(run),
             )
         else:
-            lines = self._made_up(run, options)
+            lines = self._generated(run, options)
         return _shown(lines, options, options.since(self._cluster.clock()))
 
     def _status(self, run: _Run) -> ContainerStatus | None:
@@ -71,18 +71,18 @@ class PodLogs:
         status = self._status(run)
         return status is None or status.restart_count != run.number or status.state.running is None
 
-    async def _made_up(self, run: _Run, options: LogOptions) -> AsyncIterator[bytes]:
+    async def _generated(self, run: _Run, options: LogOptions) -> AsyncIterator[bytes]:
         """A line for the start of a run and one for its end, when that has come."""
-        said: list[bytes] = []
+        sent: list[bytes] = []
         while True:
             over = not options.follow or self._is_over(run)
             status = self._status(run)
-            lines = [] if status is None else _imagined(run, status)
-            if not said and options.tail_lines is not None:
-                said = lines[: len(lines) - options.tail_lines]
-            for line in lines[len(said) :]:
+            lines = [] if status is None else _generated_lines(run, status)
+            if not sent and options.tail_lines is not None:
+                sent = lines[: len(lines) - options.tail_lines]
+            for line in lines[len(sent) :]:
                 yield line
-                said.append(line)
+                sent.append(line)
             if over:
                 return
             await asyncio.sleep(POLL)
@@ -137,7 +137,7 @@ def _find(pod: BoundPod, container: str) -> ContainerStatus | None:
     return next((one for one in known if one.name == container), None)
 
 
-def _imagined(run: _Run, status: ContainerStatus) -> list[bytes]:
+def _generated_lines(run: _Run, status: ContainerStatus) -> list[bytes]:
     """The generated log of one run of a container on a virtual node."""
     current = status.restart_count == run.number and status.state.waiting is None
     ended = status.state.terminated if current else status.last_state.terminated

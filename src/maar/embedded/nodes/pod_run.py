@@ -11,15 +11,15 @@ from maar.embedded.calls import text
 from maar.embedded.failures import Json
 from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes import volumes
-from maar.embedded.nodes.container_supervisor import Order
+from maar.embedded.nodes.container_supervisor import RunRequest
 from maar.embedded.nodes.containers import Container, NodeRuntime
 from maar.embedded.nodes.environment import MissingError
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
 from maar.embedded.nodes.pod_addresses import LOOPBACK, pod_address
 from maar.embedded.nodes.processes import KILLED, Ending, Process
 from maar.embedded.nodes.reports import pod_key, record_event, report
+from maar.embedded.nodes.script import wait_before
 from maar.embedded.nodes.status import Standing, running, waiting
-from maar.embedded.nodes.timeline import wait_before
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 
 _LOOK_AGAIN: Final = 1.0  # seconds until something that was missing is looked for again
@@ -46,20 +46,18 @@ class PodRun:
         self._kill_at = math.inf  # in the time of the event loop
 
     def stop(self, grace: float) -> None:
-        """End the pod within so many seconds; said again, it can only get shorter."""
+        """End the pod within so many seconds; called again, it can only get shorter."""
         self._kill_at = min(self._kill_at, asyncio.get_running_loop().time() + grace)
         self._stopped.set()
 
     async def live(self) -> None:
         """Run until the pod has ended or is to end; afterwards no process of it is left."""
         self._publish()
-        life, stopped = asyncio.create_task(self._live()), asyncio.create_task(self._stopped.wait())
+        run, stopped = asyncio.create_task(self._live()), asyncio.create_task(self._stopped.wait())
         try:
-            await asyncio.wait(
-                (life, stopped), timeout=self._time_left(), return_when=asyncio.FIRST_COMPLETED
-            )
-            expired = not life.done() and not stopped.done()
-            await _cancelled(life, stopped)
+            await asyncio.wait((run, stopped), timeout=self._time_left(), return_when=asyncio.FIRST_COMPLETED)
+            expired = not run.done() and not stopped.done()
+            await _cancelled(run, stopped)
             self.stop(self._pod.spec.termination_grace_period_seconds)
             await self._end_processes()
         except asyncio.CancelledError:
@@ -77,11 +75,11 @@ class PodRun:
         while self._unpublished is not None:  # else it would be taken for one that has not run
             await asyncio.sleep(RETRY_AFTER_S)
             self._publish_again()
-        if not life.cancelled():
-            life.result()
+        if not run.cancelled():
+            run.result()
 
     async def _live(self) -> None:
-        """All that the pod is to do, if nothing comes between."""
+        """Prepare the volumes, then run the containers of the pod to their ends."""
         await self._prepare()
         async with asyncio.TaskGroup() as beside:
             sidecars: list[asyncio.Task[int]] = []
@@ -171,12 +169,12 @@ class PodRun:
             record_event(self._runtime.cluster, self._pod, "Warning", "Failed", message)
         self._publish()
 
-    async def _order(self, container: Container) -> Order:
+    async def _run_request(self, container: Container) -> RunRequest:
         """What to run, as soon as everything for it is there."""
         while True:
             try:
                 folders = volumes.offered(container.spec, self._paths)
-                return container.order(self._runtime, self._pod, folders)
+                return container.run_request(self._runtime, self._pod, folders)
             except MissingError as error:
                 self._wait_for([container], str(error))
                 await asyncio.sleep(_LOOK_AGAIN)
@@ -229,7 +227,7 @@ class PodRun:
                 container.end(instead or container.process.ended.result(), self._now())
 
     def _wait_for(self, containers: Iterable[Container], what: str) -> None:
-        """Say that containers cannot start yet."""
+        """Report that containers cannot start yet."""
         for container in containers:
             container.state = waiting("CreateContainerConfigError", what)
         self._publish()
@@ -254,7 +252,7 @@ class PodRun:
         self._unpublished = None
         try:
             report(self._runtime.cluster, pod_key(self._pod), self._pod.metadata.uid, standing, self._now())
-        except NotStoredError:  # the store has said so
+        except NotStoredError:  # the store has logged it
             self._unpublished = phase, reason, message
             asyncio.get_running_loop().call_later(RETRY_AFTER_S, self._publish_again)
 

@@ -175,7 +175,7 @@ class _Child:
         self.source, reports = os.pipe()
         try:
             with tempfile.TemporaryFile() as file:
-                file.write(json.dumps(order).encode())
+                file.write(json.dumps(run_request).encode())
                 file.seek(0)
                 self._process = subprocess.Popen(  # noqa: S603  running commands is what a local node is for
                     [sys.executable, "-I", "-S", str(_SUPERVISOR), str(file.fileno())],

@@ -43,7 +43,7 @@ def report(cluster: Cluster, key: Key, uid: str, standing: Standing, now: str) -
     return before + 1 if cluster.store.revision != before else None
 
 
-def let_go(cluster: Cluster, pod: BoundPod) -> None:
+def delete_stopped(cluster: Cluster, pod: BoundPod) -> None:
     """Delete a pod that nothing runs of any more; finalizers may keep it."""
     how = Deletion(grace=0, uid=pod.metadata.uid)
     try:

@@ -17,7 +17,7 @@ NO_NODES: Final = "none"
 
 _EXAMPLE: Final = "4x8cpu,32Gi or 2x64cpu,512Gi,8nvidia.com/gpu,zone=a"
 _MOST_NODES: Final = 100_000
-_LEAST_MEMORY: Final = 1 << 20  # with less, somebody has forgotten the unit
+_LEAST_MEMORY: Final = 1 << 20  # bytes; with less the unit was probably forgotten
 _COUNTED: Final = re.compile(r"(\d{1,9})x(.*)", re.ASCII | re.DOTALL)
 _WELL_KNOWN: Final = re.compile(r"(.*?)(cpu|memory|ephemeral-storage|pods|hugepages-\w+)", re.ASCII)
 _EXTENDED: Final = re.compile(r"(\d+)([A-Za-z].*)", re.ASCII)

@@ -21,10 +21,20 @@ from maar.embedded.nodes.changes import Changes
 from maar.embedded.nodes.hosts import Host, Hosts
 from maar.embedded.nodes.node import completed, stamped
 from maar.embedded.nodes.pod import BoundPod, read_pod
-from maar.embedded.nodes.reports import PODS, let_go, pod_key, record_event, report
-from maar.embedded.nodes.script import BadAnnotationError, Script, script_of
+from maar.embedded.nodes.reports import PODS, delete_stopped, pod_key, record_event, report
+from maar.embedded.nodes.script import (
+    Act,
+    BadAnnotationError,
+    Script,
+    Step,
+    Times,
+    first_container,
+    next_step,
+    script_of,
+    times_of,
+    wait_before,
+)
 from maar.embedded.nodes.status import Standing
-from maar.embedded.nodes.timeline import Act, Step, Times, first_container, next_step, times_of, wait_before
 from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 from maar.embedded.store import Change, Key
 
@@ -56,21 +66,21 @@ class VirtualNodes:
         self._changes = Changes(cluster.store, _matters)
         self._hosts = Hosts(cluster.store)
         self._pods: dict[Key, _VirtualPod] = {}
-        self._agenda: list[tuple[float, Key]] = []
+        self._schedule: list[tuple[float, Key]] = []
 
     async def run(self) -> None:
         """Run pods until cancelled; those that ran before go on where they were."""
         while True:
             try:
                 await self._run()
-            except NotStoredError:  # the store has said so
+            except NotStoredError:  # the store has logged it
                 self._hosts = Hosts(self._cluster.store)
-                self._pods, self._agenda = {}, []
+                self._pods, self._schedule = {}, []
                 self._changes.forget()
                 await asyncio.sleep(RETRY_AFTER_S)
 
     async def _run(self) -> None:
-        for _ in self.recall():
+        for _ in self.read_pods():
             await asyncio.sleep(0)
         while True:
             pause = self.step()
@@ -79,7 +89,7 @@ class VirtualNodes:
             else:
                 await asyncio.sleep(0)
 
-    def recall(self) -> Iterator[None]:
+    def read_pods(self) -> Iterator[None]:
         """Take up, page by page, the pods that run; others may find no room and are looked at after."""
         for resource in (_NODES, PODS):
             after = ("", "")
@@ -103,13 +113,13 @@ class VirtualNodes:
                 elif (entry := self._due()) is not None:
                     self._guarded(self._act, entry.key)
                 else:
-                    return max(0.0, self._agenda[0][0] - self._clock()) if self._agenda else math.inf
+                    return max(0.0, self._schedule[0][0] - self._clock()) if self._schedule else math.inf
         return 0.0
 
-    def _guarded(self, deal_with: Callable[[Key], None], key: Key) -> None:
+    def _guarded(self, work: Callable[[Key], None], key: Key) -> None:
         """Run a step for one pod; an error affects only that pod."""
         try:
-            deal_with(key)
+            work(key)
         except NotStoredError:
             raise
         except Exception:  # noqa: BLE001  a bug that one pod shows must not stop the others
@@ -148,11 +158,11 @@ class VirtualNodes:
                 self._forget(entry)
         elif pod.is_finished:
             if pod.is_terminating and pod.metadata.deletion_grace_period_seconds:
-                let_go(self._cluster, pod)
+                delete_stopped(self._cluster, pod)
         else:
-            self._look_after(key, pod, host, entry)
+            self._run_pod(key, pod, host, entry)
 
-    def _look_after(self, key: Key, pod: BoundPod, host: Host, entry: _VirtualPod | None) -> None:
+    def _run_pod(self, key: Key, pod: BoundPod, host: Host, entry: _VirtualPod | None) -> None:
         """Take a pod in if it is new, and see what is next for it."""
         try:
             script = script_of(pod.metadata.annotations)
@@ -178,7 +188,7 @@ class VirtualNodes:
             host.capacity.take(pod.metadata.uid, pod.request)
             return times_of(pod)
         if pod.is_terminating:
-            let_go(self._cluster, pod)
+            delete_stopped(self._cluster, pod)
             return None
         request = pod.request
         if shortage := host.capacity.shortage(request):
@@ -193,15 +203,15 @@ class VirtualNodes:
 
     def _due(self) -> _VirtualPod | None:
         """The next pod whose time has come; entries that another has replaced are dropped on the way."""
-        while self._agenda:
-            at, key = self._agenda[0]
+        while self._schedule:
+            at, key = self._schedule[0]
             entry = self._pods.get(key)
             if entry is not None and entry.step is not None and entry.step.at == at:
                 if at > self._clock():
                     return None
-                heapq.heappop(self._agenda)
+                heapq.heappop(self._schedule)
                 return entry
-            heapq.heappop(self._agenda)
+            heapq.heappop(self._schedule)
         return None
 
     def _act(self, key: Key) -> None:
@@ -216,7 +226,7 @@ class VirtualNodes:
             case Act.STOP:
                 if pod.metadata.finalizers:
                     self._report(pod, statuses.ended(pod, statuses.KILLED, text))
-                let_go(self._cluster, pod)
+                delete_stopped(self._cluster, pod)
             case Act.EXPIRE:
                 message = "Pod was active on the node longer than the specified deadline"
                 self._report(pod, statuses.ended(pod, statuses.KILLED, text, "DeadlineExceeded", message))
@@ -254,7 +264,7 @@ class VirtualNodes:
         self._report(pod, standing)
         record_event(self._cluster, pod, "Warning", reason, message)
         if pod.is_terminating:
-            let_go(self._cluster, pod)
+            delete_stopped(self._cluster, pod)
         if entry := self._pods.get(pod_key(pod)):
             self._forget(entry)
 
@@ -268,7 +278,7 @@ class VirtualNodes:
         """Put what is next for a pod on the agenda."""
         step = next_step(pod, script, entry.times)
         if step is not None and step != entry.step:
-            heapq.heappush(self._agenda, (step.at, entry.key))
+            heapq.heappush(self._schedule, (step.at, entry.key))
         entry.step = step
 
     def _forget(self, entry: _VirtualPod) -> None:
@@ -276,10 +286,10 @@ class VirtualNodes:
         entry.host.capacity.give_back(entry.uid)
         entry.host.pods.discard(entry.key)
         del self._pods[entry.key]
-        if len(self._agenda) > 2 * len(self._pods) + _STALE:
+        if len(self._schedule) > 2 * len(self._pods) + _STALE:
             known = self._pods.values()
-            self._agenda = [(one.step.at, one.key) for one in known if one.step is not None]
-            heapq.heapify(self._agenda)
+            self._schedule = [(one.step.at, one.key) for one in known if one.step is not None]
+            heapq.heapify(self._schedule)
 
 
 def _matters(change: Change) -> bool:

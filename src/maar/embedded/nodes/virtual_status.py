@@ -7,6 +7,7 @@ from maar.embedded.failures import Json
 from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes.node import pod_address
 from maar.embedded.nodes.pod import BoundPod
+from maar.embedded.nodes.script import first_container
 from maar.embedded.nodes.status import (
     Standing,
     container_status,
@@ -14,7 +15,6 @@ from maar.embedded.nodes.status import (
     terminated,
     waiting,
 )
-from maar.embedded.nodes.timeline import first_container
 
 KILLED: Final = 143  # the exit code of a process that SIGTERM ended
 

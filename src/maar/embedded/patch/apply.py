@@ -1,4 +1,4 @@
-"""Server-side apply, and the owners of fields after any other write."""
+"""Server-side apply, and which manager owns a field after any other write."""
 
 from typing import Final
 
@@ -64,7 +64,7 @@ def applied(  # noqa: PLR0913 - a request has as many parts
     mine = fields_of(wanted, schema)
     owned = mine.union(*(claim.fields for claim in owners.values()))
     left = pruned(combined(known, wanted, schema), last.fields, owned, schema)
-    new = combined(left, wanted, schema)  # again, for the empty lists in it, which nobody can own
+    new = combined(left, wanted, schema)  # again: empty lists have no owner, and pruning took them out
 
     change = compared(known, new, schema)
     if not force:
@@ -101,8 +101,8 @@ def tracked(
 
 def _first_owners(known: Json, schema: Schema, api_version: str, subresource: str, now: str) -> Owners:
     """The owners of an object from before its first apply: client-side apply, if used, and the rest."""
-    # Kubernetes has one owner for all of it, and hardly any such object. Here every object is one, and
-    # kubectl takes over what the owner of its annotation owns: it would remove labels that others have set.
+    # Kubernetes makes one manager the owner of all fields, and hardly has such objects. Here most objects are
+    # such, and kubectl takes over all fields of client-side apply: it would remove labels of other clients.
     whole = compared(_blank(schema), known, schema).given - UNOWNED
     there = {path for path in whole if (path[0] == STATUS) == (subresource == "status")}
     client_side = client_side_fields(known, schema, api_version) & there
@@ -115,7 +115,7 @@ def _first_owners(known: Json, schema: Schema, api_version: str, subresource: st
 
 
 def _updated(owners: Owners, old: Json, new: Json, schema: Schema, writer: Owner, now: str) -> Owners:
-    """The owners after a write: what has another value than before is the writer's alone."""
+    """The owners after a write: fields that have another value than before belong to the writer alone."""
     change = compared(old, new, schema)
     left = released(owners, change.given | change.removed)
     mine = change.given - UNOWNED
@@ -129,7 +129,7 @@ def _owners(thing: Json | None) -> Owners:
     try:
         return owners_of(thing)
     except IllegibleError:
-        return {}  # as Kubernetes: what nobody can read is not there
+        return {}  # as in Kubernetes, managedFields that cannot be read are ignored
 
 
 def _without_null_metadata(configuration: Json) -> Json:
@@ -140,7 +140,7 @@ def _without_null_metadata(configuration: Json) -> Json:
 
 
 def _blank(schema: Schema) -> Json:
-    """What Kubernetes starts from: of a built-in kind the main parts are there, and empty."""
+    """The object that a new one is compared with: of a built-in kind its main parts exist and are empty."""
     if not schema.name.startswith("io.k8s."):
         return {}
     parts = {

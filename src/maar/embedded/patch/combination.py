@@ -1,4 +1,4 @@
-"""Values put together, and fields taken out of them."""
+"""Merging an applied configuration into the live object, and removing fields that were applied before."""
 
 from collections import Counter, deque
 
@@ -9,9 +9,9 @@ from maar.embedded.schema.types import Schema
 
 
 def combined(live: object, wanted: object, schema: Schema) -> object:
-    """The live value with all that is wanted; nothing is removed."""
-    taken_apart = shape(schema, wanted)
-    if taken_apart is Shape.LEAF or taken_apart is not shape(schema, live):
+    """The live value with the applied one merged into it; nothing is removed."""
+    kind = shape(schema, wanted)
+    if kind is Shape.LEAF or kind is not shape(schema, live):
         return wanted
     if not live or not wanted:
         return live or wanted
@@ -26,16 +26,16 @@ def combined(live: object, wanted: object, schema: Schema) -> object:
 
 
 def _combined_lists(live: list[object], wanted: list[object], schema: Schema) -> list[object]:
-    """What is wanted in its order; elements that only the live list has stay where they are among it."""
-    names, wishes = elements(schema, live) or [], elements(schema, wanted) or []
+    """The applied items in their order; items that only the live list has keep their places among them."""
+    names, wanted_names = elements(schema, live) or [], elements(schema, wanted) or []
     there, times = dict(zip(names, live, strict=True)), Counter(names)
-    given = dict(zip(wishes, wanted, strict=True))
-    coming, shared = deque(wishes), deque(name for name in wishes if name in there)
+    given = dict(zip(wanted_names, wanted, strict=True))
+    coming, shared = deque(wanted_names), deque(name for name in wanted_names if name in there)
     result: list[object] = []
 
     def take() -> str:
         name = coming.popleft()
-        alone = times[name] == 1  # nothing tells which of several would be meant
+        alone = times[name] == 1  # of several items with one key none can be chosen
         items = schema.items or ANYTHING
         result.append(combined(there[name], given[name], items) if alone else given[name])
         return name
@@ -59,8 +59,8 @@ def without(value: object, gone: Fields, schema: Schema) -> object:
 
 def _pruned(value: object, gone: object, schema: Schema) -> object:
     """Take out what is in the tree of fields, which is written as in FieldsV1."""
-    taken_apart = shape(schema, value)
-    if not isinstance(gone, dict) or not gone or taken_apart is Shape.LEAF:
+    kind = shape(schema, value)
+    if not isinstance(gone, dict) or not gone or kind is Shape.LEAF:
         return value
     if isinstance(value, dict):
         return {
@@ -93,7 +93,7 @@ def pruned(value: object, last: Fields, owned: Fields, schema: Schema) -> object
 
 
 def with_parents(fields: Fields, schema: Schema) -> Fields:
-    """The fields and the declared ones that they are in, which are owned with what is in them."""
+    """The fields and the declared fields that contain them, which have the same owners."""
     found = set(fields)
     for path in fields:
         at = schema

@@ -1,4 +1,4 @@
-"""Which fields a value has, and which of them another value has otherwise."""
+"""Which fields a value has, and which of them differ in another value."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from maar.embedded.schema.types import Schema
 
 
 def same(left: object, right: object) -> bool:
-    """Equal as JSON: 1 is 1.0, but true is not 1, which Python thinks."""
+    """Equal as JSON: 1 is 1.0, but true is not 1, as it is in Python."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
     if isinstance(left, list) and isinstance(right, list):
@@ -28,17 +28,17 @@ def without_nulls(value: object) -> object:
 
 
 def fields_of(value: object, schema: Schema) -> Fields:
-    """All the fields that the value has: what a manager owns that applies it."""
+    """All fields of a value: a manager that applies it owns them."""
     paths: set[Path] = set()
     _collect(value, schema, (), paths)
     return frozenset(paths - {()})
 
 
 def _collect(value: object, schema: Schema, path: Path, paths: set[Path]) -> None:
-    taken_apart = shape(schema, value)
-    if taken_apart is Shape.LEAF:
+    kind = shape(schema, value)
+    if kind is Shape.LEAF:
         paths.add(path)
-    elif taken_apart is Shape.MAP and isinstance(value, dict):
+    elif kind is Shape.MAP and isinstance(value, dict):
         for name, inner in value.items():
             deeper = (*path, named(name))
             _collect(inner, below(schema, name) or ANYTHING, deeper, paths)
@@ -48,7 +48,7 @@ def _collect(value: object, schema: Schema, path: Path, paths: set[Path]) -> Non
         names = elements(schema, value) or []
         times = Counter(names)
         for name, item in zip(names, value, strict=True):
-            if times[name] == 1:  # elements that say they are the same are owned together
+            if times[name] == 1:  # items with the same key are owned together
                 _collect(item, schema.items or ANYTHING, (*path, name), paths)
             paths.add((*path, name))
 
@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def given(self) -> Fields:
-        """The fields with a value that they did not have."""
+        """The fields that have a new value."""
         return frozenset(self.added | self.modified)
 
 
@@ -71,15 +71,15 @@ def compared(old: object, new: object, schema: Schema) -> Comparison:
     """What is different in the new value."""
     result = Comparison()
     _compare(old, new, schema, (), result)
-    result.modified.discard(())  # nobody owns an object as a whole
+    result.modified.discard(())  # an object as a whole has no owner
     return result
 
 
 def _compare(old: object, new: object, schema: Schema, path: Path, result: Comparison) -> None:
-    for taken_apart in {shape(schema, value) for value in (old, new) if value is not ABSENT}:
-        if taken_apart is Shape.MAP and (_object(old) or _object(new)):
+    for kind in {shape(schema, value) for value in (old, new) if value is not ABSENT}:
+        if kind is Shape.MAP and (_object(old) or _object(new)):
             _compare_objects(_object(old), _object(new), schema, path, result)
-        elif taken_apart is Shape.LIST and (_list(old) or _list(new)):
+        elif kind is Shape.LIST and (_list(old) or _list(new)):
             _compare_lists(_list(old), _list(new), schema, path, result)
         elif old is not ABSENT and new is not ABSENT and not same(old, new):
             result.modified.add(path)
@@ -117,7 +117,7 @@ def _compare_lists(
         elif len(was) > 1 and len(will) > 1:
             if not same(was, will):
                 result.modified.add(deeper)
-        elif len(was) > 1:  # what could not be told apart was owned as one
+        elif len(was) > 1:  # items with the same key were owned together
             _compare(ABSENT, will[0], inner, deeper, result)
             result.removed.add(deeper)
         else:

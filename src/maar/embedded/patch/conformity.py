@@ -1,4 +1,4 @@
-"""Whether a configuration can be applied at all: it fits its schema, and nothing in it is named twice."""
+"""Whether a configuration can be applied: it fits its schema, and no list has two items with one key."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,8 +34,8 @@ def check(configuration: Json, schema: Schema) -> None:
         about = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
         kind = f"{group}/{version}, Kind={configuration.get('kind', '')}"
         where = f"{misfit.path}: " if misfit.path else ""
-        said = f"failed to create typed patch object ({about}; {kind}): {where}{misfit.why}"
-        raise unexpected(said) from None
+        message = f"failed to create typed patch object ({about}; {kind}): {where}{misfit.why}"
+        raise unexpected(message) from None
 
 
 def _check(value: object, schema: Schema) -> None:
@@ -98,7 +98,7 @@ def _plain(schema: Schema) -> tuple[str, tuple[type, ...]]:
 
 @contextmanager
 def _at(name: str) -> Iterator[None]:
-    """Say where it was that something did not fit."""
+    """Add a step to the path of what does not fit."""
     try:
         yield
     except _MisfitError as misfit:

@@ -1,4 +1,4 @@
-"""JSON patches, RFC 6902, with two liberties that Kubernetes takes, and JSON merge patches, RFC 7386."""
+"""JSON patches, RFC 6902, with two deviations that Kubernetes has, and JSON merge patches, RFC 7386."""
 
 from collections.abc import Callable
 from typing import Final
@@ -30,12 +30,14 @@ def json_patch(document: Json, operations: object) -> Json:
         try:
             result, size = _after(result, operation)
         except _MisfitError as why:
-            said = f"operation {number}, {operation.get('op')} {operation.get('path')!r}: {why}"
-            raise unprocessable(said) from None
+            message = f"operation {number}, {operation.get('op')} {operation.get('path')!r}: {why}"
+            raise unprocessable(message) from None
         copied += size
         if copied > MAX_COPIED_BYTES:
-            said = f"the copies of the patch take {copied} bytes, the limit is {MAX_COPIED_BYTES}; copy less"
-            raise unprocessable(said)
+            message = (
+                f"the copies of the patch take {copied} bytes, the limit is {MAX_COPIED_BYTES}; copy less"
+            )
+            raise unprocessable(message)
     if problem := excess(result, OBJECT):
         raise unprocessable(f"the patch makes the object too large: {problem}")
     if not isinstance(result, dict):
@@ -45,15 +47,15 @@ def json_patch(document: Json, operations: object) -> Json:
 
 def _checked(operations: object) -> list[Json]:
     if not isinstance(operations, list):
-        said = f"a JSON patch is an array of operations, not {named_type(operations)}"
-        raise bad_request(f"error decoding patch: {said}")
+        message = f"a JSON patch is an array of operations, not {named_type(operations)}"
+        raise bad_request(f"error decoding patch: {message}")
     if len(operations) > MAX_OPERATIONS:
         limit = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         raise too_large(limit)
     for operation in operations:
         if not isinstance(operation, dict):
-            said = f"an operation of a JSON patch is an object, not {named_type(operation)}"
-            raise bad_request(f"error decoding patch: {said}")
+            message = f"an operation of a JSON patch is an object, not {named_type(operation)}"
+            raise bad_request(f"error decoding patch: {message}")
     return operations
 
 
@@ -110,7 +112,7 @@ def _test(document: object, path: list[str], value: object) -> None:
     if path and value is None:
         parent = _found(document, path[:-1])
         if isinstance(parent, dict) and path[-1] not in parent:
-            return  # a liberty of Kubernetes: what is not there is null
+            return  # a deviation of Kubernetes: what is not there is null
     if not same(_found(document, path), value):
         raise _MisfitError("the value is another one")
 
@@ -143,7 +145,7 @@ def _added(document: object, path: list[str], value: object) -> object:
 def _putting(value: object) -> Edit:
     def edit(parent: object, step: str) -> object:
         if isinstance(parent, dict):
-            return {**parent, step: value}  # a liberty of Kubernetes: also where nothing is to be replaced
+            return {**parent, step: value}  # a deviation of Kubernetes: also where nothing is to be replaced
         if isinstance(parent, list):
             at = _position(step, len(parent))
             return [*parent[:at], value, *parent[at + 1 :]]

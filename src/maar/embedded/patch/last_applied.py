@@ -11,7 +11,7 @@ from maar.embedded.patch.owners import metadata_of
 from maar.embedded.schema.types import Schema
 
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
-KUBECTL: Final = "kubectl"  # others who apply have no annotation to care for
+KUBECTL: Final = "kubectl"  # only kubectl keeps the annotation up to date
 CLIENT_SIDE: Final = "kubectl-client-side-apply"
 PLACE: Final[Path] = (field("metadata"), field("annotations"), field(ANNOTATION))
 

@@ -1,4 +1,4 @@
-"""Who owns which fields of an object: metadata.managedFields."""
+"""Which manager owns which fields of an object: metadata.managedFields."""
 
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -31,7 +31,7 @@ UNOWNED: Final[Fields] = frozenset(
 
 
 class Owner(NamedTuple):
-    """Who owns fields, and how they came to: a manager that applies is the same one in all versions."""
+    """A manager and its operation; one that applies is the same in all versions of the API."""
 
     manager: str
     operation: str
@@ -143,7 +143,7 @@ def capped(owners: Owners) -> Owners:
 
 
 def released(owners: Owners, fields: Fields) -> Owners:
-    """The owners after they have lost these fields; who owns nothing any more is no owner."""
+    """The owners after they have lost these fields; one that owns nothing any more is removed."""
     left = {one: replace(claim, fields=claim.fields - fields) for one, claim in owners.items()}
     return {one: claim for one, claim in left.items() if claim.fields}
 

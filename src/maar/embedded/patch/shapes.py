@@ -8,7 +8,7 @@ from maar.embedded.schema.types import Merge, Schema
 
 
 class Shape(Enum):
-    """How a value is taken apart."""
+    """How a value is divided into parts with owners of their own."""
 
     LEAF = auto()  # not at all: a plain value, or an atomic object or list
     MAP = auto()  # into its fields
@@ -16,7 +16,7 @@ class Shape(Enum):
 
 
 class UnkeyedError(Exception):
-    """Nothing tells an item of a list apart from the others."""
+    """An item of a list has no key that distinguishes it from the others."""
 
 
 class Absent(Enum):
@@ -31,7 +31,7 @@ LITERALS: Final = ("string", "integer", "number", "boolean")
 
 
 def shape(schema: Schema, value: object) -> Shape:
-    """How the value is taken apart; one that does not fit its schema is not."""
+    """How a value is divided; one that does not fit its schema is not."""
     if schema.int_or_string or schema.type in LITERALS:
         return Shape.LEAF
     if schema.type != "array" and isinstance(value, dict | None):
@@ -60,7 +60,7 @@ def elements(schema: Schema, items: list[object]) -> list[str] | None:
 
 
 def element(schema: Schema, item: object) -> str:
-    """The path element of an item of a list; UnkeyedError where nothing tells it apart."""
+    """The path element of an item of a list; UnkeyedError where it has no key."""
     if schema.merge is Merge.SET:
         if isinstance(item, dict | list | None):
             kind = (

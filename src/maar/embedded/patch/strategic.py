@@ -13,12 +13,12 @@ PLAIN: Final = "*"  # the patch key of a list of plain values: each is its own k
 
 
 def identities(items: Sequence[object], key: str) -> list[Hashable]:
-    """What tells each of the elements apart from the others of its list."""
+    """What distinguishes each of the elements from the others of its list."""
     return [identity(item, key) for item in items]
 
 
 def identity(item: object, key: str) -> Hashable:
-    """What tells an element apart from the others of its list: the value of its key, or itself."""
+    """What distinguishes an element from the others of its list: the value of its key, or itself."""
     if key != PLAIN:
         if not isinstance(item, dict):
             raise unexpected(f"an element of a list merged by '{key}' is an object, not {named_type(item)}")
@@ -65,8 +65,8 @@ GONE: Final = object()
 def strategic_patch(document: Json, patch: object, schema: Schema) -> Json:
     """The document with the patch merged into it, lists as the schema says."""
     if not isinstance(patch, dict):
-        said = f"a strategic merge patch is an object, not {named_type(patch)}"
-        raise bad_request(f"error decoding patch: {said}")
+        message = f"a strategic merge patch is an object, not {named_type(patch)}"
+        raise bad_request(f"error decoding patch: {message}")
     return _merged(document, patch, schema)
 
 
@@ -75,7 +75,7 @@ def _merged(live: Json, patch: Json, schema: Schema) -> Json:
         return _directed(patch)
     result = _retained(live, patch)
     orders = _lists(patch, ORDER, "invalid patch format of setElementOrder list")
-    doomed = _lists(patch, DELETE, "invalid patch format of primitive list")
+    removed = _lists(patch, DELETE, "invalid patch format of primitive list")
     for field, value in patch.items():
         if not _is_directive(field):
             below = schema.properties.get(field) or schema.values or ANYTHING
@@ -88,7 +88,7 @@ def _merged(live: Json, patch: Json, schema: Schema) -> Json:
         key, there = schema.properties.get(field, ANYTHING).patch_key, result.get(field)
         if key and isinstance(there, list):
             result[field] = in_order(there, key, identities(order, key), identities(there, key))
-    for field, values in doomed.items():
+    for field, values in removed.items():
         there, unwanted = result.get(field), set(identities(values, PLAIN))
         if isinstance(there, list):
             result[field] = [item for item in there if identity(item, PLAIN) not in unwanted]
@@ -129,13 +129,13 @@ def _merged_list(
 def _after_directives(live: list[object], patch: list[object], key: str) -> tuple[list[object], list[object]]:
     """What is left of the live list, and the elements of the patch that are to be merged into it."""
     plain: list[object] = []
-    doomed = set[Hashable]()
+    removed = set[Hashable]()
     replace = False
     for item in patch:
         if not (isinstance(item, dict) and DIRECTIVE in item):
             plain.append(item)
         elif item[DIRECTIVE] == "delete":
-            doomed.add(identity(item, key))
+            removed.add(identity(item, key))
         elif item[DIRECTIVE] == "replace":
             replace = True
         elif item[DIRECTIVE] == "merge":
@@ -144,7 +144,7 @@ def _after_directives(live: list[object], patch: list[object], key: str) -> tupl
             raise _unknown(item)
     if replace:
         return [_taken(item) for item in plain], []
-    return [item for item in live if identity(item, key) not in doomed], plain
+    return [item for item in live if identity(item, key) not in removed], plain
 
 
 def _distinct(values: list[object]) -> list[object]:
@@ -195,13 +195,13 @@ def _is_directive(field: str) -> bool:
     return field[:1] == "$" and (field == RETAIN or field.startswith((ORDER, DELETE)))
 
 
-def _lists(patch: Json, prefix: str, complaint: str) -> dict[str, list[object]]:
+def _lists(patch: Json, prefix: str, message: str) -> dict[str, list[object]]:
     """The lists that a directive gives, by the field that it is about."""
     found: dict[str, list[object]] = {}
     for field in (field for field in patch if field[:1] == "$" and field.startswith(prefix)):
         value, (head, slash, about) = patch[field], field.partition("/")
         if head != prefix or not slash:
-            raise bad_request(complaint)
+            raise bad_request(message)
         if not isinstance(value, list):
             raise unexpected(f"expected a list in {field}, but received a {named_type(value)}")
         found[about] = value

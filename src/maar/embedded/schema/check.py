@@ -46,7 +46,7 @@ def refusals(schema: Schema, value: object, old: object = None) -> list[Cause]:
 
 
 def wrong(schema: Schema, value: object, path: str = "") -> list[Cause]:
-    """What of a value breaks its schema, but for the rules; metadata has words of its own elsewhere."""
+    """What of a value breaks its schema, but for the rules; metadata is checked elsewhere."""
     return list(_wrong(schema, value, path))
 
 
@@ -135,7 +135,7 @@ def _number(schema: Schema, value: float, path: str) -> Iterator[Cause]:
 def _list(schema: Schema, value: list[object], path: str) -> Iterator[Cause]:
     if schema.max_items is not None and len(value) > schema.max_items:
         yield too_many(path, len(value), schema.max_items)
-        return  # nobody wants to hear about each of too many
+        return  # one message is enough where there are too many items
     if schema.min_items is not None and len(value) < schema.min_items:
         yield invalid(path, len(value), f"{path} in body should have at least {schema.min_items} items")
     for place, below in enumerate(value if schema.items else ()):

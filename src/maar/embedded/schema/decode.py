@@ -17,11 +17,11 @@ _ZEROS: Final = {"string": "", "integer": 0, "number": 0, "boolean": False}
 
 
 class Reading(NamedTuple):
-    """An object as the server has understood it, and what it makes of the rest."""
+    """A decoded object, why it could not be decoded, and the fields that were unknown."""
 
-    value: Json  # without the fields that nobody knows, and without nulls where they mean nothing
-    problem: str | None = None  # why it cannot be understood at all
-    unknown: tuple[str, ...] = ()  # the paths of fields that nobody knows
+    value: Json  # without unknown fields, and without nulls where they mean nothing
+    problem: str | None = None  # why it cannot be decoded at all
+    unknown: tuple[str, ...] = ()  # the paths of unknown fields
 
 
 def read(schema: Schema, value: Json) -> Reading:

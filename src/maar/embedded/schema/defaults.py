@@ -1,4 +1,4 @@
-"""What Kubernetes fills into objects of built-in kinds where nothing is said, in code and not by schema."""
+"""What Kubernetes fills into objects of built-in kinds where fields are not set, in code, not by schema."""
 
 from base64 import b64encode
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from maar.embedded.schema.pod_defaults import (
     default_pod,
     default_pod_spec,
 )
-from maar.embedded.schema.rules.fields import Fields, say
+from maar.embedded.schema.rules.fields import Fields, fill_unset
 
 _SESSION_SECONDS: Final = 3 * 60 * 60
 _EXPOSED: Final = ("NodePort", "LoadBalancer")
@@ -33,7 +33,7 @@ def _node(node: Fields) -> None:
 
 
 def _secret(secret: Fields) -> None:
-    say(secret, [("type", "Opaque")])
+    fill_unset(secret, [("type", "Opaque")])
     if texts := secret.pop("stringData", None):
         data = secret.setdefault("data", {})
         for key, text in texts.items():
@@ -42,18 +42,18 @@ def _secret(secret: Fields) -> None:
 
 def _service(service: Fields) -> None:
     spec = service.setdefault("spec", {})
-    say(spec, [("type", "ClusterIP"), ("sessionAffinity", "None")])
+    fill_unset(spec, [("type", "ClusterIP"), ("sessionAffinity", "None")])
     if spec["sessionAffinity"] == "ClientIP":
         client = spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {})
         client.setdefault("timeoutSeconds", _SESSION_SECONDS)
     for port in spec.get("ports") or ():
-        say(port, [("protocol", "TCP"), ("targetPort", port.get("port", 0))])
+        fill_unset(port, [("protocol", "TCP"), ("targetPort", port.get("port", 0))])
     if spec["type"] in _EXPOSED:
-        say(spec, [("externalTrafficPolicy", "Cluster")])
+        fill_unset(spec, [("externalTrafficPolicy", "Cluster")])
     if spec["type"] == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
     if spec["type"] != "ExternalName":
-        say(spec, [("internalTrafficPolicy", "Cluster")])
+        fill_unset(spec, [("internalTrafficPolicy", "Cluster")])
 
 
 def _quota(quota: Fields) -> None:
@@ -62,7 +62,7 @@ def _quota(quota: Fields) -> None:
 
 def _volume(volume: Fields) -> None:
     spec = volume.setdefault("spec", {})
-    say(spec, [("persistentVolumeReclaimPolicy", "Retain"), ("volumeMode", "Filesystem")])
+    fill_unset(spec, [("persistentVolumeReclaimPolicy", "Retain"), ("volumeMode", "Filesystem")])
     canonical_amounts(spec.get("capacity"))
     if (path := spec.get("hostPath")) is not None:
         path.setdefault("type", "")
@@ -88,13 +88,13 @@ def _stateful_set(found: Fields) -> None:
     spec.setdefault("replicas", 1)
     spec.setdefault("revisionHistoryLimit", 10)
     spec.setdefault("serviceName", "")
-    say(spec, [("podManagementPolicy", "OrderedReady")])
+    fill_unset(spec, [("podManagementPolicy", "OrderedReady")])
     strategy = spec.setdefault("updateStrategy", {})
-    say(strategy, [("type", "RollingUpdate")])
+    fill_unset(strategy, [("type", "RollingUpdate")])
     if strategy["type"] == "RollingUpdate":
         strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
     kept = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
-    say(kept, [("whenDeleted", "Retain"), ("whenScaled", "Retain")])
+    fill_unset(kept, [("whenDeleted", "Retain"), ("whenScaled", "Retain")])
     for claim in spec.get("volumeClaimTemplates") or ():
         claim.setdefault("apiVersion", "v1")
         claim.setdefault("kind", "PersistentVolumeClaim")
@@ -111,9 +111,9 @@ def _job(found: Fields) -> None:
     spec.setdefault("backoffLimit", 6)
     spec.setdefault("suspend", False)
     spec.setdefault("manualSelector", False)
-    say(spec, [("completionMode", "NonIndexed")])
+    fill_unset(spec, [("completionMode", "NonIndexed")])
     policy = spec.get("podFailurePolicy") or {}
-    say(spec, [("podReplacementPolicy", "Failed" if policy else "TerminatingOrFailed")])
+    fill_unset(spec, [("podReplacementPolicy", "Failed" if policy else "TerminatingOrFailed")])
     for rule in policy.get("rules") or ():
         for condition in rule.get("onPodConditions") or ():
             condition.setdefault("status", "True")
@@ -121,12 +121,12 @@ def _job(found: Fields) -> None:
 
 
 def _priority_class(found: Fields) -> None:
-    say(found, [("preemptionPolicy", "PreemptLowerPriority")])
+    fill_unset(found, [("preemptionPolicy", "PreemptLowerPriority")])
     found.setdefault("value", 0)
 
 
 def _storage_class(found: Fields) -> None:
-    say(found, [("reclaimPolicy", "Delete"), ("volumeBindingMode", "Immediate")])
+    fill_unset(found, [("reclaimPolicy", "Delete"), ("volumeBindingMode", "Immediate")])
 
 
 _DEFAULTS: Final[dict[str, Callable[[Fields], None]]] = {

@@ -1,9 +1,9 @@
-"""What Kubernetes fills into pods, and into the templates of pods, where nothing is said."""
+"""What Kubernetes fills into pods, and into the templates of pods, where a field is not set."""
 
 from collections.abc import Iterable
 from typing import Final
 
-from maar.embedded.schema.rules.fields import Fields, canonical, in_thousandths, say
+from maar.embedded.schema.rules.fields import Fields, canonical, fill_unset, in_thousandths
 
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -47,7 +47,7 @@ def default_pod(pod: Fields) -> None:
 
 def default_pod_spec(spec: Fields) -> None:
     """Fill in what is wanted of a pod, also of pods that are still to be made."""
-    say(spec, _SPEC)
+    fill_unset(spec, _SPEC)
     if spec.setdefault("terminationGracePeriodSeconds", 30) < 0:
         spec["terminationGracePeriodSeconds"] = 1
     spec.setdefault("securityContext", {})
@@ -73,7 +73,7 @@ def canonical_amounts(amounts: Fields | None) -> None:
 
 
 def _container(container: Fields) -> None:
-    say(container, _CONTAINER)
+    fill_unset(container, _CONTAINER)
     if not container.get("imagePullPolicy"):
         container["imagePullPolicy"] = _pull_policy(container.get("image", ""))
     if (resources := container.get("resources")) is None:
@@ -82,15 +82,15 @@ def _container(container: Fields) -> None:
         canonical_amounts(resources.get("limits"))
         canonical_amounts(resources.get("requests"))
     for port in container.get("ports") or ():
-        say(port, _PORT)
+        fill_unset(port, _PORT)
     for variable in container.get("env") or ():
         if source := variable.get("valueFrom"):
             _source(source)
-    _questions(container)
+    _probes_and_hooks(container)
 
 
 def _pull_policy(image: str) -> str:
-    """An image without a tag, or with the tag latest, may be another one tomorrow."""
+    """An image without a tag, or with the tag latest, may change, and is pulled at every start."""
     name, at, _ = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
     return "IfNotPresent" if (at and not tag) or tag not in ("", "latest") else "Always"
@@ -103,10 +103,10 @@ def _source(source: Fields) -> None:
         resource["divisor"] = canonical(resource.get("divisor", "0"))
 
 
-def _questions(container: Fields) -> None:
+def _probes_and_hooks(container: Fields) -> None:
     for kind in _PROBES:
         if (probe := container.get(kind)) is not None:
-            say(probe, _PROBE)
+            fill_unset(probe, _PROBE)
             _handler(probe)
     if lifecycle := container.get("lifecycle"):
         for moment in ("postStart", "preStop"):
@@ -115,7 +115,7 @@ def _questions(container: Fields) -> None:
 
 def _handler(handler: Fields) -> None:
     if request := handler.get("httpGet"):
-        say(request, _REQUEST)
+        fill_unset(request, _REQUEST)
     if call := handler.get("grpc"):
         call.setdefault("service", "")
 
@@ -133,7 +133,7 @@ def _volumes(volumes: Iterable[Fields]) -> None:
         if (folder := volume.get("emptyDir")) and "sizeLimit" in folder:
             folder["sizeLimit"] = canonical(folder["sizeLimit"])
         if (image := volume.get("image")) is not None:
-            say(image, [("pullPolicy", _pull_policy(image.get("reference", "")))])
+            fill_unset(image, [("pullPolicy", _pull_policy(image.get("reference", "")))])
         if claim := (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
             claim.setdefault("metadata", {})
             default_claim_spec(claim.setdefault("spec", {}))
@@ -141,7 +141,7 @@ def _volumes(volumes: Iterable[Fields]) -> None:
 
 def default_claim_spec(spec: Fields) -> None:
     """Fill in what is wanted of a volume."""
-    say(spec, [("volumeMode", "Filesystem")])
+    fill_unset(spec, [("volumeMode", "Filesystem")])
     for amounts in (spec.get("resources") or {}).values():
         canonical_amounts(amounts)
 
@@ -157,7 +157,7 @@ def _items(source: Fields) -> None:
 
 
 def _requests(resources: Fields) -> None:
-    """Who limits a resource and asks for none of it asks for all of it."""
+    """A limit without a request is also the request."""
     if limits := resources.get("limits"):
         requests = resources.setdefault("requests", {})
         for name, value in limits.items():

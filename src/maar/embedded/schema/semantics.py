@@ -1,7 +1,8 @@
 """What an API server checks in code: names of all objects, and the rules of the built-in kinds.
 
 Of the rules that Kubernetes has, those are here that protect Maar and its nodes, and those that catch what
-people mistype.
+people mistype. ReplicaSets and StatefulSets have none: nothing here creates their pods, and a pod is checked
+when it is created.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from typing import Final, cast
 
 from maar.embedded.failures import Cause, Json
 from maar.embedded.resources import Resource
-from maar.embedded.schema.rules import contents, metadata, pod_changes, pods, policies, storage, workloads
+from maar.embedded.schema.rules import contents, jobs, metadata, pod_changes, pods, policies, storage
 from maar.embedded.schema.rules.fields import Fields
 
 _Rule = Callable[[Fields], Iterator[Cause]]
@@ -17,29 +18,25 @@ _Change = Callable[[Fields, Fields], Iterator[Cause]]
 
 _RULES: Final[dict[str, _Rule]] = {
     "configmaps": contents.config_map,
-    "jobs.batch": workloads.job,
+    "jobs.batch": jobs.job,
     "nodes": policies.node,
     "persistentvolumeclaims": storage.claim,
     "persistentvolumes": storage.volume,
     "poddisruptionbudgets.policy": policies.budget,
     "pods": pods.created,
     "priorityclasses.scheduling.k8s.io": policies.priority_class,
-    "replicasets.apps": workloads.replica_set,
     "resourcequotas": policies.quota,
     "secrets": contents.secret,
-    "statefulsets.apps": workloads.stateful_set,
     "storageclasses.storage.k8s.io": storage.storage_class,
 }
 _CHANGES: Final[dict[str, _Change]] = {
     "configmaps": contents.updated,
-    "jobs.batch": workloads.job_updated,
+    "jobs.batch": jobs.job_updated,
     "persistentvolumeclaims": storage.claim_updated,
     "pods": pod_changes.updated,
     "priorityclasses.scheduling.k8s.io": policies.priority_class_updated,
-    "replicasets.apps": workloads.replica_set_updated,
     "resourcequotas": policies.quota_updated,
     "secrets": contents.secret_updated,
-    "statefulsets.apps": workloads.stateful_set_updated,
 }
 
 

@@ -1,8 +1,8 @@
-"""The fast look at an object: msgspec goes through all of it in C, for types and unknown fields at once.
+"""A fast check of an object: msgspec goes through all of it in C, for types and unknown fields at once.
 
 What has the shape of its schema is valid. What has not may still be valid: there is a null in it, or a
 number in an unusual notation. Then the slow walks of `decode` and `check` find out, and make the messages.
- In doubt a shape is too narrow, never too wide.
+In doubt a shape is too narrow, never too wide.
 """
 
 from functools import cache
@@ -29,7 +29,7 @@ _FORMATS: Final[dict[str, object]] = {
     "quantity": Annotated[str, msgspec.Meta(pattern=_SAFE_QUANTITY)] | _SAFE_NUMBER,
     "date-time": TIME,
 }
-_GO_TIMES: Final[dict[str, object]] = {  # Go clients send a null for no time, and nobody minds
+_GO_TIMES: Final[dict[str, object]] = {  # Go clients send a null for no time, which is accepted
     TIME_TYPE: TIME | None,
     MICRO_TIME: Annotated[str, msgspec.Meta(pattern=rf"{_DAY}{_HOUR}\.[0-9]{{6}}Z\Z")] | None,
 }

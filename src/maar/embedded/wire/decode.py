@@ -30,7 +30,7 @@ class _Field(NamedTuple):
     name: str
     type: str
     shape: str  # list, map, or neither
-    may_be_missing: bool  # where not, a zero means that nothing was said
+    may_be_missing: bool  # where not, a zero means that the field is not set
 
 
 class _Wire(NamedTuple):

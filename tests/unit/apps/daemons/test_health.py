@@ -208,9 +208,9 @@ async def test_a_client_that_stays_connected_does_not_hold_up_the_end() -> None:
 
 @pytest.mark.anyio
 async def test_signals_stay_with_the_process() -> None:
-    told = asyncio.Event()
+    reported = asyncio.Event()
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, told.set)
+    loop.add_signal_handler(signal.SIGTERM, reported.set)
     ours = signal.getsignal(signal.SIGTERM)
     try:
         async with served() as ask:
@@ -218,7 +218,7 @@ async def test_signals_stay_with_the_process() -> None:
             assert signal.getsignal(signal.SIGTERM) is ours
             os.kill(os.getpid(), signal.SIGTERM)
             async with asyncio.timeout(10):
-                await told.wait()
+                await reported.wait()
             assert await ask("/livez") == (200, "ok")
     finally:
         loop.remove_signal_handler(signal.SIGTERM)

@@ -118,18 +118,18 @@ def test_strange_values_make_a_line_like_any_other(
     capsys: pytest.CaptureFixture[str], field: str, value: object, shown: object
 ) -> None:
     set_up_logs("json")
-    LOG.info("said", extra={field: value})
+    LOG.info("reported", extra={field: value})
     assert logged(capsys)[0][field] == shown
     set_up_logs("text")
-    LOG.info("said", extra={field: value})
-    assert "INFO     maar.test: said " in capsys.readouterr().err
+    LOG.info("reported", extra={field: value})
+    assert "INFO     maar.test: reported " in capsys.readouterr().err
 
 
 def test_what_contains_itself_is_shown_as_deep_as_makes_sense(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs("json")
     round_and_round: list[object] = []
     round_and_round.append(round_and_round)
-    LOG.info("said", extra={"list": round_and_round})
+    LOG.info("reported", extra={"list": round_and_round})
     assert logged(capsys)[0]["list"] == [[[[[["[[...]]"]]]]]]
 
 
@@ -145,7 +145,7 @@ def test_arguments_that_do_not_fit_do_not_lose_the_message(capsys: pytest.Captur
 
 def test_a_field_does_not_take_the_place_of_one_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs("json")
-    LOG.info("said", extra={"level": 7, "time": "noon"})
+    LOG.info("reported", extra={"level": 7, "time": "noon"})
     (line,) = logged(capsys)
     assert (line["level"], line["level_"], line["time_"]) == ("info", 7, "noon")
 
@@ -167,12 +167,12 @@ def test_whatever_is_logged_is_one_line_of_json(message: str, fields: Json) -> N
     try:
         set_up_logs("json")
         LOG.info("%s", message, extra={k: v for k, v in fields.items() if k not in ("message", "asctime")})
-        said = sys.stderr.getvalue()
+        reported = sys.stderr.getvalue()
     finally:
         sys.stderr = stderr
-    assert said.isascii()
-    assert said.count("\n") == 1
-    assert json.loads(said)["message"] == blotted(message)
+    assert reported.isascii()
+    assert reported.count("\n") == 1
+    assert json.loads(reported)["message"] == blotted(message)
 
 
 def test_text_is_for_people_and_nothing_in_it_can_pass_for_another_line(
@@ -202,9 +202,9 @@ def test_text_is_coloured_on_a_terminal_only(environment: dict[str, str], colour
             subprocess.run(
                 [sys.executable, "-c", program], stderr=stderr, env=inherited | environment, check=True
             )
-        said = terminal.readline()
-    assert b"hello" in said
-    assert (b"\x1b[32m" in said) is coloured
+        reported = terminal.readline()
+    assert b"hello" in reported
+    assert (b"\x1b[32m" in reported) is coloured
 
 
 @pytest.mark.parametrize(
@@ -247,11 +247,13 @@ def test_no_part_of_a_line_has_a_secret(capsys: pytest.CaptureFixture[str], log_
         fail(f"cannot go on with {proofs} and {JWT}")
     except ValueError:
         LOG.exception(
-            "with %s", proofs, extra={"proofs": proofs, "api_token": OPAQUE, "by": {"password": "x1y2z3"}}
+            "with %s",
+            proofs,
+            extra={"proofs": proofs, "api_token": OPAQUE, "by": {"password": "x1y2z3"}},
         )
-    said = capsys.readouterr().err
-    assert "cannot go on" in said
-    assert not [secret for secret in (OPAQUE, JWT, "x1y2z3") if secret in said]
+    reported = capsys.readouterr().err
+    assert "cannot go on" in reported
+    assert not [secret for secret in (OPAQUE, JWT, "x1y2z3") if secret in reported]
 
 
 def test_libraries_and_warnings_go_the_same_way(capsys: pytest.CaptureFixture[str]) -> None:

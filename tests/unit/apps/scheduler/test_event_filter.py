@@ -14,7 +14,7 @@ from maar.core.model.writes import Bind
 from support.manifests import Json
 
 
-def told(document: Json) -> Event:
+def upserted(document: Json) -> Event:
     match document["kind"]:
         case "Pod":
             return Upserted(object=from_document(Pod, document))
@@ -64,10 +64,10 @@ def engine() -> Engine:
 
 def needs_decision(engine: Engine, *before: Json, then: Json) -> bool:
     reader = EventFilter(engine.tables)
-    events = [told(one) for one in before]
+    events = [upserted(one) for one in before]
     assert reader.is_in(events)
     engine.feed(events)
-    return reader.is_in([told(then)])
+    return reader.is_in([upserted(then)])
 
 
 @pytest.mark.parametrize(
@@ -115,18 +115,18 @@ def test_annotations_that_nobody_decides_by_are_none(engine: Engine) -> None:
 
 
 def test_what_a_pod_says_of_itself_while_it_waits_or_runs_is_none(engine: Engine) -> None:
-    said = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
-    assert not needs_decision(engine, pod(), then=pod(status=said))
+    reported = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
+    assert not needs_decision(engine, pod(), then=pod(status=reported))
     on_node = {"nodeName": "n"}
     assert not needs_decision(engine, pod(spec=on_node), then=pod(spec=on_node, status={"phase": "Running"}))
 
 
 def test_the_echo_of_our_own_bind_is_none(engine: Engine) -> None:
     reader = EventFilter(engine.tables)
-    engine.feed([told(node()), told(pod())])
+    engine.feed([upserted(node()), upserted(pod())])
     engine.assume(Bind(pod="a/p", node="n"))
-    assert not reader.is_in([told(pod(spec={"nodeName": "n"}))])
-    assert reader.is_in([told(pod(spec={"nodeName": "elsewhere"}))])
+    assert not reader.is_in([upserted(pod(spec={"nodeName": "n"}))])
+    assert reader.is_in([upserted(pod(spec={"nodeName": "elsewhere"}))])
 
 
 @pytest.mark.parametrize(
@@ -157,16 +157,16 @@ def test_a_group_is_news_for_what_it_asks_and_not_for_its_status(engine: Engine)
 
 def test_a_group_whose_phase_somebody_else_has_changed_is_news(engine: Engine) -> None:
     reader = EventFilter(engine.tables)
-    engine.feed([told(group(status={"phase": "Inqueue"}))])
-    reader.is_in([told(group(status={"phase": "Inqueue"}))])
+    engine.feed([upserted(group(status={"phase": "Inqueue"}))])
+    reader.is_in([upserted(group(status={"phase": "Inqueue"}))])
     reader.decided(Plan(pod_groups={"a/g": GroupOutcome(phase="Running")}))
-    assert not reader.is_in([told(group(status={"phase": "Running"}))]), "the echo of our own write"
-    assert not reader.is_in([told(group(status={"phase": "Inqueue"}))])
-    assert reader.is_in([told(group())]), "an operator has put back what it had read before"
+    assert not reader.is_in([upserted(group(status={"phase": "Running"}))]), "the echo of our own write"
+    assert not reader.is_in([upserted(group(status={"phase": "Inqueue"}))])
+    assert reader.is_in([upserted(group())]), "an operator has put back what it had read before"
 
 
 def test_whatever_vanishes_is_news_and_so_is_what_comes_back(engine: Engine) -> None:
     reader = EventFilter(engine.tables)
-    assert reader.is_in([told(group())])
+    assert reader.is_in([upserted(group())])
     assert reader.is_in([Deleted(kind="PodGroup", key="a/g")])
-    assert reader.is_in([told(group())])
+    assert reader.is_in([upserted(group())])

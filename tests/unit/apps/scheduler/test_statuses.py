@@ -30,8 +30,8 @@ async def test_nothing_is_worked_out_while_a_decision_is_made_and_then_what_was_
         worked_out.append(name)
         return None  # nothing is different: nobody has to be asked
 
-    nobody = await load(written(tmp_path / "one", "https://127.0.0.1:1"))
-    async with ApiServer(nobody) as server, Writers(4) as writers:
+    unreachable = await load(written(tmp_path / "one", "https://127.0.0.1:1"))
+    async with ApiServer(unreachable) as server, Writers(4) as writers:
         statuses = Statuses(server, writers, lambda _: None, lambda *_: None, WriteFailures(), at_rest)
         statuses.want("PodGroup", "a/g", lambda: difference("old"))
         statuses.want("PodGroup", "a/h", lambda: difference("other"))
@@ -56,8 +56,8 @@ async def test_queues_are_written_in_rounds_so_that_their_shares_are_of_one_mome
     def want(name: str) -> None:
         statuses.want("Queue", name, lambda: worked_out[-1].append(name))
 
-    nobody = await load(written(tmp_path / "one", "https://127.0.0.1:1"))
-    async with ApiServer(nobody) as server, Writers(4) as writers:
+    unreachable = await load(written(tmp_path / "one", "https://127.0.0.1:1"))
+    async with ApiServer(unreachable) as server, Writers(4) as writers:
         statuses = Statuses(server, writers, lambda _: None, lambda *_: None, WriteFailures(), at_rest)
         for names in (["root", "parent"], ["child"], ["child", "parent"]):
             worked_out.append([])

@@ -177,24 +177,27 @@ def test_the_first_plan_that_differs_is_told_with_what_was_written_then(file: Pa
         (b"kind: Pod\n", "no recording in it"),
         (b"kind: Pod\nmetadata: {}\n", "line 1: not a line of a recording"),
         (b'{"line":"EventsFed","events":[]}\n', "line 1: a recording starts with"),
-        (b'<begun>{"line":"EventsFed","events":[{"kind":"Cat","gone":"x"}]}\n', "line 2: Cat is not a kind"),
         (
-            b'<begun>{"line":"EventsFed","events":[{"kind":"Pod","object":{"spec":1}}]}\n',
+            b'<first line>{"line":"EventsFed","events":[{"kind":"Cat","gone":"x"}]}\n',
+            "line 2: Cat is not a kind",
+        ),
+        (
+            b'<first line>{"line":"EventsFed","events":[{"kind":"Pod","object":{"spec":1}}]}\n',
             "line 2: a Pod cannot be read",
         ),
         (
-            b'<begun>{"line":"EventsFed"\n{"line":"EventsFed","events":[]}\n',
+            b'<first line>{"line":"EventsFed"\n{"line":"EventsFed","events":[]}\n',
             "line 2: not a line of a recording",
         ),
     ],
 )
 def test_what_is_no_recording_is_explained(file: Path, content: bytes, problem: str) -> None:
-    begun = file.read_bytes().splitlines(keepends=True)[0]
+    first_line = file.read_bytes().splitlines(keepends=True)[0]
     with pytest.raises(BadRecordingError, match=problem):
-        replay(content.replace(b"<begun>", begun).splitlines(keepends=True))
+        replay(content.replace(b"<first line>", first_line).splitlines(keepends=True))
 
 
 def test_another_version_is_noted(file: Path) -> None:
-    begun, *rest = file.read_bytes().splitlines(keepends=True)
-    older = msgspec.json.encode({**msgspec.json.decode(begun), "version": "0.0.1"})
+    first_line, *rest = file.read_bytes().splitlines(keepends=True)
+    older = msgspec.json.encode({**msgspec.json.decode(first_line), "version": "0.0.1"})
     assert "recorded by Maar 0.0.1" in replay([older, *rest]).notes[0]

@@ -138,40 +138,40 @@ def objects(*texts: str) -> list[Object]:
     return [from_document(kinds[document["kind"]], document) for document in documents]
 
 
-def fed(listed: Iterable[Object], name: str = "volcano") -> Tables:
+def tables_of(listed: Iterable[Object], name: str = "volcano") -> Tables:
     tables = Tables(scheduler_name=name)
     tables.feed([Upserted(object=one) for one in listed])  # type: ignore[arg-type]
     return tables
 
 
-def told(row: object, *working: str) -> dict[str, object]:
+def fields_of(row: object, *working: str) -> dict[str, object]:
     """All that a row says of its object; a shape by what it says."""
-    said = {one.name: getattr(row, one.name) for one in fields(row) if one.name not in working}  # type: ignore[arg-type]
-    if isinstance(shape := said.get("shape"), Shape):
-        said["shape"] = {one.name: getattr(shape, one.name) for one in fields(shape)}
-    return said
+    reported = {one.name: getattr(row, one.name) for one in fields(row) if one.name not in working}  # type: ignore[arg-type]
+    if isinstance(shape := reported.get("shape"), Shape):
+        reported["shape"] = {one.name: getattr(shape, one.name) for one in fields(shape)}
+    return reported
 
 
 @pytest.mark.parametrize("name", ["volcano", "another", "default-scheduler"])
 def test_reading_the_objects_of_a_snapshot_gives_the_same_rows(name: str) -> None:
-    before = fed(objects(NODE, GROUP, *PODS), name)
-    after = fed(Seen.of(before).objects(), name)
+    before = tables_of(objects(NODE, GROUP, *PODS), name)
+    after = tables_of(Seen.of(before).objects(), name)
     assert [*after.pods] == [*before.pods]
     for key, row in before.pods.items():
-        assert told(after.pods[key], "group", "counted") == told(row, "group", "counted")
+        assert fields_of(after.pods[key], "group", "counted") == fields_of(row, "group", "counted")
     for key, group in before.groups.items():
-        assert told(after.groups[key], "pods", "leaf", "counted_in") == told(
+        assert fields_of(after.groups[key], "pods", "leaf", "counted_in") == fields_of(
             group, "pods", "leaf", "counted_in"
         )
     for key, node in before.nodes.items():
-        assert told(after.nodes[key], "pods") == told(node, "pods")
+        assert fields_of(after.nodes[key], "pods") == fields_of(node, "pods")
 
 
 def test_what_nobody_decides_by_is_not_in_a_snapshot(tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     secretive = Namespace(metadata=Metadata(name="ns", annotations={"mine": SECRET, "maar.sh/x": "kept"}))
     queue = Queue(metadata=QueueMetadata(name="q", annotations={"example.com/volcano.sh": SECRET}))
-    seen = Seen.of(fed([*objects(NODE, GROUP, *PODS), secretive, queue]))
+    seen = Seen.of(tables_of([*objects(NODE, GROUP, *PODS), secretive, queue]))
     write(file, Snapshot(time=NOW), seen.objects())
     assert SECRET not in file.read_text(encoding="utf-8")
     assert '"maar.sh/x":"kept"' in file.read_text(encoding="utf-8")
@@ -210,7 +210,7 @@ def test_a_configuration_that_is_written_down_reads_as_it_was(document: object) 
 
 @pytest.mark.parametrize("ending", [".json", ".json.gz"])
 def test_a_snapshot_in_json_is_read_as_it_was_written(tmp_path: Path, ending: str) -> None:
-    file, listed = tmp_path / f"s{ending}", [*Seen.of(fed(objects(NODE, GROUP, *PODS))).objects()]
+    file, listed = tmp_path / f"s{ending}", [*Seen.of(tables_of(objects(NODE, GROUP, *PODS))).objects()]
     snapshot = Snapshot(time=NOW, scheduler_name="x", resources=("cpu",), plan={"share": 1.0}, version="1")
     write(file, snapshot, listed)
     assert read(file) == (snapshot, listed)

@@ -117,7 +117,7 @@ async def test_two_signals_make_one_snapshot_and_the_log_says_where(
 async def test_a_snapshot_that_cannot_be_had_is_explained_and_deciding_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lost, impatient = Snapshots(tmp_path / "missing"), Snapshots(tmp_path, patience_s=0.01)
+    lost, impatient = Snapshots(tmp_path / "missing"), Snapshots(tmp_path, timeout_s=0.01)
     lost.ask()
     await asyncio.sleep(0)
     assert await cycle(scheduler(lost))

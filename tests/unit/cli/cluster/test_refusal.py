@@ -30,10 +30,10 @@ def test_an_answer_becomes_a_sentence_that_says_what_to_do(case: dict[str, Any])
     if case["verb"] == "list":
         refused = case["refused"]
         error = ApiError(refused["code"], refused["reason"], refused["message"], Details())
-        told = refusal_of_list(error, Queue)
+        error_shown = refusal_of_list(error, Queue)
     else:
-        told = refusal(outcome_of(case), Operation(case["verb"], Queue, "q"))
-    assert list(told.sentences) == case["read"]
+        error_shown = refusal(outcome_of(case), Operation(case["verb"], Queue, "q"))
+    assert list(error_shown.sentences) == case["read"]
 
 
 def test_a_server_that_does_not_answer_is_told_of_in_the_clients_words() -> None:

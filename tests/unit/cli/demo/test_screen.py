@@ -70,10 +70,10 @@ LONG = LogLine(24.5, "etl/load-3 takes back its share: " + ", ".join(["2 pods of
 
 
 def test_a_screen_has_eighty_columns() -> None:
-    told = [LogLine(float(minute), f"line {minute}") for minute in range(5)]
+    log = [LogLine(float(minute), f"line {minute}") for minute in range(5)]
     console = Console(file=io.StringIO(), width=WIDTH, highlight=False)
     with console.capture() as capture:
-        console.print(drawn(frame(24.75, *told, LONG)))
+        console.print(drawn(frame(24.75, *log, LONG)))
     lines = [line.rstrip() for line in capture.get().splitlines()]
     assert max(map(len, lines)) == WIDTH
     compare("demo-screen.txt", "\n".join(lines) + "\n")
@@ -87,11 +87,11 @@ def test_a_pipe_gets_each_line_once_and_no_escape_codes(monkeypatch: pytest.Monk
     lines(frame(1.0, first))
     lines(frame(2.0, first))
     lines(frame(24.5, first, second))
-    said = out.getvalue()
-    assert "\x1b" not in said
-    assert said.count(first.text) == 1
-    assert f"24:30  {LONG.text}\n" in said  # nothing is cut off
-    assert said.count("QUEUE") == 2  # not with every scene
+    reported = out.getvalue()
+    assert "\x1b" not in reported
+    assert reported.count(first.text) == 1
+    assert f"24:30  {LONG.text}\n" in reported  # nothing is cut off
+    assert reported.count("QUEUE") == 2  # not with every scene
 
 
 def test_the_summary_says_what_was_shown_and_what_was_not() -> None:

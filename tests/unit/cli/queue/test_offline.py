@@ -103,7 +103,7 @@ def test_vcctl_refuses_in_volcanos_words(command: tuple[str, ...], sentence: str
 def test_a_cluster_that_cannot_be_reached_is_told_of(
     nowhere: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("maar.cli.cluster.client.PATIENCE_S", 0.1)
+    monkeypatch.setattr("maar.cli.cluster.client.RETRY_TIMEOUT_S", 0.1)
     for command in (("list",), ("tree",), ("explain", "root"), ("create", "q")):
         ended = run("maar", "queue", *command, "--kubeconfig", nowhere)
         assert ended.code == 1

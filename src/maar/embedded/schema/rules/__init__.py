@@ -1,1 +1,1 @@
-"""Rules that Kubernetes keeps in code for its built-in kinds, in Kubernetes' words."""
+"""Rules that Kubernetes keeps in code for its built-in kinds, with Kubernetes' messages."""

@@ -85,7 +85,7 @@ def _container(container: Fields, field: str, volumes: set[str]) -> Iterator[Cau
 
 
 def _ports(ports: Sequence[Fields], field: str, taken: set[str]) -> Iterator[Cause]:
-    """The ports of a container; those of the host are the scheduler's to give."""
+    """The ports of a container; host ports are what the scheduler reads."""
     for place, port in enumerate(ports):
         path, host = f"{field}[{place}]", port.get("hostPort")
         if not (number := port.get("containerPort", 0)):

@@ -29,8 +29,8 @@ def in_thousandths(value: str | float) -> str:
     return str(found._replace(nanos=-(-found.nanos // _THOUSANDTH) * _THOUSANDTH))
 
 
-def say(fields: Fields, sayings: Iterable[tuple[str, object]]) -> None:
+def fill_unset(fields: Fields, defaults: Iterable[tuple[str, object]]) -> None:
     """Set a default; nothing, an empty text and 0 count as unset, as in Go."""
-    for key, value in sayings:
+    for key, value in defaults:
         if not fields.get(key):
             fields[key] = value

@@ -18,7 +18,7 @@ _POSITIVE: Final = "must be greater than zero"
 
 
 def affinity(found: Fields, field: str) -> Iterator[Cause]:
-    """What draws a pod to nodes and other pods, or keeps it from them."""
+    """Affinity and anti-affinity to nodes and other pods."""
     if nodes := found.get("nodeAffinity"):
         path = f"{field}.nodeAffinity"
         if _REQUIRED in nodes:
@@ -38,13 +38,13 @@ def affinity(found: Fields, field: str) -> Iterator[Cause]:
 
 
 def tolerations(found: Sequence[Fields], field: str) -> Iterator[Cause]:
-    """Taints that a pod can live with."""
+    """The tolerations of a pod."""
     for place, one in enumerate(found):
         yield from _toleration(one, f"{field}[{place}]")
 
 
 def spread(found: Sequence[Fields], field: str) -> Iterator[Cause]:
-    """How a pod and its like are spread over the cluster."""
+    """The topology spread constraints of a pod."""
     for place, one in enumerate(found):
         path = f"{field}[{place}]"
         when, key = one.get("whenUnsatisfiable", ""), one.get("topologyKey", "")

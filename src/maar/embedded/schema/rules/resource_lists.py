@@ -40,7 +40,7 @@ def requirements(found: Fields, field: str) -> Iterator[Cause]:
 
 
 def amount_of(name: str, value: object, field: str) -> Iterator[Cause]:
-    """One amount: not negative, and whole where there are no parts of the thing."""
+    """One amount: not negative, and whole where the resource has no fractions."""
     nanos = amount(value).nanos
     if nanos < 0:
         yield invalid(field, _shown(value), NOT_NEGATIVE)
@@ -59,7 +59,7 @@ def extended(name: str) -> bool:
 
 
 def whole(name: str) -> bool:
-    """Whether there are no parts of a resource."""
+    """Whether a resource comes in whole units only."""
     return name in (
         "pods",
         "services",

@@ -100,9 +100,9 @@ def test_a_queue_is_made_closed_opened_filled_closed_drained_and_deleted(plane: 
     wait_for(plane, "queue/life", "jsonpath={.status.state}=Closing")
     plane.kubectl("delete", "pod/work-0", "pod/work-1", "pg/work", "--force")
     wait_for(plane, "queue/life", "jsonpath={.status.state}=Closed")
-    told = plane.kubectl("describe", "queue", "life").stdout
+    described = plane.kubectl("describe", "queue", "life").stdout
     for word in ("QueueClosed", "QueueOpen", "QueueClosing"):
-        assert word in told
+        assert word in described
     plane.kubectl("delete", "queue", "life")
 
 

@@ -44,21 +44,21 @@ class Life:
     """An engine driven as the scheduler drives it, and the cluster that it writes to."""
 
     engine: Engine
-    dice: Random
+    rng: Random
     there: dict[tuple[str, str], Object] = field(default_factory=dict)
     under_way: list[Write] = field(default_factory=list)
     now: float = NOW.timestamp()
 
     def lead(self, objects: list[Object], cycles: int, watching: Watching) -> None:
         """Live for so many cycles; objects come in a few batches, in any order."""
-        coming = self.dice.sample(objects, len(objects))
+        coming = self.rng.sample(objects, len(objects))
         for cycle in range(cycles):
-            batch = len(coming) if cycle > cycles // 2 else self.dice.randint(0, len(coming))
+            batch = len(coming) if cycle > cycles // 2 else self.rng.randint(0, len(coming))
             arrived, coming = coming[:batch], coming[batch:]
             self.engine.feed([self._appear(one) for one in arrived])
             self.engine.feed(self._happenings())
-            if self.dice.random() < 0.2:
-                self.engine.configuration = self.dice.choice(CONFIGURATIONS)
+            if self.rng.random() < 0.2:
+                self.engine.configuration = self.rng.choice(CONFIGURATIONS)
             plan = self.engine.decide(self.now)
             watching(self.now, plan)
             writes: list[Write] = [*plan.evictions, *plan.nominations, *plan.selections, *plan.binds]
@@ -66,7 +66,7 @@ class Life:
                 self.engine.assume(write)
             self.under_way += writes
             self.engine.feed(self._answers())
-            self.now += self.dice.choice((0.05, 1.0, 61.5))
+            self.now += self.rng.choice((0.05, 1.0, 61.5))
 
     def _appear(self, one: Object) -> Upserted:
         self.there[type(one).__name__, one.key] = one
@@ -80,7 +80,7 @@ class Life:
         """What the cluster says to the writes: some are seen, some fail, of some nothing is heard."""
         events, open_ended = list[Event](), list[Write]()
         for write in self.under_way:
-            answer = self.dice.random()
+            answer = self.rng.random()
             if answer < COMES_TRUE:
                 events += self._carried_out(write)
             elif answer < FAILS:
@@ -102,7 +102,7 @@ class Life:
             case Nominate(node=node):
                 status = msgspec.structs.replace(status, nominated_node_name=node)
             case Evict(beneficiary=beneficiary):
-                if self.dice.random() < COMES_TRUE:
+                if self.rng.random() < COMES_TRUE:
                     return [self._vanish(pod)]
                 notes = {**metadata.annotations, EVICTED_FOR_ANNOTATION: beneficiary or ""}
                 gone = datetime.fromtimestamp(int(self.now), UTC)
@@ -113,10 +113,10 @@ class Life:
         """What happens by itself: pods end or are deleted, nodes are cordoned, groups are let in."""
         events = list[Event]()
         for one in list(self.there.values()):
-            if self.dice.random() > 0.1:
+            if self.rng.random() > 0.1:
                 continue
             match one:
-                case Pod() if self.dice.random() < COMES_TRUE:
+                case Pod() if self.rng.random() < COMES_TRUE:
                     events.append(self._vanish(one))
                 case Pod():
                     status = msgspec.structs.replace(one.status, phase="Succeeded")

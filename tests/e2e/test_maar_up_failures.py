@@ -75,7 +75,7 @@ def names(up: MaarUp) -> set[str]:
 
 
 def test_a_damaged_cluster_stops_with_the_command_that_restores_it(tmp_path: Path) -> None:
-    dice = random.Random(14)
+    rng = random.Random(14)
     with MaarUp(tmp_path, "--nodes", "none") as up:
         made = {f"c-{number}" for number in range(60)}
         assert {create(up, name)[0] for name in made} == {201}
@@ -87,14 +87,14 @@ def test_a_damaged_cluster_stops_with_the_command_that_restores_it(tmp_path: Pat
         up.stop(signal.SIGKILL)
         killed = copied(data, tmp_path / "killed")
         for _ in range(3):
-            how = damage(next(data.glob("*.wal")), dice)
-            said = refused("up", "--data", str(data), "--port", "0")
-            assert "maar restore" in said, how
-            assert "--salvage" in said, how
-            assert "newest good backup is of" in said, how
+            how = damage(next(data.glob("*.wal")), rng)
+            reported = refused("up", "--data", str(data), "--port", "0")
+            assert "maar restore" in reported, how
+            assert "--salvage" in reported, how
+            assert "newest good backup is of" in reported, how
             shutil.rmtree(data)
             copied(killed, data)
-        damage(next(data.glob("*.wal")), dice)
+        damage(next(data.glob("*.wal")), rng)
         done = run("restore", str(backup), "--data", str(data))
         assert done.returncode == 0, done.stderr
         assert f"{data} has " in done.stdout
@@ -108,8 +108,8 @@ def test_the_command_in_the_sentence_works_as_it_stands(tmp_path: Path) -> None:
         up.stop(signal.SIGKILL)
         data = up.folder / "data"
         next(data.glob("*.wal")).unlink()
-        said = refused("up", "--data", str(data), "--port", "0")
-        command = said.partition("to go on from it: maar ")[2].partition(";")[0]
+        reported = refused("up", "--data", str(data), "--port", "0")
+        command = reported.partition("to go on from it: maar ")[2].partition(";")[0]
         assert run(*command.split()).returncode == 0
         up.start()
         assert call(up, "/readyz")[0] == 200
@@ -124,8 +124,8 @@ def test_an_empty_token_lets_nobody_in(tmp_path: Path) -> None:
             path = up.folder / "data" / name
             before = path.read_bytes()
             path.write_bytes(b"")
-            said = refused("up", "--data", str(path.parent), "--port", "0")
-            assert f"{path} is empty" in said
+            reported = refused("up", "--data", str(path.parent), "--port", "0")
+            assert f"{path} is empty" in reported
             path.write_bytes(before)
         up.start()
         assert call(up, CONFIG_MAPS)[0] == 200
@@ -144,12 +144,12 @@ def test_nodes_stay_unless_others_are_asked_for(tmp_path: Path) -> None:
         up.flags = ()
         up.start()
         assert nodes(up) == three
-        assert "with 3 nodes" in up.said
+        assert "with 3 nodes" in up.reported
         up.stop()
         up.flags = ("--nodes", "2x16cpu,64Gi")
         up.start()
         assert nodes(up) == three[:2]
-        assert "gone (node-3): the pod there fails." in up.said
+        assert "gone (node-3): the pod there fails." in up.reported
         wait_until("the pod fails", lambda: '"phase":"Failed"' in call(up, f"{PODS}/p")[1])
 
 
@@ -207,16 +207,16 @@ def test_a_full_disk_refuses_writes_and_recovers_by_itself(tmp_path: Path) -> No
         disk.fill()
         acknowledged, refusal = {"c-before"}, ""
         for number in range(50):
-            code, said = create(up, f"c-{number}", size=20_000)
+            code, reported = create(up, f"c-{number}", size=20_000)
             if code == 201:
                 acknowledged.add(f"c-{number}")
             else:
-                assert code == 507, said
-                refusal = said
+                assert code == 507, reported
+                refusal = reported
         assert json.loads(refusal)["reason"] == "InsufficientStorage"
         assert "free some space" in json.loads(refusal)["message"]
-        code, said = call(up, "/readyz")
-        assert (code, "is full" in said) == (503, True)
+        code, reported = call(up, "/readyz")
+        assert (code, "is full" in reported) == (503, True)
         assert names(up) == acknowledged, "reading goes on"
         time.sleep(3)  # keepers, nodes, scheduler and controllers meet it too
         disk.free()
@@ -232,8 +232,8 @@ def test_a_full_disk_refuses_writes_and_recovers_by_itself(tmp_path: Path) -> No
         assert log.count("is full") < 20, "said once, not for every write"
         disk.fill()
         up.stop(signal.SIGKILL)
-        said = refused("up", "--data", str(disk.path), "--port", "0")
-        assert "full" in said
+        reported = refused("up", "--data", str(disk.path), "--port", "0")
+        assert "full" in reported
 
 
 def test_a_second_maar_up_and_a_taken_port_name_the_process(tmp_path: Path) -> None:
@@ -241,26 +241,26 @@ def test_a_second_maar_up_and_a_taken_port_name_the_process(tmp_path: Path) -> N
         process = f"process {up.process}"
         assert process in refused("up", "--data", str(up.folder / "data"), "--port", "0")
         port = up.url.rsplit(":", 1)[1]
-        said = refused("up", "--data", str(tmp_path / "other"), "--port", port)
-        assert "--port" in said
-        assert process in said
+        reported = refused("up", "--data", str(tmp_path / "other"), "--port", port)
+        assert "--port" in reported
+        assert process in reported
 
 
 def test_ctrl_c_in_the_first_moments_ends_with_one_line(tmp_path: Path) -> None:
     """Not before Python itself has started: until then its own words are beyond us."""
-    dice = random.Random(22)
+    rng = random.Random(22)
     for _ in range(12):
         command = [MAAR, "up", "--data", str(tmp_path / "data"), "--port", "0"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         wait_until("Python has started", partial(_catches_interrupts, Path(f"/proc/{process.pid}/status")))
-        time.sleep(0.15 + dice.random() * 2)
+        time.sleep(0.15 + rng.random() * 2)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-        assert process.returncode in (0, 130), said
-        assert "Traceback" not in said
-        assert said.count("\n") <= 1, said
+        _, reported = process.communicate(timeout=60)
+        assert process.returncode in (0, 130), reported
+        assert "Traceback" not in reported
+        assert reported.count("\n") <= 1, reported
     with MaarUp(tmp_path) as up:
-        assert "with 4 nodes" in up.said
+        assert "with 4 nodes" in up.reported
 
 
 def _catches_interrupts(status: Path) -> bool:

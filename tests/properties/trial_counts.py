@@ -9,7 +9,7 @@ from properties.trees import Tree
 
 
 @dataclass
-class Census:
+class TrialCounts:
     """Counts over all trees of one trial."""
 
     queues: list[int] = field(default_factory=list)

@@ -1,9 +1,9 @@
-"""Labels and other properties of nodes as columns: made for a label when it is first read."""
+"""The nodes in order, and labels and other properties of them as columns, made when they are first read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from maar.core.model.node import Taint
 from maar.core.tables.rows import NodeRow
 
 Codes = npt.NDArray[np.intp]
+
+_MOST_LABELS: Final = 256  # beyond that, forgotten and made again
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +49,7 @@ class Coded:
 
 
 class NodeColumns(tuple[NodeRow, ...]):  # noqa: SLOT001 (its columns are kept beside the rows)
-    """The nodes, in order, and columns of what they say; good until a node changes."""
-
-    @classmethod
-    def of(cls, nodes: Sequence[NodeRow]) -> Self:
-        """Take nodes as columns; what already has some keeps them."""
-        return nodes if isinstance(nodes, cls) else cls(nodes)
+    """The nodes, in order, and columns of what they say; the tables make new ones when a node changes."""
 
     @cached_property
     def usable(self) -> Flags:
@@ -80,6 +77,8 @@ class NodeColumns(tuple[NodeRow, ...]):  # noqa: SLOT001 (its columns are kept b
         """The values that nodes have for a label."""
         column = self._labels.get(key)
         if column is None:
+            if len(self._labels) >= _MOST_LABELS:
+                self._labels.clear()
             column = self._labels[key] = Coded.of([node.labels.get(key) for node in self])
         return column
 

@@ -19,7 +19,7 @@ from support.processes import Group
 
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
 AT_WORK: Final = ("at work", "serves at")
-PATIENCE_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
 PAUSE_S: Final = 0.05
 AT_ONCE: Final = 3  # processes that start at the same time, on two cores
 SETTLED_S: Final = 0.5  # what has not come true this long after a refusal does not come true
@@ -51,7 +51,7 @@ class Stage:
         return changed(self.plane.kubeconfig, self.plane.folder / f"{name}.kubeconfig", with_token(token))
 
     @contextmanager
-    def deprived(self, taken: Permission) -> Iterator[None]:
+    def reduced_permissions(self, taken: Permission) -> Iterator[None]:
         """Take a permission away from the program that runs, for a while."""
         whole = next(one for one in objects(self.component) if one["kind"] == taken.role)
         path = f"{ROLES[taken.role]}/{whole['metadata']['name']}"
@@ -83,8 +83,8 @@ class Stage:
 
     def is_at_work(self, name: str) -> bool:
         """Whether a program has said so."""
-        said = self.processes.log(name).read_text(encoding="utf-8")
-        return any(words in said for words in AT_WORK)
+        reported = self.processes.log(name).read_text(encoding="utf-8")
+        return any(words in reported for words in AT_WORK)
 
     def asked(self, account: str, permission: Permission) -> Asked:
         """What the use of a permission looks like in the audit log."""
@@ -163,10 +163,10 @@ class Stage:
 
 
 def until(what: str, holds: Holds) -> None:
-    """Wait for something, with patience."""
-    deadline = time.monotonic() + PATIENCE_S
+    """Wait until something holds; fail after TIMEOUT_S."""
+    deadline = time.monotonic() + TIMEOUT_S
     while not holds():
-        assert time.monotonic() < deadline, f"waited {PATIENCE_S:.0f} s in vain until {what}"
+        assert time.monotonic() < deadline, f"waited {TIMEOUT_S:.0f} s in vain until {what}"
         time.sleep(PAUSE_S)
 
 

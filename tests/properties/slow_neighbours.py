@@ -1,4 +1,4 @@
-"""A slow twin of Neighbours: every rule as Kubernetes documents it, pod by pod and node by node."""
+"""Neighbours, the slow way: every rule as Kubernetes documents it, pod by pod and node by node."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Labels = Mapping[str, str]
 
 
 @dataclass
-class Twin:
+class SlowNeighbours:
     """Nodes, the labels of namespaces, and pods on nodes."""
 
     nodes: list[NodeRow]

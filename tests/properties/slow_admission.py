@@ -1,4 +1,4 @@
-"""The slow twin of admission's sums: a tree of queues as plain numbers, judged as the definition reads."""
+"""Admission's sums, the slow way: a tree of queues as plain numbers, judged as the definition reads."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

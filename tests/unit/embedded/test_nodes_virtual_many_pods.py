@@ -1,4 +1,4 @@
-"""Virtual nodes over restarts, with crowds of pods, and on a real clock."""
+"""Virtual nodes over restarts, with many pods, and on a real clock."""
 
 import asyncio
 import random
@@ -22,7 +22,7 @@ CROWD = 1000
 
 
 def woken(clock: Clock, nodes: VirtualNodes) -> VirtualNodes:
-    for _ in nodes.recall():
+    for _ in nodes.read_pods():
         pass
     pass_time(clock, nodes, 0)
     return nodes
@@ -55,19 +55,19 @@ def test_pods_go_on_where_they_were_when_the_server_was_killed(tmp_path: Path) -
 
 
 def test_a_crowd_of_pods_ends_each_at_its_time(tmp_path: Path) -> None:
-    clock, dice = Clock(), random.Random(1)
-    lengths = {f"p{number}": dice.randint(0, 100_000) for number in range(CROWD)}
+    clock, rng = Clock(), random.Random(1)
+    lengths = {f"p{number}": rng.randint(0, 100_000) for number in range(CROWD)}
     ends: dict[str, float] = {}
     with embedded(tmp_path, f"{CROWD // 100}x100cpu,1Ti", clock=clock) as cluster:
         nodes = woken(clock, VirtualNodes(cluster, clock))
         with cluster.store.transaction():
             for number, (name, length) in enumerate(lengths.items()):
                 place(cluster, pod(name, {RUN_FOR: f"{length}s"}), f"node-{number % (CROWD // 100) + 1}")
-        begun = clock.now
+        started = clock.now
 
         def note(change: Change) -> None:
             if b'"phase":"Succeeded"' in change.body:
-                ends[change.key.name] = clock.now - begun
+                ends[change.key.name] = clock.now - started
 
         cluster.store.listen(note)
         pass_time(clock, nodes, 100_000)
@@ -93,14 +93,14 @@ def test_it_all_happens_by_itself_on_a_real_clock(tmp_path: Path) -> None:
             kubelet = asyncio.create_task(VirtualNodes(cluster).run())
             await asyncio.sleep(0)
             place(cluster, pod("a", {RUN_FOR: "300ms"}))
-            begun = time.monotonic()
+            started = time.monotonic()
             with cluster.history.watch("pods", cluster.store.revision) as news:
                 while seen(cluster, "a")["phase"] != "Succeeded":
                     assert await news.next(10), "nothing happened for ten seconds"
             kubelet.cancel()
             with suppress(asyncio.CancelledError):
                 await kubelet
-            return time.monotonic() - begun
+            return time.monotonic() - started
 
     assert 0.3 <= asyncio.run(story()) < 5
 

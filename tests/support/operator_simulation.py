@@ -31,7 +31,7 @@ def queue(name: str, **spec: object) -> Json:
     return {**header, "spec": {"weight": 1, **spec}}
 
 
-class Stage:
+class OperatorSimulation:
     """Nodes, queues, and everything that an operator does, one thing after the other."""
 
     def __init__(self, *documents: Json, configuration: Configuration = DEFAULT) -> None:
