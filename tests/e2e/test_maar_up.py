@@ -117,7 +117,7 @@ def test_a_killed_maar_up_finds_its_processes_again(tmp_path: Path) -> None:
 def test_processes_are_left_running_where_that_is_asked_for(tmp_path: Path) -> None:
     needs_kubernetes()
     with MaarUp(tmp_path, "--local", "--keep-running", "--local-gpus", "1") as up:
-        assert "GPUs of this machine for pods: 0." in up.said
+        assert "GPUs of this machine for pods: 0." in up.reported
         script = f"echo $$$$ > {tmp_path}/process; exec sleep 600"
         up.kubectl("apply", "-f", "-", stdin=POD % {"name": "long", "script": script})
         process = tmp_path / "process"
@@ -132,8 +132,10 @@ def test_processes_are_left_running_where_that_is_asked_for(tmp_path: Path) -> N
 def test_cgroups_limit_containers_where_they_can_be_made(tmp_path: Path) -> None:
     needs_kubernetes()
     with MaarUp(tmp_path, "--local") as up:
-        if "No cgroup limits" in up.said:
-            pytest.skip(next(line for line in up.said.splitlines() if line.startswith("No cgroup limits")))
+        if "No cgroup limits" in up.reported:
+            pytest.skip(
+                next(line for line in up.reported.splitlines() if line.startswith("No cgroup limits"))
+            )
         script = "cat /proc/self/cgroup; exec tail -c 512M /dev/zero"
         pod = (POD % {"name": "large", "script": script}).replace("requests", "limits")
         up.kubectl("apply", "-f", "-", stdin=pod)

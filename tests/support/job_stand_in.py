@@ -40,7 +40,7 @@ class JobStandIn:
         self._thread.join()
 
     async def _run(self) -> None:
-        async with ApiServer(await load(self._kubeconfig, None), patience_s=0.1) as server:
+        async with ApiServer(await load(self._kubeconfig, None), retry_timeout_s=0.1) as server:
             while not self._stop.is_set():
                 try:
                     pods = await _all(server, Pod)

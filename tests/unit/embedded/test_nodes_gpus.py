@@ -11,7 +11,7 @@ from maar.embedded.calls import Deletion
 from maar.embedded.nodes.gpus import Devices, find_devices
 from maar.embedded.nodes.local import LocalNodeSettings
 from maar.embedded.nodes.node_files import BadNodesError
-from support.local_node import HERE, finished, local, log, said, shell
+from support.local_node import HERE, finished, local, log, reported, shell
 from support.node_cluster import Fields, place
 from support.until import until
 
@@ -20,10 +20,10 @@ SHOW = 'echo "[$$CUDA_VISIBLE_DEVICES]"'
 
 
 def story(tell: Callable[[Path], Awaitable[None]], folder: Path) -> None:
-    async def told() -> None:
+    async def run() -> None:
         await tell(folder)
 
-    asyncio.run(told())
+    asyncio.run(run())
 
 
 def gpus(number: int) -> Fields:
@@ -74,7 +74,7 @@ def test_no_gpu_is_shared_and_one_that_asks_for_none_sees_none(tmp_path: Path) -
         async with local(folder, TWO) as cluster:
             for name in ("a", "b"):
                 place(cluster, shell(name, f"{SHOW}; exec sleep 600", gpus(1)), HERE)
-            shown = {name: await said(cluster, folder, name) for name in ("a", "b")}
+            shown = {name: await reported(cluster, folder, name) for name in ("a", "b")}
             assert sorted(shown.values()) == ["[0]\n", "[1]\n"]
             noted = cluster.get("pods", "default", "a")
             assert f'"maar.sh/gpus":"{shown["a"][1]}"'.encode() in noted
@@ -116,7 +116,7 @@ def test_a_restart_knows_who_has_which_gpu(tmp_path: Path) -> None:
         async with local(folder, keeping) as cluster:
             for name in ("a", "b"):
                 place(cluster, shell(name, f"{SHOW}; exec sleep 600", gpus(1)), HERE)
-                await said(cluster, folder, name)
+                await reported(cluster, folder, name)
             cluster.delete("pods", "default", "a", Deletion(grace=0))
             await until("a is gone", lambda: not any((folder / "pods").glob("*_a_*")))
         async with local(folder, keeping) as cluster:

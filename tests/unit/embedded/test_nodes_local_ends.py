@@ -13,7 +13,7 @@ import pytest
 
 from maar.embedded.calls import Deletion
 from maar.embedded.cluster import Cluster
-from support.local_node import HERE, alive, dead, exit_of, finished, local, log, said, shell, status_with
+from support.local_node import HERE, alive, dead, exit_of, finished, local, log, reported, shell, status_with
 from support.node_cluster import embedded, place, seen
 from support.until import until, wait_until
 
@@ -31,7 +31,7 @@ async def serve(folder: Path, never: str) -> None:
         for name, policy in (("never", "Never"), ("always", "Always")):
             script = never if never and name == "never" else STUBBORN
             place(cluster, shell(name, script, restartPolicy=policy), HERE)
-            print(await said(cluster, folder, name), end="", flush=True)
+            print(await reported(cluster, folder, name), end="", flush=True)
         print("ready", flush=True)
         await asyncio.sleep(600)
 
@@ -277,7 +277,7 @@ def test_a_process_with_the_number_of_a_lost_one_is_left_alone(tmp_path: Path) -
         stranger.kill()
 
 
-def test_a_container_whose_warden_is_killed_is_killed_with_it(tmp_path: Path) -> None:
+def test_a_container_whose_supervisor_is_killed_is_killed_with_it(tmp_path: Path) -> None:
     async def tell(folder: Path) -> None:
         async with local(folder) as cluster:
             place(cluster, shell("a", "echo $$$$ $PPID; exec sleep 60"), HERE)

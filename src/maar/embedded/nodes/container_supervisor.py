@@ -1,7 +1,7 @@
 """Runs one container as a process and stays until nothing is left of it: a program of its own.
 
 It uses the standard library alone, so that it starts in a few milliseconds. What to run is JSON in the file
-descriptor that its argument names. SIGTERM and SIGUSR1 are orders: send SIGTERM to the container, or kill it.
+descriptor that its argument names. SIGTERM is passed on to the container, SIGUSR1 kills it.
 Lines of JSON report who supervises, that the container has started or why it could not, and at the end how
 it ended. They go to standard output, for the server that started it, and to a file, the record, for the
 server after that one: when standard input ends the server is gone, and the container runs on, to be found
@@ -23,7 +23,7 @@ from typing import Final, NoReturn, TypedDict
 
 LONGEST_LINE: Final = 16 << 10  # longer ones are written in parts
 CHECK_EVERY: Final = 0.2  # seconds between looks at the memory of a container, and at its record
-PATIENCE: Final = 10.0  # seconds for killed processes to go: one that waits for a dead disk may never
+KILL_TIMEOUT: Final = 10.0  # seconds for killed processes to go: one that waits for a dead disk may never
 
 _CHUNK: Final = 64 << 10
 _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG
@@ -58,12 +58,12 @@ def main() -> None:
     signal.set_wakeup_fd(wake)  # the numbers of signals come out of the pipe
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1):
         signal.signal(number, lambda *_: None)
-    record = Record(order["record"])
-    record.report(supervisor=os.getpid(), began=began(os.getpid()), boot=boot(), cpus=order["cpus"])
+    record = Record(run_request["record"])
+    record.report(supervisor=os.getpid(), began=began(os.getpid()), boot=boot(), cpus=run_request["cpus"])
     if select.select([0], [], [], 0)[0]:  # no server is left that knows of this start
         record.remove()
     else:
-        Container(order, record, woken).run()
+        Container(run_request, record, woken).run()
 
 
 class Record:
@@ -94,9 +94,9 @@ class Record:
 class Container:
     """The process of a container, its output and whatever it started."""
 
-    def __init__(self, order: Order, record: Record, woken: int) -> None:
-        self._order, self._record, self._woken = order, record, woken
-        self._log = Log(Path(order["log"]), order["log_bytes"])
+    def __init__(self, run_request: RunRequest, record: Record, woken: int) -> None:
+        self._run_request, self._record, self._woken = run_request, record, woken
+        self._log = Log(Path(run_request["log"]), run_request["log_bytes"])
         self._exit_code: int | None = None
         self._ran_out = False
         self._looked = 0.0
@@ -115,7 +115,7 @@ class Container:
         """Wait until the container has ended, and report how."""
         if self._trouble:
             self._record.report(failed=self._trouble)
-            _remove_cgroup(self._order["cgroup"])
+            _remove_cgroup(self._run_request["cgroup"])
             return
         self._record.report(pid=self._pid)
         sources = [0, self._output, self._woken]
@@ -123,11 +123,11 @@ class Container:
             for source in select.select(sources, [], [], CHECK_EVERY)[0]:
                 if source == 0:
                     sources.remove(0)
-                    if not self._order["outlives"]:
+                    if not self._run_request["outlives"]:
                         self._end_all()
                         sys.exit()
                 elif source == self._woken:
-                    self._obey(os.read(self._woken, _CHUNK))
+                    self._handle_signals(os.read(self._woken, _CHUNK))
                 elif not self._copy():
                     sources.remove(self._output)
             self._reap()
@@ -136,15 +136,15 @@ class Container:
         while self._copy():
             pass
         self._log.close()
-        if self._exit_code and _was_out_of_memory(self._order["cgroup"]):
+        if self._exit_code and _was_out_of_memory(self._run_request["cgroup"]):
             self._ran_out = True
-        _remove_cgroup(self._order["cgroup"])
+        _remove_cgroup(self._run_request["cgroup"])
         self._record.report(exit_code=self._exit_code, out_of_memory=self._ran_out, at=time.time())
 
-    def _obey(self, orders: bytes) -> None:
-        if signal.SIGUSR1 in orders:
+    def _handle_signals(self, numbers: bytes) -> None:
+        if signal.SIGUSR1 in numbers:
             os.kill(self._pid, signal.SIGKILL)
-        elif signal.SIGTERM in orders:
+        elif signal.SIGTERM in numbers:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._pid, signal.SIGTERM)
 
@@ -163,7 +163,7 @@ class Container:
         if now - self._looked < CHECK_EVERY or self._exit_code is not None:
             return
         self._looked = now
-        if not self._order["cgroup"] and _exceeds(self._pid, self._order["memory"]):
+        if not self._run_request["cgroup"] and _exceeds(self._pid, self._run_request["memory"]):
             self._ran_out = True
             os.kill(self._pid, signal.SIGKILL)
         elif not self._record.is_there:
@@ -184,10 +184,10 @@ class Container:
 
     def _end_all(self) -> None:
         """Kill everything that descends from the container, again and again until nothing is left."""
-        patience = time.monotonic() + PATIENCE
-        if self._order["cgroup"]:
-            _write(f"{self._order['cgroup']}/cgroup.kill", "1")
-        while self._reap() and time.monotonic() < patience:
+        deadline = time.monotonic() + KILL_TIMEOUT
+        if self._run_request["cgroup"]:
+            _write(f"{self._run_request['cgroup']}/cgroup.kill", "1")
+        while self._reap() and time.monotonic() < deadline:
             for pid in _descendants():
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
@@ -248,10 +248,10 @@ def _become(run_request: RunRequest, output: int, problem_pipe: int) -> NoReturn
         nothing = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((nothing, 0), (output, 1), (output, 2)):
             os.dup2(source, target)
-        if order["cgroup"]:
-            Path(order["cgroup"], "cgroup.procs").write_text("0", encoding="utf-8")
-        _limit(order)
-        os.chdir(order["folder"])
+        if run_request["cgroup"]:
+            Path(run_request["cgroup"], "cgroup.procs").write_text("0", encoding="utf-8")
+        _limit(run_request)
+        os.chdir(run_request["folder"])
     except (OSError, ValueError) as error:
         os.write(problem_pipe, str(error).encode())
         os._exit(1)

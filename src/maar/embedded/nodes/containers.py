@@ -14,7 +14,7 @@ from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
 from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes.cgroups import Cgroups
-from maar.embedded.nodes.container_supervisor import Order
+from maar.embedded.nodes.container_supervisor import RunRequest
 from maar.embedded.nodes.environment import environment, expanded
 from maar.embedded.nodes.gpus import Gpus
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod

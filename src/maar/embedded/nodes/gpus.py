@@ -16,7 +16,7 @@ GPUS_ANNOTATION: Final = "maar.sh/gpus"
 _VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
 _ORDER: Final = "CUDA_DEVICE_ORDER"
 _DRIVER: Final = Path("/proc/driver/nvidia/gpus")
-_PATIENCE_S: Final = 20.0  # a driver that starts up takes its time
+_TIMEOUT_S: Final = 20.0  # a driver that starts up takes its time
 
 
 class Devices(NamedTuple):
@@ -61,7 +61,7 @@ def _count() -> int:
         return 0
     try:
         listed = subprocess.run(  # noqa: S603  the driver's own program
-            [program, "-L"], capture_output=True, text=True, timeout=_PATIENCE_S, check=True
+            [program, "-L"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return 0  # there is a driver without a device

@@ -83,7 +83,7 @@ class LocalNode:
 
     async def run(self) -> None:
         """Run pods until cancelled; their processes end with this, unless they are to be kept running."""
-        self._recall()
+        self._read_pods()
         self._spawn(self._keep_output())
         try:
             while True:
@@ -160,7 +160,7 @@ class LocalNode:
             self._take(key, pod, cast(Json, msgspec.json.decode(body)))
             self._changes.add(key)  # to be stopped
         elif pod.is_terminating and pod.metadata.deletion_grace_period_seconds:
-            let_go(self._cluster, pod)
+            delete_stopped(self._cluster, pod)
 
     def _stop_where_due(self, pod: LocalPod | None, uid: str, run: PodRun) -> None:
         """Stop a run whose pod is gone, going or finished; `pod` has its key now."""

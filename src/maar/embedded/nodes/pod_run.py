@@ -61,7 +61,7 @@ class PodRun:
             self.stop(self._pod.spec.termination_grace_period_seconds)
             await self._end_processes()
         except asyncio.CancelledError:
-            await _cancelled(life, stopped)
+            await _cancelled(run, stopped)
             if not self._runtime.keeps_running:
                 self.stop(_WITH_THE_SERVER)
                 await self._end_processes(Ending(KILLED, "ServerStopped", _SERVER_STOPPED))
@@ -129,16 +129,16 @@ class PodRun:
 
     async def _run(self, container: Container) -> None:
         """Run a container once."""
-        order = await self._order(container)
-        order["cpus"] = self._runtime.processors.take(container.spec.resources.limits.get(CPU, 0))
+        run_request = await self._run_request(container)
+        run_request["cpus"] = self._runtime.processors.take(container.spec.resources.limits.get(CPU, 0))
         if self._runtime.cgroups is not None:
             name = f"{self._pod.metadata.uid}-{container.spec.name}-{container.restarts}"
-            order["cgroup"] = self._runtime.cgroups.make(name, container.spec.resources.limits)
+            run_request["cgroup"] = self._runtime.cgroups.make(name, container.spec.resources.limits)
         try:
-            container.process = Process.start(order)
+            container.process = Process.start(run_request)
             await self._attend(container, container.process)
         finally:
-            self._runtime.processors.give_back(order["cpus"])
+            self._runtime.processors.give_back(run_request["cpus"])
 
     async def _attend_found(self, container: Container, process: Process) -> None:
         """Go on with a run that an earlier server has started."""

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from maar.embedded.nodes.container_supervisor import Order, began, boot
+from maar.embedded.nodes.container_supervisor import RunRequest, began, boot
 
 KILLED: Final = 137
 CANNOT_START: Final = 128
@@ -75,17 +75,17 @@ class Process:
     def __init__(self, supervisor: _Supervisor, if_lost: Ending) -> None:
         self._loop = asyncio.get_running_loop()
         self._supervisor, self._if_lost = supervisor, if_lost
-        self._said = b""
-        self._ordered: int | None = None  # before the supervisor listens
+        self._unread = b""
+        self._unsent: int | None = None  # before the supervisor listens
         self._ending: Ending | None = None
         self.cpus: list[int] = []
         self.started: asyncio.Future[bool] = self._loop.create_future()
         self.ended: asyncio.Future[Ending] = self._loop.create_future()
 
     @classmethod
-    def start(cls, order: Order) -> "Process":
+    def start(cls, run_request: RunRequest) -> "Process":
         """Start a container."""
-        child = _Child(order)
+        child = _Child(run_request)
         process = cls(
             child, Ending(KILLED, "Error", "the process that watched over the container was killed")
         )
@@ -99,38 +99,38 @@ class Process:
         first = _report(said.partition(b"\n")[0])
         if (supervisor := _Found.of(first, record)) is None:
             process = cls(_Gone(), _lost(first))
-            process._hear(record.read_bytes())  # again: it may have ended after the first time
+            process._read_reports(record.read_bytes())  # again: it may have ended after the first time
             process._end()
         else:
             process = cls(supervisor, _lost(first))
-            process._hear(supervisor.read())
+            process._read_reports(supervisor.read())
             process._loop.add_reader(supervisor.source, process._on_change)
         return process
 
     def terminate(self) -> None:
         """Ask it to end: SIGTERM to its process group."""
-        self._order(signal.SIGTERM)
+        self._send(signal.SIGTERM)
 
     def kill(self) -> None:
         """End it, and whatever it started."""
-        self._order(signal.SIGUSR1)
+        self._send(signal.SIGUSR1)
 
-    def _order(self, number: int) -> None:
+    def _send(self, number: int) -> None:
         if not self.started.done():
-            self._ordered = number
+            self._unsent = number
         elif not self.ended.done():
             with contextlib.suppress(ProcessLookupError):
                 self._supervisor.send_signal(number)
 
     def _on_change(self) -> None:
         data = self._supervisor.read()
-        self._hear(data)
+        self._read_reports(data)
         if not data:
             self._loop.remove_reader(self._supervisor.source)
             self._end()
 
-    def _hear(self, data: bytes) -> None:
-        *lines, self._said = (self._said + data).split(b"\n")
+    def _read_reports(self, data: bytes) -> None:
+        *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
             self._take(_report(line))
 
@@ -139,8 +139,8 @@ class Process:
             self.cpus = report.cpus
         elif report.pid is not None:
             self.started.set_result(True)
-            if self._ordered is not None:
-                self._order(self._ordered)
+            if self._unsent is not None:
+                self._send(self._unsent)
         elif report.failed is not None:
             self._ending = Ending(CANNOT_START, "StartError", report.failed)
         elif report.exit_code is not None:
@@ -170,7 +170,7 @@ def runs_on(record: Path) -> bool:
 class _Child:
     """A supervisor that this process has started."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, run_request: RunRequest) -> None:
         server_lives, self._lifeline = os.pipe()
         self.source, reports = os.pipe()
         try:
