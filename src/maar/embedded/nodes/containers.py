@@ -88,6 +88,11 @@ class Container:
             message = f"there is no record of its process in {records}: its exit code is not known"
             self.end(Ending(KILLED, LOST, message), now)
 
+    def release(self) -> None:
+        """Leave its process to a later server, if it runs."""
+        if self.process is not None:
+            self.process.release()
+
     @property
     def is_sidecar(self) -> bool:
         """Whether it runs beside the containers, though it starts before them."""

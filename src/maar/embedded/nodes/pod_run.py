@@ -62,7 +62,10 @@ class PodRun:
             await self._end_processes()
         except asyncio.CancelledError:
             await _cancelled(run, stopped)
-            if not self._runtime.keeps_running:
+            if self._runtime.keeps_running:
+                for container in (*self._init, *self._main):
+                    container.release()
+            else:
                 self.stop(_WITH_THE_SERVER)
                 await self._end_processes(Ending(KILLED, "ServerStopped", _SERVER_STOPPED))
                 self._publish()

@@ -115,6 +115,12 @@ class Process:
         """End it, and whatever it started."""
         self._send(signal.SIGUSR1)
 
+    def release(self) -> None:
+        """Follow it no more; it runs on."""
+        if not self.ended.done():
+            self._loop.remove_reader(self._supervisor.source)
+            self._supervisor.close()
+
     def _send(self, number: int) -> None:
         if not self.started.done():
             self._unsent = number
@@ -203,6 +209,7 @@ class _Child:
     def close(self) -> None:
         os.close(self.source)
         os.close(self._lifeline)
+        self._process.returncode = self._process.returncode or 0  # if it runs on, it is not ours to reap
 
 
 class _Found:
