@@ -118,6 +118,7 @@ class Process:
     def release(self) -> None:
         """Follow it no more; it runs on."""
         if not self.ended.done():
+            self.ended.cancel()
             self._loop.remove_reader(self._supervisor.source)
             self._supervisor.close()
 
@@ -155,6 +156,8 @@ class Process:
 
     def _end(self) -> None:
         """Take note of the end, once the supervisor is reaped; without blocking."""
+        if self.ended.cancelled():
+            return
         if not self._supervisor.is_gone():
             self._loop.call_later(_REAP_AGAIN, self._end)
             return
