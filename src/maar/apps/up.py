@@ -27,8 +27,10 @@ from maar.embedded.controllers.loop import run_controllers
 from maar.embedded.data_folder import DataFolderError, unusable
 from maar.embedded.default_scheduler import choose_scheduler
 from maar.embedded.kinds.parts import part
+from maar.embedded.nodes.cgroups import delegated
+from maar.embedded.nodes.gpus import Devices, find_devices
 from maar.embedded.nodes.ignored import warn_of_ignored
-from maar.embedded.nodes.local import LocalNode
+from maar.embedded.nodes.local import LocalNode, LocalNodeSettings, end_processes
 from maar.embedded.nodes.machine import host_name, this_machine
 from maar.embedded.nodes.node_files import BadNodesError
 from maar.embedded.nodes.pod import FINISHED
@@ -68,6 +70,8 @@ class UpSettings:
     port: int = 0
     nodes: tuple[str, ...] | None = None  # None: those that the folder has, or the default in a new one
     is_local: bool = False
+    local_gpus: int | None = None  # None: those that are found
+    keeps_running: bool = False  # processes of the local node, when it is stopped
     configuration: Configuration = DEFAULT
     admission: Options = field(default_factory=Options)
 
@@ -88,8 +92,10 @@ async def up(settings: UpSettings, announce: Announce) -> None:
     """Run a whole cluster until SIGINT or SIGTERM; `announce` is called when it is ready."""
     folder = settings.folder
     with closing(Store(folder)) as store:
-        cluster, notes = _cluster(store, settings)
-        local = LocalNode(cluster, folder, host_name()) if settings.is_local else None
+        devices = find_devices(settings.local_gpus) if settings.is_local else Devices()
+        cluster, notes = _cluster(store, settings, len(devices.names))
+        local, limits = _local_node(cluster, settings, devices)
+        notes = (*notes, *limits)
         with closing(listen(settings.host, settings.port)) as place:
             host, port = place.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
@@ -119,10 +125,24 @@ async def up(settings: UpSettings, announce: Announce) -> None:
                 await asyncio.to_thread(keep_last_backup, folder, store)
 
 
-def _cluster(store: Store, settings: UpSettings) -> tuple[Cluster, tuple[str, ...]]:
+def _local_node(
+    cluster: Cluster, settings: UpSettings, devices: Devices
+) -> tuple[LocalNode | None, tuple[str, ...]]:
+    """This machine as a node, where that is asked for, and what is to be said of it."""
+    if not settings.is_local:
+        end_processes(settings.folder)
+        return None, ()
+    cgroups, problem = delegated()
+    node = LocalNodeSettings(devices, cgroups, settings.keeps_running)
+    local = LocalNode(cluster, settings.folder, host_name(), node)
+    gpus = f"GPUs of this machine for pods: {', '.join(devices.names)}." if devices.names else ""
+    return local, tuple(filter(None, (gpus, problem)))
+
+
+def _cluster(store: Store, settings: UpSettings, gpus: int) -> tuple[Cluster, tuple[str, ...]]:
     """The cluster with its nodes, and the message about removed nodes."""
     is_new = store.count("namespaces", None) == 0
-    machine = [this_machine()] if settings.is_local else []
+    machine = [this_machine(gpus=gpus)] if settings.is_local else []
     asked = settings.nodes
     if asked is None and is_new:
         asked = () if machine else (DEFAULT_NODES,)

@@ -16,6 +16,12 @@ class _MaarCommands(LazyGroup):
             "up",
             "Run a whole cluster in this process: an API server for kubectl, nodes and the scheduler.",
         ),
+        "run": CommandPlace(
+            "maar.cli.run.command",
+            "run",
+            "Run a command as a job: wait for its turn, show its output, and end with its exit code.",
+            {"allow_interspersed_args": False},  # what follows the command is the command's
+        ),
         "job": CommandPlace(
             "maar.cli.job.commands", "job_app", "Jobs: run, look at, suspend and delete them."
         ),
