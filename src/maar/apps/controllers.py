@@ -98,8 +98,8 @@ class ControllerRunner:
             identity,
         )
         self.known, self.first_round, self.failures = loop.known, loop.first_round, loop.failures
-        self.queues = view.queues
-        self.metrics = ControllerMetrics(CollectorRegistry(), self.queues)  # shown nowhere
+        self.queues, self.jobs = view.queues, view.jobs
+        self.metrics = ControllerMetrics(CollectorRegistry(), self.queues, self.jobs)  # shown nowhere
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
         """Watch and reconcile until stopped; nothing is written before this process is elected."""

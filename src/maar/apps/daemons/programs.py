@@ -87,7 +87,7 @@ async def control(settings: DaemonSettings, announce: Announce) -> None:
     """Run the controllers until SIGINT or SIGTERM; `announce` gets whether they stand by or lead."""
     async with _beside_cluster(settings) as (api, leadership):
         runner = ControllerRunner(api, controllers(), leadership.identity, ClusterView(settings.name))
-        runner.metrics = ControllerMetrics(registry := new_registry(), runner.queues)
+        runner.metrics = ControllerMetrics(registry := new_registry(), runner.queues, runner.jobs)
         runner.metrics.follow(runner.lags)
         beside = [
             _announce(runner.known, runner.first_round, leadership, announce),

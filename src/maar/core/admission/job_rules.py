@@ -168,7 +168,10 @@ def no_effect(job: JobCase) -> Iterator[Problem]:
     spec = at(job.case.new, "spec")
     yield from without_effect(spec, "spec", ("networkTopology", "runningEstimate"))
     for path, task in numbered("spec.tasks", list_at(spec, "tasks")):
-        yield from without_effect(task, path, ("partitionPolicy", "topologyPolicy"))
+        yield from without_effect(task, path, ("topologyPolicy",))
+        if (partitions := at(task, "partitionPolicy")) not in (None, {}):
+            sentence = "divides the pods for RestartPartition only: Maar does not place partitions together"
+            yield Problem(f"{path}.partitionPolicy", brief(partitions), sentence)
 
 
 RULES: Final[Mapping[str, Rule[JobCase]]] = {
