@@ -281,6 +281,7 @@ def check(world: JobWorld, twin: JobTwin) -> None:
     shown = {cell: stands(pod) for cell, pod in pods_of(world).items()}
     assert status["state"]["phase"] == twin.phase, status["state"]
     assert shown == {**twin.pods, **dict.fromkeys(twin.going, "Terminating")}
+    assert sorted(world.created) == sorted(place(cell)[1] for cell in twin.made), "a pod is made twice"
     assert status.get("retryCount", 0) == twin.retry <= twin.max_retry
     assert status.get("version", 0) == twin.version
     if twin.phase not in FINISHED:
