@@ -61,6 +61,7 @@ class JobTwin:
     going: set[Cell] = field(default_factory=set)  # terminating
     succeeded: set[Cell] = field(default_factory=set)  # and removed
     of_before: set[Cell] = field(default_factory=set)  # ended in a run before, and kept
+    made: list[Cell] = field(default_factory=list)  # the pods that were made, again and again
 
     # What happens
 
@@ -188,6 +189,7 @@ class JobTwin:
         cells = [(task.name, index) for task in self.tasks for index in range(task.replicas)]
         missing = [one for one in cells if not (one in self.pods or one in self.going or self._is_done(one))]
         self.pods |= dict.fromkeys(missing, "Pending")
+        self.made += missing
         return bool(missing)
 
     # What stands in it

@@ -6,6 +6,7 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maar.core.model.index_ranges import indexes
 from properties.job_twin import ALIVE, FINAL, Cell, JobTwin, TwinPolicy, TwinTask
 from support.job_world import JOB, JobWorld, job
 
@@ -64,7 +65,7 @@ steps = st.lists(
 moments = st.lists(st.integers(0, 3), min_size=1, max_size=7)  # 0: the controller is started anew there
 
 
-@settings(max_examples=1500)
+@settings(max_examples=400)
 @given(twin=twins(), happens=steps, restarts=moments, crashes=moments, late=moments)
 def test_a_job_goes_the_way_of_its_twin(
     twin: JobTwin, happens: list[Step], restarts: list[int], crashes: list[int], late: list[int]
@@ -93,6 +94,140 @@ def test_a_job_goes_the_way_of_its_twin(
     delete_job(world)
 
 
+timed_policies = st.lists(
+    st.fixed_dictionaries(
+        {
+            "event": st.sampled_from(
+                ("PodFailed", "PodEvicted", "PodPending", "TaskCompleted", "Unknown", "*")
+            ),
+            "action": st.sampled_from(ACTIONS),
+        },
+        optional={"timeout": st.sampled_from(("10s", "1m"))},
+    ),
+    max_size=3,
+)
+anything = st.lists(
+    st.tuples(
+        st.sampled_from((*POD_VERBS, *POD_VERBS, *["admit"] * 4, "end", "end", "command", "scale", "unknown",
+                         "wait", "restart", "crash", "refuse")),
+        st.integers(0, 40),
+        st.integers(0, 3),  # the rounds of the controller after it
+    ),
+    max_size=40,
+)  # fmt: skip
+
+
+@settings(max_examples=400)
+@given(twin=twins(), answers=timed_policies, happens=anything)
+def test_whatever_happened_a_job_at_rest_is_as_the_table_has_it(
+    twin: JobTwin, answers: list[Json], happens: list[Step]
+) -> None:
+    world = JobWorld(has_slow_pods=twin.are_slow)
+    document = manifest(twin)
+    document["spec"]["policies"] += answers
+    world.put(document)
+    given = 0
+    for verb, number, rounds in happens:
+        given += verb == "command"
+        disturb(world, verb, number)
+        for _ in range(rounds):
+            world.round()
+    world.refusal, world.crash_after = "", None
+    world.try_again()
+    world.settle()
+    check_rest(world)
+    check_commands(world)
+    assert len(world.orders) == given
+    before = dict(world.objects)
+    world.restart()
+    world.settle()
+    assert world.objects == before, "a controller that is started anew finds something to do"
+    delete_job(world)
+
+
+def disturb(world: JobWorld, verb: str, number: int) -> None:  # one line a word
+    """Let something happen to the job, whatever the controller is doing."""
+    pods = pods_of(world)
+    going = sorted(cell for cell, pod in pods.items() if stands(pod) == "Terminating")
+    match verb:
+        case "admit" | "unknown" if (group := world.group()) is not None:
+            world.change(group, {"status": {"phase": "Inqueue" if verb == "admit" else "Unknown"}})
+        case "command":
+            world.put(command(world, ORDERS[number % len(ORDERS)]))
+        case "end" if going:
+            world.end(place(going[number % len(going)]))
+        case "scale":
+            scale(world, number)
+        case "wait":
+            world.pass_time(number)
+        case "restart":
+            world.restart()
+        case "crash":
+            world.crash_after = number % 5
+        case "refuse":
+            world.refusal = "" if number % 2 else "exceeded quota: q"
+        case _ if verb in POD_VERBS and pods:
+            cell = sorted(pods)[number % len(pods)]
+            disturb_pod(world, verb, cell, str(pods[cell]["status"]["phase"]))
+
+
+def disturb_pod(world: JobWorld, verb: str, cell: Cell, stood: str) -> None:
+    match verb:
+        case "run" if stood == "Pending":
+            world.pod(name(cell), {"phase": "Running"})
+        case "succeed" | "fail" if stood in ALIVE:
+            world.finish(name(cell), 0 if verb == "succeed" else 1)
+        case "evict" | "delete":
+            if verb == "evict":
+                world.pod(name(cell), {"conditions": [{"type": "DisruptionTarget", "status": "True"}]})
+            world.delete(place(cell))
+        case "vanish":
+            world.vanish(place(cell))
+
+
+def scale(world: JobWorld, number: int) -> None:
+    """Change the size of a task, as admission allows it."""
+    spec = world.objects[JOB]["spec"]
+    tasks = [dict(task) for task in spec["tasks"]]
+    task = tasks[number % len(tasks)]
+    if "partitionPolicy" not in task:
+        task["replicas"] = number % 5
+        task["minAvailable"] = min(task["minAvailable"], task["replicas"])
+        replicas = sum(one["replicas"] for one in tasks)
+        world.change(JOB, {"spec": {"tasks": tasks, "minAvailable": min(spec["minAvailable"], replicas)}})
+
+
+def check_rest(world: JobWorld) -> None:
+    """The table has nothing to do for a job that stands like this, and counters are the numbers of pods."""
+    status, spec = world.status(), world.objects[JOB]["spec"]
+    phase, least = status["state"]["phase"], spec["minAvailable"]
+    sizes = {task["name"]: task["replicas"] for task in spec["tasks"]}
+    shown = [stands(pod) for pod in pods_of(world).values()]
+    number = {word: status.get(word.lower(), 0) for word in (*ALIVE, "Succeeded", "Failed", "Terminating")}
+    ended, replicas = number["Succeeded"] + number["Failed"], sum(sizes.values())
+    assert status.get("retryCount", 0) <= spec["maxRetry"]
+    if phase in FINISHED:
+        assert not {*shown} & {*ALIVE}
+        return
+    assert all(number[word] == shown.count(word) for word in (*ALIVE, "Failed", "Terminating"))
+    remembered = status.get("completedIndexes", {})
+    gone = {(task, i) for task, size in sizes.items() for i in indexes(remembered.get(task, "")) if i < size}
+    assert number["Succeeded"] == shown.count("Succeeded") + len(gone)
+    assert all(0 <= index < sizes[task] for (task, index), pod in pods_of(world).items()
+               if stands(pod) != "Terminating")  # fmt: skip
+    match phase:
+        case "Pending":
+            assert number["Running"] + ended < least
+        case "Running":
+            assert number["Succeeded"] < spec.get("minSuccess", replicas + 1)
+            assert ended < replicas or not replicas or number["Terminating"]
+            assert number["Pending"] <= replicas - least
+        case "Restarting":
+            assert replicas - number["Terminating"] < least
+        case _:
+            assert number["Terminating"], f"{phase} without pods that are terminating"
+
+
 def happen(world: JobWorld, twin: JobTwin, step: Step) -> None:
     """Let one thing happen to both."""
     verb, number, code = step
@@ -102,7 +237,7 @@ def happen(world: JobWorld, twin: JobTwin, step: Step) -> None:
             twin.admit()
     elif verb == "command":
         action = ORDERS[number % len(ORDERS)]
-        world.put(command(world, number, action))
+        world.put(command(world, action))
         twin.command(action)
     elif verb == "end":
         if twin.going:
@@ -146,6 +281,7 @@ def check(world: JobWorld, twin: JobTwin) -> None:
     shown = {cell: stands(pod) for cell, pod in pods_of(world).items()}
     assert status["state"]["phase"] == twin.phase, status["state"]
     assert shown == {**twin.pods, **dict.fromkeys(twin.going, "Terminating")}
+    assert sorted(world.created) == sorted(place(cell)[1] for cell in twin.made), "a pod is made twice"
     assert status.get("retryCount", 0) == twin.retry <= twin.max_retry
     assert status.get("version", 0) == twin.version
     if twin.phase not in FINISHED:
@@ -198,12 +334,12 @@ def written(policy: TwinPolicy) -> Json:
     return {"action": policy.action, **trigger}
 
 
-def command(world: JobWorld, number: int, action: str) -> Json:
+def command(world: JobWorld, action: str) -> Json:
     target = {"kind": "Job", "name": "j", "uid": world.objects[JOB]["metadata"]["uid"]}
     return {
         "apiVersion": "bus.volcano.sh/v1alpha1",
         "kind": "Command",
-        "metadata": {"name": f"c{len(world.orders)}-{number}", "namespace": "default"},
+        "metadata": {"name": f"c{world.version}", "namespace": "default"},
         "action": action,
         "target": target,
     }

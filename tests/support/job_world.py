@@ -178,6 +178,11 @@ class JobWorld:
         self.now = until
         self.settle()
 
+    @property
+    def version(self) -> int:
+        """How often anything was written."""
+        return self._number
+
     def status(self, place: ResourcePath = JOB) -> Json:
         """The status of a job."""
         return cast(Json, self.objects[place].get("status", {}))
