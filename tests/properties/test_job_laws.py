@@ -1,4 +1,8 @@
-"""Laws of jobs: whatever happens, and whenever the controller is killed, a job goes the way of the table."""
+"""Laws of jobs: whatever happens, and whenever the controller is killed, a job goes the way of the table.
+
+The laws J1 to J5 of the specification: counters (J1), the phase (J2), no pod left (J3), each pod once (J4),
+each Command once (J5).
+"""
 
 from itertools import cycle
 from typing import Any, Final
@@ -65,7 +69,7 @@ steps = st.lists(
 moments = st.lists(st.integers(0, 3), min_size=1, max_size=7)  # 0: the controller is started anew there
 
 
-@settings(max_examples=400)
+@settings(max_examples=1000)
 @given(twin=twins(), happens=steps, restarts=moments, crashes=moments, late=moments)
 def test_a_job_goes_the_way_of_its_twin(
     twin: JobTwin, happens: list[Step], restarts: list[int], crashes: list[int], late: list[int]
@@ -109,7 +113,7 @@ timed_policies = st.lists(
 anything = st.lists(
     st.tuples(
         st.sampled_from((*POD_VERBS, *POD_VERBS, *["admit"] * 4, "end", "end", "command", "scale", "unknown",
-                         "wait", "restart", "crash", "refuse")),
+                         "wait", "restart", "crash", "lose", "lose", "refuse")),
         st.integers(0, 40),
         st.integers(0, 3),  # the rounds of the controller after it
     ),
@@ -117,7 +121,7 @@ anything = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=400)
+@settings(max_examples=1000)
 @given(twin=twins(), answers=timed_policies, happens=anything)
 def test_whatever_happened_a_job_at_rest_is_as_the_table_has_it(
     twin: JobTwin, answers: list[Json], happens: list[Step]
@@ -145,7 +149,24 @@ def test_whatever_happened_a_job_at_rest_is_as_the_table_has_it(
     delete_job(world)
 
 
-def disturb(world: JobWorld, verb: str, number: int) -> None:  # one line a word
+@given(
+    orders=st.lists(st.sampled_from(ORDERS), min_size=1, max_size=5),
+    lost=st.integers(0, 4),
+    crash=st.none() | st.integers(0, 6),
+)
+def test_every_command_is_carried_out_once(orders: list[str], lost: int, crash: int | None) -> None:
+    world = JobWorld()
+    world.put(job([{"name": "w", "replicas": 1}]))
+    world.settle()
+    for action in orders:
+        world.put(command(world, action))
+    world.lost_deletions, world.crash_after = lost, crash
+    world.settle()
+    check_commands(world)
+    assert len(world.orders) == len(orders)
+
+
+def disturb(world: JobWorld, verb: str, number: int) -> None:  # noqa: C901  # one line a word
     """Let something happen to the job, whatever the controller is doing."""
     pods = pods_of(world)
     going = sorted(cell for cell, pod in pods.items() if stands(pod) == "Terminating")
@@ -164,6 +185,8 @@ def disturb(world: JobWorld, verb: str, number: int) -> None:  # one line a word
             world.restart()
         case "crash":
             world.crash_after = number % 5
+        case "lose":
+            world.lost_deletions = 1 + number % 2
         case "refuse":
             world.refusal = "" if number % 2 else "exceeded quota: q"
         case _ if verb in POD_VERBS and pods:

@@ -40,6 +40,7 @@ class JobWorld:
     is_away: bool = False  # the controller does not run
     lost_deletions: int = 0  # how many of the next ones are not carried out
     crash_after: int | None = None  # how many writes are carried out before the controller is killed
+    stays_down: bool = False  # it is not started anew after that
     between_rounds: Callable[["JobWorld"], None] = lambda _world: None
     held_back: Callable[[], int] = lambda: 0  # how much of others' news reaches the controller a round later
     orders: list[str] = field(default_factory=list)  # the uids of Commands, as they were carried out
@@ -117,10 +118,10 @@ class JobWorld:
 
     def settle(self) -> None:
         """Let the controller work until it wants nothing more."""
-        if self.is_away:
-            return
         idle = 0
         for _ in range(MOST_ROUNDS):
+            if self.is_away:
+                return
             idle = 0 if self.round() else idle + 1
             if idle > 1 or (idle and not self.refusal):
                 return
@@ -136,6 +137,7 @@ class JobWorld:
         for key, write in wanted:
             if self.crash_after == 0:
                 self.crash_after = None
+                self.is_away, self.stays_down = self.stays_down, False
                 self.restart()
                 return True
             if self.crash_after is not None:

@@ -4,7 +4,8 @@
 `labels` are the job's. `with` are documents that are there from the beginning, `orders` the actions of
 Commands that are. `steps` are a list; the first step finds the job created and settled. What may happen in a
 step, in this order: `away` (true: the controller does not run from now on), `wait` (seconds that pass),
-`crash` (the controller is killed after so many of its next writes), `lose` (how many deletions are lost),
+`crash` (the controller is killed after so many of its next writes), `kill` (and stays away), `lose` (how many
+deletions are lost),
 `slow: true` (pods that are deleted stay from now on until `end`),
 `refuse` (why pods are not created from now on; empty: they are again), `group` (the phase that the scheduler
 gives the group), `says` (the sentence of its Unschedulable condition), `command` (one, or a list),
@@ -37,8 +38,9 @@ Json = dict[str, Any]
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "unknown", "terminating")
 _HAPPENS: Final = (
-    "away", "wait", "crash", "lose", "slow", "refuse", "group", "says", "command", "run", "succeed", "fail",
-    "restarts", "pod", "disrupt", "evict", "delete", "vanish", "end", "scale", "change", "remove", "add",
+    "away", "wait", "crash", "kill", "lose", "slow", "refuse", "group", "says", "command", "run", "succeed",
+    "fail", "restarts", "pod", "disrupt", "evict", "delete", "vanish", "end", "scale", "change",
+    "remove", "add",
 )  # fmt: skip
 _EXPECTED: Final = (
     "phases", "phase", *_COUNTERS, "retry", "version", "reason", "message", "pods", "made", "told", "has",
@@ -129,8 +131,8 @@ def _happen(world: JobWorld, word: str, value: Any) -> None:  # noqa: ANN401, C9
             world.pass_time(value)
         case "lose":
             world.lost_deletions = value
-        case "crash":
-            world.crash_after = value
+        case "crash" | "kill":
+            world.crash_after, world.stays_down = value, word == "kill"
         case "slow":
             world.has_slow_pods = value
         case "refuse":
