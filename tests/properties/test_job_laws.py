@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maar.core.model.index_ranges import indexes
-from properties.job_twin import ALIVE, FINAL, Cell, JobTwin, TwinPolicy, TwinTask
+from properties.slow_job import ALIVE, FINAL, Cell, SlowJob, SlowPolicy, SlowTask
 from support.job_world import JOB, JobWorld, job
 
 Json = dict[str, Any]
@@ -27,7 +27,7 @@ FINISHED: Final = (*FINAL, "Aborted")
 
 policies = st.lists(
     st.builds(
-        TwinPolicy,
+        SlowPolicy,
         st.sampled_from(("PodFailed", "PodEvicted", "TaskCompleted", "*")),
         st.sampled_from(ACTIONS),
         st.sampled_from((None, None, 1)),
@@ -37,18 +37,18 @@ policies = st.lists(
 
 
 @st.composite
-def tasks(draw: st.DrawFn, name: str) -> TwinTask:
+def tasks(draw: st.DrawFn, name: str) -> SlowTask:
     replicas = draw(st.integers(1, 4))
     size = draw(st.sampled_from([0, *(n for n in (1, 2) if replicas % n == 0)]))
-    return TwinTask(name, replicas, draw(st.integers(0, replicas)), draw(policies), size)
+    return SlowTask(name, replicas, draw(st.integers(0, replicas)), draw(policies), size)
 
 
 @st.composite
-def twins(draw: st.DrawFn) -> JobTwin:
+def slow_jobs(draw: st.DrawFn) -> SlowJob:
     made = tuple(draw(tasks(name)) for name in draw(st.sampled_from((("w",), ("v", "w")))))
     replicas = sum(task.replicas for task in made)
     least = draw(st.sampled_from((sum(task.least for task in made), draw(st.integers(0, replicas)))))
-    return JobTwin(
+    return SlowJob(
         tasks=made,
         least=least,
         max_retry=draw(st.integers(1, 3)),
@@ -70,31 +70,31 @@ moments = st.lists(st.integers(0, 3), min_size=1, max_size=7)  # 0: the controll
 
 
 @settings(max_examples=1000)
-@given(twin=twins(), happens=steps, restarts=moments, crashes=moments, late=moments)
-def test_a_job_goes_the_way_of_its_twin(
-    twin: JobTwin, happens: list[Step], restarts: list[int], crashes: list[int], late: list[int]
+@given(slow_job=slow_jobs(), happens=steps, restarts=moments, crashes=moments, late=moments)
+def test_a_job_goes_the_way_of_the_slow_one(
+    slow_job: SlowJob, happens: list[Step], restarts: list[int], crashes: list[int], late: list[int]
 ) -> None:
-    world = JobWorld(has_slow_pods=twin.are_slow)
+    world = JobWorld(has_slow_pods=slow_job.are_slow)
     restarts_here, crashes_here, late_here = cycle(restarts), cycle(crashes), cycle([*late, 0])
     is_whole_view = False
     world.between_rounds = lambda one: (
         one.restart() if not is_whole_view and next(restarts_here) == 0 else None
     )
     world.held_back = lambda: next(late_here)
-    world.put(manifest(twin))
+    world.put(manifest(slow_job))
     world.settle()
-    twin.begin()
-    check(world, twin)
+    slow_job.begin()
+    check(world, slow_job)
     for verb, number, code in happens:
         # A pod that vanishes while nobody looks leaves no trace of its end.
         is_whole_view = verb == "vanish"
         world.crash_after = None if is_whole_view else next(crashes_here) or None
         world.pass_time(1)
-        happen(world, twin, (verb, number, code))
+        happen(world, slow_job, (verb, number, code))
         world.settle()
         world.crash_after = None
         world.settle()
-        check(world, twin)
+        check(world, slow_job)
     delete_job(world)
 
 
@@ -122,12 +122,12 @@ anything = st.lists(
 
 
 @settings(max_examples=1000)
-@given(twin=twins(), answers=timed_policies, happens=anything)
+@given(slow_job=slow_jobs(), answers=timed_policies, happens=anything)
 def test_whatever_happened_a_job_at_rest_is_as_the_table_has_it(
-    twin: JobTwin, answers: list[Json], happens: list[Step]
+    slow_job: SlowJob, answers: list[Json], happens: list[Step]
 ) -> None:
-    world = JobWorld(has_slow_pods=twin.are_slow)
-    document = manifest(twin)
+    world = JobWorld(has_slow_pods=slow_job.are_slow)
+    document = manifest(slow_job)
     document["spec"]["policies"] += answers
     world.put(document)
     given = 0
@@ -251,65 +251,65 @@ def check_rest(world: JobWorld) -> None:
             assert number["Terminating"], f"{phase} without pods that are terminating"
 
 
-def happen(world: JobWorld, twin: JobTwin, step: Step) -> None:
+def happen(world: JobWorld, slow_job: SlowJob, step: Step) -> None:
     """Let one thing happen to both."""
     verb, number, code = step
     if verb == "admit":
         if (group := world.group()) is not None:
             world.change(group, {"status": {"phase": "Inqueue"}})
-            twin.admit()
+            slow_job.admit()
     elif verb == "command":
         action = ORDERS[number % len(ORDERS)]
         world.put(command(world, action))
-        twin.command(action)
+        slow_job.command(action)
     elif verb == "end":
-        if twin.going:
-            cell = sorted(twin.going)[number % len(twin.going)]
+        if slow_job.going:
+            cell = sorted(slow_job.going)[number % len(slow_job.going)]
             world.end(place(cell))
-            twin.end(cell)
-    elif twin.pods:
-        cell = sorted(twin.pods)[number % len(twin.pods)]
-        happen_to_pod(world, twin, verb, cell, code)
+            slow_job.end(cell)
+    elif slow_job.pods:
+        cell = sorted(slow_job.pods)[number % len(slow_job.pods)]
+        happen_to_pod(world, slow_job, verb, cell, code)
 
 
-def happen_to_pod(world: JobWorld, twin: JobTwin, verb: str, cell: Cell, code: int) -> None:
-    stood = twin.pods[cell]
-    is_slow = twin.are_slow and verb != "vanish"
+def happen_to_pod(world: JobWorld, slow_job: SlowJob, verb: str, cell: Cell, code: int) -> None:
+    stood = slow_job.pods[cell]
+    is_slow = slow_job.are_slow and verb != "vanish"
     match verb:
         case "run" if stood == "Pending":
             running = [{"ready": True, "restartCount": 0}]
             world.pod(name(cell), {"phase": "Running", "containerStatuses": running})
-            twin.run(cell)
+            slow_job.run(cell)
         case "succeed" if stood in ALIVE:
             world.finish(name(cell), 0)
-            twin.succeed(cell)
+            slow_job.succeed(cell)
         case "fail" if stood in ALIVE:
             world.finish(name(cell), code)
-            twin.fail(cell, code)
+            slow_job.fail(cell, code)
         case "evict":
             world.pod(name(cell), {"conditions": [{"type": "DisruptionTarget", "status": "True"}]})
             world.delete(place(cell))
-            twin.remove(cell, is_eviction=True, is_slow=is_slow)
+            slow_job.remove(cell, is_eviction=True, is_slow=is_slow)
         case "delete":
             world.delete(place(cell))
-            twin.remove(cell, is_eviction=False, is_slow=is_slow)
+            slow_job.remove(cell, is_eviction=False, is_slow=is_slow)
         case "vanish":
             world.vanish(place(cell))
-            twin.remove(cell, is_eviction=False, is_slow=False)
+            slow_job.remove(cell, is_eviction=False, is_slow=False)
 
 
-def check(world: JobWorld, twin: JobTwin) -> None:
-    """The job stands as its twin, and every counter is the number of its pods."""
+def check(world: JobWorld, slow_job: SlowJob) -> None:
+    """The job stands as its slow_job, and every counter is the number of its pods."""
     status = world.status()
     shown = {cell: stands(pod) for cell, pod in pods_of(world).items()}
-    assert status["state"]["phase"] == twin.phase, status["state"]
-    assert shown == {**twin.pods, **dict.fromkeys(twin.going, "Terminating")}
-    assert sorted(world.created) == sorted(place(cell)[1] for cell in twin.made), "a pod is made twice"
-    assert status.get("retryCount", 0) == twin.retry <= twin.max_retry
-    assert status.get("version", 0) == twin.version
-    if twin.phase not in FINISHED:
+    assert status["state"]["phase"] == slow_job.phase, status["state"]
+    assert shown == {**slow_job.pods, **dict.fromkeys(slow_job.going, "Terminating")}
+    assert sorted(world.created) == sorted(place(cell)[1] for cell in slow_job.made), "a pod is made twice"
+    assert status.get("retryCount", 0) == slow_job.retry <= slow_job.max_retry
+    assert status.get("version", 0) == slow_job.version
+    if slow_job.phase not in FINISHED:
         counted = {word.lower(): list(shown.values()).count(word) for word in (*ALIVE, "Failed")}
-        counted |= {"succeeded": twin.successes, "terminating": len(twin.going)}
+        counted |= {"succeeded": slow_job.successes, "terminating": len(slow_job.going)}
         assert {word: status.get(word, 0) for word in counted} == counted
     check_commands(world)
 
@@ -330,8 +330,8 @@ def delete_job(world: JobWorld) -> None:
     assert world.objects == {}
 
 
-def manifest(twin: JobTwin) -> Json:
-    """The job that the twin is of."""
+def manifest(slow_job: SlowJob) -> Json:
+    """The job that the slow_job is of."""
     tasks = [
         {
             "name": task.name,
@@ -340,19 +340,19 @@ def manifest(twin: JobTwin) -> Json:
             "policies": [written(one) for one in task.policies],
             **({"partitionPolicy": partitions(task)} if task.partition_size else {}),
         }
-        for task in twin.tasks
+        for task in slow_job.tasks
     ]
-    spec: Json = {"minAvailable": twin.least, "maxRetry": twin.max_retry}
-    if twin.min_success is not None:
-        spec["minSuccess"] = twin.min_success
-    return job(tasks, policies=[written(one) for one in twin.policies], **spec)
+    spec: Json = {"minAvailable": slow_job.least, "maxRetry": slow_job.max_retry}
+    if slow_job.min_success is not None:
+        spec["minSuccess"] = slow_job.min_success
+    return job(tasks, policies=[written(one) for one in slow_job.policies], **spec)
 
 
-def partitions(task: TwinTask) -> Json:
+def partitions(task: SlowTask) -> Json:
     return {"totalPartitions": task.replicas // task.partition_size, "partitionSize": task.partition_size}
 
 
-def written(policy: TwinPolicy) -> Json:
+def written(policy: SlowPolicy) -> Json:
     trigger: Json = {"event": policy.event} if policy.exit_code is None else {"exitCode": policy.exit_code}
     return {"action": policy.action, **trigger}
 

@@ -32,7 +32,7 @@ class JobWorld:
 
     now: datetime = NOON
     objects: dict[ResourcePath, Json] = field(default_factory=dict)
-    told: list[tuple[str, str]] = field(default_factory=list)  # reasons and messages of events
+    events: list[tuple[str, str]] = field(default_factory=list)  # reasons and messages of events
     phases: list[str] = field(default_factory=list)  # that jobs were seen in
     created: list[str] = field(default_factory=list)  # the keys of pods
     refusal: str = ""  # why pods are not created
@@ -206,7 +206,7 @@ class JobWorld:
         place = (write.kind, write.key)
         match write:
             case RecordEvent():
-                self.told.append((write.reason, write.message))
+                self.events.append((write.reason, write.message))
             case Create() | Ensure():
                 return self._create(place, write)
             case SetStatus():

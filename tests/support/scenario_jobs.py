@@ -17,9 +17,9 @@ how often its container was restarted}, `pod`: {pod: a part of its status}, `sca
 What must come of it: `phases` (those that were entered in this step, complete), `phase`, the counters
 `pending` … `terminating`, `retry`, `version`, `reason`, `message` (a part of it), `pods` ({task: phases of
 its pods by index, `-` where there is none}), `made` (pods that were made in this step, complete),
-`told` (reasons of events in this step, complete), `has` ({Kind: names}, complete), `gone: true` (the job is),
+`events` (reasons of events in this step, complete), `has` ({Kind: names}, complete), `gone: true` (the job is),
 `min` (minMember of the group), `status` (a part of the job's status), `shows` ({Kind/name: a part of the
-object}; null where a field must be missing), `quiet: true` (nothing was made, told or entered).
+object}; null where a field must be missing), `quiet: true` (nothing was made, recorded or entered).
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ _HAPPENS: Final = (
     "remove", "add",
 )  # fmt: skip
 _EXPECTED: Final = (
-    "phases", "phase", *_COUNTERS, "retry", "version", "reason", "message", "pods", "made", "told", "has",
+    "phases", "phase", *_COUNTERS, "retry", "version", "reason", "message", "pods", "made", "events", "has",
     "gone", "min", "status", "shows", "quiet",
 )  # fmt: skip
 _NUMBERS: Final = {**{name: name for name in _COUNTERS}, "retry": "retryCount", "version": "version"}
@@ -74,7 +74,7 @@ class JobScenario:
         for number, action in enumerate(self.orders):
             world.put(_command(world, number, action))
         for number, step in enumerate(self.steps, start=1):
-            seen = len(world.phases), len(world.created), len(world.told)
+            seen = len(world.phases), len(world.created), len(world.events)
             if number == 1:
                 seen = (0, 0, 0)
                 world.settle()
@@ -184,7 +184,7 @@ def _happen(world: JobWorld, word: str, value: Any) -> None:  # noqa: ANN401, C9
 
 def _complaints(world: JobWorld, step: Json, seen: tuple[int, int, int]) -> Iterator[str]:
     phases, made = world.phases[seen[0] :], world.created[seen[1] :]
-    told = [reason for reason, _ in world.told[seen[2] :]]
+    reasons = [reason for reason, _ in world.events[seen[2] :]]
     if step.get("gone"):
         if JOB in world.objects:
             yield "the job is still there"
@@ -197,14 +197,14 @@ def _complaints(world: JobWorld, step: Json, seen: tuple[int, int, int]) -> Iter
         "phase": state.get("phase", ""),
         "reason": state.get("reason", ""),
         "made": sorted(one.removeprefix("default/j-") for one in made),
-        "told": told,
-        "quiet": not (phases or made or told),
+        "events": reasons,
+        "quiet": not (phases or made or reasons),
         **{word: status.get(name, 0) for word, name in _NUMBERS.items()},
     }
     for word, value in found.items():
         wanted = sorted(step[word]) if word == "made" and word in step else step.get(word)
         if word in step and value != wanted:
-            yield f"{word} is {value}, not {wanted}; {state}, events {world.told[seen[2] :]}"
+            yield f"{word} is {value}, not {wanted}; {state}, events {world.events[seen[2] :]}"
     if step.get("message", "") not in state.get("message", ""):
         yield f"the message is {state.get('message', '')!r}, without {step['message']!r}"
     yield from _pods_astray(world, step)

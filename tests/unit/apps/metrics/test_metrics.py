@@ -23,8 +23,8 @@ from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.core.admission.request import Request, Verdict
 from maar.core.engine import Engine
 from maar.core.model.events import Deleted, Upserted
-from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueStanding, Share
 from maar.core.model.job import Job, JobState, JobStatus
+from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueStanding, Share
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.reasons import Reason, Refusal
 from maar.core.model.resources import Resources

@@ -1,7 +1,7 @@
 """What becomes of a job, written down from the table of phases and orders, one thing at a time.
 
-The twin knows no versions, marks or finalizers, and writes nothing: it has pods that stand somehow, and moves
-from phase to phase until nothing changes.
+The slow one knows no versions, marks or finalizers, and writes nothing: it has pods that stand somehow, and
+moves from phase to phase until nothing changes.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ Cell = tuple[str, int]  # a task and an index
 
 
 @dataclass(frozen=True)
-class TwinPolicy:
+class SlowPolicy:
     """An event, or an exit code, and the action that answers it."""
 
     event: str
@@ -32,25 +32,25 @@ class TwinPolicy:
 
 
 @dataclass(frozen=True)
-class TwinTask:
+class SlowTask:
     """A task."""
 
     name: str
     replicas: int
     least: int
-    policies: tuple[TwinPolicy, ...]
+    policies: tuple[SlowPolicy, ...]
     partition_size: int  # 0: it has no partitions
 
 
 @dataclass
-class JobTwin:
+class SlowJob:
     """A job that has been created and waits for its group to be admitted."""
 
-    tasks: tuple[TwinTask, ...]
+    tasks: tuple[SlowTask, ...]
     least: int
     max_retry: int
     min_success: int | None
-    policies: tuple[TwinPolicy, ...]
+    policies: tuple[SlowPolicy, ...]
     are_slow: bool  # whether pods that are deleted stay until they end
     phase: str = "Pending"
     retry: int = 0
@@ -205,7 +205,7 @@ class JobTwin:
     def _is_done(self, cell: Cell) -> bool:
         return cell in self.succeeded or self.pods.get(cell) == "Succeeded"
 
-    def _task(self, cell: Cell) -> TwinTask:
+    def _task(self, cell: Cell) -> SlowTask:
         return next(task for task in self.tasks if task.name == cell[0])
 
     def _cells(self, action: str, cell: Cell) -> list[Cell]:
