@@ -17,7 +17,7 @@ how often its container was restarted}, `pod`: {pod: a part of its status}, `sca
 What must come of it: `phases` (those that were entered in this step, complete), `phase`, the counters
 `pending` … `terminating`, `retry`, `version`, `reason`, `message` (a part of it), `pods` ({task: phases of
 its pods by index, `-` where there is none}), `made` (pods that were made in this step, complete),
-`events` (reasons of events in this step, complete), `has` ({Kind: names}, complete), `gone: true` (the job is),
+`events` (their reasons in this step, complete), `has` ({Kind: names}, complete), `gone: true` (the job is),
 `min` (minMember of the group), `status` (a part of the job's status), `shows` ({Kind/name: a part of the
 object}; null where a field must be missing), `quiet: true` (nothing was made, recorded or entered).
 """
