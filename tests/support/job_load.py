@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeVar, cast
@@ -14,7 +14,7 @@ from maar.core.model.job import FINISHED_JOBS, Command, Job, JobStatus
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
 from maar.kube.api_server import ApiServer
-from maar.kube.outcome import Done, Outcome
+from maar.kube.outcome import Conflict, Done, Gone, Outcome
 from maar.kube.paths import PODS, resource_path_of
 from maar.kube.write import create, delete, evict, patch_status
 from support.following import Follower, following
@@ -108,7 +108,8 @@ class JobLoad:
 
     async def _live(self, life: Life) -> None:
         self.lives.append(life)
-        _check(await create(self.server, resource_path_of(Job), life.key, _document(life.name)))
+        document = _document(life.name)
+        await _surely(lambda: create(self.server, resource_path_of(Job), life.key, document))
         for _ in range(self.rng.randint(1, 4)):
             await self._until_running(life)
             step = self.rng.choice(STEPS)
@@ -129,7 +130,7 @@ class JobLoad:
             for pod in pods[: 1 + (step == "fail two")]:
                 await self._finish(pod, 1)
         elif step == "evict":
-            await evict(self.server, pods[0].key, uid=pods[0].metadata.uid)
+            await self._change(pods[0], lambda: evict(self.server, pods[0].key, uid=pods[0].metadata.uid))
         elif step == "RestartJob":
             life.retries += 1
             await self._order(life, step)
@@ -151,7 +152,7 @@ class JobLoad:
             await self._until_phase(life, "Terminated")
         elif end.startswith("delete"):
             life.last = self._status(life)
-            _check(await delete(self.server, resource_path_of(Job), life.key))
+            await _surely(lambda: delete(self.server, resource_path_of(Job), life.key))
 
     async def _until_running(self, life: Life) -> None:
         await self._until("it runs", lambda: self._runs(life), life)
@@ -206,7 +207,20 @@ class JobLoad:
             "phase": "Failed" if code else "Succeeded",
             "containerStatuses": [{**container, "state": state}],
         }
-        await patch_status(self.server, PODS, pod.key, ended, pod.metadata.uid)
+        await self._change(pod, lambda: patch_status(self.server, PODS, pod.key, ended, pod.metadata.uid))
+
+    async def _change(self, pod: Pod, write: Callable[[], Awaitable[Outcome]]) -> None:
+        """Do something to a pod until it is seen to be done."""
+
+        def is_unchanged() -> bool:
+            found = self._pods.objects.get(pod.key)
+            if not isinstance(found, Pod) or found.metadata.uid != pod.metadata.uid:
+                return False
+            return found.status.phase == pod.status.phase and not found.is_terminating
+
+        while is_unchanged():
+            await write()
+            await asyncio.sleep(PAUSE_S)
 
     async def _order(self, life: Life, action: str) -> None:
         found = self._jobs.objects[life.key].metadata
@@ -226,7 +240,8 @@ class JobLoad:
             "action": action,
         }
         self.done[f"Command {action}"] += 1
-        _check(await create(self.server, resource_path_of(Command), f"{NAMESPACE}/{name}", document))
+        key = f"{NAMESPACE}/{name}"
+        await _surely(lambda: create(self.server, resource_path_of(Command), key, document))
 
 
 def made_twice(changes: Iterable[Change]) -> list[str]:
@@ -265,5 +280,9 @@ def _all(kind: type[T], follower: Follower) -> list[T]:
     return [one for one in cast(Iterable[object], follower.objects.values()) if isinstance(one, kind)]
 
 
-def _check(outcome: Outcome) -> None:
-    assert isinstance(outcome, Done), outcome
+async def _surely(write: Callable[[], Awaitable[Outcome]]) -> None:
+    """Write until it is done, or was: an API server that is short of time refuses some requests."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not isinstance(outcome := await write(), Done | Gone | Conflict):
+        assert time.monotonic() < deadline, outcome
+        await asyncio.sleep(PAUSE_S)
