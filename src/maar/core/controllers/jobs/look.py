@@ -87,7 +87,7 @@ class Look:
         made = list(self._made(job, own, group)) if job.status.state.phase in ACTIVE else []
         gone = list(self._gone(job, own, group))
         if job.status.state.phase == "" and (group is not None or self._refusals or self._problem):
-            return [*writes, _set_status(job, self._first_status(job, own, group))]
+            return [*writes, _set_status(job, self._first_status(job, own))]
         return [*writes, *gone, *made, *self._progress(job, own, group)]
 
     def _decision(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Decision:
@@ -263,9 +263,9 @@ class Look:
 
     # What the status says
 
-    def _first_status(self, job: Job, own: list[JobPod], group: PodGroup | None) -> JobStatus:
+    def _first_status(self, job: Job, own: list[JobPod]) -> JobStatus:
         """The first status: its group is there by then, unless something keeps it from being made."""
-        why = why_it_waits(job, own, group, self._refusals, self._problem)
+        why = why_it_waits(job, own, None, self._refusals, self._problem)  # the group's comes with an event
         status = with_counts(job.status, count(job, job.status, own), job.spec.least)
         return self._with_objects(job, entered(job, status, "Pending", self._now, why))
 
