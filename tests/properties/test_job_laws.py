@@ -10,7 +10,7 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maar.core.model.index_ranges import indexes
+from maar.core.model.index_ranges import parse_indexes
 from properties.slow_job import ALIVE, FINAL, Cell, SlowJob, SlowPolicy, SlowTask
 from support.job_world import JOB, JobWorld, job
 
@@ -234,7 +234,9 @@ def check_rest(world: JobWorld) -> None:
         return
     assert all(number[word] == shown.count(word) for word in (*ALIVE, "Failed", "Terminating"))
     remembered = status.get("completedIndexes", {})
-    gone = {(task, i) for task, size in sizes.items() for i in indexes(remembered.get(task, "")) if i < size}
+    gone = {
+        (task, i) for task, size in sizes.items() for i in parse_indexes(remembered.get(task, "")) if i < size
+    }
     assert number["Succeeded"] == shown.count("Succeeded") + len(gone)
     assert all(0 <= index < sizes[task] for (task, index), pod in pods_of(world).items()
                if stands(pod) != "Terminating")  # fmt: skip

@@ -13,6 +13,6 @@ def test_an_event_says_why_a_job_waits_also_where_the_scheduler_was_faster() -> 
     condition = {"type": "Unschedulable", "status": "True", "reason": "NoRoom", "message": "no room"}
     world.change(group, {"status": {"phase": "Pending", "conditions": [condition]}})
     world.settle()
-    assert world.told == [("PodGroupPending", "PodGroup default:j unschedulable, reason: no room")]
+    assert world.events == [("PodGroupPending", "PodGroup default:j unschedulable, reason: no room")]
     state = world.status()["state"]
     assert (state["phase"], state["reason"], state["message"]) == ("Pending", "NoRoom", "no room")

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from maar.core.model.index_ranges import format_indexes, parse_indexes
 from maar.embedded.batch_jobs.decision import JobEvent, decide
-from maar.embedded.batch_jobs.indexes import format_indexes, parse_indexes
 from maar.embedded.batch_jobs.model import BatchJob, JobPod
 from maar.embedded.batch_jobs.pod_work import NewPod
 from support.batch_jobs import NOW, OVER, Document, job, pod, shown

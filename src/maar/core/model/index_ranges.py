@@ -1,29 +1,31 @@
-"""Sets of indexes as Kubernetes writes them: 1,3-5,7."""
+"""Sets of indexes as Kubernetes writes them into the status of jobs: 0,2-4,7."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
+from typing import Final
 
-_MOST = 1_000_000  # more in one set are not believed
+from maar.core.model.whole_numbers import whole_number
+
+_MOST: Final = 1_000_000
 
 
-def indexes(text: str) -> frozenset[int]:
-    """Read a set; parts that are no range are passed over."""
-    found = set[int]()
+def parse_indexes(text: str, below: int = _MOST) -> frozenset[int]:
+    """The indexes of a text that are below a number; what cannot be read is left out."""
+    found: set[int] = set()
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        last = last or first
-        if first.isascii() and first.isdecimal() and last.isascii() and last.isdecimal():
-            low, high = int(first), int(last)
-            if high - low < _MOST:
-                found.update(range(low, high + 1))
+        first, dash, last = part.partition("-")
+        start = whole_number(first)
+        end = whole_number(last) if dash else start
+        if start is not None and end is not None:
+            found.update(range(start, min(end + 1, below)))
     return frozenset(found)
 
 
-def ranges(numbers: Iterable[int]) -> str:
-    """Write a set, with as few parts as possible."""
-    parts: list[list[int]] = []
-    for one in sorted(set(numbers)):
-        if parts and parts[-1][1] == one - 1:
-            parts[-1][1] = one
+def format_indexes(indexes: Collection[int]) -> str:
+    """Indexes as text; three and more in a row are a range."""
+    runs: list[list[int]] = []
+    for index in sorted(indexes):
+        if runs and runs[-1][-1] == index - 1:
+            runs[-1].append(index)
         else:
-            parts.append([one, one])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+            runs.append([index])
+    return ",".join(f"{run[0]}-{run[-1]}" if run[2:] else ",".join(map(str, run)) for run in runs)

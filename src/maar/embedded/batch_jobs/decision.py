@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from maar.core.model.index_ranges import format_indexes
 from maar.embedded.batch_jobs.endings import (
     Ending,
     completion,
@@ -22,7 +23,6 @@ from maar.embedded.batch_jobs.endings import (
     known_ending,
     success_policy,
 )
-from maar.embedded.batch_jobs.indexes import format_indexes
 from maar.embedded.batch_jobs.model import (
     CONTROLLER,
     BatchJob,

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from maar.embedded.batch_jobs.indexes import parse_indexes
+from maar.core.model.index_ranges import parse_indexes
 from maar.embedded.batch_jobs.model import BatchJob, JobStatus
 from maar.embedded.batch_jobs.pod_failures import verdict
 from maar.embedded.batch_jobs.tally import Tally

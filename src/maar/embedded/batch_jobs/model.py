@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from typing import ClassVar, Final, Literal
 
+from maar.core.model.index_ranges import parse_indexes
 from maar.core.model.kinds import from_json
 from maar.core.model.metadata import Condition, Metadata, Object, Record, Time
 from maar.core.model.whole_numbers import whole_number
-from maar.embedded.batch_jobs.indexes import parse_indexes
 from maar.embedded.nodes.pod import FINISHED, BoundMetadata, ContainerStatus
 
 JOBS: Final = "jobs.batch"

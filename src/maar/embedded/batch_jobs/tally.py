@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from maar.embedded.batch_jobs.indexes import parse_indexes
+from maar.core.model.index_ranges import parse_indexes
 from maar.embedded.batch_jobs.model import BatchJob, JobPod
 from maar.embedded.batch_jobs.pod_failures import is_failed, verdict
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from maar.core.controllers.jobs.pods import JobPod, is_restarted
-from maar.core.model.index_ranges import indexes
+from maar.core.model.index_ranges import parse_indexes
 from maar.core.model.job import FINISHED_JOBS, Job, JobStatus, TaskState
 
 RESUME: Final = "ResumeJob"
@@ -58,7 +58,9 @@ def is_last_run(job: Job, status: JobStatus) -> bool:
 def remembered(job: Job, status: JobStatus) -> dict[str, frozenset[int]]:
     """By task, the pods that succeeded and are gone."""
     return {
-        task.name: frozenset(i for i in indexes(status.completed_indexes[task.name]) if i < task.replicas)
+        task.name: frozenset(
+            i for i in parse_indexes(status.completed_indexes[task.name]) if i < task.replicas
+        )
         for task in job.spec.tasks
         if task.name in status.completed_indexes
     }

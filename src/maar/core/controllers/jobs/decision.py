@@ -22,7 +22,7 @@ from maar.core.controllers.jobs.events import (
 )
 from maar.core.controllers.jobs.phases import ACTIVE, RESUMABLE, after_order, after_pods
 from maar.core.controllers.jobs.pods import JobPod
-from maar.core.model.index_ranges import indexes, ranges
+from maar.core.model.index_ranges import format_indexes, parse_indexes
 from maar.core.model.job import Command, Job, JobStatus
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.writes import RecordEvent
@@ -121,7 +121,7 @@ def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
             done.setdefault(pod.task, set()).add(pod.index)
     completed = dict(status.completed_indexes)
     for task, numbers in done.items():
-        completed[task] = ranges(indexes(completed.get(task, "")) | numbers)
+        completed[task] = format_indexes(parse_indexes(completed.get(task, "")) | numbers)
     running = {(pod.task, pod.index) for pod in pods if pod.phase == "Running" and not pod.is_terminating}
     timers = [one for one in status.delayed_actions if (one.task, one.index) not in running]
     known = {(one.task, one.index) for one in timers}

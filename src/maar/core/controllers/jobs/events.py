@@ -15,7 +15,7 @@ import msgspec
 
 from maar.core.controllers.jobs.pods import JobPod, is_restarted
 from maar.core.model.durations import BadDurationError, seconds
-from maar.core.model.index_ranges import indexes
+from maar.core.model.index_ranges import parse_indexes
 from maar.core.model.job import DelayedAction, Job, LifecyclePolicy, RestartTarget, Task
 
 ANY_EVENT: Final = "*"
@@ -134,7 +134,7 @@ def _task_events(
 ) -> Iterator[JobEvent]:
     own = [pod for pod in telling if pod.task == task.name]
     done = {pod.index for pod in pods if pod.task == task.name and _has_succeeded(pod, job)}
-    done |= indexes(job.status.completed_indexes.get(task.name, ""))
+    done |= parse_indexes(job.status.completed_indexes.get(task.name, ""))
     ends = [pod for pod in own if pod.phase == "Succeeded"]
     if ends and task.replicas and done >= set(range(task.replicas)):
         last = max(ends, key=lambda pod: (pod.finished or pod.created or _EVER, pod.index))

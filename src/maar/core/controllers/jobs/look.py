@@ -20,7 +20,7 @@ from maar.core.controllers.jobs.waiting import why_it_waits
 from maar.core.job_plugins.plugin import OwnedObject, SshKey, no_key
 from maar.core.job_plugins.registry import JobPluginError, JobPlugins
 from maar.core.model.differences import difference
-from maar.core.model.index_ranges import indexes
+from maar.core.model.index_ranges import parse_indexes
 from maar.core.model.job import FINISHED_JOBS, Command, Job, JobStatus
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.pod_group import PodGroup
@@ -197,7 +197,7 @@ class Look:
         there = {pod.key for pod in self._pods if not pod.is_gone}
         namespace = job.metadata.namespace or "default"
         for task in job.spec.tasks:
-            done = indexes(job.status.completed_indexes.get(task.name, ""))
+            done = parse_indexes(job.status.completed_indexes.get(task.name, ""))
             for index in range(task.replicas) if task.name not in waiting else ():
                 key = f"{namespace}/{pod_name(job, task, index)}"
                 if key in there or index in done:

@@ -15,7 +15,7 @@ import msgspec
 from maar.core.controllers.jobs.counting import RESUME, Counts, is_last_run, unwanted
 from maar.core.controllers.jobs.pods import JobPod
 from maar.core.model.durations import duration_text
-from maar.core.model.index_ranges import indexes, ranges
+from maar.core.model.index_ranges import format_indexes, parse_indexes
 from maar.core.model.job import (
     FINISHED_JOBS,
     DelayedAction,
@@ -143,11 +143,11 @@ def _without(job: Job, completed: dict[str, str], targets: tuple[RestartTarget, 
     for task in job.spec.tasks:
         left = [
             index
-            for index in indexes(completed.get(task.name, ""))
+            for index in parse_indexes(completed.get(task.name, ""))
             if not any(_covers(one, task.name, index, task.partition(index)) for one in targets)
         ]
         if left:
-            kept[task.name] = ranges(left)
+            kept[task.name] = format_indexes(left)
     return kept
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from maar.core.model.index_ranges import indexes
+from maar.core.model.index_ranges import parse_indexes
 from maar.core.model.job import FINISHED_JOBS, Job, JobStatus, RestartTarget
 from maar.core.model.metadata import Metadata, OwnerReference
 from maar.core.model.pod import TASK_ANNOTATION, Pod, PodPhase
@@ -141,12 +141,12 @@ def is_answered(pod: JobPod, job: Job) -> bool:
     """Whether the status of a job has what became of a pod that is gone."""
     status = job.status
     if pod.phase == "Succeeded" and status.state.phase in _KEEPING:
-        return pod.index in indexes(status.completed_indexes.get(pod.task, ""))
+        return pod.index in parse_indexes(status.completed_indexes.get(pod.task, ""))
     return (
         pod.version < status.version
         or is_restarted(pod, job, status)
         or status.state.phase in FINISHED_JOBS
-        or pod.index in indexes(status.completed_indexes.get(pod.task, ""))
+        or pod.index in parse_indexes(status.completed_indexes.get(pod.task, ""))
         or any((one.task, one.index) == (pod.task, pod.index) for one in status.delayed_actions)
     )
 
