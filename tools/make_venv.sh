@@ -27,4 +27,4 @@ fi
 echo "setup: installing Maar and its tools at the versions of constraints.txt"
 # As a variable the constraints hold for the build tools too.
 PIP_CONSTRAINT=constraints.txt "$venv/bin/python" tools/install.py
-echo "setup: ready; the programs are in $venv/bin: maar, vcctl, kubectl-maar"
+echo "setup: ready; the programs are in $venv/bin: maar, kubectl-maar, vcctl, vsub, vjobs and others"

@@ -20,9 +20,11 @@ from support.admission_scenario import (  # noqa: E402
     all_admission_scenarios,
 )
 from support.scenario import Rule, Scenario, all_rules, all_scenarios  # noqa: E402
+from support.scenario_jobs import JobScenario, all_job_scenarios  # noqa: E402
+from support.scenario_made_jobs import MadeJobsScenario, all_made_jobs_scenarios  # noqa: E402
 from support.scenario_upkeep import UpkeepScenario, all_upkeep_scenarios  # noqa: E402
 
-AnyScenario = Scenario | UpkeepScenario | AdmissionScenario
+AnyScenario = Scenario | UpkeepScenario | JobScenario | MadeJobsScenario | AdmissionScenario
 
 PAGE: Final = ROOT / "docs" / "rules.md"
 SPECIFICATION: Final = "specification/"  # from the page
@@ -35,16 +37,23 @@ earlier numbering (2 terms, 3 fair share, 4 cycle, 4.1 eviction, 4.2 reasons, 5 
 admission have the ids that refusals and warnings carry.
 
 A scenario is a few lines of YAML whose title is a promise. It is run through the planner behind `maar plan`;
-where it is about what Maar writes, through the engine and the controllers until all is at rest; for
-admission, through the review behind the webhooks and `maar validate`. `scenario.py`, `scenario_upkeep.py` and
-`admission_scenario.py` in `tests/support` say how one is written.
+where it is about what Maar writes, through the engine and the controllers until all is at rest; for jobs,
+through their controller, also when that is started anew all the time; for admission, through the review
+behind the webhooks and `maar validate`. `scenario.py`, `scenario_upkeep.py`, `scenario_jobs.py`,
+`scenario_made_jobs.py` and `admission_scenario.py` in `tests/support` say how one is written.
 """
 
 
 def main(arguments: list[str]) -> int:
     """Write the page, or with `--check` say what is wrong with it."""
     rules = [*all_rules(), *all_admission_rules()]
-    scenarios: list[AnyScenario] = [*all_scenarios(), *all_upkeep_scenarios(), *all_admission_scenarios()]
+    scenarios: list[AnyScenario] = [
+        *all_scenarios(),
+        *all_upkeep_scenarios(),
+        *all_made_jobs_scenarios(),
+        *all_job_scenarios(),
+        *all_admission_scenarios(),
+    ]
     named = {rule for scenario in scenarios for rule in scenario.rules}
     problems = [f"rule {rule.id} has no scenario: {rule.sentence}" for rule in rules if rule.id not in named]
     problems += [f"there is no rule {rule}" for rule in sorted(named - {rule.id for rule in rules})]

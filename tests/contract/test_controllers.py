@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
 
 import pytest
@@ -22,6 +20,7 @@ from maar.kube.paths import EVENTS, PODS, resource_path_of
 from maar.kube.write import delete, get, patch
 from support.faults import Hold, Proxy, Say
 from support.manifests import body, make, pod, there, unique
+from support.running_controllers import running
 from support.until import until, until_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
@@ -29,17 +28,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
 QUEUES = resource_path_of(Queue)
 OURS = "followers"  # a scheduler name that nobody else has
 HEADER = {"apiVersion": QUEUES.api_version, "kind": "Queue"}
-
-
-@asynccontextmanager
-async def running(runner: ControllerRunner) -> AsyncIterator[None]:
-    task = asyncio.create_task(runner.run())
-    try:
-        await runner.first_round.wait()
-        yield
-    finally:
-        runner.stop()
-        await task
 
 
 async def test_what_changes_while_a_write_is_under_way_is_looked_at_when_it_is_answered(

@@ -183,7 +183,7 @@ def test_it_is_installed_upgraded_and_taken_away_and_queues_stay(plane: ControlP
     assert asyncio.run(filled_in(plane)) == []
     run("upgrade", *RELEASE, ignore_failures)
     hooks = json.loads(plane.kubectl("get", "validatingwebhookconfigurations", "-o", "json").stdout)["items"]
-    assert [hook["clientConfig"]["caBundle"] for one in hooks for hook in one["webhooks"]] == ["Y2E="] * 6
+    assert [hook["clientConfig"]["caBundle"] for one in hooks for hook in one["webhooks"]] == ["Y2E="] * 9
     definition = "crd/queues.scheduling.volcano.sh"
     plane.kubectl(
         "patch", definition, "--type=json", "-p", '[{"op":"remove","path":"/spec/names/shortNames"}]'

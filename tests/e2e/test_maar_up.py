@@ -41,18 +41,28 @@ def refused(*arguments: str) -> str:
     return done.stderr
 
 
-def test_a_pod_without_a_scheduler_name_is_told_what_to_write(tmp_path: Path) -> None:
+def test_a_pod_of_a_scheduler_that_does_not_run_is_told_what_to_write(tmp_path: Path) -> None:
     needs_kubernetes()
     with MaarUp(tmp_path) as up:
-        forgotten = (POD % {"name": "forgotten", "script": "true"}).replace("  schedulerName: volcano\n", "")
-        up.kubectl("apply", "-f", "-", stdin=forgotten)
+        other = (POD % {"name": "other", "script": "true"}).replace(": volcano", ": another")
+        up.kubectl("apply", "-f", "-", stdin=other)
         wait_until(
             "an event says so",
             lambda: (
-                "no scheduler places this pod: its schedulerName is 'default-scheduler'"
-                in up.kubectl("describe", "pod", "forgotten").stdout
+                "no scheduler places this pod: its schedulerName is 'another'"
+                in up.kubectl("describe", "pod", "other").stdout
             ),
         )
+
+
+def test_a_pod_without_a_scheduler_name_is_placed_and_can_be_applied_again(tmp_path: Path) -> None:
+    needs_kubernetes()
+    with MaarUp(tmp_path) as up:
+        unnamed = (POD % {"name": "unnamed", "script": "true"}).replace("  schedulerName: volcano\n", "")
+        named = unnamed.replace("spec:", "spec:\n  schedulerName: default-scheduler", 1)
+        for document in (unnamed, unnamed, named):
+            up.kubectl("apply", "-f", "-", stdin=document)
+        up.kubectl("wait", "--for=condition=Ready", "pod/unnamed", "--timeout=30s")
 
 
 def test_pods_run_as_processes_of_this_machine(tmp_path: Path) -> None:
@@ -83,6 +93,74 @@ def test_pods_run_as_processes_of_this_machine(tmp_path: Path) -> None:
         up.kubectl("delete", "pod", "stays")
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
+
+
+def test_a_killed_maar_up_finds_its_processes_again(tmp_path: Path) -> None:
+    needs_kubernetes()
+    script = (
+        f"echo $$$$ > {tmp_path}/process; while [ ! -e {tmp_path}/go ]; do sleep 0.1; done; echo done; exit 3"
+    )
+    with MaarUp(tmp_path, "--local") as up:
+        up.kubectl("apply", "-f", "-", stdin=POD % {"name": "long", "script": script})
+        up.kubectl("wait", "--for=condition=Ready", "pod/long", "--timeout=30s")
+        process = tmp_path / "process"
+        wait_until("it has said who it is", lambda: process.exists() and process.read_text() != "")
+        up.stop(signal.SIGKILL)
+        os.kill(int(process.read_text()), 0)
+        up.start()
+        wait_until(
+            "it is found", lambda: "found main running" in up.kubectl("describe", "pod", "long").stdout
+        )
+        (tmp_path / "go").touch()
+        up.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/long", "--timeout=30s")
+        found = json.loads(up.kubectl("get", "pod", "long", "-o", "json").stdout)["status"]
+        assert found["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 3
+        assert found["containerStatuses"][0]["restartCount"] == 0
+        assert up.kubectl("logs", "long").stdout == "done\n"
+        up.kubectl("delete", "pod", "long")
+        path = "/api/v1/namespaces/default/pods/long/log"
+        wait_until(
+            "its output is kept", lambda: up.kubectl("get", "--raw", path, check=False).stdout == "done\n"
+        )
+
+
+def test_processes_are_left_running_where_that_is_asked_for(tmp_path: Path) -> None:
+    needs_kubernetes()
+    with MaarUp(tmp_path, "--local", "--keep-running", "--local-gpus", "1") as up:
+        assert "GPUs of this machine for pods: 0." in up.reported
+        script = f"echo $$$$ > {tmp_path}/process; exec sleep 600"
+        up.kubectl("apply", "-f", "-", stdin=POD % {"name": "long", "script": script})
+        process = tmp_path / "process"
+        wait_until("it has said who it is", lambda: process.exists() and process.read_text() != "")
+        assert up.stop(signal.SIGTERM) == 0
+        number = int(process.read_text())
+        os.kill(number, 0)
+    with MaarUp(tmp_path, "--nodes", "none"):  # without the node that they belong to
+        wait_until("it has ended", lambda: not Path(f"/proc/{number}").exists())
+
+
+def test_cgroups_limit_containers_where_they_can_be_made(tmp_path: Path) -> None:
+    needs_kubernetes()
+    with MaarUp(tmp_path, "--local") as up:
+        if "No cgroup limits" in up.reported:
+            pytest.skip(
+                next(line for line in up.reported.splitlines() if line.startswith("No cgroup limits"))
+            )
+        script = "cat /proc/self/cgroup; exec tail -c 512M /dev/zero"
+        pod = (POD % {"name": "large", "script": script}).replace("requests", "limits")
+        up.kubectl("apply", "-f", "-", stdin=pod)
+        up.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/large", "--timeout=30s")
+        found = json.loads(up.kubectl("get", "pod", "large", "-o", "json").stdout)["status"]
+        assert found["containerStatuses"][0]["state"]["terminated"]["reason"] == "OOMKilled"
+        assert "-main-0" in up.kubectl("logs", "large").stdout
+
+
+def test_options_of_this_machine_need_it(tmp_path: Path) -> None:
+    for option in (["--local-gpus", "1"], ["--keep-running"]):
+        command = [MAAR, "up", "--data", str(tmp_path), *option]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 2
+        assert "add --local" in done.stderr
 
 
 def test_the_kubeconfig_is_the_owners_alone(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from maar.apps.daemons.health import take
 from support.needs_kubernetes import needs_kubernetes
 from support.permissions import Permission, permissions
+from support.rbac_job_stories import JOB_STORIES
 from support.reduced_permissions import Holds, Stage, Starts, Story, stage_of
 
 Json = dict[str, Any]
@@ -21,6 +22,10 @@ PODS: Final = "/api/v1/namespaces/default/pods"
 EVENTS: Final = "/api/v1/namespaces/default/events"
 QUEUES: Final = "/apis/scheduling.volcano.sh/v1beta1/queues"
 GROUPS: Final = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
+JOBS: Final = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
+CRON_JOBS: Final = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/cronjobs"
+FLOWS: Final = "/apis/flow.volcano.sh/v1alpha1/namespaces/default/jobflows"
+TEMPLATES: Final = "/apis/flow.volcano.sh/v1alpha1/namespaces/default/jobtemplates"
 COMMANDS: Final = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands"
 LEASE: Final = "/apis/coordination.k8s.io/v1/namespaces/maar-system/leases"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -173,7 +178,44 @@ def a_quota_goes_with_the_request(stage: Stage, name: str) -> Holds:
     return lambda: limit(stage, name) == ""
 
 
+def a_cron_job_forgets_a_job_that_is_gone(stage: Stage, name: str) -> Holds:
+    template = {"spec": {"tasks": [{"name": "t", "replicas": 1, "template": {"spec": POD}}]}}
+    spec = {"schedule": "0 0 1 1 *", "suspend": True, "jobTemplate": template}
+    stage.make(CRON_JOBS, "CronJob", name, spec=spec)
+    stage.must("PATCH", f"{CRON_JOBS}/{name}/status", {"status": {"active": [{"name": "gone", "uid": "u"}]}})
+    return lambda: not stage.get(f"{CRON_JOBS}/{name}").get("status", {}).get("active")
+
+
+def a_flow_makes_its_job(stage: Stage, name: str, **spec: object) -> Holds:
+    tasks = [{"name": "t", "replicas": 1, "template": {"spec": POD}}]
+    stage.make(TEMPLATES, "JobTemplate", name, spec={"tasks": tasks})
+    stage.make(FLOWS, "JobFlow", name, spec={"flows": [{"name": name}], **spec})
+    return lambda: bool(stage.get(f"{JOBS}/{name}-{name}"))
+
+
+def a_flow_says_how_far_it_is(stage: Stage, name: str) -> Holds:
+    a_flow_makes_its_job(stage, name)
+    return lambda: bool(stage.get(f"{FLOWS}/{name}").get("status", {}).get("state", {}).get("phase"))
+
+
+def a_template_lists_its_jobs(stage: Stage, name: str) -> Holds:
+    a_flow_makes_its_job(stage, name)
+    return lambda: bool(stage.get(f"{TEMPLATES}/{name}").get("status", {}).get("jobDependsOnList"))
+
+
+def a_flow_that_has_succeeded_deletes_its_jobs(stage: Stage, name: str) -> Holds:
+    stage.until("there is a job", a_flow_makes_its_job(stage, name, jobRetainPolicy="delete"))
+    state = {"phase": "Completed", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    stage.must("PATCH", f"{JOBS}/{name}-{name}/status", {"status": {"state": state}})
+    return lambda: not stage.get(f"{JOBS}/{name}-{name}")
+
+
 STORIES: Final[dict[str, Story]] = {
+    "create jobs.batch.volcano.sh": a_flow_makes_its_job,
+    "delete jobs.batch.volcano.sh": a_flow_that_has_succeeded_deletes_its_jobs,
+    "patch cronjobs/status.batch.volcano.sh": a_cron_job_forgets_a_job_that_is_gone,
+    "patch jobflows/status.flow.volcano.sh": a_flow_says_how_far_it_is,
+    "patch jobtemplates/status.flow.volcano.sh": a_template_lists_its_jobs,
     "create queues.scheduling.volcano.sh": root_and_default_are_always_there,
     "patch queues.scheduling.volcano.sh": a_command_closes_a_queue_and_goes,
     "delete commands.bus.volcano.sh": a_command_closes_a_queue_and_goes,
@@ -187,6 +229,7 @@ STORIES: Final[dict[str, Story]] = {
     "create resourcequotas": a_namespace_of_a_queue_has_its_quota,
     "patch resourcequotas": a_quota_follows_what_is_allocated,
     "delete resourcequotas": a_quota_goes_with_the_request,
+    **JOB_STORIES,
 }
 OF_OWNERS: Final = (  # what owners say is read from their watches, which the first tests take away
     pods_start_together_as_their_replica_set_says,

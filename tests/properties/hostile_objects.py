@@ -36,7 +36,7 @@ _QUEUE: Final = {
 }  # fmt: skip
 _POLICIES: Final = [{"action": "RestartJob", "event": "PodFailed"}, {"action": "AbortJob", "exitCode": 3}]
 _JOB: Final = {
-    "queue": "q3", "minAvailable": 2, "maxRetry": 3, "plugins": {"env": [], "svc": ["--x=1"]},
+    "queue": "q3", "minAvailable": 2, "maxRetry": 3, "plugins": {"env": [], "svc": ["--inject-hosts-env=0"]},
     "policies": _POLICIES, "ttlSecondsAfterFinished": 60, "minSuccess": 1,
     "volumes": [{"mountPath": "/data", "volumeClaimName": "d"}],
     "tasks": [
@@ -44,6 +44,19 @@ _JOB: Final = {
         {"name": "worker", "replicas": 2, "template": _TEMPLATE, "dependsOn": {"name": ["ps"]}},
     ],
 }  # fmt: skip
+_CRON_JOB: Final = {
+    "schedule": "*/5 1-3 * jan mon", "timeZone": "Europe/Paris", "startingDeadlineSeconds": 60,
+    "concurrencyPolicy": "Forbid", "suspend": False, "successfulJobsHistoryLimit": 3,
+    "failedJobsHistoryLimit": 1, "jobTemplate": {"metadata": {"labels": {"app": "x"}}, "spec": _JOB},
+}  # fmt: skip
+_PROBE: Final = {"taskStatusList": [{"taskName": "ps", "phase": "Running"}]}
+_FLOW: Final = {
+    "jobRetainPolicy": "delete",
+    "flows": [
+        {"name": "a"},
+        {"name": "b", "dependsOn": {"targets": ["a"], "probe": _PROBE}, "patch": {"spec": {"queue": "q3"}}},
+    ],
+}
 _GROUP: Final = {
     "queue": "q3", "minMember": 2, "minTaskMember": {"ps": 1}, "minResources": {"cpu": 2, "memory": "1Gi"},
     "networkTopology": {"mode": "hard", "highestTierAllowed": 1}, "subGroupPolicy": [{"name": "s"}],
@@ -72,6 +85,9 @@ GOOD: Final[dict[str, Json]] = {
     },
     "commands": {"metadata": _METADATA, "action": "CloseQueue", "target": {"kind": "Queue", "name": "q3"}},
     "resourcequotas": {"metadata": _METADATA, "spec": {"hard": {"requests.cpu": 1}}},
+    "cronjobs": {"kind": "CronJob", "metadata": _METADATA, "spec": _CRON_JOB},
+    "jobtemplates": {"kind": "JobTemplate", "metadata": _METADATA, "spec": _JOB},
+    "jobflows": {"kind": "JobFlow", "metadata": _METADATA, "spec": _FLOW},
 }
 _TEXTS: Final = (
     "", "root", "default", "q1", "q2", "q9", "Closed", "Closing", "2c", "-1", "1e9999", "9" * 5000, "100%",

@@ -1,30 +1,52 @@
 """Controllers that look at what changed want the same as controllers that look at everything."""
 
-from typing import Final
+from typing import Final, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.controller import Controller
+from maar.core.controllers.cron_jobs import CronJobs
+from maar.core.controllers.job_flows import JobFlows
+from maar.core.controllers.job_templates import JobTemplates
+from maar.core.controllers.jobs.controller import Jobs
+from maar.core.controllers.jobs.dependencies import AFTER_ANNOTATION
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_states import QueueStates
 from maar.core.controllers.quotas import QUOTA_NAME, NamespaceQuotas
+from maar.core.job_plugins.plugin import no_key
+from maar.core.job_plugins.registry import JobPlugins
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
-from maar.core.model.job import Command, Job, JobSpec, JobState, JobStatus
+from maar.core.model.job import (
+    Command,
+    Job,
+    JobPhase,
+    JobSpec,
+    JobState,
+    JobStatus,
+    JobVolume,
+    LifecyclePolicy,
+    Task,
+)
 from maar.core.model.metadata import Metadata, OwnerReference
 from maar.core.model.namespace import QUOTA_LABEL, Namespace, QuotaSpec, ResourceQuota
-from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION, Container, Pod, PodSpec
+from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION, Container, Pod, PodSpec, PodStatus
 from maar.core.model.pod_group import PodGroup, PodGroupSpec, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
+from maar.core.model.volume import PersistentVolumeClaim
 from maar.core.model.workload import ReplicaSet
 from support.controller_runs import Controlled
 
 QUEUES: Final = ("root", "default", "a", "b", "c", "d")
 NAMESPACES: Final = ("m", "n")
+PHASES: Final[tuple[JobPhase | Literal[""], ...]] = (
+    "", "Pending", "Running", "Restarting", "Aborting", "Aborted", "Completed",
+)  # fmt: skip
 
 queue_names = st.sampled_from((*QUEUES, "missing"))
 namespaces = st.sampled_from(NAMESPACES)
@@ -63,6 +85,67 @@ def jobs(draw: st.DrawFn) -> Job:
         metadata=Metadata(name=f"j{draw(numbers)}", namespace="n"),
         spec=JobSpec(queue=draw(queue_names)),
         status=JobStatus(state=JobState(phase=draw(st.sampled_from(("Running", "Completed"))))),
+    )
+
+
+@st.composite
+def whole_jobs(draw: st.DrawFn) -> Job:
+    number = draw(numbers)
+    phase = draw(st.sampled_from(PHASES))
+    notes = {AFTER_ANNOTATION: f"j{draw(numbers)}"} if draw(st.booleans()) else {}
+    volumes = (JobVolume(mount_path="/data", volume_claim_name="c"),) if draw(st.booleans()) else ()
+    policy = LifecyclePolicy(event="PodFailed", action=draw(st.sampled_from(("RestartJob", "RestartTask"))))
+    template: dict[str, object] = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
+    return Job(
+        metadata=Metadata(name=f"j{number}", namespace="n", uid=f"job-{number}", annotations=notes),
+        spec=JobSpec(
+            tasks=(Task(name="w", replicas=draw(numbers), template=template),),
+            policies=(policy,) if draw(st.booleans()) else (),
+            volumes=volumes,
+        ),
+        status=JobStatus(state=JobState(phase=phase), version=draw(numbers)),
+    )
+
+
+def job_owner(number: int) -> OwnerReference:
+    return OwnerReference(
+        api_version=Job.api_version, kind="Job", name=f"j{number}", uid=f"job-{number}", controller=True
+    )
+
+
+@st.composite
+def job_pods(draw: st.DrawFn) -> Pod:
+    number, index = draw(numbers), draw(numbers)
+    notes = {"volcano.sh/task-spec": "w", "volcano.sh/task-index": str(index)}
+    return Pod(
+        metadata=Metadata(
+            name=f"j{number}-w-{index}",
+            namespace="n",
+            uid=f"pod-{number}-{index}",
+            annotations={**notes, "volcano.sh/job-version": str(draw(numbers))},
+            owner_references=(job_owner(number),),
+        ),
+        status=PodStatus(phase=draw(st.sampled_from(("Pending", "Running", "Succeeded", "Failed")))),
+    )
+
+
+@st.composite
+def job_groups(draw: st.DrawFn) -> PodGroup:
+    number = draw(numbers)
+    return PodGroup(
+        metadata=Metadata(
+            name=f"j{number}-job-{number}", namespace="n", owner_references=(job_owner(number),)
+        ),
+        status=PodGroupStatus(phase=draw(st.sampled_from(("Pending", "Inqueue", "Unknown")))),
+    )
+
+
+@st.composite
+def job_commands(draw: st.DrawFn) -> Command:
+    return Command(
+        metadata=Metadata(name=f"c{draw(numbers)}", namespace="n", uid=f"c-{draw(numbers)}"),
+        action=draw(st.sampled_from(("AbortJob", "ResumeJob", "RestartJob"))),
+        target=OwnerReference(kind="Job", name=f"j{draw(numbers)}"),
     )
 
 
@@ -126,12 +209,16 @@ owners = st.builds(owner_of, namespaces, numbers)
 OF_QUEUES: Final = st.one_of(queues(), queues(), groups(), jobs(), commands())
 OF_GROUPS: Final = st.one_of(pods(), pods(), groups(), owners)
 OF_QUOTAS: Final = st.one_of(queues(), annotated_namespaces, quotas())
-ALL: Final = st.one_of(OF_QUEUES, OF_GROUPS, OF_QUOTAS)
+claims = st.just(PersistentVolumeClaim(metadata=Metadata(name="c", namespace="n", uid="claim")))
+OF_JOBS: Final = st.one_of(whole_jobs(), whole_jobs(), job_pods(), job_groups(), job_commands(), claims)
+ALL: Final = st.one_of(OF_QUEUES, OF_GROUPS, OF_QUOTAS, OF_JOBS)
 OBJECTS_OF: Final[dict[type[Controller], st.SearchStrategy[AnyObject]]] = {
     QueueStates: OF_QUEUES,
     MissingGroups: OF_GROUPS,
     NamespaceQuotas: OF_QUOTAS,
+    Jobs: OF_JOBS,
 }
+ELSEWHERE: Final = (CronJobs, JobFlows, JobTemplates)  # test_made_jobs_laws.py has their lives
 
 
 @st.composite
@@ -170,7 +257,11 @@ def last(events: list[list[Event]]) -> list[Event]:
 
 @pytest.mark.parametrize(
     ("controller", "objects"),
-    [pytest.param(one, OBJECTS_OF[type(one)], id=type(one).__name__) for one in all_controllers()],
+    [
+        pytest.param(one, OBJECTS_OF[type(one)], id=type(one).__name__)
+        for one in all_controllers(no_key, JobPlugins.of(), zone)
+        if not isinstance(one, ELSEWHERE)
+    ],
 )
 @settings(max_examples=300)
 @given(data=st.data())

@@ -6,8 +6,9 @@ with the uid name-uid; `also`: objects as they are.
 
 What is asked: one of `create`, `update` and `delete`: {resource/name: …} or {resource/namespace/name: …}; in
 it the fields of the spec and, beside them, `metadata` and `status`; an update says what of it changes.
-Commands have no spec; tasks of a new job have a good template unless they say otherwise. `by` is who asks,
-`subresource` of what, `nested` how deep a field `deep` of the spec is, `options` how admission is set up.
+Commands have no spec; tasks of a new job or job template have a good template unless they say otherwise. `by`
+is who asks, `subresource` of what, `nested` how deep a field `deep` of the spec is, `options` how admission
+is set up.
 
 The verdict: `accepted: true`; or `refused`: {rule: field or fields}, complete, and `says`: parts of the
 sentences; with it `warned`: {rule: field or fields}, complete too, and `becomes`: {path: value} of what would
@@ -40,6 +41,9 @@ _KINDS: Final = {
     "queues": (_VOLCANO, "Queue"),
     "podgroups": (_VOLCANO, "PodGroup"),
     "jobs": ("batch.volcano.sh/v1alpha1", "Job"),
+    "cronjobs": ("batch.volcano.sh/v1alpha1", "CronJob"),
+    "jobflows": ("flow.volcano.sh/v1alpha1", "JobFlow"),
+    "jobtemplates": ("flow.volcano.sh/v1alpha1", "JobTemplate"),
     "commands": ("bus.volcano.sh/v1alpha1", "Command"),
     "pods": ("v1", "Pod"),
     "resourcequotas": ("v1", "ResourceQuota"),
@@ -51,6 +55,9 @@ _SECTIONS: Final = {
     "queue": ("Admission: queues", "queue-rules"),
     "podgroup": ("Admission: pod groups", "pod-group-rules"),
     "job": ("Admission: jobs", "job-rules"),
+    "cronjob": ("Admission: cron jobs", "cron-job-rules"),
+    "jobflow": ("Admission: job flows", "job-flow-rules"),
+    "jobtemplate": ("Admission: job flows", "job-flow-rules"),
     "pod": ("Admission: pods", "pod-rules"),
     "command": ("Admission: commands", "command-rules"),
     "quota": ("Admission: quotas", "quotas"),
@@ -203,7 +210,7 @@ def _written(resource: str, namespace: str, name: str, old: Json | None, body: o
         return {**_manifest(resource, namespace or "default", name, None, None), **rest}
     before = cast("Json", (old or {}).get("spec") or {})
     spec = {key: value for key, value in {**before, **rest}.items() if value is not None or key not in before}
-    if resource == "jobs" and old is None and isinstance(spec.get("tasks"), list):
+    if resource in ("jobs", "jobtemplates") and old is None and isinstance(spec.get("tasks"), list):
         spec["tasks"] = [{"template": _TEMPLATE, **task} for task in cast("list[Json]", spec["tasks"])]
     sent = dict(old) if old else _manifest(resource, namespace, name, spec, None)
     sent["spec"] = spec

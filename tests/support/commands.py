@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import pytest
@@ -22,8 +23,10 @@ Run = Callable[..., Ended]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run `maar` or `vcctl` with arguments."""
-    programs = {"maar": main.maar, "vcctl": main.vcctl}
+    """Run `maar`, `vcctl` or one of Volcano's short programs with arguments."""
+    short = ("vsub", "vjobs", "vcancel", "vsuspend", "vresume")
+    programs: dict[str, Callable[[], None]] = {"maar": main.maar, "vcctl": main.vcctl}
+    programs |= {name: partial(main.volcano_program, name) for name in short}
     monkeypatch.setenv("COLUMNS", "200")  # sentences of the command line stay whole
 
     def ended(program: str, *arguments: str) -> Ended:

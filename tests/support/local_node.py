@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from maar.embedded.cluster import Cluster
-from maar.embedded.nodes.local import LocalNode
+from maar.embedded.nodes.local import LocalNode, LocalNodeSettings
 from maar.embedded.nodes.machine import this_machine
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.nodes.registration import register
@@ -17,11 +17,14 @@ HERE = "here"
 
 
 @asynccontextmanager
-async def local(folder: Path) -> AsyncIterator[Cluster]:
+async def local(
+    folder: Path,
+    settings: LocalNodeSettings = LocalNodeSettings(),  # noqa: B008  it is frozen
+) -> AsyncIterator[Cluster]:
     """A cluster in a folder, with this machine as its node."""
     with embedded(folder) as cluster:
-        register(cluster, [this_machine(HERE)])
-        kubelet = asyncio.create_task(LocalNode(cluster, folder, HERE).run())
+        register(cluster, [this_machine(HERE, len(settings.devices.names))])
+        kubelet = asyncio.create_task(LocalNode(cluster, folder, HERE, settings).run())
         try:
             yield cluster
         finally:

@@ -61,6 +61,11 @@ class MaarUp:
         """The number of its process."""
         return self._process.pid
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What kubectl needs to find it."""
+        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder)}
+
     def stop(self, by: signal.Signals = signal.SIGINT) -> int:
         """Stop it, and give its exit code."""
         self._process.send_signal(by)
@@ -73,10 +78,9 @@ class MaarUp:
         folder = find_binaries()
         if folder is None:
             raise RuntimeError("kubectl has not been built: run make kubernetes")
-        environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder)}
         done = subprocess.run(
             [folder / "kubectl", *arguments],
-            input=stdin, capture_output=True, text=True, timeout=_WITHIN_S, env=environment, check=False,
+            input=stdin, capture_output=True, text=True, timeout=_WITHIN_S, env=self.environment, check=False,
         )  # fmt: skip
         if check and done.returncode:
             raise RuntimeError(f"kubectl {' '.join(arguments)}: {done.stdout}{done.stderr}")

@@ -8,10 +8,14 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
+from maar.core.controllers.jobs.controller import Jobs
 from maar.core.controllers.work_queue import WorkQueue
 from maar.core.engine import Engine
+from maar.core.job_plugins.plugin import no_key
+from maar.core.job_plugins.registry import JobPlugins
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.kinds import from_document, kind_of, metadata_from_json, to_json
 from maar.core.model.metadata import Object
@@ -19,7 +23,7 @@ from maar.core.model.plan import Plan
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS
-from maar.core.model.writes import ControllerWrite, Create, Delete, Patch, RecordEvent, SetStatus
+from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure, Patch, RecordEvent, SetStatus
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.reporting.group_status import group_write, is_news
 from maar.core.reporting.queue_status import queue_write
@@ -37,6 +41,7 @@ class World:
 
     now: datetime
     configuration: Configuration = DEFAULT
+    has_job_controller: bool = True  # without it a scenario says how jobs go on
     objects: dict[ResourcePath, Json] = field(default_factory=dict)
     events: dict[ResourcePath, list[str]] = field(default_factory=dict)
     writes: list[ControllerWrite] = field(default_factory=list)
@@ -49,20 +54,22 @@ class World:
     def restart(self) -> None:
         """Start Maar anew: it knows nothing but what it is told now."""
         self._engine = Engine(self.configuration)
-        self._work = WorkQueue(ClusterView(), all_controllers())
+        running = all_controllers(no_key, JobPlugins.of(), zone)
+        kept = [one for one in running if self.has_job_controller or not isinstance(one, Jobs)]
+        self._work = WorkQueue(ClusterView(), kept)
         self._news = [Upserted(object=self.typed(place)) for place in self.objects]
 
     def put(self, document: Json) -> None:
         """Let an object be there, new or changed."""
-        typed, metadata = _typed(document), document["metadata"]
-        place = (type(typed).__name__, typed.key)
+        read, metadata = typed(document), document["metadata"]
+        place = (type(read).__name__, read.key)
         metadata.setdefault("uid", f"{place[0]}-{place[1]}".lower())
         self.objects[place] = document
         self._news.append(Upserted(object=self.typed(place)))
 
     def change(self, place: ResourcePath, patch: Json) -> None:
         """Change an object by a merge patch."""
-        self.put(cast(Json, _merged(deepcopy(self.objects[place]), patch)))
+        self.put(cast(Json, merged(deepcopy(self.objects[place]), patch)))
 
     def remove(self, place: ResourcePath) -> None:
         """Take an object away."""
@@ -71,7 +78,7 @@ class World:
 
     def typed(self, place: ResourcePath) -> AnyObject:
         """An object as Maar reads it."""
-        return cast(AnyObject, _typed(self.objects[place]))
+        return cast(AnyObject, typed(self.objects[place]))
 
     def settle(self) -> None:
         """Let Maar work until it wants nothing more."""
@@ -118,20 +125,29 @@ class World:
         match write:
             case RecordEvent():
                 self.events.setdefault(place, []).append(write.reason)
-            case Create():
-                self.put(cast(Json, _plain(write.document)))
+            case Create() | Ensure():
+                made = cast(Json, plain(write.document))
+                if write.kind == "Job":
+                    made["metadata"]["creationTimestamp"] = self.now.isoformat()
+                self.put(made)
             case SetStatus():
                 notes = {"metadata": {"annotations": write.annotations}} if write.annotations else {}
-                self.change(place, {"status": _plain(write.status), **notes})
+                self.change(place, {"status": plain(write.status), **notes})
             case Patch():
-                self.change(place, cast(Json, _plain(write.patch)))
+                self.change(place, cast(Json, plain(write.patch)))
             case Delete():
                 self.remove(place)
 
 
-def world_of(documents: Iterable[Json], now: datetime, configuration: Configuration = DEFAULT) -> World:
+def world_of(
+    documents: Iterable[Json],
+    now: datetime,
+    configuration: Configuration = DEFAULT,
+    *,
+    has_job_controller: bool = True,
+) -> World:
     """A world with these objects in it."""
-    world = World(now.astimezone(UTC), configuration)
+    world = World(now.astimezone(UTC), configuration, has_job_controller)
     for one in documents:
         world.put(deepcopy(one))
     return world
@@ -141,7 +157,8 @@ def _there(write: SetStatus | None) -> list[SetStatus]:
     return [] if write is None else [write]
 
 
-def _typed(document: Json) -> Object:
+def typed(document: Json) -> Object:
+    """An object as Maar reads it."""
     named = str(document["apiVersion"]), str(document["kind"])
     if (workload := _WORKLOADS.get(named)) is not None:
         return metadata_from_json(workload, to_json(document))
@@ -150,11 +167,12 @@ def _typed(document: Json) -> Object:
     return from_document(kind, document)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """A value as JSON has it."""
     return cast(object, msgspec.json.decode(to_json(value)))
 
 
-def _merged(old: object, patch: object) -> object:
+def merged(old: object, patch: object) -> object:
     """A merge patch, as RFC 7386 has it."""
     if not isinstance(patch, dict):
         return patch
@@ -163,5 +181,5 @@ def _merged(old: object, patch: object) -> object:
         if value is None:
             new.pop(name, None)
         else:
-            new[name] = _merged(new.get(name), value)
+            new[name] = merged(new.get(name), value)
     return new

@@ -1,7 +1,9 @@
 """Objects as an API server sends them, one of every kind, with a value in every field that Maar reads."""
 
+from maar.core.model.cron_job import CronJob
 from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.job import Command, Job
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.metadata import Object
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.node import Node
@@ -110,6 +112,27 @@ false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentag
 "namespace":"ml"},"action":"CloseQueue","target":{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":
 "Queue","name":"research","uid":"q1","controller":true,"blockOwnerDeletion":true},"reason":"r","message":
 "m"}""",
+    CronJob: b"""{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"CronJob","metadata":{"name":"nightly",
+"namespace":"ml","managedFields":MANAGED},"spec":{"schedule":"0 3 * * *","timeZone":"Europe/Paris",
+"startingDeadlineSeconds":60,"concurrencyPolicy":"Forbid","suspend":true,"jobTemplate":{"metadata":{"labels":{
+"a":"b"},"annotations":{"c":"d"}},"spec":{"queue":"research"}},"successfulJobsHistoryLimit":5,
+"failedJobsHistoryLimit":2},"status":{"active":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job",
+"namespace":"ml","name":"nightly-29543220","uid":"j1"}],"lastScheduleTime":"2026-03-04T03:00:00Z",
+"lastSuccessfulTime":"2026-03-03T04:00:00Z"}}""",
+    JobTemplate: b"""{"apiVersion":"flow.volcano.sh/v1alpha1","kind":"JobTemplate","metadata":{"name":"a",
+"namespace":"ml","managedFields":MANAGED},"spec":{"queue":"research","tasks":[{"name":"t","replicas":1}]},
+"status":{"jobDependsOnList":["f-a"]}}""",
+    JobFlow: b"""{"apiVersion":"flow.volcano.sh/v1alpha1","kind":"JobFlow","metadata":{"name":"f",
+"namespace":"ml","managedFields":MANAGED},"spec":{"jobRetainPolicy":"delete","flows":[{"name":"a","dependsOn":{
+"targets":["b"],"probe":{"httpGetList":[{"taskName":"t","path":"/","port":80,"httpHeader":{"name":"n","value":
+"v"}}],"tcpSocketList":[{"taskName":"t","port":81}],"taskStatusList":[{"taskName":"t","phase":"Running"}]}},
+"patch":{"spec":{"queue":"other"}}}]},"status":{"pendingJobs":["f-a"],"runningJobs":["f-b"],"failedJobs":[
+"f-c"],"completedJobs":["f-d"],"terminatedJobs":["f-e"],"unKnowJobs":["f-f"],"jobStatusList":[{"name":"f-a",
+"state":"Pending","startTimestamp":"2026-03-01T10:00:00Z","endTimestamp":"2026-03-01T11:00:00Z",
+"restartCount":2,"runningHistories":[{"state":"Pending","startTimestamp":"2026-03-01T10:00:00Z",
+"endTimestamp":"2026-03-01T11:00:00Z"}]}],"conditions":{"f-a":{"phase":"Pending","createTime":
+"2026-03-01T10:00:00Z","runningDuration":"1h0m0s","taskStatusCount":{"t":{"phase":{"Running":1}}}}},"state":{
+"phase":"Running"}}}""",
     StorageClass: b"""{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"late",
 "managedFields":MANAGED},"provisioner":"example.com/disks","volumeBindingMode":"WaitForFirstConsumer"}""",
 }

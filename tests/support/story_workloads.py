@@ -23,6 +23,14 @@ spec:
       startTime: {{ Now | Quote }}
       conditions:
         - {type: Ready, status: "True", lastTransitionTime: {{ Now | Quote }}}
+      containerStatuses:
+      {{ range .spec.containers }}
+        - name: {{ .name | Quote }}
+          image: {{ .image | Quote }}
+          ready: true
+          restartCount: 0
+          state: {running: {startedAt: {{ Now | Quote }}}}
+      {{ end }}
 ---
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage

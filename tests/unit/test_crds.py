@@ -9,7 +9,9 @@ import msgspec
 import pytest
 import yaml
 
+from maar.core.model.cron_job import CronJob
 from maar.core.model.job import Command, Job
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.metadata import Metadata, Object
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
@@ -20,7 +22,9 @@ CRDS = {
     crd["spec"]["names"]["kind"]: crd
     for crd in map(yaml.safe_load, map(Path.read_text, FOLDER.glob("*.yaml")))
 }
-KINDS: dict[str, type[Object]] = {"Queue": Queue, "PodGroup": PodGroup, "Job": Job, "Command": Command}
+KINDS: dict[str, type[Object]] = {
+    kind.__name__: kind for kind in (Queue, PodGroup, Job, Command, CronJob, JobFlow, JobTemplate)
+}
 FREE_FORM = "x-kubernetes-preserve-unknown-fields"
 
 

@@ -123,6 +123,31 @@ spec:
 {apiVersion: bus.volcano.sh/v1alpha1, kind: Command, metadata: {name: a}, action: A, reason: a, message: a,
  target: {apiVersion: v1, kind: A, name: a, uid: a, controller: true, blockOwnerDeletion: true}}
 ---
+apiVersion: batch.volcano.sh/v1alpha1
+kind: CronJob
+metadata: {name: a}
+spec:
+  {schedule: "@daily", timeZone: UTC, startingDeadlineSeconds: 1, concurrencyPolicy: Allow, suspend: true,
+   successfulJobsHistoryLimit: 1, failedJobsHistoryLimit: 1,
+   jobTemplate: {metadata: {labels: {a: b}, annotations: {a: b}, creationTimestamp: null}, spec: {queue: a}}}
+status:
+  {active: [{apiVersion: v1, kind: Job, namespace: a, name: a, uid: a, resourceVersion: a, fieldPath: a}],
+   lastScheduleTime: null, lastSuccessfulTime: null}
+---
+{apiVersion: flow.volcano.sh/v1alpha1, kind: JobTemplate, metadata: {name: a},
+ status: {jobDependsOnList: [a]}, spec: {queue: a, tasks: [{name: a, template: {spec: {containers: []}}}]}}
+---
+apiVersion: flow.volcano.sh/v1alpha1
+kind: JobFlow
+metadata: {name: a}
+spec:
+  jobRetainPolicy: retain
+  flows:
+    - {name: a, patch: {spec: {queue: a}}, dependsOn: {targets: [b], probe: {
+       taskStatusList: [{taskName: a, phase: Running}], tcpSocketList: [{taskName: a, port: 1}],
+       httpGetList: [{taskName: a, path: /, port: 1, httpHeader: {name: a, value: b}}]}}}
+status: {state: {phase: Running}, pendingJobs: [a]}
+---
 {apiVersion: v1, kind: Namespace, metadata: {name: a}, spec: {}, status: {}}
 ---
 {apiVersion: v1, kind: ResourceQuota, metadata: {name: a}, status: {},

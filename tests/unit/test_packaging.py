@@ -1,4 +1,4 @@
-"""What an installed Maar carries: types, the manifests and its three programs."""
+"""What an installed Maar carries: types, the manifests and its programs."""
 
 import subprocess
 import sys
@@ -20,5 +20,10 @@ def test_the_wheel_carries_types_manifests_and_programs(tmp_path: Path) -> None:
     assert [line.split(" = ")[0] for line in programs.splitlines()[1:] if line] == [
         "kubectl-maar",
         "maar",
+        "vcancel",
         "vcctl",
+        "vjobs",
+        "vresume",
+        "vsub",
+        "vsuspend",
     ]

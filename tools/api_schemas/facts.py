@@ -169,7 +169,10 @@ PACKAGES: Final = {
         "Condition DeleteOptions FieldSelectorRequirement LabelSelector ListMeta ManagedFieldsEntry"
         " ObjectMeta OwnerReference Preconditions ShardInfo Status"
     ),
-    "io.k8s.api.apps.v1": "ReplicaSet RollingUpdateStatefulSet StatefulSet",
+    "io.k8s.api.apps.v1": (
+        "DaemonSet Deployment ReplicaSet RollingUpdateDaemonSet RollingUpdateDeployment"
+        " RollingUpdateStatefulSet StatefulSet"
+    ),
     "io.k8s.api.authentication.v1": "SelfSubjectReview UserInfo",
     "io.k8s.api.authorization.v1": (
         "FieldSelectorAttributes LabelSelectorAttributes NonResource ResourceAttributes"
@@ -177,6 +180,7 @@ PACKAGES: Final = {
     ),
     "io.k8s.api.batch.v1": "Job PodFailurePolicy SuccessPolicy UncountedTerminatedPods",
     "io.k8s.api.coordination.v1": "Lease",
+    "io.k8s.api.networking.v1": "IPBlock NetworkPolicy",
     "io.k8s.api.policy.v1": "Eviction PodDisruptionBudget",
     "io.k8s.api.scheduling.v1": "PriorityClass",
     "io.k8s.api.storage.v1": "StorageClass",

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final, assert_never, cast
@@ -12,55 +12,63 @@ from prometheus_client import CollectorRegistry
 
 from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.metrics.controllers import ControllerMetrics
+from maar.apps.plugins import find_job_plugins
+from maar.apps.ssh_keys import new_ssh_key
+from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.controller import Controller
 from maar.core.controllers.work_queue import ControllerKey, WorkQueue
+from maar.core.model.cron_job import CronJob
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import Command, Job
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.kinds import KINDS_BY_NAME, from_json
 from maar.core.model.metadata import Object
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
+from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
-from maar.core.model.writes import ControllerWrite, Create, Delete, Patch, RecordEvent, SetStatus
+from maar.core.model.volume import PersistentVolumeClaim
+from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure, Patch, RecordEvent, SetStatus
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Refused
-from maar.kube.paths import resource_path_of
+from maar.kube.paths import OWNED, ResourcePath, resource_path_of
 from maar.kube.record import Reference, Severity
 from maar.kube.watch import Trouble
-from maar.kube.write import create, delete, patch
+from maar.kube.write import Propagation, create, delete, ensure, patch
 from maar.kube.writers import Writers
 
 _LOG: Final = logging.getLogger(__name__)
 
 WATCHED: Final[tuple[type[AnyObject], ...]] = (
-    Queue, PodGroup, Job, Command, Pod, Namespace, ResourceQuota,
+    Queue, PodGroup, Job, Command, Pod, Namespace, ResourceQuota, PersistentVolumeClaim, PriorityClass,
+    CronJob, JobFlow, JobTemplate,
 )  # fmt: skip
-ResourcePath = tuple[str, str]  # the kind and the key of an object
-StoredWrite = SetStatus | Create | Patch | Delete  # what an API server answers to
+StoredWrite = SetStatus | Create | Ensure | Patch | Delete  # what an API server answers to
 # After a change of one of these, what was refused may be taken.
 _WRITES_DEPEND_ON: Final = ("Queue", "Namespace", "ResourceQuota")
 _GATHER_S: Final = 0.1
 _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
+_LONGEST_SLEEP_S: Final = 60.0  # a timer does not run while a machine is suspended, and clocks are set
 _REFUSALS: Final = {  # the reasons of events, as Kubernetes' own controllers have them
-    Create: "FailedCreate", Patch: "FailedUpdate", SetStatus: "FailedUpdate", Delete: "FailedDelete",
+    Create: "FailedCreate", Ensure: "FailedCreate", Delete: "FailedDelete",
+    Patch: "FailedUpdate", SetStatus: "FailedUpdate",
 }  # fmt: skip
 
 
-def controllers() -> tuple[Controller, ...]:
-    """The controllers that run in every cluster."""
-    return all_controllers()
+def controllers(only_schedulers: Collection[str] = ()) -> tuple[Controller, ...]:
+    """The controllers that run in every cluster, and what says that pods are not served where it can know."""
+    return all_controllers(new_ssh_key, find_job_plugins(), zone, only_schedulers)
 
 
 class ControllerRunner:
     """Runs controllers on one view of the cluster, and writes what they want.
 
-    A key is looked at again when a write for it was answered, after a failure some time later. While a write
-    to an object is under way, no other round writes to it: a key that wants to keeps that write and those
-    after it back, for they come in an order, and is looked at again when the first is answered.
+    A key is looked at when all writes for it are answered, and not before: what they make of the cluster is
+    known then. After a failure it is looked at some time later. What was refused is kept for whom it was for.
     """
 
     def __init__(
@@ -72,11 +80,9 @@ class ControllerRunner:
     ) -> None:
         view = ClusterView() if cluster is None else cluster
         self._server, self._work = server, WorkQueue(view, running)
-        self._known: dict[ResourcePath, Reference] = {}
-        self._under_way: dict[ResourcePath, int] = {}  # the number of writes to an object
-        self._wanting: dict[
-            ResourcePath, set[ControllerKey]
-        ] = {}  # the keys that are looked at when it is answered
+        self._known: dict[tuple[str, str], Reference] = {}  # by kind and key
+        self._under_way: dict[ControllerKey, int] = {}  # the number of writes for a key
+        self._failing: set[ControllerKey] = set()  # one of the writes under way has failed
         self._failed: set[ControllerKey] = set()  # their writes are tried again
         self._failures = self._rounds = 0
         self._failed_at = -1
@@ -92,8 +98,8 @@ class ControllerRunner:
             identity,
         )
         self.known, self.first_round, self.failures = loop.known, loop.first_round, loop.failures
-        self.queues = view.queues
-        self.metrics = ControllerMetrics(CollectorRegistry(), self.queues)  # shown nowhere
+        self.queues, self.jobs = view.queues, view.jobs
+        self.metrics = ControllerMetrics(CollectorRegistry(), self.queues, self.jobs)  # shown nowhere
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
         """Watch and reconcile until stopped; nothing is written before this process is elected."""
@@ -142,15 +148,8 @@ class ControllerRunner:
         began, now = time.monotonic(), datetime.now(UTC)
         self._rounds += 1
         self._loop.learn()
-        busy, waiting = frozenset(self._under_way), set[ControllerKey]()
-        for key, write in self._work.reconcile(now):
-            place = (write.kind, write.key)
-            if place in busy:
-                waiting.add(key)
-            if place in busy or not isinstance(write, RecordEvent):
-                self._wanting.setdefault(place, set()).add(key)
-            if key not in waiting:
-                self._carry_out(write)
+        for key, write in self._work.reconcile(now, self._under_way):
+            self._carry_out(key, write)
         self._wake_later(now)
         self.metrics.reconciled(time.monotonic() - began)
 
@@ -159,58 +158,72 @@ class ControllerRunner:
         wake_at = self._work.wake_at
         if wake_at is not None and wake_at != self._wake_at:
             self._wake_at = wake_at
-            asyncio.get_running_loop().call_later((wake_at - now).total_seconds(), self._wake)
+            delay = min((wake_at - now).total_seconds(), _LONGEST_SLEEP_S)
+            asyncio.get_running_loop().call_later(delay, self._wake)
 
     def _wake(self) -> None:
         self._wake_at = None
         self._loop.wake()
 
-    def _carry_out(self, write: ControllerWrite) -> None:
+    def _carry_out(self, key: ControllerKey, write: ControllerWrite) -> None:
         place = (write.kind, write.key)
         if not isinstance(write, RecordEvent):
-            self._under_way[place] = self._under_way.get(place, 0) + 1
-            self._writers.submit(place, partial(self._write, write), partial(self._answered, write))
+            self._under_way[key] = self._under_way.get(key, 0) + 1
+            self._writers.submit(place, partial(self._write, write), partial(self._answered, key, write))
         elif (about := self._known.get(place)) is not None:
             severity: Severity = "Warning" if write.is_warning else "Normal"
             self._loop.recorder.record(about, write.reason, write.message, severity)
 
     async def _write(self, write: StoredWrite) -> Outcome:
-        place = resource_path_of(KINDS_BY_NAME[write.kind])
+        place = _path(write.kind)
         match write:
             case SetStatus():
-                status = {"status": write.status}
+                only = {"metadata": {"resourceVersion": write.version}} if write.version else {}
+                status = {**only, "status": write.status}
                 return await patch(self._server, place, write.key, status, subresource="status")
             case Create():
                 return await create(self._server, place, write.key, write.document)
+            case Ensure():
+                return await ensure(self._server, place, write.key, write.document, write.update)
             case Patch():
                 return await patch(self._server, place, write.key, write.patch)
             case Delete():
-                return await delete(self._server, place, write.key, uid=write.uid)
+                propagation: Propagation = "Foreground" if write.waits_for_dependents else "Background"
+                return await delete(self._server, place, write.key, uid=write.uid, propagation=propagation)
         assert_never(write)
 
-    def _answered(self, write: StoredWrite, outcome: Outcome) -> None:
-        place = (write.kind, write.key)
-        self._under_way[place] -= 1
-        if not self._under_way[place]:
-            del self._under_way[place]
-        keys = self._wanting.pop(place, set())
+    def _answered(self, key: ControllerKey, write: StoredWrite, outcome: Outcome) -> None:
         self.metrics.answered(write, outcome)
         is_new = self.failures.answered(type(write).__name__, write.kind, write.key, outcome)
+        is_gone = isinstance(write, Delete) and isinstance(outcome, Gone)  # as it was to be
+        is_done = isinstance(outcome, Done) or is_gone
+        self._work.cluster.answered(write, None if is_done else getattr(outcome, "message", ""))
         if isinstance(outcome, Done):
             self._failures = 0
-            if not isinstance(write, Delete):
+            if not isinstance(write, Delete | Ensure):
                 self._loop.see(_seen(KINDS_BY_NAME[write.kind], outcome.body))
-            self._work.look_at(keys)  # whatever happened to it meanwhile has not been looked at
+        elif not is_gone:
+            self._failing.add(key)
+            if is_new and isinstance(outcome, Refused):
+                self._record_refusal(write, outcome)
+            has_moved_on = isinstance(outcome, Gone | Conflict)  # the cluster
+            if not has_moved_on and self._failed_at < self._rounds:  # what fails together counts once
+                self._failed_at, self._failures = self._rounds, self._failures + 1
+        self._under_way[key] -= 1
+        if not self._under_way[key]:
+            del self._under_way[key]
+            self._look_again(key)
+
+    def _look_again(self, key: ControllerKey) -> None:
+        """Look at a key whose writes are answered: whatever happened meanwhile has not been looked at."""
+        if key not in self._failing:
+            self._work.look_at([key])
             self._loop.wake()
             return
-        if is_new and isinstance(outcome, Refused):
-            self._record_refusal(write, outcome)
-        has_moved_on = isinstance(outcome, Gone | Conflict)  # the cluster
-        if not has_moved_on and self._failed_at < self._rounds:  # what fails together counts once
-            self._failed_at, self._failures = self._rounds, self._failures + 1
+        self._failing.discard(key)
+        self._failed.add(key)
         delay = min(_AGAIN_S * 2**self._failures, _LONGEST_S)
-        self._failed |= keys
-        asyncio.get_running_loop().call_later(delay, self._try_again, keys)
+        asyncio.get_running_loop().call_later(delay, self._try_again, {key})
 
     def _try_again(self, keys: set[ControllerKey]) -> None:
         """Look at keys again for which a write has failed, unless that was done meanwhile."""
@@ -221,11 +234,17 @@ class ControllerRunner:
             self._loop.wake()
 
     def _record_refusal(self, write: StoredWrite, outcome: Refused) -> None:
-        """Record a refusal in an event on the object, or on the pod that it was to be created for."""
-        place = ("Pod", write.about) if isinstance(write, Create) else (write.kind, write.key)
+        """Record a refusal in an event on the object, or on the one that it was to be created for."""
+        place = (write.kind, write.key)
+        if isinstance(write, Create | Ensure):
+            place = (write.about_kind, write.about)
         if (about := self._known.get(place)) is not None:
             what = f"{write.kind} {write.key}: {outcome.message}"
             self._loop.recorder.record(about, _REFUSALS[type(write)], what, "Warning")
+
+
+def _path(kind: str) -> ResourcePath:
+    return OWNED[kind] if kind in OWNED else resource_path_of(KINDS_BY_NAME[kind])
 
 
 def _seen(kind: type[Object], body: bytes) -> AnyObject:

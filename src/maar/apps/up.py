@@ -14,7 +14,6 @@ from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.core.admission.request import Options
 from maar.core.controllers.cluster_view import ClusterView
-from maar.core.controllers.unserved_pods import UnservedPods
 from maar.core.engine import Engine
 from maar.core.model.workload import BatchJob, ReplicaSet, StatefulSet
 from maar.core.policy.configuration import DEFAULT, Configuration
@@ -26,9 +25,12 @@ from maar.embedded.calls import Admission, Admit, Caller, Stage
 from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.loop import run_controllers
 from maar.embedded.data_folder import DataFolderError, unusable
+from maar.embedded.default_scheduler import choose_scheduler
 from maar.embedded.kinds.parts import part
+from maar.embedded.nodes.cgroups import delegated
+from maar.embedded.nodes.gpus import Devices, find_devices
 from maar.embedded.nodes.ignored import warn_of_ignored
-from maar.embedded.nodes.local import LocalNode
+from maar.embedded.nodes.local import LocalNode, LocalNodeSettings, end_processes
 from maar.embedded.nodes.machine import host_name, this_machine
 from maar.embedded.nodes.node_files import BadNodesError
 from maar.embedded.nodes.pod import FINISHED
@@ -40,7 +42,7 @@ from maar.embedded.server import Server
 from maar.embedded.serving import serve
 from maar.embedded.storage_problems import NotStoredError
 from maar.embedded.store import Store
-from maar.embedded.unrun_workloads import warn_of_unrun
+from maar.embedded.unrun_workloads import warn_of_endless, warn_of_unrun
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import Credentials
 from maar.kube.sources import CredentialsError, Proofs
@@ -68,6 +70,8 @@ class UpSettings:
     port: int = 0
     nodes: tuple[str, ...] | None = None  # None: those that the folder has, or the default in a new one
     is_local: bool = False
+    local_gpus: int | None = None  # None: those that are found
+    keeps_running: bool = False  # processes of the local node, when it is stopped
     configuration: Configuration = DEFAULT
     admission: Options = field(default_factory=Options)
 
@@ -88,8 +92,10 @@ async def up(settings: UpSettings, announce: Announce) -> None:
     """Run a whole cluster until SIGINT or SIGTERM; `announce` is called when it is ready."""
     folder = settings.folder
     with closing(Store(folder)) as store:
-        cluster, notes = _cluster(store, settings)
-        local = LocalNode(cluster, folder, host_name()) if settings.is_local else None
+        devices = find_devices(settings.local_gpus) if settings.is_local else Devices()
+        cluster, notes = _cluster(store, settings, len(devices.names))
+        local, limits = _local_node(cluster, settings, devices)
+        notes = (*notes, *limits)
         with closing(listen(settings.host, settings.port)) as place:
             host, port = place.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
@@ -119,10 +125,24 @@ async def up(settings: UpSettings, announce: Announce) -> None:
                 await asyncio.to_thread(keep_last_backup, folder, store)
 
 
-def _cluster(store: Store, settings: UpSettings) -> tuple[Cluster, tuple[str, ...]]:
+def _local_node(
+    cluster: Cluster, settings: UpSettings, devices: Devices
+) -> tuple[LocalNode | None, tuple[str, ...]]:
+    """This machine as a node, where that is asked for, and what is to be said of it."""
+    if not settings.is_local:
+        end_processes(settings.folder)
+        return None, ()
+    cgroups, problem = delegated()
+    node = LocalNodeSettings(devices, cgroups, settings.keeps_running)
+    local = LocalNode(cluster, settings.folder, host_name(), node)
+    gpus = f"GPUs of this machine for pods: {', '.join(devices.names)}." if devices.names else ""
+    return local, tuple(filter(None, (gpus, problem)))
+
+
+def _cluster(store: Store, settings: UpSettings, gpus: int) -> tuple[Cluster, tuple[str, ...]]:
     """The cluster with its nodes, and the message about removed nodes."""
     is_new = store.count("namespaces", None) == 0
-    machine = [this_machine()] if settings.is_local else []
+    machine = [this_machine(gpus=gpus)] if settings.is_local else []
     asked = settings.nodes
     if asked is None and is_new:
         asked = () if machine else (DEFAULT_NODES,)
@@ -138,10 +158,13 @@ def _admission(store: Store, settings: UpSettings) -> Admit:
     ours = InProcessAdmission(store, settings.admission)
 
     def admit(stage: Stage, admission: Admission) -> None:
+        choose_scheduler(stage, admission, settings.admission.scheduler_names[0])
         ours(stage, admission)
         warn_of_unrun(stage, admission)
         if settings.is_local:
             warn_of_ignored(stage, admission)
+        else:
+            warn_of_endless(stage, admission)
 
     return admit
 
@@ -226,7 +249,7 @@ async def _schedule(settings: UpSettings, server: Server, url: str) -> None:
 
 async def _control(settings: UpSettings, url: str) -> None:
     async with ApiServer(await _credentials(settings, url, "controllers")) as api:
-        running = (*controllers(), UnservedPods())
+        running = controllers(only_schedulers=("volcano",))
         await ControllerRunner(api, running, cluster=ClusterView(workloads=_WORKLOADS)).run()
 
 

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from maar.apps.plugins import find_job_plugins
+from maar.apps.time_zones import names
 from maar.core.admission.request import Options
 
 
@@ -28,4 +30,6 @@ class AdmissionFlags:
             guarantee_over_total=self.guarantee_over_total,
             child_capability=self.child_capability,
             max_queue_depth=self.max_queue_depth,
+            job_plugins=find_job_plugins(),
+            time_zones=names(),
         )

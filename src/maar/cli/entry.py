@@ -47,3 +47,35 @@ def vcctl() -> None:
     from maar.cli import main  # noqa: PLC0415
 
     main.vcctl()
+
+
+def vsub() -> None:
+    """Run `vsub`: submit a job, in Volcano's manner."""
+    _volcano_program("vsub")
+
+
+def vjobs() -> None:
+    """Run `vjobs`: look at jobs, in Volcano's manner."""
+    _volcano_program("vjobs")
+
+
+def vcancel() -> None:
+    """Run `vcancel`: delete a job, in Volcano's manner."""
+    _volcano_program("vcancel")
+
+
+def vsuspend() -> None:
+    """Run `vsuspend`: suspend a job, in Volcano's manner."""
+    _volcano_program("vsuspend")
+
+
+def vresume() -> None:
+    """Run `vresume`: resume a job, in Volcano's manner."""
+    _volcano_program("vresume")
+
+
+def _volcano_program(name: str) -> None:
+    leave_when_interrupted()
+    from maar.cli import main  # noqa: PLC0415
+
+    main.volcano_program(name)

@@ -2,11 +2,15 @@
 
 import os
 import sys
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, TypeVar
 
 import typer
 
-FAILED: Final = 1  # something the user can put right; 2 is a wrong command line
+T = TypeVar("T")
+
+FAILED: Final = 1  # something the user can put right
+WRONG_USAGE: Final = 2  # a wrong command line
 BUG: Final = 70
 _MOST_LINES: Final = 1_000
 
@@ -19,10 +23,14 @@ class CommandError(Exception):
         self.sentences = sentences
 
 
-def run(app: typer.Typer, name: str) -> None:
-    """Run a command line; it leaves with its exit code."""
+def run(app: typer.Typer, name: str, wrong_usage: int = WRONG_USAGE) -> None:
+    """Run a command line; it leaves with its exit code, or with `wrong_usage` where the line is wrong."""
     try:
         app(prog_name=name)
+    except SystemExit as left:
+        if left.code == WRONG_USAGE:
+            sys.exit(wrong_usage)
+        raise
     except CommandError as error:
         _leave(error.sentences, FAILED)
     except Exception as error:
@@ -30,6 +38,18 @@ def run(app: typer.Typer, name: str) -> None:
             raise
         what = f"a bug in Maar: {type(error).__name__}: {error}"
         _leave((f"{what} (set MAAR_TRACE=1 to see where, and report it)",), BUG)
+
+
+async def for_each(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
+    """Do something to several things; a failure of one does not stop the others."""
+    refusals: list[str] = []
+    for item in items:
+        try:
+            await work(item)
+        except CommandError as error:
+            refusals += error.sentences
+    if refusals:
+        raise CommandError(*refusals)
 
 
 def shortened(lines: list[str]) -> list[str]:

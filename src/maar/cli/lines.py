@@ -1,6 +1,6 @@
 """Lines that the views draw, on a terminal or in a pipe: colours appear on a terminal only."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rich.console import Console
 from rich.text import Text
@@ -19,3 +19,9 @@ def print_lines(console: Console, lines: Iterable[Line]) -> None:
 def width_of(console: Console) -> int:
     """How much a line may hold: what a terminal has, and in a pipe always the same."""
     return console.width if console.is_terminal else WIDTH
+
+
+def print_on_terminal(draw: Callable[[int], Iterable[Line]]) -> None:
+    """Print what is drawn for the width that there is."""
+    console = Console()
+    print_lines(console, draw(width_of(console)))

@@ -1,29 +1,112 @@
-"""The three commands that Maar installs: maar, vcctl and kubectl-maar."""
+"""The programs that Maar installs: maar, kubectl-maar, vcctl, and Volcano's vsub, vjobs and the others."""
 
-from typing import Annotated, Final
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Final
 
 import typer
 
-from maar import __version__
-from maar.cli.backup import backup, restore
-from maar.cli.daemons import controllers, scheduler
-from maar.cli.demo.command import demo
-from maar.cli.failure import run
-from maar.cli.manifests import manifests
-from maar.cli.plan import plan
-from maar.cli.queue.commands import queue_app
-from maar.cli.queue.vcctl import vcctl_queue_app
-from maar.cli.replay import replay
-from maar.cli.snapshot import snapshot
-from maar.cli.up import up
-from maar.cli.validate import validate
-from maar.cli.webhooks import webhooks
+from maar.cli.failure import FAILED, run
+from maar.cli.lazy_commands import CommandPlace, LazyGroup
+
+
+class _MaarCommands(LazyGroup):
+    places: ClassVar[Mapping[str, CommandPlace]] = {
+        "up": CommandPlace(
+            "maar.cli.up",
+            "up",
+            "Run a whole cluster in this process: an API server for kubectl, nodes and the scheduler.",
+        ),
+        "run": CommandPlace(
+            "maar.cli.run.command",
+            "run",
+            "Run a command as a job: wait for its turn, show its output, and end with its exit code.",
+            {"allow_interspersed_args": False},  # what follows the command is the command's
+        ),
+        "job": CommandPlace(
+            "maar.cli.job.commands", "job_app", "Jobs: run, look at, suspend and delete them."
+        ),
+        "pod": CommandPlace("maar.cli.pod", "pod_app", "Pods of jobs and queues."),
+        "cron": CommandPlace(
+            "maar.cli.cron.commands", "cron_app", "Cron jobs: jobs that are made by the clock."
+        ),
+        "flow": CommandPlace(
+            "maar.cli.flow.commands", "flow_app", "Job flows: jobs that wait for one another."
+        ),
+        "queue": CommandPlace(
+            "maar.cli.queue.commands", "queue_app", "Queues: make, change, look at and explain them."
+        ),
+        "plan": CommandPlace("maar.cli.plan", "plan", "Say what Maar would do with a cluster, and why."),
+        "validate": CommandPlace(
+            "maar.cli.validate", "validate", "Check what admission would refuse, and why."
+        ),
+        "backup": CommandPlace(
+            "maar.cli.backup",
+            "backup",
+            "Back up the objects of a cluster of maar up, which may be running, into one file.",
+        ),
+        "restore": CommandPlace(
+            "maar.cli.backup",
+            "restore",
+            "Put a backup in place of what a data folder has; the files that were there are set aside.",
+        ),
+        "snapshot": CommandPlace(
+            "maar.cli.snapshot",
+            "snapshot",
+            "Write down everything a scheduler sees of a cluster, for maar plan -f.",
+        ),
+        "replay": CommandPlace(
+            "maar.cli.replay",
+            "replay",
+            "Feed a recording to a fresh scheduler, and compare every plan with the recorded one, "
+            "byte for byte.",
+        ),
+        "demo": CommandPlace(
+            "maar.cli.demo.command",
+            "demo",
+            "Simulate an hour of an example organisation on its own cluster, and show how it is shared.",
+        ),
+        "scheduler": CommandPlace("maar.cli.daemons", "scheduler", "Schedule the pods of a cluster."),
+        "controllers": CommandPlace(
+            "maar.cli.daemons", "controllers", "Run the controllers of queues, quotas and pod groups."
+        ),
+        "webhooks": CommandPlace(
+            "maar.cli.webhooks",
+            "webhooks",
+            "Serve admission webhooks: queues, pod groups, jobs, commands, and pods of Maar's scheduler.",
+        ),
+        "manifests": CommandPlace(
+            "maar.cli.manifests",
+            "manifests",
+            "Print everything an administrator applies: maar manifests | kubectl apply -f -.",
+        ),
+    }
+
+
+class _VcctlCommands(LazyGroup):
+    places: ClassVar[Mapping[str, CommandPlace]] = {
+        "job": CommandPlace("maar.cli.vcctl.job", "vcctl_job_app", "Jobs, in Volcano's manner."),
+        "pod": CommandPlace("maar.cli.vcctl.pod", "vcctl_pod_app", "Pods, in Volcano's manner."),
+        "queue": CommandPlace("maar.cli.queue.vcctl", "vcctl_queue_app", "Queues, in Volcano's manner."),
+        "jobflow": CommandPlace("maar.cli.vcctl.flow", "vcctl_flow_app", "Job flows, in Volcano's manner."),
+        "jobtemplate": CommandPlace(
+            "maar.cli.vcctl.flow", "vcctl_template_app", "Job templates, in Volcano's manner."
+        ),
+    }
+
 
 maar_app: Final = typer.Typer(
-    help="A queue-based batch scheduler for Kubernetes.", no_args_is_help=True, pretty_exceptions_enable=False
+    cls=_MaarCommands,
+    help="A queue-based batch scheduler for Kubernetes.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 vcctl_app: Final = typer.Typer(
-    help="Volcano's command line, served by Maar.", no_args_is_help=True, pretty_exceptions_enable=False
+    cls=_VcctlCommands,
+    help="Volcano's command line, served by Maar.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
@@ -48,26 +131,9 @@ def _options(
 @vcctl_app.command()
 def version() -> None:
     """Print the version of Maar."""
+    from maar import __version__  # noqa: PLC0415  # reading what is installed takes a while
+
     typer.echo(f"maar {__version__}")
-
-
-for command in (
-    up,
-    backup,
-    restore,
-    demo,
-    plan,
-    validate,
-    snapshot,
-    replay,
-    scheduler,
-    controllers,
-    webhooks,
-    manifests,
-):
-    maar_app.command()(command)
-maar_app.add_typer(queue_app, name="queue")
-vcctl_app.add_typer(vcctl_queue_app, name="queue")
 
 
 def maar() -> None:
@@ -82,4 +148,13 @@ def kubectl_maar() -> None:
 
 def vcctl() -> None:
     """Run `vcctl`."""
-    run(vcctl_app, "vcctl")
+    run(vcctl_app, "vcctl", wrong_usage=FAILED)
+
+
+def volcano_program(name: str) -> None:
+    """Run one of Volcano's short programs, such as vsub."""
+    from maar.cli.vcctl import short  # noqa: PLC0415  # the others do not need it
+
+    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+    app.command(name)(getattr(short, name))
+    run(app, name, wrong_usage=FAILED)

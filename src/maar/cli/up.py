@@ -38,6 +38,21 @@ def up(  # noqa: PLR0913  # each is a flag
     local: Annotated[
         bool, typer.Option("--local", help="Make this machine a node that runs pods as processes.")
     ] = False,
+    local_gpus: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=1024,
+            help="How many GPUs this machine has, with --local.  [default: those that are found]",
+        ),
+    ] = None,
+    keep_running: Annotated[
+        bool,
+        typer.Option(
+            "--keep-running",
+            help="With --local, leave processes running when stopped; the next start finds them.",
+        ),
+    ] = False,
     config: Annotated[
         Path | None, typer.Option(help="A scheduler configuration, in Volcano's grammar.")
     ] = None,
@@ -50,12 +65,17 @@ def up(  # noqa: PLR0913  # each is a flag
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
     from maar.cli.configuration import read_configuration  # noqa: PLC0415
 
+    if not local and (local_gpus is not None or keep_running):
+        option = "--local-gpus" if local_gpus is not None else "--keep-running"
+        raise typer.BadParameter(f"{option} is about this machine as a node; add --local")
     settings = app.UpSettings(
         folder=(data or data_folder()).absolute(),
         host=host,
         port=port,
         nodes=tuple(nodes) if nodes else None,
         is_local=local,
+        local_gpus=local_gpus,
+        keeps_running=keep_running,
         configuration=read_configuration(config),
         admission=admission.options(),
     )

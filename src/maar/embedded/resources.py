@@ -68,10 +68,13 @@ BUILT_IN: Final = (
     Resource(
         "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", True, ("pvc",), subresources=("status",)
     ),
+    Resource("apps", "v1", "daemonsets", "DaemonSet", True, ("ds",), ("all",), ("status",)),
+    Resource("apps", "v1", "deployments", "Deployment", True, ("deploy",), ("all",), ("status",)),
     Resource("apps", "v1", "replicasets", "ReplicaSet", True, ("rs",), ("all",), ("status",)),
     Resource("apps", "v1", "statefulsets", "StatefulSet", True, ("sts",), ("all",), ("status",)),
     Resource("batch", "v1", "jobs", "Job", True, (), ("all",), ("status",)),
     Resource("coordination.k8s.io", "v1", "leases", "Lease"),
+    Resource("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", True, ("netpol",)),
     Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", True, ("pdb",), (), ("status",)),
     Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", False, ("pc",)),
     Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", False, ("sc",)),

@@ -1,6 +1,7 @@
 """What `kubectl get` shows of the built-in kinds."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from maar.core.model.durations import age
@@ -10,6 +11,9 @@ from maar.embedded.kinds.parts import number, part, parts
 from maar.embedded.resources import Column
 
 _NONE: Final = "<none>"
+_JOB_STATES: Final = (
+    "Complete", "Failed", "Terminating", "Suspended", "FailureTarget", "SuccessCriteriaMet",
+)  # fmt: skip
 
 
 class Rows(NamedTuple):
@@ -144,8 +148,22 @@ def _budget(value: Json, now: float) -> list[object]:
 def _job(value: Json, now: float) -> list[object]:
     spec, status = part(value, "spec"), part(value, "status")
     conditions = {text(one, "type") for one in parts(status, "conditions") if one.get("status") == "True"}
-    state = next((one for one in ("Complete", "Failed", "Suspended") if one in conditions), "Running")
-    return [state, f"{number(status, 'succeeded')}/{spec.get('completions', 1)}", "", _age(value, now)]
+    if "deletionTimestamp" in metadata(value):
+        conditions.add("Terminating")
+    completions, parallelism = spec.get("completions"), number(spec, "parallelism")
+    wanted = completions if completions is not None else "1"
+    if completions is None and parallelism > 1:
+        wanted = f"1 of {parallelism}"
+    start, end = text(status, "startTime"), text(status, "completionTime")
+    until = datetime.fromisoformat(end).timestamp() if end else now
+    made = part(spec, "template", "spec")
+    return [
+        next((one for one in _JOB_STATES if one in conditions), "Running"),
+        f"{number(status, 'succeeded')}/{wanted}", age(start, until) if start else "", _age(value, now),
+        ",".join(text(one, "name") for one in parts(made, "containers")),
+        ",".join(text(one, "image") for one in parts(made, "containers")),
+        _amounts(part(spec, "selector", "matchLabels")).replace(": ", "=").replace(" ", "") or _NONE,
+    ]  # fmt: skip
 
 
 def _replicas(value: Json, now: float) -> list[object]:
@@ -216,7 +234,9 @@ BUILT_IN_ROWS: Final[Mapping[str, Rows]] = {
     ),
     "replicasets.apps": Rows(_columns("#Desired", "#Current", "#Ready", "Age"), _replicas),
     "statefulsets.apps": Rows(_columns("Ready", "Age"), _stateful),
-    "jobs.batch": Rows(_columns("Status", "Completions", "Duration", "Age"), _job),
+    "jobs.batch": Rows(
+        _columns("Status", "Completions", "Duration", "Age", wide="Containers,Images,Selector"), _job
+    ),
     "leases.coordination.k8s.io": Rows(
         _columns("Holder", "Age"), lambda v, now: [text(part(v, "spec"), "holderIdentity"), _age(v, now)]
     ),

@@ -78,9 +78,12 @@ class Tables:
 
 
 def _at(value: object, path: str) -> object:
-    """What a JSON path of plain names leads to; the CRDs of Maar use no others."""
+    """What a JSON path of plain names leads to, of a list[*] the first; the CRDs of Maar use no others."""
     for part in path.strip(".").split("."):
-        value = value.get(part) if isinstance(value, dict) else None
+        name = part.removesuffix("[*]")
+        value = value.get(name) if isinstance(value, dict) else None
+        if name != part:
+            value = value[0] if isinstance(value, list) and value else None
     return value
 
 

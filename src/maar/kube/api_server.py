@@ -194,6 +194,8 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
             raise UnansweredError(f"a line of more than {LONGEST_LINE} bytes came", may_be_done=False)
         if lines:
             yield lines
+    if rest:
+        yield [rest]  # what a program printed last may lack its end of line
 
 
 def _unanswered(error: OSError, address: Address) -> UnansweredError:

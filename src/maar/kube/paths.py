@@ -48,10 +48,16 @@ _PLACES: Final[dict[type[Object], ResourcePath]] = {
 PODS: Final = _PLACES[Pod]
 CLAIMS: Final = _PLACES[PersistentVolumeClaim]
 VOLUMES: Final = _PLACES[PersistentVolume]
+OWNED: Final = {  # by kind, what jobs own besides objects of the model
+    "Service": ResourcePath("v1", "services", namespaced=True),
+    "ConfigMap": ResourcePath("v1", "configmaps", namespaced=True, status=""),
+    "Secret": ResourcePath("v1", "secrets", namespaced=True, status=""),
+    "NetworkPolicy": ResourcePath("networking.k8s.io/v1", "networkpolicies", namespaced=True),
+}
 EVENTS: Final = ResourcePath("v1", "events", namespaced=True)
 LEASES: Final = ResourcePath("coordination.k8s.io/v1", "leases", namespaced=True)
 
 
 def resource_path_of(kind: type[Object]) -> ResourcePath:
-    """The REST path of a kind of the model."""
-    return _PLACES[kind]
+    """The REST path of a kind of the model, or of a summary of one."""
+    return _PLACES.get(kind) or ResourcePath(kind.api_version, kind.plural, kind.namespaced)

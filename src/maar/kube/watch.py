@@ -109,7 +109,7 @@ class Watch:
         fields: str = "",
     ) -> None:
         self._server, self._kind, self._feed, self._report = server, kind, feed, report
-        self._name = kind.__name__
+        self._name = kind.kind_name()
         self._is_of_metadata = issubclass(kind, Workload)  # of the rest nothing is sent
         self._read = metadata_from_json if self._is_of_metadata else from_json
         self._path, self._selection = resource_path_of(kind).all(namespace), selection(labels, fields)

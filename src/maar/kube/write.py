@@ -18,6 +18,7 @@ PatchKind = Literal["merge", "json", "strategic-merge"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 _CHOSEN_FOR_IT: Final = "pv.kubernetes.io/bound-by-controller"  # the volume, so that it may be freed again
+_DRY_RUN: Final = "?dryRun=All"
 FENCED: Final = "Fenced"  # the reason of a refusal that is our own
 
 
@@ -94,15 +95,45 @@ async def get(server: ApiServer, place: ResourcePath, key: str) -> Outcome:
     return _outcome(await _send(server, "GET", place.one(key)))
 
 
-async def create(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
+async def create(
+    server: ApiServer, place: ResourcePath, key: str, document: Document, *, dry_run: bool = False
+) -> Outcome:
     """Create an object; a conflict says that there is one of that name already."""
     namespace, _ = place.split(key)
-    outcome = _outcome(await _send(server, "POST", place.all(namespace), document))
+    path = place.all(namespace)
+    outcome = _outcome(await _send(server, "POST", f"{path}{_DRY_RUN}" if dry_run else path, document))
     if isinstance(outcome, Conflict) and outcome.may_be_ours:
         there = await get(server, place, key)
         if isinstance(there, Done) and _holds(plain(there.body), plain(to_json(document))):
             return there
     return outcome
+
+
+async def ensure(
+    server: ApiServer, place: ResourcePath, key: str, document: Document, update: Document | None
+) -> Outcome:
+    """Create an object, or change the one that is there where it has the same controller.
+
+    One that somebody else has stays as it is, and this is refused; one that is being deleted is a conflict.
+    """
+    outcome = await create(server, place, key, document)
+    if not isinstance(outcome, Conflict):
+        return outcome
+    there = await get(server, place, key)
+    if not isinstance(there, Done):
+        return there
+    found, wanted = _metadata(plain(there.body)), _metadata(plain(to_json(document)))
+    if found.get("deletionTimestamp"):
+        return outcome
+    if _controller(found) != _controller(wanted):
+        sentence = (
+            f"{place.plural}/{key} is there already and belongs to another; delete or rename one of them"
+        )
+        return Refused(HTTPStatus.CONFLICT, "AlreadyExists", sentence)
+    if update is None:
+        return there
+    only = {"metadata": {"uid": found.get("uid")}}
+    return await patch(server, place, key, {**update, **only})
 
 
 async def replace(server: ApiServer, place: ResourcePath, key: str, document: Document) -> Outcome:
@@ -138,6 +169,7 @@ async def delete(
     uid: str = "",
     resource_version: str = "",
     propagation: Propagation = "Background",
+    dry_run: bool = False,
 ) -> Outcome:
     """Delete an object; with a uid or a resource version, only that one."""
     wanted = {"uid": uid or None, "resourceVersion": resource_version or None}
@@ -146,6 +178,7 @@ async def delete(
         "kind": "DeleteOptions",
         "preconditions": wanted,
         "propagationPolicy": propagation,
+        "dryRun": ["All"] if dry_run else None,
     }
     return _outcome(await _send(server, "DELETE", place.one(key), options))
 
@@ -221,3 +254,15 @@ def _holds(there: object, wanted: object) -> bool:
             and all(_holds(one, other) for one, other in zip(there, wanted, strict=True))
         )
     return there == wanted
+
+
+def _metadata(document: object) -> dict[str, object]:
+    metadata = document.get("metadata") if isinstance(document, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _controller(metadata: dict[str, object]) -> object:
+    """The uid of the owner that controls an object."""
+    owners = metadata.get("ownerReferences")
+    named = [one for one in owners if isinstance(one, dict)] if isinstance(owners, list) else []
+    return next((one.get("uid") for one in named if one.get("controller")), None)

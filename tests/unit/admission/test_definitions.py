@@ -18,7 +18,10 @@ from maar.core.model.queue import Queue
 
 ROOT = Path(__file__).parents[3]
 CASES = yaml.safe_load((ROOT / "tests/unit/crd_cases.yaml").read_text(encoding="utf-8"))
-RESOURCES = {"Queue": "queues", "PodGroup": "podgroups", "Job": "jobs", "Command": "commands"}
+RESOURCES = {
+    "Queue": "queues", "PodGroup": "podgroups", "Job": "jobs", "Command": "commands", "CronJob": "cronjobs",
+    "JobFlow": "jobflows", "JobTemplate": "jobtemplates",
+}  # fmt: skip
 RULE = re.compile(r"\[([a-z-]+)\]")
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "busybox"}]}}
 ONLY_IN_THE_SCHEMA = (  # about fields that nobody in Maar reads

@@ -207,7 +207,7 @@ def test_a_kind_that_is_misspelt_is_an_error_with_its_place(version: str, kind: 
         ("batch/v1", "Job"),
         ("rabbitmq.com/v1beta1", "Queue"),
         ("scheduling.k8s.io/v1alpha2", "PodGroup"),
-        ("batch.volcano.sh/v1alpha1", "CronJob"),
+        ("batch/v1", "CronJob"),
         ("storage.k8s.io/v1", "CSINode"),
         ("topology.volcano.sh/v1alpha1", "HyperNode"),
     ],
@@ -218,7 +218,7 @@ def test_kinds_of_others_are_counted_and_are_no_success_by_themselves(version: s
     assert (result.exit_code, result.stderr) == (0, f"note: {kind} (1): not read\n")
     result = run("-f", "-", stdin=text)
     assert result.exit_code == 2
-    assert "error: there is nothing to check; maar validate knows Command, Job, " in result.stderr
+    assert "error: there is nothing to check; maar validate knows Command, CronJob, Job, " in result.stderr
 
 
 def test_a_flood_of_verdicts_is_cut_off_and_counted() -> None:
@@ -250,3 +250,9 @@ def test_a_queue_that_comes_too_early_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "higher.yaml").write_text(tree(9, 9), encoding="utf-8")
     for change in ("lower", "higher"):
         assert run("-f", f"{change}.yaml", "--against", "there.yaml", folder=tmp_path).exit_code == 0
+
+
+def test_the_examples_of_cron_jobs_and_flows_are_good() -> None:
+    folder = Path(__file__).parents[3] / "examples" / "jobs"
+    result = run("-f", str(folder / "cronjob.yaml"), "-f", str(folder / "jobflow.yaml"))
+    assert (result.exit_code, result.stdout) == (0, "7 objects: 0 refused, 0 warnings\n")

@@ -7,9 +7,12 @@ from typing import Any, Final
 
 import pytest
 
+from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.work_queue import WorkQueue
+from maar.core.job_plugins.plugin import no_key
+from maar.core.job_plugins.registry import JobPlugins
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.metadata import Metadata
 from maar.core.model.namespace import QUOTA_LABEL, Namespace, QuotaSpec, ResourceQuota
@@ -64,7 +67,7 @@ def objects(number: int) -> list[AnyObject]:
 
 def settled(count: int) -> WorkQueue:
     """A cluster of so many groups, each in a queue and a namespace of its own, with nothing left to write."""
-    work = WorkQueue(ClusterView(), all_controllers(only_schedulers=("volcano",)))
+    work = WorkQueue(ClusterView(), all_controllers(no_key, JobPlugins.of(), zone, ("volcano",)))
     above = [queue("root", running=count), queue("default"), queue("parent", running=count)]
     work.feed(Upserted(object=one) for number in range(count) for one in objects(number))
     work.feed(Upserted(object=one) for one in above)

@@ -76,10 +76,13 @@ def test_a_pod_of_what_the_node_reads_and_of_defaults_needs_no_warning(cluster: 
         ),
         (
             {"livenessProbe": {"exec": {"command": ["true"]}}, "tty": True},
-            {"hostNetwork": True, "hostname": "x", "dnsPolicy": "None", "dnsConfig": {"nameservers": ["::"]}},
+            {
+                "hostNetwork": True, "hostAliases": [{"ip": "127.0.0.2"}],
+                "dnsPolicy": "None", "dnsConfig": {"nameservers": ["::"]},
+            },
             {
                 "spec.containers[0].livenessProbe", "spec.containers[0].tty", "spec.hostNetwork",
-                "spec.hostname", "spec.dnsPolicy", "spec.dnsConfig",
+                "spec.hostAliases", "spec.dnsPolicy", "spec.dnsConfig",
             },
         ),
         (

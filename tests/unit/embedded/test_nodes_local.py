@@ -147,7 +147,7 @@ def test_init_containers_come_first_and_in_order_and_share_volumes(tmp_path: Pat
             found = [one["message"] for one in cluster.all("events") if one["reason"] == "VolumesOffered"]
             assert "/data is in $MAAR_VOLUME_MY_DATA" in str(found)
             cluster.delete("pods", "default", "a")
-            await until("its files are gone", lambda: not any(folder.glob("*/*_a_*")))
+            await until("its files are gone", lambda: not any(folder.glob("pods/*_a_*")))
 
     story(tell, tmp_path)
 

@@ -1,6 +1,7 @@
 """How pods on this machine end: by grace, by deadline, by policy, with their pod and with the server."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -11,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from maar.embedded.calls import Deletion
+from maar.embedded.cluster import Cluster
 from support.local_node import HERE, alive, dead, exit_of, finished, local, log, reported, shell, status_with
-from support.node_cluster import place, seen
-from support.until import until
+from support.node_cluster import embedded, place, seen
+from support.until import until, wait_until
 
 SERVER = """
 import asyncio, sys
@@ -24,16 +26,40 @@ from support.node_cluster import place
 DAEMON = "trap '' TERM HUP; echo $$$$; while :; do sleep 1; done"
 STUBBORN = f"trap '' TERM HUP; (setsid sh -c \\"{DAEMON}\\" &); while :; do sleep 1; done"
 
-async def serve(folder: Path) -> None:
+async def serve(folder: Path, never: str) -> None:
     async with local(folder) as cluster:
         for name, policy in (("never", "Never"), ("always", "Always")):
-            place(cluster, shell(name, STUBBORN, restartPolicy=policy), HERE)
+            script = never if never and name == "never" else STUBBORN
+            place(cluster, shell(name, script, restartPolicy=policy), HERE)
             print(await reported(cluster, folder, name), end="", flush=True)
         print("ready", flush=True)
         await asyncio.sleep(600)
 
-asyncio.run(serve(Path(sys.argv[1])))
+asyncio.run(serve(Path(sys.argv[1]), sys.argv[2]))
 """
+
+
+def server_with_pods(folder: Path, end_by: signal.Signals, never: str = "") -> list[int]:
+    """Start a server with two pods that run, and end it; gives a process of each."""
+    tests = Path(__file__).parents[2]
+    paths = os.pathsep.join(filter(None, (str(tests), os.environ.get("PYTHONPATH"))))
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER, str(folder), never],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": paths, "PATH": "/usr/bin:/bin"},
+    )
+    with server:
+        assert server.stdout is not None
+        lines = [server.stdout.readline().strip() for _ in range(2)]
+        assert server.stdout.readline() == "ready\n"
+        server.send_signal(end_by)
+    return [int(line) for line in lines if line.isdigit()]
+
+
+def events_of(cluster: Cluster, name: str) -> str:
+    events = [one for one in cluster.all("events") if one["involvedObject"]["name"] == name]  # type: ignore[index]
+    return "\n".join(str(one["message"]) for one in events)
 
 
 def story(tell: Callable[[Path], Awaitable[None]], folder: Path) -> None:
@@ -144,21 +170,8 @@ def test_a_sidecar_runs_beside_the_containers_and_ends_after_them(tmp_path: Path
     story(tell, tmp_path)
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_no_process_outlives_the_server_and_pods_go_on_by_policy(tmp_path: Path, how: signal.Signals) -> None:
-    tests = Path(__file__).parents[2]
-    server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, str(tmp_path)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={"PYTHONPATH": str(tests), "PATH": "/usr/bin:/bin"},
-    )
-    with server:
-        assert server.stdout is not None
-        pids = [int(server.stdout.readline()) for _ in range(2)]
-        assert server.stdout.readline() == "ready\n"
-        assert all(map(alive, pids))
-        server.send_signal(how)
+def test_a_stopped_server_ends_its_processes_and_pods_go_on_by_policy(tmp_path: Path) -> None:
+    pids = server_with_pods(tmp_path, signal.SIGINT)
 
     async def tell(folder: Path) -> None:
         for pid in pids:
@@ -171,6 +184,97 @@ def test_no_process_outlives_the_server_and_pods_go_on_by_policy(tmp_path: Path,
             assert seen(cluster, "always")["phase"] == "Running"
 
     story(tell, tmp_path)
+
+
+def test_processes_of_a_killed_server_run_on_and_are_found_again(tmp_path: Path) -> None:
+    pids = server_with_pods(tmp_path, signal.SIGKILL)
+
+    async def tell(folder: Path) -> None:
+        async with local(folder) as cluster:
+            for name in ("never", "always"):
+                await until(f"{name} is found", lambda: "found main running" in events_of(cluster, name))  # noqa: B023  at once
+                status = seen(cluster, name)
+                assert (status["phase"], status["containerStatuses"][0]["restartCount"]) == ("Running", 0)
+                assert "running" in status["containerStatuses"][0]["state"]
+            assert all(map(alive, pids))
+            for name in ("never", "always"):
+                cluster.delete("pods", "default", name, Deletion(grace=0))
+            for pid in pids:
+                await dead(pid)
+
+    story(tell, tmp_path)
+
+
+def test_what_ended_while_no_server_ran_is_reported_with_its_exit_code_and_output(tmp_path: Path) -> None:
+    script = f"echo before; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; echo after; exit 5"
+    server_with_pods(tmp_path, signal.SIGKILL, never=script)
+    (tmp_path / "go").touch()
+    [record] = (tmp_path / "pods").glob("*_never_*/runs/main/0.json")
+    wait_until("the supervisor has reported the end", lambda: '"exit_code": 5' in record.read_text())
+
+    async def tell(folder: Path) -> None:
+        async with local(folder) as cluster:
+            status = await finished(cluster, "never")
+            assert (status["phase"], exit_of(status)["exitCode"]) == ("Failed", 5)
+            assert exit_of(status)["reason"] == "Error"
+            assert await log(cluster, folder, "never") == "before\nafter\n"
+
+    story(tell, tmp_path)
+
+
+def test_a_pod_that_was_being_deleted_when_the_server_was_killed_ends_within_its_grace(
+    tmp_path: Path,
+) -> None:
+    script = f"trap 'echo bye >> {tmp_path}/note; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
+    server_with_pods(tmp_path, signal.SIGKILL, never=script)
+    with embedded(tmp_path) as cluster:  # the API alone: a deletion that no node has carried out
+        cluster.delete("pods", "default", "never")
+        assert cluster.read("pods", "default", "never") is not None
+
+    async def tell(folder: Path) -> None:
+        async with local(folder) as cluster:
+            await until("it is gone", lambda: cluster.read("pods", "default", "never") is None)
+            assert (folder / "note").read_text() == "bye\n"
+
+    story(tell, tmp_path)
+
+
+def test_what_was_lost_is_said(tmp_path: Path) -> None:
+    server_with_pods(tmp_path, signal.SIGKILL)
+    [record] = (tmp_path / "pods").glob("*_never_*/runs/main/0.json")
+    supervisor = json.loads(record.read_text().splitlines()[0])["supervisor"]
+    os.kill(supervisor, signal.SIGKILL)
+    wait_until("the supervisor has ended", lambda: not alive(supervisor))
+
+    async def tell(folder: Path) -> None:
+        async with local(folder) as cluster:
+            state = exit_of(await finished(cluster, "never"))
+            assert (state["exitCode"], state["reason"]) == (137, "Lost")
+            assert "was killed while maar up was away" in state["message"]
+            assert "its exit code is not known" in state["message"]
+
+    story(tell, tmp_path)
+
+
+def test_a_process_with_the_number_of_a_lost_one_is_left_alone(tmp_path: Path) -> None:
+    server_with_pods(tmp_path, signal.SIGKILL)
+    stranger = subprocess.Popen(["sleep", "60"])
+    with stranger:
+        [record] = (tmp_path / "pods").glob("*_never_*/runs/main/0.json")
+        first, *rest = record.read_text().splitlines()
+        facts = json.loads(first)
+        record.write_text("\n".join([json.dumps({**facts, "supervisor": stranger.pid}), *rest, ""]))
+
+        async def tell(folder: Path) -> None:
+            async with local(folder) as cluster:
+                assert exit_of(await finished(cluster, "never"))["reason"] == "Lost"
+                cluster.delete("pods", "default", "never", Deletion(grace=0))
+                await until("its files are gone", lambda: not record.exists())
+                await dead(facts["supervisor"])  # which sees that its record is gone
+                assert stranger.poll() is None
+
+        story(tell, tmp_path)
+        stranger.kill()
 
 
 def test_a_container_whose_supervisor_is_killed_is_killed_with_it(tmp_path: Path) -> None:

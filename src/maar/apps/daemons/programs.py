@@ -12,7 +12,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from maar.apps.controllers import ControllerRunner
+from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.daemons.configuration_source import Source, UnreadableError, follow, from_config_map, from_file
 from maar.apps.daemons.health import Checks, can_write, changes_within, happened, serve_status, within
 from maar.apps.daemons.leadership import Leadership
@@ -23,7 +23,6 @@ from maar.apps.metrics.write_failures import WriteFailureCollector
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.apps.snapshots.recording import Recording, RecordingEngine
 from maar.apps.snapshots.taking import Snapshots
-from maar.core.controllers.all_controllers import all_controllers
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration
 from maar.kube.api_server import ApiServer
@@ -87,8 +86,8 @@ async def schedule(settings: DaemonSettings, announce: Announce) -> None:
 async def control(settings: DaemonSettings, announce: Announce) -> None:
     """Run the controllers until SIGINT or SIGTERM; `announce` gets whether they stand by or lead."""
     async with _beside_cluster(settings) as (api, leadership):
-        runner = ControllerRunner(api, all_controllers(), leadership.identity, ClusterView(settings.name))
-        runner.metrics = ControllerMetrics(registry := new_registry(), runner.queues)
+        runner = ControllerRunner(api, controllers(), leadership.identity, ClusterView(settings.name))
+        runner.metrics = ControllerMetrics(registry := new_registry(), runner.queues, runner.jobs)
         runner.metrics.follow(runner.lags)
         beside = [
             _announce(runner.known, runner.first_round, leadership, announce),

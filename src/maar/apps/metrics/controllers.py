@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from maar.apps.metrics.watches import Lags, WatchMetrics
+from maar.core.model.job import Job
 from maar.core.model.queue import Queue
 from maar.core.model.writes import ControllerWrite
 from maar.kube.outcome import Outcome
@@ -17,10 +18,13 @@ _PHASES: Final = ("pending", "inqueue", "running", "unknown", "completed")
 
 
 class ControllerMetrics:
-    """Counts rounds and writes; the queues are read when metrics are scraped."""
+    """Counts rounds and writes; queues and jobs are read when metrics are scraped."""
 
-    def __init__(self, registry: CollectorRegistry, queues: Mapping[str, Queue]) -> None:
+    def __init__(
+        self, registry: CollectorRegistry, queues: Mapping[str, Queue], jobs: Mapping[str, Job]
+    ) -> None:
         registry.register(_GroupCollector(queues))
+        registry.register(_JobCollector(jobs))
         self._watches = WatchMetrics(registry)
         self._round = Histogram(
             "maar_controller_round_seconds",
@@ -76,3 +80,23 @@ class _GroupCollector:
 
     def describe(self) -> Iterator[Metric]:
         return _GroupCollector({}).collect()
+
+
+class _JobCollector:
+    """The jobs that have completed and that have failed; one that is deleted is no longer there."""
+
+    def __init__(self, jobs: Mapping[str, Job]) -> None:
+        self._jobs = jobs
+
+    def collect(self) -> Iterator[Metric]:
+        jobs = dict(self._jobs)  # it may change while we are at it
+        for phase in ("Completed", "Failed"):
+            family = GaugeMetricFamily(
+                f"volcano_job_{phase.lower()}_phase_count",
+                f"Jobs that are {phase}.",
+                labels=["job_name", "queue_name"],
+            )
+            for key, job in jobs.items():
+                if job.status.state.phase == phase:
+                    family.add_metric([key, job.spec.queue], 1)
+            yield family

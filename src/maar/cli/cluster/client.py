@@ -2,35 +2,35 @@
 
 import asyncio
 import shlex
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import msgspec
 import typer
 
-from maar.apps.scheduler.scheduler import WATCHED
 from maar.cli.cluster.access import Access
 from maar.cli.cluster.refusal import Operation, refusal, refusal_of_list
 from maar.cli.failure import CommandError
 from maar.cli.up import data_folder
-from maar.core.model.events import AnyObject, Event
-from maar.core.model.kinds import BadObjectError, plain
+from maar.core.model.events import Event
+from maar.core.model.kinds import BadObjectError, ObjectT, plain
 from maar.core.model.metadata import Object
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import objects, read_pages, selection
 from maar.kube.outcome import Done, Gone, Outcome
-from maar.kube.paths import ResourcePath, resource_path_of
+from maar.kube.paths import PODS, ResourcePath, resource_path_of
 from maar.kube.sources import CredentialsError, NoClusterError
 from maar.kube.watch import Watch, unless_repeated
-from maar.kube.write import create, delete, get, patch
+from maar.kube.write import Propagation, create, delete, get, patch
 
 Document = dict[str, object]
 
 RETRY_TIMEOUT_S: Final = 1.5  # a person waits for the command
+_LONGEST_SILENCE_S: Final = 7 * 24 * 3600.0  # of a pod that is followed
 
 
 @asynccontextmanager
@@ -62,35 +62,57 @@ class ClusterClient:
 
     server: ApiServer
 
+    @property
+    def namespace(self) -> str:
+        """The namespace of the kubeconfig's context."""
+        return self.server.credentials.proofs.namespace
+
     async def get(self, kind: type[Object], key: str) -> Document:
         """Read an object."""
         return await self._done(await get(self.server, *_at(kind, key)), Operation("get", kind, key))
 
-    async def create(self, kind: type[Object], key: str, document: Document) -> Document:
-        """Make an object."""
+    async def create(
+        self, kind: type[Object], key: str, document: Document, *, dry_run: bool = False
+    ) -> Document:
+        """Make an object; a dry run only asks whether the server would."""
         place, key = _at(kind, key)
-        return await self._done(
-            await create(self.server, place, key, document), Operation("create", kind, key)
-        )
+        outcome = await create(self.server, place, key, document, dry_run=dry_run)
+        return await self._done(outcome, Operation("create", kind, key))
 
     async def change(self, kind: type[Object], key: str, change: Document) -> Document:
         """Change an object by a merge patch."""
         place, key = _at(kind, key)
         return await self._done(await patch(self.server, place, key, change), Operation("change", kind, key))
 
-    async def delete(self, kind: type[Object], key: str) -> None:
-        """Delete an object."""
-        await self._done(await delete(self.server, *_at(kind, key)), Operation("delete", kind, key))
+    async def delete(
+        self,
+        kind: type[Object],
+        key: str,
+        *,
+        propagation: Propagation = "Background",
+        dry_run: bool = False,
+    ) -> None:
+        """Delete an object; a dry run only asks whether the server would."""
+        outcome = await delete(self.server, *_at(kind, key), propagation=propagation, dry_run=dry_run)
+        await self._done(outcome, Operation("delete", kind, key))
 
-    async def all(self, kind: type[Object], labels: str = "") -> list[Document]:
-        """Read all objects of a kind, or those with the labels."""
+    async def exists(self, kind: type[Object], key: str) -> bool:
+        """Whether an object is there."""
+        outcome = await get(self.server, *_at(kind, key))
+        if isinstance(outcome, Gone):
+            return False
+        await self._done(outcome, Operation("get", kind, key))
+        return True
+
+    async def all(self, kind: type[Object], labels: str = "", namespace: str = "") -> list[Document]:
+        """Read all objects of a kind, or those with the labels or in the namespace."""
         found: list[Document] = []
 
         def take(items: list[msgspec.Raw]) -> None:
             found.extend(cast(Document, plain(item)) for item in items)
 
         try:
-            await read_pages(self.server, resource_path_of(kind).all(), selection(labels), take)
+            await read_pages(self.server, resource_path_of(kind).all(namespace), selection(labels), take)
         except (ApiError, UnansweredError) as error:
             raise refusal_of_list(error, kind) from None
         return found
@@ -98,13 +120,14 @@ class ClusterClient:
     async def _done(self, outcome: Outcome, operation: Operation) -> Document:
         if isinstance(outcome, Done):
             return cast(Document, plain(outcome.body))
-        names = await self.names(operation.kind) if isinstance(outcome, Gone) else ()
+        namespace = operation.key.rpartition("/")[0]
+        names = await self.names(operation.kind, namespace) if isinstance(outcome, Gone) else ()
         raise refusal(outcome, operation, names)
 
-    async def names(self, kind: type[Object]) -> list[str]:
+    async def names(self, kind: type[Object], namespace: str = "") -> list[str]:
         """The names there are; none where they cannot be asked for."""
         try:
-            found = await self.all(kind)
+            found = await self.all(kind, namespace=namespace)
         except CommandError:
             return []
         named = (one.get("metadata") for one in found)
@@ -112,28 +135,49 @@ class ClusterClient:
 
     async def everything(self) -> list[Object]:
         """Read all that the scheduler decides with; one that cannot be read is left out with a warning."""
+        from maar.apps.scheduler.scheduler import WATCHED  # noqa: PLC0415  # only few commands wait for it
+
         try:
             async with asyncio.TaskGroup() as tasks:
-                read = [tasks.create_task(self._objects(kind)) for kind in WATCHED]
+                read = [tasks.create_task(self.objects(kind)) for kind in WATCHED]
         except* CommandError as group:
             raise group.exceptions[0] from None
         return [one for task in read for one in task.result()]
 
-    async def _objects(self, kind: type[AnyObject]) -> list[Object]:
+    async def objects(
+        self, kind: type[ObjectT], namespace: str = "", labels: str = "", fields: str = ""
+    ) -> list[ObjectT]:
+        """Read the objects of a kind; one that cannot be read is left out with a warning."""
+
         def bad(error: BadObjectError) -> None:
-            typer.echo(f"warning: a {kind.__name__} cannot be read and is left out: {error}", err=True)
+            typer.echo(f"warning: a {kind.kind_name()} cannot be read and is left out: {error}", err=True)
 
         try:
-            return list(await objects(self.server, kind, bad))
+            return await objects(self.server, kind, bad, namespace=namespace, labels=labels, fields=fields)
         except (ApiError, UnansweredError) as error:
             raise refusal_of_list(error, kind) from None
 
     async def watch(
-        self, kind: type[AnyObject], on_events: Callable[[list[Event]], None], labels: str
+        self,
+        kind: type[Object],
+        on_events: Callable[[list[Event]], None],
+        labels: str,
+        namespace: str = "",
     ) -> None:
         """Watch all objects, then every change, until interrupted."""
         report = unless_repeated(lambda trouble: typer.echo(f"warning: {trouble.problem}", err=True))
-        await Watch(self.server, kind, on_events, report, labels=labels).run()
+        read: Any = kind  # a summary of a kind is read as the kind itself
+        await Watch(self.server, read, on_events, report, namespace=namespace, labels=labels).run()
+
+    async def log(self, pod: str, query: Mapping[str, str]) -> AsyncIterator[bytes]:
+        """Read what a pod has printed, line by line, and go on with what it prints where it is followed."""
+        try:
+            async with self.server.stream(PODS.one(pod, "log"), query, _LONGEST_SILENCE_S) as stream:
+                async for lines in stream:
+                    for line in lines:
+                        yield line
+        except (ApiError, UnansweredError) as error:
+            raise CommandError(f"pod {pod}: its log cannot be read: {error}") from None
 
 
 def _warn(warning: str) -> None:

@@ -8,12 +8,14 @@ from typing import Final, NamedTuple
 
 from maar.cli.failure import CommandError
 from maar.core.model.metadata import Object
+from maar.core.model.queue import Queue
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.outcome import Conflict, Gone, Outcome, Refused
 from maar.kube.paths import resource_path_of
 
 _MOST_SUGGESTIONS: Final = 3
 _VERY_CLOSE: Final = 0.85  # of what is alike to this degree, the rest was not meant
+_COMMANDS: Final = {"CronJob": "cron", "JobFlow": "flow", "JobTemplate": "flow"}
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
 _FORBIDDEN: Final = re.compile(r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]*)"')
 _DENIED: Final = re.compile(r"^admission [^:]* denied the request: ")
@@ -29,7 +31,22 @@ class Operation(NamedTuple):
     @property
     def word(self) -> str:
         """The kind as people say it: pod group."""
-        return _WORD.sub(" ", self.kind.__name__).lower()
+        return _WORD.sub(" ", self.kind.kind_name()).lower()
+
+    @property
+    def command(self) -> str:
+        """The group of commands for the kind."""
+        return f"maar {_COMMANDS.get(self.kind.kind_name(), self.word)}"
+
+    @property
+    def show(self) -> str:
+        """The command that shows the object."""
+        return f"{self.command} {'get' if self.kind is Queue else 'view'} {self.plain_name}"
+
+    @property
+    def plain_name(self) -> str:
+        """The name without its namespace."""
+        return self.key.rpartition("/")[2]
 
     @property
     def name(self) -> str:
@@ -43,13 +60,12 @@ def refusal(outcome: Outcome, operation: Operation, names: Sequence[str] = ()) -
         case Gone(message=message):
             return CommandError(_gone(message, operation, names))
         case Conflict() if operation.verb == "create":
-            again = f"change it with maar {operation.word} update {operation.key}, or choose another name"
-            return CommandError(f"{operation.name} exists already; {again}")
+            verb = ("change", "update") if operation.kind is Queue else ("delete", "delete")
+            again = f"{verb[0]} it with {operation.command} {verb[1]} {operation.plain_name}"
+            return CommandError(f"{operation.name} exists already; {again}, or choose another name")
         case Conflict():
-            look = f"maar {operation.word} get {operation.key}"
-            return CommandError(
-                f"{operation.name} has just been changed by another client; see {look}, and try again"
-            )
+            changed = f"{operation.name} has just been changed by another client"
+            return CommandError(f"{changed}; see {operation.show}, and try again")
         case Refused():
             return CommandError(*_refused(outcome, operation))
         case _:
@@ -71,16 +87,17 @@ def refusal_of_list(error: ApiError | UnansweredError, kind: type[Object]) -> Co
 
 def unknown(operation: Operation, names: Sequence[str]) -> str:
     """Say that there is no such object, and which may have been meant."""
-    close = get_close_matches(operation.key, names, _MOST_SUGGESTIONS, _VERY_CLOSE)
-    close = close or get_close_matches(operation.key, names, _MOST_SUGGESTIONS)
+    name = operation.plain_name
+    close = get_close_matches(name, names, _MOST_SUGGESTIONS, _VERY_CLOSE)
+    close = close or get_close_matches(name, names, _MOST_SUGGESTIONS)
     meant = (
-        f"did you mean {' or '.join(close)}?" if close else f"maar {operation.word} list shows those that do"
+        f"did you mean {' or '.join(close)}?" if close else f"{operation.command} list shows those that do"
     )
     return f"{operation.name} does not exist; {meant}"
 
 
 def _gone(message: str, operation: Operation, names: Sequence[str] = ()) -> str:
-    name = operation.key.rpartition("/")[2]
+    name = operation.plain_name
     if name and f'"{name}" not found' in message:
         return unknown(operation, names)
     if "not found" in message and "namespaces" in message:

@@ -5,22 +5,23 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from maar.cli.cluster.access import Access, on_cluster
+from maar.cli.failure import for_each
 from maar.cli.option_groups import with_groups
 from maar.cli.queue.flags import (
     LabelsOption,
     NameArgument,
     NamesArgument,
     NewNameArgument,
-    OutputOption,
     QueueChanges,
     QueueFlags,
-    WatchOption,
     WeightOption,
 )
+from maar.cli.queue.rows import TABLE
 from maar.cli.queue.sharing import explain, tree
-from maar.cli.queue.show import Document, Output, follow, show
+from maar.cli.queue.show import read_queues, show
 from maar.cli.queue.spec import State
-from maar.cli.queue.work import create_queue, delete_queue, for_each, set_state, update_queue
+from maar.cli.queue.work import create_queue, delete_queue, set_state, update_queue
+from maar.cli.tables import Document, OutputOption, Scope, WatchOption, check_watch, follow, show_all
 from maar.core.model.queue import Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -56,7 +57,7 @@ def get(
     access: Access,
 ) -> None:
     """Show queues by name."""
-    _check_watch(output, watch=watch)
+    check_watch(output, Queue, watch=watch)
 
     async def work(cluster: "ClusterClient") -> None:
         found: list[Document] = []
@@ -70,7 +71,7 @@ def get(
             if found and not watch:
                 show(found, output, as_list=len(names) > 1)
         if watch:
-            await follow(cluster, names, "", output, found)
+            await follow(cluster, TABLE, Scope(keys=tuple(names)), output, read_queues(found))
 
     on_cluster(access, work)
 
@@ -85,18 +86,9 @@ def list_all(
     access: Access,
 ) -> None:
     """Show all queues."""
-    _check_watch(output, watch=watch)
-
-    async def work(cluster: "ClusterClient") -> None:
-        found = await cluster.all(Queue, labels)
-        if watch:
-            await follow(cluster, (), labels, output, found)
-        elif found or output in ("json", "yaml"):
-            show(found, output, as_list=True)
-        else:
-            typer.echo(f"No queues found{' with these labels' if labels else ''}", err=True)
-
-    on_cluster(access, work)
+    check_watch(output, Queue, watch=watch)
+    scope = Scope(labels=labels)
+    on_cluster(access, lambda cluster: show_all(cluster, TABLE, scope, output, watch=watch))
 
 
 queue_app.command()(tree)
@@ -148,10 +140,3 @@ def operate(
 
 def _set_states(names: list[str], state: State, access: Access) -> None:
     on_cluster(access, lambda cluster: for_each(names, lambda name: set_state(cluster, name, state)))
-
-
-def _check_watch(output: Output | None, *, watch: bool) -> None:
-    if watch and output in ("json", "yaml"):
-        raise typer.BadParameter(
-            f"-w prints a row for every change; use -o wide or -o name, or kubectl get queues -w -o {output}"
-        )

@@ -5,10 +5,8 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from maar.cli.cluster.access import Access, on_cluster
-from maar.cli.failure import CommandError
+from maar.cli.completion import names_of
 from maar.cli.queue.amounts import WrittenAmounts, amounts, changed_amounts, changed_parts, guarantee, parts
-from maar.cli.queue.show import Output
 from maar.cli.queue.spec import Json, State
 from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
 from maar.core.model.queue import Queue
@@ -17,15 +15,7 @@ _LISTED: Final = "cpu=4,memory=8Gi"
 _CHANGED: Final = "cpu=4,memory-"
 
 
-def _names(context: typer.Context, incomplete: str) -> list[str]:
-    """Complete the name of a queue; a cluster that cannot be asked completes nothing."""
-    access = Access(context.params.get("kubeconfig"), context.params.get("context"))
-    try:
-        names = on_cluster(access, lambda cluster: cluster.names(Queue))
-    except (CommandError, typer.Exit):
-        return []
-    return [name for name in names if name.startswith(incomplete)]
-
+_names = names_of(Queue)
 
 NameArgument = Annotated[str, typer.Argument(help="The queue.", autocompletion=_names)]
 NamesArgument = Annotated[list[str], typer.Argument(help="The queues.", autocompletion=_names)]
@@ -87,10 +77,6 @@ ChangedRequestOption = Annotated[
     ),
 ]
 
-OutputOption = Annotated[Output | None, typer.Option("--output", "-o", help="How to print it.")]
-DataOption = Annotated[
-    Literal["json", "yaml"] | None, typer.Option("--output", "-o", help="Print data instead of text.")
-]
 TreeOutputOption = Annotated[
     Literal["wide", "json", "yaml"] | None,
     typer.Option("--output", "-o", help="wide shows all resources; json and yaml print data."),
@@ -101,7 +87,6 @@ ResourceOption = Annotated[
 LabelsOption = Annotated[
     str, typer.Option("--selector", "-l", help="Only queues with these labels, such as team=a.")
 ]
-WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes, until Ctrl-C.")]
 
 
 @dataclass(frozen=True)

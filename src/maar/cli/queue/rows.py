@@ -1,19 +1,17 @@
 """Queues as rows of a table, in kubectl's manner."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
+from maar.cli.tables import NONE, Table
 from maar.core.model.durations import age
 from maar.core.model.queue import ROOT, Queue
 from maar.core.model.resources import Percentages, roughly
 
-_NONE: Final = "<none>"
-_GAP: Final = "   "
 HEADINGS: Final = ("NAME", "PARENT", "WEIGHT", "STATE", "DESERVED", "USED", "SHARE", "AGE")
 WIDE: Final = (
     "RUNNING", "INQUEUE", "PENDING", "GUARANTEE", "CAPABILITY", "REQUEST", "PRIORITY", "RECLAIMABLE",
 )  # fmt: skip
-STATE: Final = HEADINGS.index("STATE")
 
 
 def headings(*, wide: bool) -> list[str]:
@@ -26,12 +24,12 @@ def cells(queue: Queue, now: float, *, wide: bool) -> list[str]:
     spec, status, made = queue.spec, queue.status, queue.metadata.creation_timestamp
     row = [
         queue.key,
-        _NONE if queue.key == ROOT else queue.parent,
+        NONE if queue.key == ROOT else queue.parent,
         str(spec.weight),
         status.state or "Unknown",
-        status.deserved.summary() or _NONE,
-        status.used.summary() or _NONE,
-        status.share or _NONE,
+        status.deserved.summary() or NONE,
+        status.used.summary() or NONE,
+        status.share or NONE,
         age(made.isoformat() if made else "", now),
     ]
     if wide:
@@ -41,27 +39,19 @@ def cells(queue: Queue, now: float, *, wide: bool) -> list[str]:
     return row
 
 
-class Columns:
-    """Rows below one another; later rows keep the widths of the first."""
-
-    def __init__(self, rows: Sequence[Sequence[str]]) -> None:
-        self._widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        self._widths[STATE] = max(self._widths[STATE], len("Closing"))  # others come and go
-
-    def line(self, row: Sequence[str]) -> str:
-        """One row."""
-        padded = (cell.ljust(width) for cell, width in zip(row, self._widths, strict=True))
-        return _GAP.join(padded).rstrip()
+TABLE: Final = Table(
+    Queue, HEADINGS, WIDE, lambda queue, now, wide: cells(queue, now, wide=wide), "STATE", "Closing"
+)
 
 
 def _amounts(amounts: Mapping[str, int]) -> str:
-    return ",".join(f"{name}={roughly(name, units)}" for name, units in sorted(amounts.items())) or _NONE
+    return ",".join(f"{name}={roughly(name, units)}" for name, units in sorted(amounts.items())) or NONE
 
 
 def _guarantee(queue: Queue) -> str:
     resource, parts = queue.spec.guarantee.resource, queue.spec.guarantee.percentage
     written = [_amounts(resource) if resource else "", _percentages(parts)]
-    return ",".join(filter(None, written)) or _NONE
+    return ",".join(filter(None, written)) or NONE
 
 
 def _percentages(parts: Percentages) -> str:

@@ -17,14 +17,14 @@ from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
 from maar.cli.queue.explain_text import print_explanation
 from maar.cli.queue.flags import (
-    DataOption,
     NameArgument,
     ResourceOption,
     TopArgument,
     TreeOutputOption,
     check_resource,
 )
-from maar.cli.queue.show import read_queues, text_of
+from maar.cli.queue.show import read_queues
+from maar.cli.tables import DataOption, text_of
 from maar.core.model.metadata import Object
 from maar.core.model.queue import ROOT, Queue
 from maar.core.views.queue_explain import explain_queue

@@ -2,27 +2,24 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from maar.cli.bus_commands import CommandAction, create_command
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
-from maar.cli.queue.show import Document, read_queues
+from maar.cli.queue.show import read_queues
 from maar.cli.queue.spec import State, document_of
-from maar.core.model.job import Command
 from maar.core.model.queue import ROOT, Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
 
-CommandAction = Literal["OpenQueue", "CloseQueue"]
-
 NameOption = Annotated[str, typer.Option("--name", "-n", help="The name of the queue.")]
 WeightOption = Annotated[int, typer.Option("--weight", "-w", help="The weight of the queue.")]
 
-_COMMANDS_LIVE_IN: Final = "default"
 _HEADINGS: Final = (
     "Name", "Weight", "State", "Parent", "Inqueue", "Pending", "Running", "Unknown", "Completed",
 )  # fmt: skip
@@ -173,28 +170,6 @@ def _create_command(name: str, command_action: CommandAction, access: Access) ->
     """Create a Command for the queue, as Volcano's clients do; a controller carries it out."""
 
     async def work(cluster: "ClusterClient") -> None:
-        queue = await cluster.get(Queue, name)
-        prefix = f"{name}-{command_action.lower()}-"
-        await cluster.create(
-            Command, f"{_COMMANDS_LIVE_IN}/{prefix}", _command(queue, prefix, command_action)
-        )
+        await create_command(cluster, Queue, await cluster.get(Queue, name), command_action)
 
     on_cluster(access, work)
-
-
-def _command(queue: Document, prefix: str, command_action: CommandAction) -> Document:
-    metadata = cast(Document, queue["metadata"])
-    target = {
-        "apiVersion": Queue.api_version,
-        "kind": "Queue",
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-        "controller": True,
-    }
-    return {
-        "apiVersion": Command.api_version,
-        "kind": "Command",
-        "metadata": {"generateName": prefix, "namespace": _COMMANDS_LIVE_IN, "ownerReferences": [target]},
-        "target": target,
-        "action": command_action,
-    }

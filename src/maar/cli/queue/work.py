@@ -1,13 +1,13 @@
 """What the commands that change queues do on a cluster, and what they print."""
 
-from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 import typer
 
 from maar.cli.failure import CommandError
-from maar.cli.queue.show import Document, Output, show, title
+from maar.cli.queue.show import show
 from maar.cli.queue.spec import Json, State, difference, document_of
+from maar.cli.tables import Document, Output, title
 from maar.core.model.queue import ALWAYS_OPEN, ROOT, Queue
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -29,18 +29,6 @@ async def update_queue(cluster: "ClusterClient", name: str, spec: Json, output: 
     _print_result(there, name, "updated" if change else "unchanged", output)
 
 
-async def for_each(names: Sequence[str], work: Callable[[str], Awaitable[None]]) -> None:
-    """Do something to several queues; a failure of one does not stop the others."""
-    refusals: list[str] = []
-    for name in names:
-        try:
-            await work(name)
-        except CommandError as error:
-            refusals += error.sentences
-    if refusals:
-        raise CommandError(*refusals)
-
-
 async def set_state(cluster: "ClusterClient", name: str, state: State) -> None:
     """Ask a queue to open or to close."""
     there = await cluster.get(Queue, name)
@@ -49,7 +37,7 @@ async def set_state(cluster: "ClusterClient", name: str, state: State) -> None:
         word = "unchanged"
     else:
         await cluster.change(Queue, name, {"spec": {"state": state}})
-    typer.echo(f"{title(name)} {word}")
+    typer.echo(f"{title(Queue, name)} {word}")
     if state == "Open" and (above := await _closed_above(cluster, there)):
         typer.echo(
             f"note: queue {name} is treated as closed while queue {above} above it is; "
@@ -61,7 +49,7 @@ async def set_state(cluster: "ClusterClient", name: str, state: State) -> None:
 async def delete_queue(cluster: "ClusterClient", name: str) -> None:
     """Delete a queue."""
     await cluster.delete(Queue, name)
-    typer.echo(f"{title(name)} deleted")
+    typer.echo(f"{title(Queue, name)} deleted")
 
 
 async def _closed_above(cluster: "ClusterClient", queue: Document) -> str:
@@ -85,6 +73,6 @@ def _spec(document: Document) -> Json:
 
 def _print_result(document: Document, name: str, word: str, output: Output | None) -> None:
     if output is None:
-        typer.echo(f"{title(name)} {word}")
+        typer.echo(f"{title(Queue, name)} {word}")
     else:
         show([document], output, as_list=False)

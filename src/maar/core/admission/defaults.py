@@ -17,6 +17,7 @@ MOST_TASKS: Final = 256  # what the definition of jobs allows; more are refused,
 MAX_RETRY: Final = 3
 _MOST_PODS: Final = 2**31 - 1
 _UNSET: Final = (None, "")
+_PLUGINS_OF_PLUGINS: Final = {"svc": ("mpi", "pytorch", "ray", "tensorflow"), "ssh": ("mpi",)}
 
 
 def queue_fields(case: Case) -> Iterator[Json]:
@@ -49,28 +50,29 @@ def work_queue(case: Case) -> Iterator[Json]:
 
 
 def job_fields(case: Case) -> Iterator[Json]:
-    """A job without them gets our scheduler's name, 3 retries, and its tasks' minima together for its own."""
+    """A job without them (0 is none) gets our scheduler's name, 3 retries, and its tasks' minima together."""
     if at(case.new, "spec", "schedulerName") in _UNSET:
         stored = text_at(case.old, "spec", "schedulerName")  # --scheduler-name may have changed since
         yield setting(stored or case.options.scheduler_names[0], "spec", "schedulerName")
-    if at(case.new, "spec", "maxRetry") is None:
+    if _is_unset(at(case.new, "spec", "maxRetry")):
         yield setting(MAX_RETRY, "spec", "maxRetry")
     least = sum(
-        _number(task, "replicas") if _has_no_minimum(case, number, task) else _number(task, "minAvailable")
+        _default_minimum(task) if _has_no_minimum(case, number, task) else _number(task, "minAvailable")
         for number, task in _tasks(case)
     )
     asked = at(case.new, "spec", "minAvailable")
-    if asked is None or (asked != least and _was_filled_in(case, asked)):
+    is_left_out = _is_unset(asked) if case.request.operation == CREATE else asked is None
+    if is_left_out or (asked != least and _was_filled_in(case, asked)):
         yield setting(least, "spec", "minAvailable")
 
 
 def task_fields(case: Case) -> Iterator[Json]:
-    """A task without them gets the name default<number>, all its replicas as its minimum, and 3 retries."""
+    """A task gets the name default<number>, its replicas (or minimum of partitions) as minimum, 3 retries."""
     for number, task in _tasks(case):
         if at(task, "name") in _UNSET:
             yield setting(f"default{number}", "spec", "tasks", number, "name")
         if _has_no_minimum(case, number, task):
-            yield setting(_number(task, "replicas"), "spec", "tasks", number, "minAvailable")
+            yield setting(_default_minimum(task), "spec", "tasks", number, "minAvailable")
         if at(task, "maxRetry") is None:
             yield setting(MAX_RETRY, "spec", "tasks", number, "maxRetry")
 
@@ -84,6 +86,20 @@ def host_network(case: Case) -> Iterator[Json]:
             yield setting("ClusterFirstWithHostNet", *here)
 
 
+def plugin_fields(case: Case) -> Iterator[Json]:
+    """A new job with mpi, pytorch, ray or tensorflow gets svc, with mpi ssh too; updates keep those."""
+    plugins, stored = map_at(case.new, "spec", "plugins"), map_at(case.old, "spec", "plugins")
+    for name, arguments in plugins.items():
+        if arguments is None:
+            yield setting([], "spec", "plugins", str(name))
+    for name, users in _PLUGINS_OF_PLUGINS.items():
+        if name not in plugins and not plugins.keys().isdisjoint(users):
+            if case.request.operation == CREATE:
+                yield setting([], "spec", "plugins", name)
+            elif name in stored:
+                yield setting(stored[name], "spec", "plugins", name)
+
+
 DEFAULTS: Final[Mapping[str, Mapping[str, Default]]] = {
     "queues": {"queue-defaults": queue_fields},
     "podgroups": {"podgroup-queue-default": work_queue},
@@ -92,6 +108,7 @@ DEFAULTS: Final[Mapping[str, Mapping[str, Default]]] = {
         "job-defaults": job_fields,
         "job-task-defaults": task_fields,
         "job-host-network": host_network,
+        "job-plugin-defaults": plugin_fields,
     },
 }
 _OF_JOBS: Final = (job_fields, task_fields, host_network)
@@ -153,6 +170,21 @@ def _tasks(case: Case) -> list[tuple[int, dict[str, object]]]:
     if len(tasks) > MOST_TASKS:
         return []
     return [(number, task) for number, task in enumerate(tasks) if isinstance(task, dict)]
+
+
+def _is_unset(number: object) -> bool:
+    """Whether a number is left out; clients of Volcano write 0 for that."""
+    return number is None or (type(number) is int and number == 0)
+
+
+def _default_minimum(task: dict[str, object]) -> int:
+    """The minimum of a task that has none: its replicas, or the pods of its minimum of partitions."""
+    policy = at(task, "partitionPolicy")
+    least, size = (
+        _number(policy, field) if isinstance(policy, dict) else 0
+        for field in ("minPartitions", "partitionSize")
+    )
+    return least * size or _number(task, "replicas")
 
 
 def _number(task: dict[str, object], *fields: str) -> int:

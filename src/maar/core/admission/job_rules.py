@@ -4,10 +4,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from maar.core.admission import policy_rules, template_rules, update_rules, work_rules
+from maar.core.admission import (
+    job_plugin_rules,
+    policy_rules,
+    task_rules,
+    template_rules,
+    update_rules,
+    work_rules,
+)
 from maar.core.admission.case import Case
-from maar.core.admission.job_case import JobCase, read_job, size
-from maar.core.admission.plain import at, below, brief, cut, list_at, listed, numbered
+from maar.core.admission.job_case import JobCase, lists, read_job, size
+from maar.core.admission.plain import at, brief, cut, list_at, listed, numbered
 from maar.core.admission.pod_group_rules import both_tiers, without_effect
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule, Rulebook
@@ -15,8 +22,6 @@ from maar.core.admission.rulebook import Rule, Rulebook
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LONGEST_NAME: Final = 63
 _LARGEST: Final = 2**31 - 1
-_PLUGINS: Final = ("env", "svc")
-_PLUGINS_OF_VOLCANO: Final = ("hcclrank", "mpi", "pytorch", "ray", "ssh", "tensorflow")
 _NUMBERS: Final = {"minAvailable": 0, "maxRetry": 0, "ttlSecondsAfterFinished": 0, "minSuccess": 1}
 
 
@@ -119,24 +124,18 @@ def depends_on(job: JobCase) -> Iterator[Problem]:
         yield Problem("spec.tasks", listed(sorted(waits)), sentence)
 
 
-def plugins(job: JobCase) -> Iterator[Problem]:
-    """A job uses plugins that exist."""
-    for name in job.spec.plugins:
-        if name not in (*_PLUGINS, *_PLUGINS_OF_VOLCANO):
-            sentence = (
-                f"is a plugin that nobody knows: unable to find job plugin; there are {', '.join(_PLUGINS)}"
-            )
-            yield Problem(below("spec.plugins", name), brief(name), sentence)
-
-
 def mount_path(job: JobCase) -> Iterator[Problem]:
-    """Every volume of a job has a path of its own."""
+    """Every volume of a job has a path of its own, without a colon."""
     seen = set[str]()
     for number, volume in enumerate(job.spec.volumes):
         path, where = f"spec.volumes[{number}].mountPath", volume.mount_path
         if not where:
             yield Problem(
                 path, brief(where), "should be at least 1 chars long: mountPath is required; name a path"
+            )
+        elif ":" in where:
+            yield Problem(
+                path, brief(where), f"is {brief(where)}, and must not contain ':'; mount it elsewhere"
             )
         elif where in seen:
             yield Problem(
@@ -165,16 +164,14 @@ def network_topology(job: JobCase) -> Iterator[Problem]:
 
 
 def no_effect(job: JobCase) -> Iterator[Problem]:
-    """Fields and plugins of Volcano's that have no effect in Maar."""
+    """Fields of Volcano's that have no effect in Maar."""
     spec = at(job.case.new, "spec")
     yield from without_effect(spec, "spec", ("networkTopology", "runningEstimate"))
     for path, task in numbered("spec.tasks", list_at(spec, "tasks")):
-        yield from without_effect(task, path, ("partitionPolicy", "topologyPolicy"))
-    for name in job.spec.plugins:
-        if name in _PLUGINS_OF_VOLCANO:
-            yield Problem(
-                f"spec.plugins.{name}", brief(name), "is stored and has no effect in Maar; remove it"
-            )
+        yield from without_effect(task, path, ("topologyPolicy",))
+        if (partitions := at(task, "partitionPolicy")) not in (None, {}):
+            sentence = "divides the pods for RestartPartition only: Maar does not place partitions together"
+            yield Problem(f"{path}.partitionPolicy", brief(partitions), sentence)
 
 
 RULES: Final[Mapping[str, Rule[JobCase]]] = {
@@ -187,22 +184,29 @@ RULES: Final[Mapping[str, Rule[JobCase]]] = {
     "job-depends-on": depends_on,
     **policy_rules.RULES,
     "job-template": template_rules.template,
-    "job-plugin": plugins,
+    **job_plugin_rules.RULES,
+    **task_rules.RULES,
     "job-volume-mount-path": mount_path,
     "job-volume-claim": volume_claim,
     "job-network-topology": network_topology,
     **work_rules.rules_of("job"),
 }
-READABLE: Final[Mapping[str, Rule[Case]]] = {"job-size": size, "job-quantity": template_rules.quantities}
+READABLE: Final[Mapping[str, Rule[Case]]] = {
+    "job-size": size,
+    "job-list": lists,
+    "job-quantity": template_rules.quantities,
+}
 UPDATE_RULES: Final[Mapping[str, Rule[JobCase]]] = {
     "job-update": update_rules.job_update,
     "job-number": numbers,
     "job-task-min-available": task_min_available,
     "job-min-available": min_available,
+    "job-partition": task_rules.partitions,
 }
 WARNINGS: Final[Mapping[str, Rule[JobCase]]] = {
     "job-queue-set-aside": work_rules.set_aside,
     "job-no-effect": no_effect,
+    **job_plugin_rules.WARNINGS,
 }
 BOOK: Final = Rulebook(
     noun="job", read=read_job, readable=READABLE, create=RULES, update=UPDATE_RULES, warnings=WARNINGS

@@ -12,7 +12,7 @@ from maar.core.model.job import LifecyclePolicy
 
 ANY_EVENT: Final = "*"
 EVENTS: Final = (
-    ANY_EVENT, "PodPending", "PodRunning", "PodFailed", "PodEvicted", "Unknown", "TaskCompleted",
+    ANY_EVENT, "PodPending", "PodFailed", "PodEvicted", "Unknown", "TaskCompleted",
     "TaskFailed", "JobUpdated",
 )  # fmt: skip
 ACTIONS: Final = (

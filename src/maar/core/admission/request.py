@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from maar.core.job_plugins.registry import JobPlugins
+
 Json = dict[str, object]
 
 CREATE: Final = "CREATE"
@@ -35,7 +37,9 @@ class Options:
     max_queue_depth: int = 5  # levels below the root
     scheduler_names: tuple[str, ...] = ("volcano",)
     controllers_user: str = "system:serviceaccount:maar-system:maar-controllers"
+    time_zones: frozenset[str] = frozenset()  # names that cron jobs may have; not checked where it is empty
     cluster_users: tuple[str, ...] = ()  # users that act for the cluster beside Kubernetes' own controllers
+    job_plugins: JobPlugins = JobPlugins.of()  # noqa: RUF009  immutable
 
 
 @dataclass(frozen=True)

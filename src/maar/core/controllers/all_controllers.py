@@ -1,15 +1,28 @@
 """The list of Maar's controllers."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from datetime import tzinfo
 
 from maar.core.controllers.controller import Controller
+from maar.core.controllers.cron_jobs import CronJobs
+from maar.core.controllers.job_flows import JobFlows
+from maar.core.controllers.job_templates import JobTemplates
+from maar.core.controllers.jobs.controller import Jobs
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_states import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
 from maar.core.controllers.unserved_pods import UnservedPods
+from maar.core.job_plugins.plugin import SshKey
+from maar.core.job_plugins.registry import JobPlugins
 
 
-def all_controllers(only_schedulers: Collection[str] = ()) -> tuple[Controller, ...]:
+def all_controllers(
+    new_key: Callable[[], SshKey],
+    plugins: JobPlugins,
+    zone: Callable[[str], tzinfo | None],
+    only_schedulers: Collection[str] = (),
+) -> tuple[Controller, ...]:
     """All controllers; only where no other scheduler than these runs can one say that pods are not served."""
     unserved = (UnservedPods(only_schedulers),) if only_schedulers else ()
-    return (QueueStates(), MissingGroups(), NamespaceQuotas(), *unserved)
+    jobs = (Jobs(plugins, new_key), CronJobs(zone), JobFlows(), JobTemplates())
+    return (QueueStates(), MissingGroups(), NamespaceQuotas(), *jobs, *unserved)

@@ -2,27 +2,38 @@
 
 Every event gives the changes that it made, each with the object before and after; controllers map these
 to the keys that they have to look at. Of kinds with many or large objects only what a controller reads is
-kept: of a pod what its group is made from, of a job its queue, of a workload what it says about groups.
+kept: of a pod what its group is made from and how it stands in its job, of a job that is over no templates,
+of a workload what it says about groups.
 The indexes let a controller find what belongs to a key without walking all objects of a kind.
 """
 
 from dataclasses import dataclass, field
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+import msgspec
+
+from maar.core.controllers.changed import Changed
 from maar.core.controllers.group_template import Member, Statements, member, statements_of_owner
 from maar.core.controllers.index import Index
+from maar.core.controllers.job_owners import JobOwnerChange, JobOwners
+from maar.core.controllers.jobs.dependencies import job_before
+from maar.core.controllers.jobs.pods import JobPod, is_answered, job_pod
 from maar.core.controllers.queue_counts import JOBS, QueueCounts
 from maar.core.model.events import AnyObject, Event, Upserted
-from maar.core.model.job import Command, Job
+from maar.core.model.job import FINISHED_JOBS, Command, Job
 from maar.core.model.namespace import QUOTA_LABEL, Namespace, ResourceQuota, quota_label
 from maar.core.model.pod import QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
+from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.workload import WORKLOADS, Workload
+from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure
 
 T = TypeVar("T")
 
-_FINISHED_JOBS: Final = ("Aborted", "Completed", "Terminated", "Failed")
+_OVER: Final = ("Completed", "Terminated", "Failed")  # for ever
+
+ResourcePath = tuple[str, str]  # the kind and the key of an object
 
 
 class Owner(NamedTuple):
@@ -33,15 +44,6 @@ class Owner(NamedTuple):
     statements: Statements
 
 
-@dataclass(frozen=True)
-class Changed(Generic[T]):
-    """An object of which something has changed; None where there was none, or is none any more."""
-
-    key: str
-    before: T | None
-    after: T | None
-
-
 class QueueChanged(Changed[Queue]):
     """A queue."""
 
@@ -50,8 +52,16 @@ class PodGroupChanged(Changed[PodGroup]):
     """A pod group."""
 
 
-class JobChanged(Changed[str]):
-    """The queue of an unfinished job."""
+class JobChanged(Changed[Job]):
+    """A job."""
+
+
+class JobPodChanged(Changed[JobPod]):
+    """A pod of a job."""
+
+
+class ClaimChanged(Changed[str]):
+    """A volume claim, by its uid."""
 
 
 class CommandChanged(Changed[Command]):
@@ -80,7 +90,7 @@ class OtherPodChanged(Changed[str]):
 
 AnyChange = (
     QueueChanged | PodGroupChanged | JobChanged | CommandChanged | NamespaceChanged | QuotaChanged
-    | OwnerChanged | PodChanged | OtherPodChanged
+    | OwnerChanged | PodChanged | OtherPodChanged | JobPodChanged | ClaimChanged | JobOwnerChange
 )  # fmt: skip
 
 
@@ -92,18 +102,30 @@ class ClusterView:
     workloads: tuple[type[Workload], ...] = WORKLOADS  # the kinds of owners that are known
     queues: dict[str, Queue] = field(default_factory=dict)
     groups: dict[str, PodGroup] = field(default_factory=dict)
-    jobs: dict[str, str] = field(default_factory=dict)  # the queue of each unfinished job
+    jobs: dict[str, Job] = field(default_factory=dict)
+    job_pods: dict[str, JobPod] = field(default_factory=dict)  # also those that vanished unseen
+    claims: dict[str, str] = field(default_factory=dict)  # the uid of each
+    priorities: dict[str, int] = field(default_factory=dict)  # the value of each priority class
     commands: dict[str, Command] = field(default_factory=dict)
     namespaces: dict[str, Namespace] = field(default_factory=dict)
     quotas: dict[str, ResourceQuota] = field(default_factory=dict)
     pods: dict[str, Member] = field(default_factory=dict)
     waiting_elsewhere: dict[str, str] = field(default_factory=dict)  # the scheduler, by pod
+    job_owners: JobOwners = field(default_factory=JobOwners)  # cron jobs and flows, and their jobs
     counts: QueueCounts = field(default_factory=QueueCounts)
     pods_of_group: Index = field(default_factory=Index)
+    pods_of_job: Index = field(default_factory=Index)
+    jobs_after: Index = field(default_factory=Index)  # by the job that must complete before them
+    jobs_of_claim: Index = field(default_factory=Index)
     commands_to_queue: Index = field(default_factory=Index)
+    commands_to_job: Index = field(default_factory=Index)
     namespaces_by_label: Index = field(default_factory=Index)  # quota_label of the queue that they name
     quotas_by_label: Index = field(default_factory=Index)
     quotas_of_namespace: Index = field(default_factory=Index)
+    # What the API server answered: by job, the objects that it refused, and those of kinds that are not
+    # watched, with the uid of the job and the generation that they were made for, empty once deleted.
+    refusals: dict[str, dict[ResourcePath, str]] = field(default_factory=dict)
+    objects_made: dict[str, dict[ResourcePath, str]] = field(default_factory=dict)
     _owners: dict[tuple[str, str], Owner] = field(default_factory=dict)  # by kind and key
     _statements: dict[str, Statements] = field(default_factory=dict)  # of owners, by their uid
 
@@ -113,11 +135,28 @@ class ClusterView:
             return self._put(type(event.object).__name__, event.object.key, event.object)
         return self._put(event.kind, event.key, None)
 
+    def answered(self, write: ControllerWrite, refusal: str | None) -> None:
+        """Know what became of a write for a job; None where it was carried out."""
+        if not isinstance(write, Create | Ensure | Delete) or not write.about:
+            return
+        place, job = (write.kind, write.key), write.about
+        if isinstance(write, Delete):
+            if refusal is None:
+                self.objects_made.setdefault(job, {})[place] = ""
+        elif refusal is None:
+            self.refusals.pop(job, None)
+            known = self.jobs.get(job)
+            if isinstance(write, Ensure) and known is not None:
+                made = f"{known.metadata.uid}/{known.metadata.generation}"
+                self.objects_made.setdefault(job, {})[place] = made
+        elif write.about_kind == "Job" and job in self.jobs:
+            self.refusals.setdefault(job, {})[place] = refusal
+
     def statements(self, owner_uid: str) -> Statements | None:
         """What an owner sets for the group of its pods; None where the owner is not known."""
         return self._statements.get(owner_uid)
 
-    def _put(self, kind: str, key: str, new: AnyObject | None) -> list[AnyChange]:
+    def _put(self, kind: str, key: str, new: AnyObject | None) -> list[AnyChange]:  # noqa: C901  one line a kind
         changes: list[AnyChange] = []
         match kind:
             case "Queue":
@@ -127,7 +166,15 @@ class ClusterView:
             case "Pod":
                 changes = self._put_pod(key, _as(Pod, new))
             case "Job":
-                changes = [self._put_job(key, _as(Job, new))]
+                job = _as(Job, new)
+                changes = [self._put_job(key, job), *self.job_owners.put_job(key, job)]
+            case "CronJob" | "JobFlow" | "JobTemplate":
+                changes = [*self.job_owners.put(kind, key, new)]
+            case "PersistentVolumeClaim":
+                uid = None if new is None else new.metadata.uid
+                changes = [ClaimChanged(key, _set(self.claims, key, uid), uid)]
+            case "PriorityClass":
+                _set(self.priorities, key, new.value if isinstance(new, PriorityClass) else None)
             case "Command":
                 changes = [self._put_command(key, _as(Command, new))]
             case "Namespace":
@@ -156,19 +203,51 @@ class ClusterView:
         return PodGroupChanged(key, old, new)
 
     def _put_job(self, key: str, new: Job | None) -> JobChanged:
-        is_unfinished = new is not None and new.status.state.phase not in _FINISHED_JOBS
-        after = new.spec.queue if new is not None and is_unfinished else None
-        before = _set(self.jobs, key, after)
+        if new is not None and new.status.state.phase in _OVER:
+            new = _without_templates(new)
+        old = _set(self.jobs, key, new)
+        before, after = queue_of_job(old), queue_of_job(new)
         if before != after:
             if before is not None:
                 self.counts.add(before, JOBS, -1)
             if after is not None:
                 self.counts.add(after, JOBS, 1)
-        return JobChanged(key, before, after)
+        self.jobs_after.move(
+            key, job_before(old) if old is not None else None, job_before(new) if new is not None else None
+        )
+        named, names = _claims_of(old), _claims_of(new)
+        for claim in {*named, *names}:
+            self.jobs_of_claim.move(key, claim if claim in named else None, claim if claim in names else None)
+        if new is None or (old is not None and old.metadata.uid != new.metadata.uid):
+            self.refusals.pop(key, None)
+            self.objects_made.pop(key, None)
+        self._forget_vanished(key, new)
+        return JobChanged(key, old, new)
+
+    def _forget_vanished(self, key: str, job: Job | None) -> None:
+        """Forget pods that vanished unseen once the status of their job has what became of them."""
+        for pod in [self.job_pods[one] for one in self.pods_of_job.keys(key)]:
+            if pod.is_gone and (job is None or is_answered(pod, job)):
+                del self.job_pods[pod.key]
+                self.pods_of_job.move(pod.key, key, None)
+
+    def _put_job_pod(self, key: str, pod: Pod | None) -> list[AnyChange]:
+        new, old = job_pod(pod) if pod is not None else None, self.job_pods.get(key)
+        if old is None and new is None:
+            return []
+        if pod is None and old is not None and old.is_tracked and not old.is_marked:
+            # Somebody removed it together with the finalizer, so that nobody has seen its end.
+            job = self.jobs.get(old.job)
+            if job is not None and job.metadata.uid == old.owner_uid:
+                new = msgspec.structs.replace(old, is_gone=True)
+        _set(self.job_pods, key, new)
+        self.pods_of_job.move(key, None if old is None else old.job, None if new is None else new.job)
+        return [JobPodChanged(key, old, new)]
 
     def _put_command(self, key: str, new: Command | None) -> CommandChanged:
         old = _set(self.commands, key, new)
         self.commands_to_queue.move(key, queue_of_command(old), queue_of_command(new))
+        self.commands_to_job.move(key, job_of_command(old), job_of_command(new))
         return CommandChanged(key, old, new)
 
     def _put_namespace(self, key: str, new: Namespace | None) -> NamespaceChanged:
@@ -205,7 +284,7 @@ class ClusterView:
         other = _waits_for(pod) if pod is not None and not is_ours else None
         old = _set(self.pods, key, new)
         waited = _set(self.waiting_elsewhere, key, other)
-        changes: list[AnyChange] = []
+        changes = self._put_job_pod(key, pod)
         if old is not None or new is not None:
             self.pods_of_group.move(key, old and old.group_key, new and new.group_key)
             changes.append(PodChanged(key, old, new))
@@ -225,6 +304,19 @@ def queue_of_command(command: Command | None) -> str | None:
     return target.name if target is not None and target.kind == "Queue" else None
 
 
+def job_of_command(command: Command | None) -> str | None:
+    """The key of the job that a command is about; None for commands to queues."""
+    target = command.target if command is not None else None
+    if command is None or target is None or target.kind != "Job":
+        return None
+    return Job.key_of(command.metadata.namespace, target.name)
+
+
+def queue_of_job(job: Job | None) -> str | None:
+    """The queue of an unfinished job."""
+    return None if job is None or job.status.state.phase in FINISHED_JOBS else job.spec.queue
+
+
 def label_of_namespace(namespace: Namespace | None) -> str:
     """The label of quotas of the queue that a namespace names; empty where it names none."""
     return "" if namespace is None else quota_label(namespace.metadata.annotations.get(QUEUE_ANNOTATION, ""))
@@ -233,6 +325,22 @@ def label_of_namespace(namespace: Namespace | None) -> str:
 def label_of_quota(quota: ResourceQuota | None) -> str:
     """The label of a quota that is Maar's own; empty where it is not."""
     return "" if quota is None else quota.metadata.labels.get(QUOTA_LABEL, "")
+
+
+def _claims_of(job: Job | None) -> frozenset[str]:
+    """The keys of the volume claims that a job names."""
+    if job is None:
+        return frozenset()
+    namespace = job.metadata.namespace or "default"
+    return frozenset(
+        f"{namespace}/{one.volume_claim_name}" for one in job.spec.volumes if one.volume_claim_name
+    )
+
+
+def _without_templates(job: Job) -> Job:
+    """A job without what only its pods were made from, which is most of it."""
+    tasks = tuple(msgspec.structs.replace(task, template={}) for task in job.spec.tasks)
+    return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, tasks=tasks))
 
 
 def _waits_for(pod: Pod) -> str | None:

@@ -24,6 +24,7 @@ from maar.core.controllers.cluster_view import (
     QueueChanged,
     place_of_group,
     queue_of_command,
+    queue_of_job,
 )
 from maar.core.controllers.controller import Controller, Reconciled
 from maar.core.model.differences import difference
@@ -60,9 +61,11 @@ class QueueStates(Controller):
                 if before != after:
                     yield from path(before[0]) if before is not None else ()
                     yield from path(after[0]) if after is not None else ()
-            case JobChanged() if change.before != change.after:
-                yield from path(change.before) if change.before is not None else ()
-                yield from path(change.after) if change.after is not None else ()
+            case JobChanged():
+                queues = queue_of_job(change.before), queue_of_job(change.after)
+                if queues[0] != queues[1]:
+                    for queue in filter(None, queues):
+                        yield from path(queue)
             case CommandChanged():
                 yield from filter(None, map(queue_of_command, (change.before, change.after)))
             case _:

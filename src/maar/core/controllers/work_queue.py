@@ -1,6 +1,6 @@
 """The keys that controllers have to reconcile: those that changed, were asked for, or are due."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -38,14 +38,17 @@ class WorkQueue:
         for controller, key in keys:
             self._keys[controller][key] = None
 
-    def reconcile(self, now: datetime) -> list[tuple[ControllerKey, ControllerWrite]]:
-        """What has to be written for the keys that are due."""
+    def reconcile(
+        self, now: datetime, busy: Container[ControllerKey] = ()
+    ) -> list[tuple[ControllerKey, ControllerWrite]]:
+        """What has to be written for the keys that are due; those that are busy stay for later."""
         self.look_at([key for key, at in self._wake_at.items() if at <= now])
         found: list[tuple[ControllerKey, ControllerWrite]] = []
         for number, controller in enumerate(self._controllers):
-            keys, self._keys[number] = self._keys[number], {}
+            keys = {key: None for key in self._keys[number] if ControllerKey(number, key) not in busy}
             if not keys:
                 continue
+            self._keys[number] = {key: None for key in self._keys[number] if key not in keys}
             for key in keys:
                 self._wake_at.pop(ControllerKey(number, key), None)
             writes, wake_at = controller.reconcile(self.cluster, keys, now)

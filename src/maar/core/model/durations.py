@@ -1,7 +1,7 @@
 """Durations as Go and Kubernetes write them: 30s, 1h2m3s, 500ms; and ages as kubectl shows them."""
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Final
 
@@ -53,6 +53,15 @@ def exact_seconds(text: str) -> Fraction | None:
     if len(text) > _LONGEST_TEXT or _WHOLE.fullmatch(text) is None:
         return None
     return sum((Fraction(size) * _UNITS[unit] for size, unit in _PART.findall(text)), Fraction())
+
+
+def duration_text(span: timedelta) -> str:
+    """A duration of whole seconds as Go writes it: 1h2m3s."""
+    hours, rest = divmod(int(span.total_seconds()), _HOUR)
+    minutes, left = divmod(rest, _MINUTE)
+    if hours:
+        return f"{hours}h{minutes}m{left}s"
+    return f"{minutes}m{left}s" if minutes else f"{left}s"
 
 
 def age(moment: str, now: float) -> str:

@@ -2,8 +2,10 @@
 
 from typing import Final, get_args
 
+from maar.core.model.cron_job import CronJob
 from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.job import Command, Job
+from maar.core.model.job_flow import JobFlow, JobTemplate
 from maar.core.model.metadata import Record
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.node import Node
@@ -15,8 +17,9 @@ from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, Stor
 from maar.core.model.workload import BatchJob, DaemonSet, ReplicaSet, StatefulSet
 
 AnyObject = (
-    Queue | PodGroup | Job | Command | Pod | Node | Namespace | PriorityClass | ResourceQuota
-    | PodDisruptionBudget | PersistentVolumeClaim | PersistentVolume | StorageClass
+    Queue | PodGroup | Job | Command | CronJob | JobTemplate | JobFlow
+    | Pod | Node | Namespace | PriorityClass | ResourceQuota | PodDisruptionBudget
+    | PersistentVolumeClaim | PersistentVolume | StorageClass
     | ReplicaSet | StatefulSet | DaemonSet | BatchJob
 )  # fmt: skip
 ALL_KINDS: Final[tuple[type[AnyObject], ...]] = get_args(AnyObject)

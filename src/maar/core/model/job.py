@@ -1,6 +1,6 @@
 """Volcano's job: task templates that become a pod group and its pods, and commands to it."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from maar.core.model.metadata import Metadata, Object, OwnerReference, Record, Time
 from maar.core.model.pod import PodSpec
@@ -36,6 +36,14 @@ class PodTemplate(Record, frozen=True):
     spec: PodSpec = PodSpec()
 
 
+class PartitionPolicy(Record, frozen=True):
+    """How the pods of a task are divided into partitions, by their index."""
+
+    total_partitions: int = 0
+    partition_size: int = 0
+    min_partitions: int = 0
+
+
 class Task(Record, frozen=True):
     """A template and how many pods of it; the template stays as it was written, for the pods made from it."""
 
@@ -46,6 +54,18 @@ class Task(Record, frozen=True):
     policies: tuple[LifecyclePolicy, ...] = ()
     max_retry: int | None = None
     depends_on: DependsOn | None = None
+    partition_policy: PartitionPolicy | None = None
+    topology_policy: str = ""
+
+    @property
+    def least(self) -> int:
+        """How many of its pods the task needs."""
+        return self.replicas if self.min_available is None else self.min_available
+
+    def partition(self, index: int) -> int | None:
+        """The partition that a pod belongs to; None where the task has none."""
+        size = self.partition_policy.partition_size if self.partition_policy is not None else 0
+        return index // size if size > 0 else None
 
 
 class JobVolume(Record, frozen=True):
@@ -63,13 +83,27 @@ class JobSpec(Record, frozen=True):
     min_available: int | None = None
     tasks: tuple[Task, ...] = ()
     policies: tuple[LifecyclePolicy, ...] = ()
-    plugins: dict[str, tuple[str, ...]] = {}
+    plugins: dict[str, tuple[str, ...] | None] = {}
     queue: str = DEFAULT
     max_retry: int = 3
     ttl_seconds_after_finished: int | None = None
     priority_class_name: str = ""
     min_success: int | None = None
     volumes: tuple[JobVolume, ...] = ()
+    network_topology: dict[str, object] | None = None
+
+    @property
+    def replicas(self) -> int:
+        """How many pods the job has."""
+        return sum(task.replicas for task in self.tasks)
+
+    @property
+    def least(self) -> int:
+        """How many pods must be placed before any of them starts."""
+        return sum(task.least for task in self.tasks) if self.min_available is None else self.min_available
+
+
+FINISHED_JOBS: Final = ("Aborted", "Completed", "Terminated", "Failed")
 
 
 class JobState(Record, frozen=True):
@@ -87,8 +121,43 @@ class TaskState(Record, frozen=True):
     phase: dict[str, int] = {}
 
 
+class JobCondition(Record, frozen=True):
+    """A phase that the job was in, and since when it was last."""
+
+    status: str = ""
+    last_transition_time: Time | None = None
+
+
+class RestartTarget(Record, frozen=True):
+    """Pods of a task that are restarted: one of them, a partition, or all."""
+
+    task: str
+    index: int | None = None
+    partition: int | None = None
+
+
+class Restart(Record, frozen=True):
+    """The restart that is under way; without targets, of the whole job."""
+
+    action: str
+    targets: tuple[RestartTarget, ...] = ()
+
+
+class DelayedAction(Record, frozen=True):
+    """Something that happened to a pod and has a policy with a timeout: the timer, where no pod tells it."""
+
+    event: str
+    task: str
+    index: int
+    since: Time
+
+
 class JobStatus(Record, frozen=True):
-    """How far the job has come."""
+    """How far the job has come.
+
+    The fields after `task_status_count` are Maar's own. They hold what no pod can tell: a controller that is
+    restarted goes on from them, and remembers nothing by itself.
+    """
 
     state: JobState = JobState()
     min_available: int = 0
@@ -100,7 +169,16 @@ class JobStatus(Record, frozen=True):
     unknown: int = 0
     version: int = 0
     retry_count: int = 0
+    running_duration: str = ""
+    controlled_resources: dict[str, str] = {}
+    conditions: tuple[JobCondition, ...] = ()
     task_status_count: dict[str, TaskState] = {}
+    restarts: int = 0  # of the job or part of it, for whatever reason; pods carry it
+    restart: Restart | None = None  # that is under way
+    completed_indexes: dict[str, str] = {}  # by task, the pods that succeeded and are gone: 0-2,5
+    delayed_actions: tuple[DelayedAction, ...] = ()
+    last_command: str = ""  # the uid of the one that was carried out last
+    plugins_generation: int = 0  # of the spec that the plugins' objects were made for; 0: there are none
 
 
 class Job(Object, frozen=True, tag="Job"):

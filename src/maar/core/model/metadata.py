@@ -31,11 +31,14 @@ class Metadata(Record, frozen=True):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    generation: int = 0  # of the spec
     creation_timestamp: Time | None = None
     deletion_timestamp: Time | None = None
+    deletion_grace_period_seconds: int | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
 
 
 class ManagedFields(Record, frozen=True):
@@ -58,6 +61,11 @@ class Object(Record, frozen=True, tag_field="kind"):
     def key(self) -> str:
         """Name the object as people do: namespace/name, or the name where there is no namespace."""
         return self.key_of(self.metadata.namespace, self.metadata.name)
+
+    @classmethod
+    def kind_name(cls) -> str:
+        """The name of the kind in the API; a summary of a kind has the name of the kind."""
+        return str(cls.__struct_config__.tag)
 
     @classmethod
     def key_of(cls, namespace: str, name: str) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar, Final, Literal
 import msgspec
 
 from maar.core.model.affinity import Affinity, Toleration, TopologySpreadConstraint
-from maar.core.model.metadata import Condition, Object, Record
+from maar.core.model.metadata import Condition, Object, Record, Time
 from maar.core.model.resources import PODS, Resources
 
 GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
@@ -92,12 +92,35 @@ class PodSpec(Record, frozen=True):
     resource_claims: tuple[Named, ...] = ()
 
 
+class Terminated(Record, frozen=True):
+    """How a container ended."""
+
+    exit_code: int = 0
+    finished_at: Time | None = None
+
+
+class ContainerState(Record, frozen=True):
+    """What a container does; only its end is read."""
+
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(Record, frozen=True):
+    """How far a container has come."""
+
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+
+
 class PodStatus(Record, frozen=True):
     """How far the pod has come."""
 
     phase: PodPhase = "Pending"
     conditions: tuple[Condition, ...] = ()
     nominated_node_name: str = ""
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
 class Pod(Object, frozen=True, tag="Pod"):

@@ -10,8 +10,10 @@ import msgspec
 
 from maar.core.model import (
     affinity,
+    cron_job,
     disruption_budget,
     job,
+    job_flow,
     metadata,
     namespace,
     node,
@@ -25,7 +27,7 @@ from maar.core.model import (
 # Kubernetes 1.36 and Volcano 1.15. What is below a field that Maar does not read is not looked at.
 UNREAD: Final[dict[type, str]] = {
     metadata.Metadata: """
-        clusterName deletionGracePeriodSeconds finalizers generateName generation managedFields selfLink
+        clusterName finalizers generateName generation managedFields selfLink
     """,
     metadata.OwnerReference: "blockOwnerDeletion",
     metadata.ManagedFields: "apiVersion fieldsType operation subresource",
@@ -92,6 +94,15 @@ UNREAD: Final[dict[type, str]] = {
     job.JobSpec: "networkTopology runningEstimate",
     job.Task: "partitionPolicy topologyPolicy",
     job.JobStatus: "conditions controlledResources runningDuration",
+    cron_job.TemplateMetadata: "creationTimestamp generateName name namespace",
+    cron_job.JobReference: "fieldPath resourceVersion",
+}
+# Kept as they were written, but people misspell there too.
+_AS_WRITTEN: Final[dict[tuple[type, str], type]] = {
+    (job.Task, "template"): job.PodTemplate,
+    (cron_job.CronJobTemplate, "spec"): job.JobSpec,
+    (job_flow.JobTemplate, "spec"): job.JobSpec,
+    (job_flow.FlowPatch, "spec"): job.JobSpec,
 }
 _ENVELOPE: Final = ("apiVersion", "kind")
 
@@ -123,10 +134,7 @@ def _unknown_in_record(kind: type[msgspec.Struct], record: dict[str, object], pa
     for name, value in record.items():
         here = f"{path}.{name}".lstrip(".")
         if name in read:
-            template = (
-                kind is job.Task and name == "template"
-            )  # kept as written, but people misspell there too
-            yield from _unknown(job.PodTemplate if template else read[name], value, here)
+            yield from _unknown(_AS_WRITTEN.get((kind, name), read[name]), value, here)
         elif name not in unread:
             meant = get_close_matches(str(name), [*read, *unread], n=1)
             yield f"{here} (did you mean {meant[0]}?)" if meant else here

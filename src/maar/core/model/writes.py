@@ -79,6 +79,7 @@ class SetStatus(Record, frozen=True, tag=True, tag_field="write"):
     key: str
     status: dict[str, object]
     annotations: dict[str, str] = {}  # that say what the status has no field for
+    version: str = ""  # of the object that it follows from: where it is another one, nothing is written
 
 
 class Create(Record, frozen=True, tag=True, tag_field="write"):
@@ -87,7 +88,19 @@ class Create(Record, frozen=True, tag=True, tag_field="write"):
     kind: str
     key: str
     document: dict[str, object]
-    about: str = ""  # the key of the pod that it is made for
+    about: str = ""  # the key of the object that it is made for
+    about_kind: str = "Pod"
+
+
+class Ensure(Record, frozen=True, tag=True, tag_field="write"):
+    """Make an object of a kind that is not watched; where its owner has it already, change it."""
+
+    kind: str
+    key: str
+    document: dict[str, object]
+    update: dict[str, object] | None  # a merge patch for one that is there; None: it stays as it is
+    about: str  # the key of the job that owns it
+    about_kind: str = "Job"
 
 
 class Patch(Record, frozen=True, tag=True, tag_field="write"):
@@ -104,6 +117,8 @@ class Delete(Record, frozen=True, tag=True, tag_field="write"):
     kind: str
     key: str
     uid: str = ""
+    about: str = ""  # the key of the job that owned it, for a kind that is not watched
+    waits_for_dependents: bool = False  # it is there until what it owns is gone
 
 
 class RecordEvent(Record, frozen=True, tag=True, tag_field="write"):
@@ -118,4 +133,4 @@ class RecordEvent(Record, frozen=True, tag=True, tag_field="write"):
 
 Selection = SelectNode | BindVolume  # how a claim gets its volume where its first consumer will run
 Write = Bind | Evict | Nominate | Selection  # what a plan asks for
-ControllerWrite = SetStatus | Create | Patch | Delete | RecordEvent  # what controllers ask for
+ControllerWrite = SetStatus | Create | Ensure | Patch | Delete | RecordEvent  # what controllers ask for

@@ -1,1 +1,1 @@
-"""Controllers that the embedded cluster has of its own: garbage, namespaces, budgets, volumes, events."""
+"""Controllers of the embedded cluster: garbage, namespaces, budgets, volumes, events, batch jobs."""

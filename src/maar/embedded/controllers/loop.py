@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from maar.embedded.cluster import Cluster
+from maar.embedded.controllers.batch_jobs import BatchJobController
 from maar.embedded.controllers.budgets import BudgetController
 from maar.embedded.controllers.controller import Controller, Observed, WorkItem, meta_of
 from maar.embedded.controllers.events import EventController
@@ -167,6 +168,7 @@ def all_controllers(cluster: Cluster, authority: str = "") -> tuple[Controller, 
         BudgetController(cluster),
         VolumeController(cluster),
         EventController(cluster),
+        BatchJobController(cluster),
     )
 
 

@@ -1,9 +1,12 @@
 """Runs one container as a process and stays until nothing is left of it: a program of its own.
 
 It uses the standard library alone, so that it starts in a few milliseconds. What to run is JSON in the file
-descriptor that its argument names. Standard input names signals, TERM or KILL; when it ends, the server is
-gone, and everything that descends from the container is killed. Standard output reports, line by line,
-that the container has started or why it could not, and at the end how it ended.
+descriptor that its argument names. SIGTERM is passed on to the container, SIGUSR1 kills it.
+Lines of JSON report who supervises, that the container has started or why it could not, and at the end how
+it ended. They go to standard output, for the server that started it, and to a file, the record, for the
+server after that one: when standard input ends the server is gone, and the container runs on, to be found
+again. Where it may not run on, and where the record is removed, everything that descends from the container
+is killed.
 """
 
 import contextlib
@@ -19,7 +22,7 @@ from pathlib import Path
 from typing import Final, NoReturn, TypedDict
 
 LONGEST_LINE: Final = 16 << 10  # longer ones are written in parts
-CHECK_EVERY: Final = 0.2  # seconds between looks at the memory of a container
+CHECK_EVERY: Final = 0.2  # seconds between looks at the memory of a container, and at its record
 KILL_TIMEOUT: Final = 10.0  # seconds for killed processes to go: one that waits for a dead disk may never
 
 _CHUNK: Final = 64 << 10
@@ -39,6 +42,9 @@ class RunRequest(TypedDict):
     process_memory: int  # bytes of data that one process may ask for at all
     cpus: list[int]  # where it may run; anywhere if empty
     niceness: int
+    record: str  # where to report for a later server
+    outlives: bool  # whether the container runs on where the server is gone
+    cgroup: str  # the folder of a cgroup that limits it; empty where there is none
 
 
 def main() -> None:
@@ -49,16 +55,47 @@ def main() -> None:
     woken, wake = os.pipe()
     for end in (woken, wake):
         os.set_blocking(end, False)
-    signal.set_wakeup_fd(wake)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    Container(run_request, woken).run()
+    signal.set_wakeup_fd(wake)  # the numbers of signals come out of the pipe
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, lambda *_: None)
+    record = Record(run_request["record"])
+    record.report(supervisor=os.getpid(), began=began(os.getpid()), boot=boot(), cpus=run_request["cpus"])
+    if select.select([0], [], [], 0)[0]:  # no server is left that knows of this start
+        record.remove()
+    else:
+        Container(run_request, record, woken).run()
+
+
+class Record:
+    """Reports to the server, and to a file for a later one."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the file is still there: a server removes those of pods that it no longer knows."""
+        return os.path.exists(self._path)  # noqa: PTH110  a hundred pathlib objects a second for nothing
+
+    def report(self, **facts: object) -> None:
+        """Report something."""
+        line = json.dumps(facts).encode() + b"\n"
+        for file in (self._file, 1):
+            with contextlib.suppress(OSError):  # a full disk, or no server, must not stop the container
+                os.write(file, line)
+
+    def remove(self) -> None:
+        """Leave no trace of a container that was never started."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)  # noqa: PTH108
 
 
 class Container:
     """The process of a container, its output and whatever it started."""
 
-    def __init__(self, run_request: RunRequest, woken: int) -> None:
-        self._run_request, self._woken = run_request, woken
+    def __init__(self, run_request: RunRequest, record: Record, woken: int) -> None:
+        self._run_request, self._record, self._woken = run_request, record, woken
         self._log = Log(Path(run_request["log"]), run_request["log_bytes"])
         self._exit_code: int | None = None
         self._ran_out = False
@@ -77,34 +114,39 @@ class Container:
     def run(self) -> None:
         """Wait until the container has ended, and report how."""
         if self._trouble:
-            _report(failed=self._trouble)
+            self._record.report(failed=self._trouble)
+            _remove_cgroup(self._run_request["cgroup"])
             return
-        _report(pid=self._pid)
+        self._record.report(pid=self._pid)
         sources = [0, self._output, self._woken]
         while self._exit_code is None:
             for source in select.select(sources, [], [], CHECK_EVERY)[0]:
                 if source == 0:
-                    self._handle_signals(os.read(0, _CHUNK))
+                    sources.remove(0)
+                    if not self._run_request["outlives"]:
+                        self._end_all()
+                        sys.exit()
                 elif source == self._woken:
-                    os.read(self._woken, _CHUNK)
+                    self._handle_signals(os.read(self._woken, _CHUNK))
                 elif not self._copy():
                     sources.remove(self._output)
             self._reap()
-            self._check_memory()
+            self._check()
         self._end_all()
         while self._copy():
             pass
         self._log.close()
-        _report(exit_code=self._exit_code, out_of_memory=self._ran_out)
+        if self._exit_code and _was_out_of_memory(self._run_request["cgroup"]):
+            self._ran_out = True
+        _remove_cgroup(self._run_request["cgroup"])
+        self._record.report(exit_code=self._exit_code, out_of_memory=self._ran_out, at=time.time())
 
-    def _handle_signals(self, signals: bytes) -> None:
-        if not signals:
-            self._end_all()
-            sys.exit()
-        elif b"KILL" in signals:
+    def _handle_signals(self, numbers: bytes) -> None:
+        if signal.SIGUSR1 in numbers:
             os.kill(self._pid, signal.SIGKILL)
-        else:
-            os.killpg(self._pid, signal.SIGTERM)
+        elif signal.SIGTERM in numbers:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._pid, signal.SIGTERM)
 
     def _copy(self) -> bool:
         """Copy the container's output to its log; False when there is no more."""
@@ -115,14 +157,16 @@ class Container:
         self._log.write(data)
         return bool(data)
 
-    def _check_memory(self) -> None:
-        """Kill a container that uses more than it may, if it is time to look."""
+    def _check(self) -> None:
+        """Kill a container that uses more memory than it may, or whose pod is gone, if it is time to look."""
         now = time.monotonic()
         if now - self._looked < CHECK_EVERY or self._exit_code is not None:
             return
         self._looked = now
-        if _exceeds(self._pid, self._run_request["memory"]):
+        if not self._run_request["cgroup"] and _exceeds(self._pid, self._run_request["memory"]):
             self._ran_out = True
+            os.kill(self._pid, signal.SIGKILL)
+        elif not self._record.is_there:
             os.kill(self._pid, signal.SIGKILL)
 
     def _reap(self) -> bool:
@@ -141,6 +185,8 @@ class Container:
     def _end_all(self) -> None:
         """Kill everything that descends from the container, again and again until nothing is left."""
         deadline = time.monotonic() + KILL_TIMEOUT
+        if self._run_request["cgroup"]:
+            _write(f"{self._run_request['cgroup']}/cgroup.kill", "1")
         while self._reap() and time.monotonic() < deadline:
             for pid in _descendants():
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -202,6 +248,8 @@ def _become(run_request: RunRequest, output: int, problem_pipe: int) -> NoReturn
         nothing = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((nothing, 0), (output, 1), (output, 2)):
             os.dup2(source, target)
+        if run_request["cgroup"]:
+            Path(run_request["cgroup"], "cgroup.procs").write_text("0", encoding="utf-8")
         _limit(run_request)
         os.chdir(run_request["folder"])
     except (OSError, ValueError) as error:
@@ -277,6 +325,33 @@ def _read(path: Path) -> str:
         return ""
 
 
+def began(pid: int) -> str:
+    """When a process began, as the kernel counts it: with its number it is this process and no other."""
+    fields = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return fields[19] if fields and fields[0] != "Z" else ""
+
+
+def boot() -> str:
+    """Which start of the machine this is."""
+    return _read(Path("/proc/sys/kernel/random/boot_id")).strip()
+
+
+def _was_out_of_memory(cgroup: str) -> bool:
+    lines = _read(Path(cgroup, "memory.events")).splitlines() if cgroup else []
+    return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in lines)
+
+
+def _remove_cgroup(cgroup: str) -> None:
+    if cgroup:
+        with contextlib.suppress(OSError):
+            os.rmdir(cgroup)  # noqa: PTH106
+
+
+def _write(path: str, text: str) -> None:
+    with contextlib.suppress(OSError):
+        Path(path).write_text(text, encoding="utf-8")
+
+
 def _write_parts(written: list[bytes], mark: bytes, line: bytes) -> bytes:
     """Write a long line in parts but for its end, which is given back."""
     start = 0
@@ -295,11 +370,6 @@ def _prctl(option: int, value: int) -> None:
     """Ask the kernel something of this process, where it is Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def _report(**facts: object) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        os.write(1, json.dumps(facts).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -12,12 +12,16 @@ from maar.embedded.calls import text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
+from maar.embedded.lifecycle import time_text
+from maar.embedded.nodes.cgroups import Cgroups
 from maar.embedded.nodes.container_supervisor import RunRequest
 from maar.embedded.nodes.environment import environment, expanded
+from maar.embedded.nodes.gpus import Gpus
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
 from maar.embedded.nodes.machine import Processors
-from maar.embedded.nodes.processes import KILLED, Ending, Process
+from maar.embedded.nodes.processes import CAN_OUTLIVE, KILLED, LOST, Ending, Process, runs_on
 from maar.embedded.nodes.status import container_status, terminated, waiting
+from maar.embedded.nodes.substitution import substitution
 
 LOG_BYTES: Final = 10 << 20  # of one file; a container has at most four: two of this run, two of the last
 
@@ -27,13 +31,16 @@ _NICENESS_UNASKED: Final = 10  # of a container that requests no CPU: those that
 
 @dataclass(frozen=True)
 class NodeRuntime:
-    """What all pods of the local node share: cluster, data folder, allocatable, processors and clock."""
+    """What all pods of the local node share: cluster, data folder, and what the machine has."""
 
     cluster: Cluster
     folder: Path
     allocatable: Resources
     processors: Processors
     clock: Callable[[], float]
+    gpus: Gpus
+    cgroups: Cgroups | None = None
+    keeps_running: bool = False  # processes, when the server is stopped
 
     def logs(self, pod: LocalPod) -> Path:
         """Where the logs of a pod are."""
@@ -43,16 +50,23 @@ class NodeRuntime:
         """Where a pod keeps its files."""
         return self.folder / "pods" / pod.folder_name
 
+    def records(self, pod: LocalPod, container: str) -> Path:
+        """Where the supervisors of a container report for a later server, a file for each run."""
+        return self.files(pod) / "runs" / container
+
+    def has_processes(self, pod: LocalPod) -> bool:
+        """Whether something of a pod that an earlier server has started still runs."""
+        return any(map(runs_on, (self.files(pod) / "runs").glob("*/*.json")))
+
     def forget(self, folder_name: str) -> None:
-        """Remove the files of a pod."""
-        for kind in ("logs", "pods"):
-            shutil.rmtree(self.folder / kind / folder_name, ignore_errors=True)
+        """Remove the files of a pod; what is left of its processes ends. Its output stays for a while."""
+        shutil.rmtree(self.folder / "pods" / folder_name, ignore_errors=True)
 
 
 class Container:
     """A container of a pod and its last two runs."""
 
-    def __init__(self, spec: LocalContainer, status: Json, now: str) -> None:
+    def __init__(self, spec: LocalContainer, status: Json) -> None:
         self.spec = spec
         self.restarts = cast(int, status.get("restartCount", 0))
         self.state: Json = part(status, "state") or waiting("ContainerCreating")
@@ -60,11 +74,24 @@ class Container:
         self.process: Process | None = None
         self.attempted = asyncio.Event()  # set once it was started, or could not be
         self.ran = 0.0  # seconds
-        if "running" in self.state:
-            since = text(part(self.state, "running"), "startedAt")
-            self.state = terminated(
-                KILLED, since, now, "ServerStopped", "the process ended with the server that ran it"
-            )
+
+    def recall(self, records: Path, now: str) -> None:
+        """Find the process of its last run, where that has not ended as far as is known."""
+        number = max((int(one.stem) for one in records.glob("*.json")), default=-1)
+        is_known = number == self.restarts and "terminated" in self.state
+        if number >= self.restarts and not is_known:
+            if number > self.restarts and "terminated" in self.state:
+                self.last = self.state
+            self.restarts = number
+            self.process = Process.found(records / f"{number}.json")
+        elif "running" in self.state:
+            message = f"there is no record of its process in {records}: its exit code is not known"
+            self.end(Ending(KILLED, LOST, message), now)
+
+    def release(self) -> None:
+        """Leave its process to a later server, if it runs."""
+        if self.process is not None:
+            self.process.release()
 
     @property
     def is_sidecar(self) -> bool:
@@ -85,21 +112,27 @@ class Container:
 
     def end(self, ending: Ending, now: str) -> None:
         """Take note that its process has ended."""
-        since = text(part(self.state, "running"), "startedAt") or now
-        self.state = terminated(ending.exit_code, since, now, ending.reason, ending.message)
+        ended = now if ending.at is None else time_text(ending.at)
+        since = text(part(self.state, "running"), "startedAt") or ended
+        self.state = terminated(ending.exit_code, since, ended, ending.reason, ending.message)
 
     def run_request(self, runtime: NodeRuntime, pod: LocalPod, folders: Mapping[str, str]) -> RunRequest:
         """What its supervisor is to run, and within which limits."""
-        found = environment(runtime.cluster, pod, self.spec, folders)
+        here = substitution(pod, self.spec, folders)
+        found = environment(runtime.cluster, pod, self.spec, folders, here)
+        found |= runtime.gpus.variables(pod, self.spec)
         limits, request = self.spec.resources.limits, self.spec.resources.request
         log = runtime.logs(pod) / self.spec.name / f"{self.restarts}.log"
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for old in log.parent.glob(f"{self.restarts - 2}.log*"):
-            old.unlink()
+        record = runtime.records(pod, self.spec.name) / f"{self.restarts}.json"
+        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (log.parent, record.parent):
+            for old in folder.glob(f"{self.restarts - 2}.*"):
+                old.unlink()
         work = runtime.files(pod) / "work"
         work.mkdir(mode=0o700, parents=True, exist_ok=True)
         return {
-            "command": [expanded(word, found) for word in (*self.spec.command, *self.spec.args)],
+            "command": [expanded(here(word), found) for word in (*self.spec.command, *self.spec.args)],
             "environment": found,
             "folder": self.spec.working_dir or str(work),
             "log": str(log),
@@ -108,4 +141,7 @@ class Container:
             "process_memory": runtime.allocatable[MEMORY],
             "cpus": [],
             "niceness": _NICENESS if request.get(CPU) else _NICENESS_UNASKED,
+            "record": str(record),
+            "outlives": CAN_OUTLIVE,
+            "cgroup": "",
         }

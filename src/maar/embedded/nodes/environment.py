@@ -9,8 +9,8 @@ from typing import Final
 from maar.embedded.cluster import Cluster
 from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod, Source, Variables
-
-LOOPBACK: Final = "127.0.0.1"  # processes of this machine have its addresses; this one they always have
+from maar.embedded.nodes.pod_addresses import LOOPBACK, pod_address
+from maar.embedded.nodes.substitution import Substitution
 
 _PASSED_ON: Final = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LANG": "C.UTF-8"}
 _REFERENCE: Final = re.compile(r"\$(\$|\(([^)]*)\))")
@@ -22,19 +22,23 @@ class MissingError(Exception):
 
 
 def environment(
-    cluster: Cluster, pod: LocalPod, container: LocalContainer, folders: Mapping[str, str]
+    cluster: Cluster,
+    pod: LocalPod,
+    container: LocalContainer,
+    folders: Mapping[str, str],
+    here: Substitution,
 ) -> dict[str, str]:
-    """All variables of a container; `folders` are those for its volumes."""
+    """All variables of a container; `folders` are those for its volumes, `here` is what values mean here."""
     found = {name: os.environ.get(name, otherwise) for name, otherwise in _PASSED_ON.items()}
-    found["HOSTNAME"] = pod.metadata.name
+    found["HOSTNAME"] = pod.spec.hostname or pod.metadata.name
     found |= {volume_variable(name): path for name, path in folders.items()}
     for source in container.env_from:
-        found |= _all_of(cluster, pod, source)
+        found |= {name: here(value) for name, value in _all_of(cluster, pod, source).items()}
     for variable in container.env:
         if variable.value_from is None:
-            found[variable.name] = expanded(variable.value, found)
+            found[variable.name] = expanded(here(variable.value), found)
         elif (value := _value_from(cluster, pod, variable.value_from)) is not None:
-            found[variable.name] = value
+            found[variable.name] = here(value)
     return found
 
 
@@ -103,8 +107,8 @@ def _field(pod: LocalPod, path: str) -> str:
         "spec.nodeName": pod.spec.node_name,
         "spec.serviceAccountName": pod.spec.service_account_name,
         "status.hostIP": LOOPBACK,
-        "status.podIP": LOOPBACK,
-        "status.podIPs": LOOPBACK,
+        "status.podIP": pod_address(pod),
+        "status.podIPs": pod_address(pod),
     }
     if path not in fields:
         raise MissingError(f"fieldRef: the local node does not know {path}; it knows {', '.join(fields)}")

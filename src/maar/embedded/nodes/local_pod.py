@@ -122,6 +122,8 @@ class LocalSpec(BoundSpec, frozen=True):
     init_containers: tuple[LocalContainer, ...] = ()
     volumes: tuple[LocalVolume, ...] = ()
     service_account_name: str = ""
+    hostname: str = ""
+    subdomain: str = ""
     termination_grace_period_seconds: int = 30
 
 

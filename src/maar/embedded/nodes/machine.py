@@ -10,24 +10,26 @@ from typing import Final
 
 from maar.core.model.resources import CPU, MEMORY, Resources
 from maar.embedded.failures import Json
-from maar.embedded.nodes.environment import LOOPBACK
+from maar.embedded.nodes.gpus import GPU
 from maar.embedded.nodes.node import MOST_PODS, Machine, completed
+from maar.embedded.nodes.pod_addresses import LOOPBACK
 
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _KEPT_CPU: Final = 100  # thousandths for the server itself
 _KEPT_MEMORY: Final = 512 << 20
 
 
-def this_machine(name: str | None = None) -> Json:
-    """The Node manifest of this machine."""
+def this_machine(name: str | None = None, gpus: int = 0) -> Json:
+    """The Node manifest of this machine, with so many GPUs."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     capacity = Resources({CPU: 1000 * len(usable_cpus()), MEMORY: memory})
+    devices = {GPU: str(gpus)} if gpus else {}
     kept = Resources({CPU: _KEPT_CPU, MEMORY: min(_KEPT_MEMORY, memory // 4)})
     node: Json = {
         "metadata": {"name": name or host_name()},
         "status": {
-            "capacity": {**capacity.quantities(), "pods": MOST_PODS},
-            "allocatable": {**capacity.minus(kept).quantities(), "pods": MOST_PODS},
+            "capacity": {**capacity.quantities(), **devices, "pods": MOST_PODS},
+            "allocatable": {**capacity.minus(kept).quantities(), **devices, "pods": MOST_PODS},
         },
     }
     system, kind = platform.system(), platform.machine()
@@ -68,11 +70,15 @@ class Processors:
         if not 0 < number < len(self._users):
             return []
         chosen = sorted(self._users, key=lambda one: (self._users[one], one))[:number]
-        for one in chosen:
-            self._users[one] += 1
+        self.claim(chosen)
         return sorted(chosen)
+
+    def claim(self, chosen: Iterable[int]) -> None:
+        """Count a container that has these, before a restart of the server or now."""
+        for one in self._users.keys() & set(chosen):
+            self._users[one] += 1
 
     def give_back(self, chosen: Iterable[int]) -> None:
         """A container has ended."""
-        for one in chosen:
+        for one in self._users.keys() & set(chosen):
             self._users[one] -= 1

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from maar.core.model import pod
 from maar.core.model.kinds import from_json
 from maar.core.model.metadata import Metadata, Record, Time
 from maar.core.model.pod import Container, Pod, PodSpec, PodStatus
@@ -13,7 +14,6 @@ class BoundMetadata(Metadata, frozen=True):
     """Metadata with how the pod goes."""
 
     deletion_grace_period_seconds: int | None = None
-    finalizers: tuple[str, ...] = ()
 
 
 class NamedContainer(Container, frozen=True):
@@ -37,12 +37,10 @@ class Running(Record, frozen=True):
     started_at: Time | None = None
 
 
-class Terminated(Record, frozen=True):
+class Terminated(pod.Terminated, frozen=True):
     """A container that ran."""
 
-    exit_code: int = 0
     started_at: Time | None = None
-    finished_at: Time | None = None
     reason: str = ""
 
 
@@ -53,7 +51,7 @@ class Waiting(Record, frozen=True):
     message: str = ""
 
 
-class State(Record, frozen=True):
+class State(pod.ContainerState, frozen=True):
     """One of the three, or nothing known."""
 
     running: Running | None = None
@@ -61,11 +59,10 @@ class State(Record, frozen=True):
     waiting: Waiting | None = None
 
 
-class ContainerStatus(Record, frozen=True):
+class ContainerStatus(pod.ContainerStatus, frozen=True):
     """How far a container has come."""
 
     name: str = ""
-    restart_count: int = 0
     state: State = State()
     last_state: State = State()
 

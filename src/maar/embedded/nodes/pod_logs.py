@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from maar.embedded.cluster import Cluster
-from maar.embedded.failures import bad_request
+from maar.embedded.failures import ApiError, bad_request
+from maar.embedded.nodes.kept_output import KeptOutput
 from maar.embedded.nodes.log_files import POLL, read_log
 from maar.embedded.nodes.log_options import LogOptions, stamp
 from maar.embedded.nodes.pod import BoundPod, ContainerStatus, read_pod
@@ -34,7 +36,14 @@ class PodLogs:
     async def read(self, namespace: str, name: str, query: Mapping[str, str]) -> AsyncIterator[bytes]:
         """The log that a request asks for, as it comes; refused at once where there is none."""
         options = LogOptions.of(query)
-        pod = read_pod(self._cluster.get(PODS, namespace, name))
+        try:
+            pod = read_pod(self._cluster.get(PODS, namespace, name))
+        except ApiError as error:
+            kept = KeptOutput(self._folder).folder_of(namespace, name)
+            if error.code != HTTPStatus.NOT_FOUND or kept is None:
+                raise
+            lines = read_log(_kept_file(kept, options), options.tail_lines, lambda: True)
+            return _shown(lines, options, options.since(self._cluster.clock()))
         container = _chosen(pod, options.container)
         if not pod.spec.node_name:
             return _nothing()
@@ -77,6 +86,18 @@ class PodLogs:
             if over:
                 return
             await asyncio.sleep(POLL)
+
+
+def _kept_file(folder: Path, options: LogOptions) -> Path:
+    """The output of one run of one container of a pod that is gone."""
+    names = sorted(one.name for one in folder.iterdir())
+    if options.container and options.container not in names:
+        raise bad_request(f"the pod is gone, and left no output of container {options.container}")
+    if not options.container and len(names) != 1:
+        raise bad_request(f"a container name must be specified, choose one of: [{' '.join(names)}]")
+    chosen = folder / (options.container or names[0])
+    last = max((int(one.stem) for one in chosen.glob("*.log")), default=0)
+    return chosen / f"{last - 1 if options.previous else last}.log"
 
 
 def _chosen(pod: BoundPod, wanted: str) -> str:

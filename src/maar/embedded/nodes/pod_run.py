@@ -13,9 +13,10 @@ from maar.embedded.lifecycle import time_text
 from maar.embedded.nodes import volumes
 from maar.embedded.nodes.container_supervisor import RunRequest
 from maar.embedded.nodes.containers import Container, NodeRuntime
-from maar.embedded.nodes.environment import LOOPBACK, MissingError
+from maar.embedded.nodes.environment import MissingError
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
-from maar.embedded.nodes.processes import Process
+from maar.embedded.nodes.pod_addresses import LOOPBACK, pod_address
+from maar.embedded.nodes.processes import KILLED, Ending, Process
 from maar.embedded.nodes.reports import pod_key, record_event, report
 from maar.embedded.nodes.script import wait_before
 from maar.embedded.nodes.status import Standing, running, waiting
@@ -23,7 +24,8 @@ from maar.embedded.storage_problems import RETRY_AFTER_S, NotStoredError
 
 _LOOK_AGAIN: Final = 1.0  # seconds until something that was missing is looked for again
 _POLL: Final = 0.1  # seconds in which a shorter grace is noticed
-_WITH_THE_SERVER: Final = 2.0  # seconds for processes to end when the server does
+_WITH_THE_SERVER: Final = 2.0  # seconds for processes to end when the server is stopped
+_SERVER_STOPPED: Final = "the process was ended when maar up was stopped"
 
 
 class PodRun:
@@ -31,9 +33,10 @@ class PodRun:
 
     def __init__(self, runtime: NodeRuntime, pod: LocalPod, status: Json) -> None:
         self._runtime, self._pod = runtime, pod
-        now = self._now()
-        self._init = _containers(pod.spec.init_containers, status, "initContainerStatuses", now)
-        self._main = _containers(pod.spec.containers, status, "containerStatuses", now)
+        self._init = _containers(pod.spec.init_containers, status, "initContainerStatuses")
+        self._main = _containers(pod.spec.containers, status, "containerStatuses")
+        for container in (*self._init, *self._main):
+            container.recall(runtime.records(pod, container.spec.name), self._now())
         self._initialized = text(status, "phase") == "Running"
         taken = pod.status.start_time
         self._taken = taken.timestamp() if taken else runtime.clock()
@@ -59,8 +62,13 @@ class PodRun:
             await self._end_processes()
         except asyncio.CancelledError:
             await _cancelled(run, stopped)
-            self.stop(_WITH_THE_SERVER)
-            await self._end_processes()
+            if self._runtime.keeps_running:
+                for container in (*self._init, *self._main):
+                    container.release()
+            else:
+                self.stop(_WITH_THE_SERVER)
+                await self._end_processes(Ending(KILLED, "ServerStopped", _SERVER_STOPPED))
+                self._publish()
             raise
         if expired:
             message = "Pod was active on the node longer than the specified deadline"
@@ -112,6 +120,8 @@ class PodRun:
 
     async def _keep(self, container: Container) -> int:
         """Run a container until it has ended for good; gives its exit code."""
+        if container.process is not None:
+            await self._attend_found(container, container.process)
         while True:
             code = container.exit_code
             if code is not None:
@@ -123,21 +133,38 @@ class PodRun:
     async def _run(self, container: Container) -> None:
         """Run a container once."""
         run_request = await self._run_request(container)
-        limit = container.spec.resources.limits.get(CPU, 0)
-        run_request["cpus"] = self._runtime.processors.take(limit)
-        started_at = self._runtime.clock()
+        run_request["cpus"] = self._runtime.processors.take(container.spec.resources.limits.get(CPU, 0))
+        if self._runtime.cgroups is not None:
+            name = f"{self._pod.metadata.uid}-{container.spec.name}-{container.restarts}"
+            run_request["cgroup"] = self._runtime.cgroups.make(name, container.spec.resources.limits)
         try:
-            container.process = Process(run_request)
-            if await asyncio.shield(container.process.started):
-                container.state = running(self._now())
-                self._publish()
-                record_event(
-                    self._runtime.cluster, self._pod, "Normal", "Started", f"Started {container.spec.name}"
-                )
-            container.attempted.set()
-            ending = await asyncio.shield(container.process.ended)
+            container.process = Process.start(run_request)
+            await self._attend(container, container.process)
         finally:
             self._runtime.processors.give_back(run_request["cpus"])
+
+    async def _attend_found(self, container: Container, process: Process) -> None:
+        """Go on with a run that an earlier server has started."""
+        self._runtime.processors.claim(process.cpus)
+        try:
+            if not process.ended.done():
+                message = f"found {container.spec.name} running after a restart of maar up"
+                record_event(self._runtime.cluster, self._pod, "Normal", "Found", message)
+            await self._attend(container, process)
+        finally:
+            self._runtime.processors.give_back(process.cpus)
+
+    async def _attend(self, container: Container, process: Process) -> None:
+        """Report the start of a run, and its end when that has come."""
+        started_at = self._runtime.clock()
+        if await asyncio.shield(process.started):
+            if "running" not in container.state:
+                container.state = running(self._now())
+                message = f"Started {container.spec.name}"
+                record_event(self._runtime.cluster, self._pod, "Normal", "Started", message)
+            self._publish()
+        container.attempted.set()
+        ending = await asyncio.shield(process.ended)
         container.ran = self._runtime.clock() - started_at
         container.end(ending, self._now())
         if ending.reason:
@@ -179,8 +206,8 @@ class PodRun:
             return True
         return policy != "Never" and code != 0
 
-    async def _end_processes(self) -> None:
-        """SIGTERM now, SIGKILL when the grace is over; take note of how each ended."""
+    async def _end_processes(self, instead: Ending | None = None) -> None:
+        """SIGTERM now, SIGKILL when the grace is over; take note of how each ended, or of `instead`."""
         loop = asyncio.get_running_loop()
         alive = {
             one.process.ended: one.process
@@ -200,7 +227,7 @@ class PodRun:
             alive = {ended: process for ended, process in alive.items() if ended not in done}
         for container in (*self._init, *self._main):
             if "running" in container.state and container.process is not None:
-                container.end(container.process.ended.result(), self._now())
+                container.end(instead or container.process.ended.result(), self._now())
 
     def _wait_for(self, containers: Iterable[Container], what: str) -> None:
         """Report that containers cannot start yet."""
@@ -222,7 +249,7 @@ class PodRun:
             self._initialized,
             reason,
             message,
-            LOOPBACK,
+            pod_address(self._pod),
             LOOPBACK,
         )
         self._unpublished = None
@@ -244,9 +271,9 @@ class PodRun:
         return time_text(self._runtime.clock())
 
 
-def _containers(specs: Iterable[LocalContainer], status: Json, field: str, now: str) -> list[Container]:
+def _containers(specs: Iterable[LocalContainer], status: Json, field: str) -> list[Container]:
     known = {text(one, "name"): one for one in cast(list[Json], status.get(field) or [])}
-    return [Container(spec, known.get(spec.name, {}), now) for spec in specs]
+    return [Container(spec, known.get(spec.name, {})) for spec in specs]
 
 
 async def _cancelled(*tasks: asyncio.Task[object]) -> None:

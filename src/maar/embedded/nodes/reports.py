@@ -1,11 +1,12 @@
 """The writes of nodes: pod statuses, deletions and events."""
 
 import logging
-import uuid
 from typing import Final
 
+from maar.embedded import event_records
 from maar.embedded.calls import Deletion, metadata
 from maar.embedded.cluster import Cluster
+from maar.embedded.event_records import EventObject, EventSource
 from maar.embedded.failures import ApiError, Json
 from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.pod import FINISHED, BoundPod
@@ -55,27 +56,7 @@ def delete_stopped(cluster: Cluster, pod: BoundPod) -> None:
 
 
 def record_event(cluster: Cluster, pod: BoundPod, kind: str, reason: str, message: str) -> None:
-    """Write an event about a pod: Normal or Warning, for `kubectl describe`."""
-    namespace, name = pod.metadata.namespace, pod.metadata.name
-    now = cluster.now()
-    event: Json = {
-        "metadata": {"name": f"{name}.{uuid.uuid4().hex[:16]}", "namespace": namespace},
-        "involvedObject": {
-            "kind": "Pod",
-            "apiVersion": "v1",
-            "namespace": namespace,
-            "name": name,
-            "uid": pod.metadata.uid,
-        },
-        "type": kind,
-        "reason": reason,
-        "message": message,
-        "source": {"component": "maar", "host": pod.spec.node_name},
-        "firstTimestamp": now,
-        "lastTimestamp": now,
-        "count": 1,
-    }
-    try:
-        cluster.create("events", namespace, event)
-    except ApiError as error:  # the namespace is going, for example
-        _LOG.info("no event %s for pod %s: %s", reason, pod.key, error.message)
+    """Write an event about a pod: Normal or Warning."""
+    meta = pod.metadata
+    about = EventObject("v1", "Pod", meta.namespace, meta.name, meta.uid)
+    event_records.record_event(cluster, about, EventSource("maar", pod.spec.node_name), kind, reason, message)

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from maar.embedded.cluster import Cluster
 from maar.embedded.nodes.environment import MissingError, keys_of, volume_variable
 from maar.embedded.nodes.local_pod import KeyPath, LocalContainer, LocalPod, LocalVolume
+from maar.embedded.nodes.substitution import Substitution, host_substitution
 
 
 def unsupported(pod: LocalPod) -> str:
@@ -52,6 +53,8 @@ def _path(cluster: Cluster, pod: LocalPod, volume: LocalVolume, folder: Path) ->
         files = _files(keys, secret.items, optional=secret.optional)
     elif plain is not None:
         keys = keys_of(cluster, "configmap", namespace, plain.name, optional=plain.optional)
+        here = host_substitution(pod)
+        keys = {name: _with_addresses(data, here) for name, data in keys.items()}
         files = _files(keys, plain.items, optional=plain.optional)
     unfinished = folder.with_name(f"{folder.name}.unfinished")  # no name of a volume has a dot
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -62,6 +65,13 @@ def _path(cluster: Cluster, pod: LocalPod, volume: LocalVolume, folder: Path) ->
         file.write_bytes(data)
         file.chmod(0o600)
     return unfinished.rename(folder)
+
+
+def _with_addresses(data: bytes, here: Substitution) -> bytes:
+    try:
+        return here(data.decode()).encode()
+    except UnicodeDecodeError:
+        return data
 
 
 def _files(keys: Mapping[str, bytes], items: Iterable[KeyPath], *, optional: bool) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ from maar.embedded.schema.pod_defaults import (
 from maar.embedded.schema.rules.fields import Fields, fill_unset
 
 _SESSION_SECONDS: Final = 3 * 60 * 60
+_UNLIMITED: Final = 2**31 - 1
 _EXPOSED: Final = ("NodePort", "LoadBalancer")
 
 
@@ -108,7 +109,7 @@ def _job(found: Fields) -> None:
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = 1
     spec.setdefault("parallelism", 1)
-    spec.setdefault("backoffLimit", 6)
+    spec.setdefault("backoffLimit", _UNLIMITED if "backoffLimitPerIndex" in spec else 6)
     spec.setdefault("suspend", False)
     spec.setdefault("manualSelector", False)
     fill_unset(spec, [("completionMode", "NonIndexed")])

@@ -13,6 +13,7 @@ from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.apps.webhooks.reviewer import AdmissionReviewer
 from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Finding, Options, Request, Verdict
+from maar.core.model.job import Job, JobState, JobStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueStatus
 from maar.core.model.writes import Create, SetStatus
 from maar.kube.outcome import Conflict, Done
@@ -34,7 +35,8 @@ def registry() -> CollectorRegistry:
 def test_controllers_show_what_is_in_the_queues_and_what_they_write(registry: CollectorRegistry) -> None:
     status = QueueStatus(pending=2, inqueue=1, completed=5)
     queues = {"a": Queue(metadata=QueueMetadata(name="a"), status=status)}
-    metrics = ControllerMetrics(registry, queues)
+    jobs = {"n/j": Job(status=JobStatus(state=JobState(phase="Failed")))}
+    metrics = ControllerMetrics(registry, queues, jobs)
     metrics.learned(3, 0.1)
     metrics.reconciled(0.02)
     metrics.answered(SetStatus(kind="Queue", key="a", status={}), Done(b""))
@@ -49,6 +51,8 @@ def test_controllers_show_what_is_in_the_queues_and_what_they_write(registry: Co
     assert value(registry, written, write="SetStatus", kind="Queue", outcome="Done") == 1
     assert value(registry, written, write="Create", kind="PodGroup", outcome="Conflict") == 1
     assert value(registry, "maar_watch_lag_seconds", kind="Pod") == 1
+    assert value(registry, "volcano_job_failed_phase_count", job_name="n/j", queue_name="default") == 1
+    assert "volcano_job_completed_phase_count" not in samples(registry)
     del queues["a"]
     assert "volcano_queue_pod_group_pending_count" not in samples(registry)
 

@@ -23,6 +23,7 @@ from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.core.admission.request import Request, Verdict
 from maar.core.engine import Engine
 from maar.core.model.events import Deleted, Upserted
+from maar.core.model.job import Job, JobState, JobStatus
 from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueStanding, Share
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.reasons import Reason, Refusal
@@ -261,7 +262,7 @@ def test_nothing_has_a_series_of_its_creation(registry: CollectorRegistry, metri
 
 
 def test_openmetrics_accepts_all_of_it(registry: CollectorRegistry, metrics: SchedulerMetrics) -> None:
-    ControllerMetrics(other := new_registry(), {})
+    ControllerMetrics(other := new_registry(), {}, {})
     WebhookMetrics(other)
     metrics.decided(Plan(queues={"a": standing({"used": {"cpu": 1}}, "inf")}), 0.1)
     encode, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
@@ -292,7 +293,9 @@ def all_families() -> Iterator[tuple[str, str, set[str]]]:
     scheduler.decided(Plan(queues={"a": standing(dict.fromkeys(AMOUNTS, amounts))}), 0.1)
     scheduler.troubled(Interruption(kind="Pod", problem=""))
     scheduler.troubled(BadObject(kind="Pod", key="", problem=""))
-    controllers = ControllerMetrics(second, {"a": Queue(metadata=QueueMetadata(name="a"))})
+    ended = (JobState(phase="Completed"), JobState(phase="Failed"))
+    jobs = {f"n/{one.phase}": Job(status=JobStatus(state=one)) for one in ended}
+    controllers = ControllerMetrics(second, {"a": Queue(metadata=QueueMetadata(name="a"))}, jobs)
     controllers.follow(lambda: {"Pod": 1.0})
     controllers.troubled(Interruption(kind="Pod", problem=""))
     controllers.troubled(BadObject(kind="Pod", key="", problem=""))

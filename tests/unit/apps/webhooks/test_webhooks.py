@@ -281,7 +281,8 @@ def by_name(name: str) -> Registration:
 def test_every_configuration_leads_to_a_path_that_is_answered_in_a_safe_way() -> None:
     found = registrations()
     assert sorted(one.name.removeprefix("volcano-admission-service-") for one in found) == [
-        "commands-validate", "jobs-mutate", "jobs-validate", "podgroups-mutate", "podgroups-validate",
+        "commands-validate", "cronjobs-validate", "jobflows-validate", "jobs-mutate", "jobs-validate",
+        "jobtemplates-validate", "podgroups-mutate", "podgroups-validate",
         "pods-validate", "queues-mutate", "queues-validate", "resourcequotas-validate",
     ]  # fmt: skip
     for one in found:

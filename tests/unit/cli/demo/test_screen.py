@@ -1,8 +1,6 @@
 """The demo on a terminal and in a pipe, word for word; MAAR_GOLDEN=write writes it down anew."""
 
 import io
-import os
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -15,17 +13,10 @@ from maar.cli.demo.summary import print_summary
 from maar.core.model.queue import Guarantee, Queue, QueueMetadata, QueueSpec, QueueState, QueueStatus
 from maar.core.model.resources import Resources
 from maar.core.views.queue_tree import queue_tree
+from support.golden import compare
 
-GOLDEN = Path(__file__).parents[3] / "golden"
 SHOWN = Step("a reservation takes back what is its own", "serving got its 24 CPUs back in 0.8 s")
 AWAITED = Step("a queue closes and drains")
-
-
-def compare(name: str, printed: str) -> None:
-    file = GOLDEN / name
-    if os.environ.get("MAAR_GOLDEN") == "write":
-        file.write_text(printed, encoding="utf-8")
-    assert printed == file.read_text(encoding="utf-8")
 
 
 def queue(

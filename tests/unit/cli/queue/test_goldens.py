@@ -1,6 +1,5 @@
 """What the queue commands print, word for word; MAAR_GOLDEN=write writes it down anew."""
 
-import os
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,25 +7,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from maar.cli.queue.rows import Columns, cells, headings
-from maar.cli.queue.show import Document, read_queues
+from maar.cli.queue.rows import cells, headings
+from maar.cli.queue.show import read_queues
 from maar.cli.queue.vcctl import table
+from maar.cli.tables import Columns, Document
 from support.commands import Run, run
+from support.golden import GOLDEN, compare
 
 __all__ = ["run"]
 
 ROOT = Path(__file__).parents[4]
-GOLDEN = ROOT / "tests" / "golden"
 TOWN = "-f tests/golden/queue-town.yaml"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 LONG = "a-very-long-name-that-leaves-no-room-for-anything-else"
-
-
-def compare(name: str, printed: str) -> None:
-    file = GOLDEN / name
-    if os.environ.get("MAAR_GOLDEN") == "write":
-        file.write_text(printed, encoding="utf-8")
-    assert printed == file.read_text(encoding="utf-8")
 
 
 def rows() -> list[Document]:

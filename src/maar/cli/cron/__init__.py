@@ -1,0 +1,1 @@
+"""`maar cron`: the cron jobs of a cluster."""

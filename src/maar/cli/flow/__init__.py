@@ -1,0 +1,1 @@
+"""`maar flow`: the job flows and job templates of a cluster."""

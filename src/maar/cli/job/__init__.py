@@ -1,0 +1,1 @@
+"""`maar job`: the jobs of a cluster."""

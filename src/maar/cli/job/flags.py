@@ -1,0 +1,43 @@
+"""The flags of the job commands, each declared once."""
+
+from typing import Annotated, Final
+
+import typer
+
+from maar.cli.completion import names_of
+from maar.cli.queue.amounts import WrittenAmounts, amounts
+from maar.core.model.queue import Queue
+from maar.core.views.job_summary import JobSummary
+
+_AMOUNTS: Final = "cpu=4,memory=8Gi"
+
+NameArgument = Annotated[str, typer.Argument(help="The job.", autocompletion=names_of(JobSummary))]
+NamesArgument = Annotated[
+    list[str] | None, typer.Argument(help="The jobs.", autocompletion=names_of(JobSummary))
+]
+NewNameArgument = Annotated[str, typer.Argument(help="The name of the new job.", show_default=False)]
+QueueOption = Annotated[
+    str, typer.Option("--queue", "-q", help="The queue.", autocompletion=names_of(Queue), show_default=False)
+]
+ImageOption = Annotated[str, typer.Option("--image", "-i", help="The image of its pods.")]
+ReplicasOption = Annotated[int, typer.Option("--replicas", "-r", min=0, help="How many pods it has.")]
+MinimumOption = Annotated[
+    int | None,
+    typer.Option("--min", "-m", min=0, help="How many pods start together; all of them unless set."),
+]
+RequestsOption = Annotated[
+    WrittenAmounts | None,
+    typer.Option("--requests", "-R", parser=amounts, metavar=_AMOUNTS, help="What each pod asks for."),
+]
+LimitsOption = Annotated[
+    WrittenAmounts | None,
+    typer.Option("--limits", "-L", parser=amounts, metavar=_AMOUNTS, help="What each pod may use at most."),
+]
+SchedulerOption = Annotated[
+    str, typer.Option("--scheduler", "-S", help="The scheduler of its pods; volcano unless set.")
+]
+CommandArgument = Annotated[
+    list[str] | None, typer.Argument(help="The command that its pods run, after --.", show_default=False)
+]
+TaskOption = Annotated[str, typer.Option("--task", "-t", help="Only the pods of this task.")]
+IndexOption = Annotated[int | None, typer.Option("--index", min=0, help="Only the pod with this index.")]

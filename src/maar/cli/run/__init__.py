@@ -1,0 +1,1 @@
+"""`maar run`: a command becomes a job, and this terminal follows it."""

@@ -1,0 +1,122 @@
+"""`maar run`: run a command on the cluster, and follow it as if it ran here."""
+
+import secrets
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from maar.cli.cluster.access import Access, on_cluster
+from maar.cli.failure import CommandError
+from maar.cli.option_groups import with_groups
+
+if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
+    from maar.cli.cluster.client import ClusterClient
+    from maar.cli.run.job import RunRequest
+
+
+@with_groups
+def run(  # noqa: PLR0913  # each is a flag
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND ...", help="What to run.")],
+    *,
+    queue: Annotated[str, typer.Option("--queue", "-q", help="The queue to wait in.")] = "default",
+    cpus: Annotated[str, typer.Option(help="CPUs for each pod, such as 4 or 500m.")] = "1",
+    memory: Annotated[str, typer.Option(help="Memory for each pod, such as 8Gi.")] = "",
+    gpus: Annotated[int, typer.Option(min=0, help="GPUs for each pod.")] = 0,
+    replicas: Annotated[int, typer.Option(min=1, help="How many pods start together.")] = 1,
+    array: Annotated[
+        str, typer.Option(help="A pod for each index, such as 0-99 or 1,3,5, in $MAAR_ARRAY_INDEX.")
+    ] = "",
+    after: Annotated[str, typer.Option(help="A job that has to be Completed first.")] = "",
+    image: Annotated[str, typer.Option(help="The image to run in; not with maar up --local.")] = "",
+    name: Annotated[str, typer.Option(help="The name of the job; without it one is made up.")] = "",
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="The namespace of the job.")] = "",
+    env: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE, or NAME with its value here; may be repeated.")
+    ] = None,
+    no_env: Annotated[
+        bool, typer.Option("--no-env", help="Send nothing of the environment to this machine as a node.")
+    ] = False,
+    detach: Annotated[bool, typer.Option("--detach", "-d", help="Submit, and do not wait.")] = False,
+    access: Access,
+) -> None:
+    """Run a command as a job: wait for its turn, show its output, and end with its exit code."""
+    from maar.cli.run.job import RunRequest, name_for  # noqa: PLC0415  # see above
+
+    request = RunRequest(
+        name=name or name_for(command, secrets.token_hex(3)),
+        namespace=namespace,
+        command=command,
+        queue=queue,
+        resources=_resources(cpus, memory, gpus),
+        replicas=replicas,
+        array=_array(array, replicas),
+        after=after,
+        variables=_variables(env or []),
+    )
+    code = on_cluster(access, lambda cluster: _run(cluster, request, image, no_env=no_env, detach=detach))
+    raise typer.Exit(code)
+
+
+async def _run(
+    cluster: "ClusterClient", request: "RunRequest", image: str, *, no_env: bool, detach: bool
+) -> int:
+    from dataclasses import replace  # noqa: PLC0415  # as all that only this command needs
+
+    from maar.cli.run.following import follow  # noqa: PLC0415
+    from maar.cli.run.here import Environment, place_of, travelling  # noqa: PLC0415
+    from maar.cli.run.job import job_document  # noqa: PLC0415
+    from maar.core.model.job import Job  # noqa: PLC0415
+
+    request = replace(
+        request, namespace=request.namespace or cluster.server.credentials.proofs.namespace or "default"
+    )
+    here = Environment({}, []) if no_env else travelling()
+    place = await place_of(cluster, image, here.sent)
+    withheld = [one for one in here.withheld if one not in (request.variables or {})]
+    if place.folder and withheld:
+        typer.echo(
+            f"note: {', '.join(withheld)} look{'s' if len(withheld) == 1 else ''} like secrets and"
+            " stayed here; --env NAME sends one",
+            err=True,
+        )
+    key = f"{request.namespace}/{request.name}"
+    await cluster.create(Job, key, job_document(request, place))
+    title = f"job.{Job.api_version.partition('/')[0]}/{request.name}"
+    typer.echo(f"{title} created", err=not detach)
+    return 0 if detach else await follow(cluster, key, request.number)
+
+
+def _resources(cpus: str, memory: str, gpus: int) -> dict[str, str]:
+    from maar.core.model.resources import CPU, MEMORY, BadAmountError, amount  # noqa: PLC0415
+    from maar.embedded.nodes.gpus import GPU  # noqa: PLC0415
+
+    asked = {CPU: cpus, MEMORY: memory, GPU: str(gpus) if gpus else ""}
+    found = {resource: text for resource, text in asked.items() if text}
+    for resource, text in found.items():
+        try:
+            amount(resource, text)
+        except BadAmountError as error:
+            raise typer.BadParameter(str(error)) from None
+    return found
+
+
+def _array(text: str, replicas: int) -> tuple[int, ...]:
+    from maar.cli.run.array import BadArrayError, indices  # noqa: PLC0415
+
+    if not text:
+        return ()
+    if replicas > 1:
+        raise typer.BadParameter("--array and --replicas exclude each other: an array has a pod per index")
+    try:
+        return indices(text)
+    except BadArrayError as error:
+        raise typer.BadParameter(f"--array {error}") from None
+
+
+def _variables(given: list[str]) -> dict[str, str]:
+    from maar.cli.run.here import variables  # noqa: PLC0415
+
+    try:
+        return variables(given)
+    except CommandError as error:
+        raise typer.BadParameter(str(error)) from None

@@ -1,0 +1,166 @@
+"""Following a job: why it waits, what its pods print, and how it ends."""
+
+import asyncio
+from contextlib import suppress
+from typing import Final, cast
+
+import msgspec
+import typer
+
+from maar.cli.cluster.client import ClusterClient
+from maar.cli.cluster.refusal import refusal_of_list
+from maar.cli.entry import INTERRUPTED
+from maar.cli.failure import FAILED, CommandError
+from maar.cli.run.interruption import Interruption
+from maar.cli.run.observing import (
+    ENDED,
+    Document,
+    PodSeen,
+    first_failure,
+    message_of,
+    phase_of,
+    why_not_scheduled,
+)
+from maar.cli.run.output import OutputPrinter
+from maar.core.model.job import Job
+from maar.core.model.kinds import plain
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
+from maar.kube.errors import ApiError, UnansweredError
+from maar.kube.listing import read_pages, selection
+from maar.kube.outcome import Done, Gone, Unanswered
+from maar.kube.paths import resource_path_of
+from maar.kube.write import get
+
+JOB_LABEL: Final = "volcano.sh/job-name"
+
+_LOOK_S: Final = 0.5
+
+
+async def follow(cluster: ClusterClient, key: str, number: int) -> int:
+    """Follow a job of so many pods to its end; gives the exit code of its command."""
+    return await _Follower(cluster, key, number).follow()
+
+
+class _Follower:
+    """A job and its pods, looked at twice a second."""
+
+    def __init__(self, cluster: ClusterClient, key: str, number: int) -> None:
+        self._cluster, self._key = cluster, key
+        self._namespace, _, self._name = key.partition("/")
+        self._printer = OutputPrinter(cluster.server, self._namespace, prefixes=number > 1)
+        self._streams: dict[str, asyncio.Task[None]] = {}  # by the uid of the pod
+        self._pods: dict[str, PodSeen] = {}  # by name, as they were seen last
+        self._said = ""
+        self._interruption = Interruption()
+
+    async def follow(self) -> int:
+        """Follow it to its end, unless interrupted."""
+        try:
+            with self._interruption.listening():
+                while True:
+                    code = await self._look()
+                    if code is not None:
+                        return code
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_LOOK_S):
+                            await self._interruption.came.wait()
+                    if self._interruption.came.is_set() and (code := await self._ask()) is not None:
+                        return code
+        finally:
+            for task in self._streams.values():
+                task.cancel()
+
+    async def _look(self) -> int | None:
+        """See what has changed; gives the exit code once the job has ended."""
+        try:
+            job = await self._job()
+            await self._look_at_pods()
+        except UnansweredError as error:
+            self._say(f"{error}; trying again")
+            return None
+        phase = phase_of(job)
+        if phase not in ENDED:
+            if not any(pod.has_started for pod in self._pods.values()):
+                await self._explain(job)
+            return None
+        if self._streams:
+            await self._wait_for_output()
+        return self._end(phase, message_of(job))
+
+    async def _job(self) -> Document:
+        outcome = await get(self._cluster.server, resource_path_of(Job), self._key)
+        match outcome:
+            case Done(body=body):
+                return cast(Document, plain(body))
+            case Gone():
+                raise CommandError(f"job {self._name} was deleted while it was followed")
+            case Unanswered(message=message):
+                raise UnansweredError(message, may_be_done=False)
+        return await self._cluster.get(Job, self._key)  # it is refused again, with a sentence
+
+    async def _look_at_pods(self) -> None:
+        found: list[PodSeen] = []
+
+        def take(items: list[msgspec.Raw]) -> None:
+            found.extend(PodSeen.of(cast(Document, plain(item))) for item in items)
+
+        path = resource_path_of(Pod).all(self._namespace)
+        try:
+            await read_pages(self._cluster.server, path, selection(f"{JOB_LABEL}={self._name}"), take)
+        except ApiError as error:
+            raise refusal_of_list(error, Pod) from None
+        for pod in found:
+            self._pods[pod.name] = pod
+            if pod.has_started and pod.uid not in self._streams:
+                self._streams[pod.uid] = asyncio.create_task(self._printer.follow(pod.name))
+
+    async def _explain(self, job: Document) -> None:
+        """Say why nothing runs yet, when that is something new."""
+        why = message_of(job)
+        if not why:
+            metadata = cast(Document, job.get("metadata") or {})
+            group = f"{self._namespace}/{self._name}-{metadata.get('uid')}"
+            outcome = await get(self._cluster.server, resource_path_of(PodGroup), group)
+            if isinstance(outcome, Done):
+                why = why_not_scheduled(cast(Document, plain(outcome.body)))
+        if why:
+            self._say(f"waiting: {why}")
+
+    async def _wait_for_output(self) -> None:
+        """Let the last words be printed; Ctrl-C need not wait for them."""
+        came = asyncio.create_task(self._interruption.came.wait())
+        everything = asyncio.gather(*self._streams.values())
+        await asyncio.wait((came, everything), return_when=asyncio.FIRST_COMPLETED)
+        came.cancel()
+
+    def _end(self, phase: str, message: str) -> int:
+        failed = first_failure(self._pods.values())
+        if failed is not None:
+            if failed.message:
+                typer.echo(f"pod {failed.name}: {failed.message}", err=True)
+            return failed.exit_code or FAILED
+        if phase == "Completed":
+            return 0
+        typer.echo(f"job {self._name} is {phase}{f': {message}' if message else ''}", err=True)
+        return FAILED
+
+    async def _ask(self) -> int | None:
+        """Ask what to do about the job after Ctrl-C; gives an exit code where this ends."""
+        self._printer.may_print.clear()
+        answer = await self._interruption.ask()
+        self._printer.may_print.set()
+        if answer == "cancel":
+            await self._cluster.delete(Job, self._key)
+            typer.echo(f"job {self._name} is cancelled", err=True)
+            return INTERRUPTED
+        if answer == "detach":
+            typer.echo(f"job {self._name} goes on; maar job logs {self._name} shows its output", err=True)
+            return 0
+        typer.echo(f"watching job {self._name} again", err=True)
+        return None
+
+    def _say(self, sentence: str) -> None:
+        if sentence != self._said:
+            self._said = sentence
+            typer.echo(sentence, err=True)

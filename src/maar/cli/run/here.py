@@ -1,0 +1,98 @@
+"""What travels with a command that runs on this machine: the working folder and the environment."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from maar.cli.failure import CommandError
+from maar.cli.run.job import Place
+from maar.core.model.node import Node
+
+if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
+    from maar.cli.cluster.client import ClusterClient
+
+_LOCAL: Final = "local"
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_SECRET: Final = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE_?KEY|ACCESS_?KEY", re.IGNORECASE)
+# Of the terminal or the shell, or decided by the node.
+_NOT_SENT: Final = frozenset({
+    "_", "PWD", "OLDPWD", "SHLVL", "HOSTNAME", "TERM_SESSION_ID", "WINDOWID", "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER", "MAAR_ARRAY", "MAAR_ARRAY_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX",
+})  # fmt: skip
+_NOT_SENT_BEGINNINGS: Final = ("SSH_", "BASH_FUNC_", "SYSTEMD_", "INVOCATION_ID", "VC_", "MAAR_VOLUME_")
+
+
+class Environment(NamedTuple):
+    """Variables that travel, and names of those that look like secrets and stay here."""
+
+    sent: dict[str, str]
+    withheld: list[str]
+
+
+async def place_of(cluster: "ClusterClient", image: str, environment: Mapping[str, str]) -> Place:
+    """Where a command runs on a cluster: on this machine where that is its node, else in an image."""
+    from maar.embedded.nodes.machine import host_name  # noqa: PLC0415  see above
+    from maar.embedded.nodes.node import NODE_LABEL  # noqa: PLC0415
+
+    nodes = await _nodes(cluster, f"{NODE_LABEL}={_LOCAL}")
+    if host_name() in nodes:
+        folder = str(Path.cwd())
+        return Place(image, folder, environment, {NODE_LABEL: _LOCAL})
+    if image:
+        return Place(image)
+    if nodes:
+        raise CommandError(
+            f"this cluster runs commands on {', '.join(nodes)}, and this is {host_name()}; run maar there"
+        )
+    raise CommandError("this cluster runs images: say which one with --image")
+
+
+async def _nodes(cluster: "ClusterClient", labels: str) -> list[str]:
+    """The names of nodes with labels; none where nodes may not be read."""
+    try:
+        found = await cluster.all(Node, labels)
+    except CommandError:
+        return []
+    named = (one.get("metadata") for one in found)
+    return [str(one.get("name")) for one in named if isinstance(one, dict)]
+
+
+def travelling(environment: Mapping[str, str] = os.environ) -> Environment:
+    """The environment as a job gets it: all but what is of this terminal, and what looks like a secret.
+
+    A job is stored and can be read by all who may read jobs, so secrets go only by name (--env NAME).
+    """
+    sent: dict[str, str] = {}
+    withheld: list[str] = []
+    for name, value in sorted(environment.items()):
+        if not _NAME.fullmatch(name) or name in _NOT_SENT or name.startswith(_NOT_SENT_BEGINNINGS):
+            continue
+        if _SECRET.search(name):
+            withheld.append(name)
+        elif _is_text(value):
+            sent[name] = value
+    return Environment(sent, withheld)
+
+
+def _is_text(value: str) -> bool:
+    """Whether an object can hold a value: bytes that are no text cannot travel."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def variables(given: Iterable[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables of --env: NAME=VALUE, or NAME with the value that it has here."""
+    found: dict[str, str] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not _NAME.fullmatch(name):
+            raise CommandError(f"--env {one}: {name!r} is no name of a variable; write NAME=VALUE")
+        if not equals and name not in environment:
+            raise CommandError(f"--env {name}: it is not set here; write {name}=VALUE")
+        found[name] = value if equals else environment[name]
+    return found

@@ -1,0 +1,85 @@
+"""What a job and its pods say of themselves, as far as `maar run` shows it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, cast
+
+Document = dict[str, object]
+
+INDEX_LABEL: Final = "volcano.sh/task-index"
+ENDED: Final = ("Completed", "Failed", "Terminated", "Aborted")
+
+_OVER: Final = ("Succeeded", "Failed")
+_NO_CODE: Final = 1  # of a pod that failed without ending by itself: it was refused or evicted
+
+
+@dataclass(frozen=True)
+class PodSeen:
+    """A pod at one moment."""
+
+    name: str
+    uid: str
+    index: int
+    phase: str
+    has_started: bool
+    exit_code: int | None
+    message: str
+
+    @classmethod
+    def of(cls, pod: Document) -> "PodSeen":
+        """Read a pod."""
+        meta, status = _part(pod, "metadata"), _part(pod, "status")
+        name, phase = str(meta.get("name", "")), str(status.get("phase") or "Pending")
+        label = str(_part(meta, "labels").get(INDEX_LABEL) or name.rpartition("-")[2])
+        states = [_part(one, "state") for one in _list(status, "containerStatuses")]
+        ended = [_part(one, "terminated") for one in states if "terminated" in one]
+        codes = [cast(int, one["exitCode"]) for one in ended if isinstance(one.get("exitCode"), int)]
+        code = next(filter(None, codes), 0 if phase == "Succeeded" else None)
+        said = [str(one["message"]) for one in ended if one.get("message")]
+        said += [str(one["reason"]) for one in ended if one.get("reason") in ("OOMKilled", "Lost")]
+        return cls(
+            name,
+            str(meta.get("uid", "")),
+            int(label) if label.isdecimal() else 0,
+            phase,
+            phase in _OVER or any("running" in one or "terminated" in one for one in states),
+            code if code is not None or phase != "Failed" else _NO_CODE,
+            str(status.get("message") or "; ".join(said)),
+        )
+
+
+def phase_of(job: Document) -> str:
+    """How far a job has come."""
+    return str(_state(job).get("phase") or "Pending")
+
+
+def message_of(job: Document) -> str:
+    """What a job says about where it stands."""
+    return str(_state(job).get("message") or "")
+
+
+def why_not_scheduled(group: Document) -> str:
+    """What a pod group waits for, in the scheduler's words."""
+    conditions = _list(_part(group, "status"), "conditions")
+    waits = [one for one in conditions if one.get("status") == "True" and one.get("type") != "Scheduled"]
+    return str(waits[-1].get("message") or "") if waits else ""
+
+
+def first_failure(pods: Iterable[PodSeen]) -> PodSeen | None:
+    """The pod that failed, of several the one with the lowest index."""
+    failed = [pod for pod in pods if pod.exit_code]
+    return min(failed, key=lambda pod: (pod.index, pod.name), default=None)
+
+
+def _state(job: Document) -> Document:
+    return _part(_part(job, "status"), "state")
+
+
+def _part(value: Document, name: str) -> Document:
+    found = value.get(name)
+    return cast(Document, found) if isinstance(found, dict) else {}
+
+
+def _list(value: Document, name: str) -> list[Document]:
+    found = value.get(name)
+    return [cast(Document, one) for one in found if isinstance(one, dict)] if isinstance(found, list) else []

@@ -1,0 +1,164 @@
+"""Job flows: jobs made from templates, each when those it depends on have come far enough.
+
+A target has come far enough when it has Completed or, before that, when the probe says so. What has
+completed is remembered in the status of the flow, so that a job that is deleted afterwards, by hand, by its
+time to live or by the retain policy, is not made again. A flow with a job that Failed or was Terminated has
+Failed for good: what runs goes on, and no further job is made. Jobs are made from the templates as they are
+at that moment, so edits of the flow and of its templates count for whatever has not been started.
+"""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from maar.core.controllers.cluster_view import AnyChange, ClusterView
+from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.flow_status import flow_status, job_name
+from maar.core.controllers.job_owners import (
+    COMPLETED,
+    JobFlowChanged,
+    JobOwners,
+    JobTemplateChanged,
+    OwnedJob,
+    OwnedJobChanged,
+)
+from maar.core.controllers.job_patch import merged
+from maar.core.model.differences import difference
+from maar.core.model.job import Job
+from maar.core.model.job_flow import (
+    CREATED_BY_FLOW,
+    CREATED_BY_TEMPLATE,
+    Flow,
+    FlowProbe,
+    JobFlow,
+    JobFlowStatus,
+    JobTemplate,
+)
+from maar.core.model.writes import ControllerWrite, Create, Delete, RecordEvent, SetStatus
+
+_KIND: Final = JobFlow.__name__
+# A pod that runs has been pending, and one that has succeeded has run.
+_LATER: Final = {"Pending": ("Pending", "Running", "Succeeded"), "Running": ("Running", "Succeeded")}
+_LOOK_AGAIN: Final = timedelta(minutes=1)  # whether a job of the same name has gone
+
+
+class JobFlows(Controller):
+    """Keys are those of job flows."""
+
+    def keys(self, change: AnyChange, cluster: ClusterView) -> Iterator[str]:
+        """The flows that a change concerns."""
+        match change:
+            case JobFlowChanged():
+                yield change.key
+            case JobTemplateChanged():
+                yield from cluster.job_owners.flows_of_template.keys(change.key)
+            case OwnedJobChanged():
+                found = (change.before, change.after)
+                yield from {one.owner for one in found if one is not None and one.owner_kind == _KIND}
+            case _:
+                pass
+
+    def reconcile(self, cluster: ClusterView, keys: Collection[str], now: datetime) -> Reconciled:
+        """Make the jobs whose turn it is, write how far the flows have come, and clean up."""
+        writes: list[tuple[str, ControllerWrite]] = []
+        wake_at: list[tuple[str, datetime]] = []
+        for key in sorted(keys):
+            flow = cluster.job_owners.flows.get(key)
+            if flow is None or flow.is_terminating:
+                continue  # its jobs go with it
+            jobs = {job.name: job for job in cluster.job_owners.jobs_of(flow)}
+            status = flow_status(flow, list(jobs.values()))
+            if patch := difference(flow.status, status):
+                writes.append((key, SetStatus(kind=_KIND, key=key, status=patch)))
+            if flow.spec.job_retain_policy == "delete" and flow.status.state.phase == "Succeed":
+                writes += [
+                    (key, Delete(kind=Job.__name__, key=job.key, uid=job.uid))
+                    for job in jobs.values()
+                    if job.phase == COMPLETED and not job.is_terminating
+                ]
+            if status.state.phase == "Failed":
+                continue
+            for one in _ready(flow, jobs, status):
+                write = _make(cluster.job_owners, flow, one)
+                if isinstance(write, Create) or not patch:  # a flow is looked at again once it is patched
+                    writes.append((key, write))
+                if isinstance(write, RecordEvent) and _template(cluster.job_owners, flow, one) is not None:
+                    wake_at.append((key, now + _LOOK_AGAIN))
+        return Reconciled(writes, wake_at)
+
+
+def _ready(flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus) -> Iterator[Flow]:
+    """What has no job yet, and depends on nothing that has not come far enough."""
+    for one in flow.spec.flows:
+        name = job_name(flow, one.name)
+        if name in jobs or name in status.completed_jobs:
+            continue
+        depends_on = one.depends_on
+        targets = [job_name(flow, target) for target in (depends_on.targets if depends_on else ())]
+        probe = depends_on.probe if depends_on else None
+        if all(
+            target in status.completed_jobs or (target in jobs and _is_passed(probe, jobs[target]))
+            for target in targets
+        ):
+            yield one
+
+
+def _is_passed(probe: FlowProbe | None, job: OwnedJob) -> bool:
+    """Whether a probe lets an unfinished job pass: each task that it names has its minimum of pods so far.
+
+    Where several jobs are targets, a task that one of them does not have is looked for in the others.
+    """
+    named = [one for one in (probe.task_status_list if probe else ()) if one.task_name in job.minima]
+    if not named or job.is_finished:
+        return False
+    for one in named:
+        phases = job.tasks[one.task_name].phase if one.task_name in job.tasks else {}
+        reached = sum(phases.get(phase, 0) for phase in _LATER.get(one.phase, (one.phase,)))
+        if reached < max(1, job.minima[one.task_name]):
+            return False
+    return True
+
+
+def _template(owners: JobOwners, flow: JobFlow, one: Flow) -> JobTemplate | None:
+    return owners.templates.get(JobTemplate.key_of(flow.metadata.namespace, one.name))
+
+
+def _make(owners: JobOwners, flow: JobFlow, one: Flow) -> Create | RecordEvent:
+    namespace = flow.key.partition("/")[0]
+    name = job_name(flow, one.name)
+    key = f"{namespace}/{name}"
+    template = _template(owners, flow, one)
+    if template is None:
+        message = f"there is no JobTemplate {one.name} in {namespace}; create it, and job {name} will be made"
+    elif key in owners.jobs or key in owners.other_jobs:
+        message = f"there is a job {name} already that this flow did not make; delete it, or rename the flow"
+    else:
+        document = _document(flow, one, template, namespace)
+        return Create(kind=Job.__name__, key=key, document=document, about=flow.key, about_kind=_KIND)
+    return RecordEvent(kind=_KIND, key=flow.key, reason="FailedCreate", message=message, is_warning=True)
+
+
+def _document(flow: JobFlow, one: Flow, template: JobTemplate, namespace: str) -> dict[str, object]:
+    origin = {
+        CREATED_BY_FLOW: f"{namespace}.{flow.metadata.name}",
+        CREATED_BY_TEMPLATE: f"{namespace}.{one.name}",
+    }
+    owner = {
+        "apiVersion": JobFlow.api_version,
+        "kind": _KIND,
+        "name": flow.metadata.name,
+        "uid": flow.metadata.uid,
+        "controller": True,
+    }
+    return {
+        "apiVersion": Job.api_version,
+        "kind": Job.__name__,
+        "metadata": {
+            "name": job_name(flow, one.name),
+            "namespace": namespace,
+            "labels": origin,
+            "annotations": origin,
+            "ownerReferences": [owner],
+        },
+        "spec": merged(template.spec, one.patch.spec) if one.patch else template.spec,
+    }

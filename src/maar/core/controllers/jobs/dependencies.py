@@ -1,0 +1,53 @@
+"""What a job's pods wait for besides room: other tasks, and another job."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from maar.core.controllers.jobs.counting import remembered
+from maar.core.controllers.jobs.pods import JobPod
+from maar.core.model.job import Job, Task
+
+AFTER_ANNOTATION: Final = "maar.sh/after"  # the name of a job in the same namespace that must complete first
+
+
+def waiting_tasks(job: Job, pods: Sequence[JobPod]) -> dict[str, str]:
+    """By task that waits for others, what it waits for."""
+    if all(task.depends_on is None for task in job.spec.tasks):
+        return {}
+    gone = remembered(job, job.status)
+    ready = {task.name: len(gone.get(task.name, ())) for task in job.spec.tasks}
+    for pod in pods:
+        is_up = pod.phase == "Running" and pod.is_ready and not pod.is_terminating
+        is_new_success = pod.phase == "Succeeded" and pod.index not in gone.get(pod.task, ())
+        if pod.task in ready and (is_up or is_new_success):
+            ready[pod.task] += 1
+    tasks = {task.name: task for task in job.spec.tasks}
+    found: dict[str, str] = {}
+    for task in job.spec.tasks:
+        names = task.depends_on.name if task.depends_on is not None else ()
+        short = [name for name in names if name in tasks and ready[name] < tasks[name].least]
+        needs_all = task.depends_on is None or task.depends_on.iteration != "any"
+        if short and (needs_all or len(short) == len(names)):
+            found[task.name] = ", ".join(_short(tasks[name], ready[name]) for name in short)
+    return found
+
+
+def job_before(job: Job) -> str | None:
+    """The key of the job that must complete first."""
+    name = job.metadata.annotations.get(AFTER_ANNOTATION, "")
+    return Job.key_of(job.metadata.namespace, name) if name else None
+
+
+def waits_for_job(job: Job, before: Job | None) -> str:
+    """Why a job that comes after another waits for it; empty where it does not."""
+    name = job.metadata.annotations.get(AFTER_ANNOTATION, "")
+    if before is None:
+        return f"it comes after job {name}, and there is no such job"
+    phase = before.status.state.phase
+    if phase == "Completed":
+        return ""
+    return f"it comes after job {name}, which is {phase or 'new'}"
+
+
+def _short(task: Task, ready: int) -> str:
+    return f"{ready} of {task.least} pods of task {task.name} are ready"

@@ -1,0 +1,180 @@
+"""What to do about a job now: decide(job, pods, now), a pure function of stored objects.
+
+A pod carries a finalizer from its creation until its end is in the status of its job. Both change in one
+transaction, so nothing is counted twice or not at all, whoever deletes the pod and wherever the process is
+killed. Everything else follows from what is stored: the counters of the status, the pods that are there, and
+the times in both. A decision names the next writes only; after them, or when a pod changes, comes another.
+
+A job that ends does so in two steps, as in Kubernetes: FailureTarget or SuccessCriteriaMet when that is
+certain, Failed or Complete when its last pod has ended.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from maar.core.model.index_ranges import format_indexes
+from maar.embedded.batch_jobs.endings import (
+    Ending,
+    completion,
+    deadline_of,
+    failure,
+    known_ending,
+    success_policy,
+)
+from maar.embedded.batch_jobs.model import (
+    CONTROLLER,
+    BatchJob,
+    ConditionStatus,
+    JobCondition,
+    JobPod,
+    JobStatus,
+    Uncounted,
+    moment,
+)
+from maar.embedded.batch_jobs.pod_work import NewPod, Work, work_for
+from maar.embedded.batch_jobs.tally import Tally, counts_as_failed, tally
+
+
+class JobEvent(NamedTuple):
+    """An event about the job."""
+
+    reason: str
+    message: str
+    is_warning: bool = False
+
+
+class Decision(NamedTuple):
+    """The next writes; the status, the finalizers and the deletions belong together."""
+
+    status: JobStatus
+    untrack: Sequence[JobPod] = ()  # lose their finalizer
+    delete: Sequence[JobPod] = ()
+    create: Sequence[NewPod] = ()
+    events: Sequence[JobEvent] = ()
+    wake_at: float | None = None
+    is_expired: bool = False  # its time to live is over: the job itself is deleted
+
+
+def decide(job: BatchJob, pods: Sequence[JobPod], now: float) -> Decision:
+    """Decide what is next for a job with these pods."""
+    tracked = [one for one in pods if one.is_tracked]
+    if job.spec.managed_by not in (None, CONTROLLER):
+        return Decision(job.status)
+    if job.metadata.deletion_timestamp is not None:
+        return Decision(job.status, tracked)
+    if job.is_finished:
+        return _expire(job, tracked, now)
+    counted, status, events = tally(job, pods), _started(job, now), list[JobEvent]()
+    work = Work(delete=counted.active)
+    ending = known_ending(status) or failure(job, status, counted, now) or success_policy(job, counted)
+    if ending is None:
+        work = Work(counted.active) if job.spec.suspend else work_for(job, counted, now)
+        ending = completion(job, counted, remaining=len(counted.active) - len(work.delete))
+    if ending is None:
+        status, events = _suspended_or_resumed(job, status, now)
+    status, untrack = _count(job, status, counted, work, ending)
+    if ending is not None:
+        status, events = _end(status, ending, now)
+        return Decision(status, untrack, work.delete, (), events)
+    wake = [one for one in (work.wake_at, deadline_of(job, status)) if one is not None]
+    return Decision(status, untrack, work.delete, work.create, events, min(wake, default=None))
+
+
+def _expire(job: BatchJob, tracked: Sequence[JobPod], now: float) -> Decision:
+    """A finished job stays as it is, until its time to live is over."""
+    ttl, finished = job.spec.ttl_seconds_after_finished, job.status.condition("Complete", "Failed")
+    if ttl is None or finished is None or finished.last_transition_time is None:
+        return Decision(job.status, tracked)
+    end = finished.last_transition_time.timestamp() + ttl
+    return Decision(job.status, tracked, wake_at=end if now < end else None, is_expired=now >= end)
+
+
+def _started(job: BatchJob, now: float) -> JobStatus:
+    if job.spec.suspend or job.status.start_time is not None:
+        return job.status
+    return replace(job.status, start_time=moment(now))
+
+
+def _count(
+    job: BatchJob, status: JobStatus, counted: Tally, work: Work, ending: Ending | None
+) -> tuple[JobStatus, Sequence[JobPod]]:
+    """The status with all that has ended, and the pods that are counted with it or not at all any more."""
+    has_failed = ending is not None and ending.has_failed
+    kept = {one.metadata.uid for one in counted.to_replace.values()} if ending is None else set()
+    removed = {one.metadata.uid for one in work.delete}
+    new_failures = {one.metadata.uid for one in counted.new_failed}
+    untrack, failed = list[JobPod](), 0
+    for pod in counted.pods:
+        uid, is_new_failure = pod.metadata.uid, pod.metadata.uid in new_failures
+        is_over = pod.is_finished or is_new_failure or ending is not None or uid in removed
+        if not pod.is_tracked or not is_over or uid in kept:
+            continue
+        untrack.append(pod)
+        if is_new_failure or (has_failed and pod.status.phase != "Succeeded"):
+            failed += counts_as_failed(pod, job)
+    active = [one for one in counted.active if one.metadata.uid not in removed]
+    indexed: dict[str, str | None] = {}
+    if job.spec.is_indexed:
+        indexed["completed_indexes"] = format_indexes(counted.completed)
+        if job.spec.backoff_limit_per_index is not None:
+            indexed["failed_indexes"] = format_indexes(counted.failed_indexes)
+    written = replace(
+        status,
+        active=len(active),
+        ready=sum(one.is_ready for one in active),
+        terminating=len(counted.terminating) + len(work.delete),
+        succeeded=counted.succeeded,
+        failed=status.failed + failed,
+        uncounted_terminated_pods=Uncounted(),
+        **indexed,
+    )
+    return written, untrack
+
+
+def _suspended_or_resumed(job: BatchJob, status: JobStatus, now: float) -> tuple[JobStatus, list[JobEvent]]:
+    """Say that the job is suspended or no longer; its time starts anew when it is resumed."""
+    was = status.condition("Suspended") is not None
+    if was == job.spec.suspend:
+        return status, []
+    if job.spec.suspend:
+        status = _with(status, "Suspended", "True", "JobSuspended", "Job suspended", now)
+        return status, [JobEvent("Suspended", "Job suspended")]
+    status = _with(status, "Suspended", "False", "JobResumed", "Job resumed", now)
+    return replace(status, start_time=moment(now)), [JobEvent("Resumed", "Job resumed")]
+
+
+def _end(status: JobStatus, ending: Ending, now: float) -> tuple[JobStatus, list[JobEvent]]:
+    """Say that the job ends, and that it has ended where no pod is left to end."""
+    first, last = ("FailureTarget", "Failed") if ending.has_failed else ("SuccessCriteriaMet", "Complete")
+    status = _with(status, first, "True", ending.reason, ending.message, now)
+    if status.terminating:
+        return status, []
+    status = _with(status, last, "True", ending.reason, ending.message, now)
+    if ending.has_failed:
+        return status, [JobEvent(ending.reason, ending.message, is_warning=True)]
+    return replace(status, completion_time=moment(now)), [JobEvent("Completed", "Job completed")]
+
+
+def _with(
+    status: JobStatus, kind: str, holds: ConditionStatus, reason: str, message: str, now: float
+) -> JobStatus:
+    """A status with a condition; one that holds already keeps its time."""
+    at = moment(now)
+    new = JobCondition(
+        type=kind,
+        status=holds,
+        reason=reason,
+        message=message,
+        last_transition_time=at,
+        last_probe_time=at,
+    )
+    places = [place for place, one in enumerate(status.conditions) if one.type == kind]
+    if not places:
+        return replace(status, conditions=(*status.conditions, new))
+    before = status.conditions[places[0]]
+    if before.status == holds:
+        return status
+    conditions = [new if one is before else one for one in status.conditions]
+    return replace(status, conditions=tuple(conditions))

@@ -1,0 +1,224 @@
+"""`maar run` as a user types it, on a cluster whose node is this machine."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.maar_up import MaarUp
+from support.until import wait_until
+
+MAAR = str(Path(sys.executable).with_name("maar"))
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MaarUp]:
+    with MaarUp(tmp_path_factory.mktemp("up"), "--local", "--local-gpus", "2") as running:
+        yield running
+        running.stop()
+
+
+def environment(up: MaarUp, **more: str) -> dict[str, str]:
+    return {**os.environ, "KUBECONFIG": str(up.kubeconfig), **more}
+
+
+def maar_run(
+    up: MaarUp, *arguments: str, folder: Path | None = None, **more: str
+) -> "subprocess.CompletedProcess[str]":
+    command = [MAAR, "run", "--cpus", "50m", *arguments]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+        cwd=folder,
+        env=environment(up, **more),
+    )
+
+
+def job_of(up: MaarUp, name: str) -> dict[str, object]:
+    """The job as it is stored; empty where there is none."""
+    done = subprocess.run(
+        [sys.executable, "-c", READ, str(up.kubeconfig), name], capture_output=True, text=True, check=True
+    )
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+READ = """
+import asyncio, sys
+from pathlib import Path
+from maar.core.model.job import Job
+from maar.kube.api_server import ApiServer
+from maar.kube.credentials import load
+from maar.kube.outcome import Done
+from maar.kube.paths import resource_path_of
+from maar.kube.write import get
+
+async def read():
+    async with ApiServer(await load(Path(sys.argv[1]), None)) as server:
+        found = await get(server, resource_path_of(Job), f"default/{sys.argv[2]}")
+        print(found.body.decode() if isinstance(found, Done) else "{}")
+
+asyncio.run(read())
+"""
+
+
+def test_a_command_runs_where_it_was_typed_with_its_environment_and_words(up: MaarUp, tmp_path: Path) -> None:
+    script = 'pwd; echo "$COLOUR $$HOME $(echo sub)"; printf "no end of line"; echo problem >&2'
+    done = maar_run(up, "--env", "COLOUR=red", "--", "sh", "-c", script, folder=tmp_path, FLAVOUR="sour")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == str(tmp_path)
+    assert lines[1].startswith("red ")
+    assert lines[1].endswith("HOME sub")
+    assert "no end of line" in done.stdout
+    done = maar_run(up, "printenv", "FLAVOUR", FLAVOUR="sour")
+    assert (done.returncode, done.stdout) == (0, "sour\n")
+
+
+def test_secrets_stay_here_unless_they_are_named(up: MaarUp) -> None:
+    done = maar_run(up, "sh", "-c", 'echo "[$MY_API_KEY][$OTHER_TOKEN]"', MY_API_KEY="k", OTHER_TOKEN="t")  # noqa: S106
+    assert done.stdout == "[][]\n"
+    assert "MY_API_KEY" in done.stderr
+    assert "--env NAME sends one" in done.stderr
+    done = maar_run(up, "--env", "MY_API_KEY", "sh", "-c", 'echo "[$MY_API_KEY]"', MY_API_KEY="k")
+    assert done.stdout == "[k]\n"
+    done = maar_run(up, "--no-env", "sh", "-c", 'echo "[$FLAVOUR]"', FLAVOUR="sour")
+    assert done.stdout == "[]\n"
+
+
+def test_it_ends_with_the_exit_code_of_the_command(up: MaarUp) -> None:
+    assert maar_run(up, "--", "sh", "-c", "exit 7").returncode == 7
+    done = maar_run(up, "no-such-program-anywhere")
+    assert done.returncode == 128
+    assert "executable file not found" in done.stderr
+
+
+def test_an_array_has_a_pod_for_each_index_and_the_first_failure_counts(up: MaarUp) -> None:
+    script = 'i=$MAAR_ARRAY_INDEX; echo "index $i of $MAAR_ARRAY"; test "$i" -lt 5 || exit "$i"'
+    done = maar_run(up, "--name", "fan", "--array", "3,9,5-7:2", "--", "sh", "-c", script)
+    assert done.returncode == 9  # of pod 1, before pods 2 and 3
+    expected = [f"[fan-main-{pod}] index {index} of 3,9,5,7" for pod, index in enumerate((3, 9, 5, 7))]
+    assert sorted(done.stdout.splitlines()) == expected
+
+
+def test_pods_have_gpus_of_their_own_and_a_job_without_sees_none(up: MaarUp) -> None:
+    script = 'echo "$CUDA_VISIBLE_DEVICES"; sleep 1'
+    done = maar_run(up, "--name", "pair", "--gpus", "1", "--replicas", "2", "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert sorted(line.partition("] ")[2] for line in done.stdout.splitlines()) == ["0", "1"]
+    assert maar_run(up, "--gpus", "2", "printenv", "CUDA_VISIBLE_DEVICES").stdout == "0,1\n"
+    none = maar_run(up, "sh", "-c", 'echo "[$CUDA_VISIBLE_DEVICES]"', CUDA_VISIBLE_DEVICES="0")
+    assert none.stdout == "[]\n"
+
+
+def test_a_detached_job_is_named_and_goes_on(up: MaarUp, tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    done = maar_run(up, "--detach", "--name", "away", "--after", "fan", "--", "touch", str(note))
+    assert (done.returncode, done.stdout) == (0, "job.batch.volcano.sh/away created\n")
+    wait_until("it has run", note.exists)
+    metadata = job_of(up, "away")["metadata"]
+    assert isinstance(metadata, dict)
+    assert metadata["annotations"]["maar.sh/after"] == "fan"
+
+
+def test_what_makes_no_sense_is_refused(up: MaarUp) -> None:
+    for arguments, sentence in (
+        (("--array", "9-1", "true"), "write the smaller number first"),
+        (("--array", "0-9%2", "true"), "give the queue a capability instead"),
+        (("--array", "0-9", "--replicas", "2", "true"), "exclude each other"),
+        (("--memory", "8G i", "true"), "is not a quantity"),
+        (("--env", "1x", "true"), "is no name of a variable"),
+    ):
+        done = maar_run(up, *arguments)
+        assert done.returncode == 2
+        assert sentence in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_why_it_waits_is_said(up: MaarUp) -> None:
+    command = [MAAR, "run", "--gpus", "3", "--cpus", "50m", "--", "true"]
+    with subprocess.Popen(
+        command, env=environment(up), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stderr is not None
+        said = next(line for line in running.stderr if line.startswith("waiting: "))
+        assert len(said) > len("waiting: \n")
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_without_a_terminal_ctrl_c_cancels_the_job(up: MaarUp, number: signal.Signals) -> None:
+    name = f"stopped-{number.value}"
+    command = [MAAR, "run", "--name", name, "--cpus", "50m", "--", "sh", "-c", "echo up; exec sleep 600"]
+    with subprocess.Popen(
+        command, env=environment(up), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "up\n"
+        running.send_signal(number)
+        assert running.wait(30) == 130
+    assert job_of(up, name) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "is_left"), [(b"c\n", 130, False), (b"d\n", 0, True), (b"\x03", 0, True)]
+)
+def test_in_a_terminal_ctrl_c_asks(up: MaarUp, key: bytes, code: int, is_left: bool) -> None:  # noqa: FBT001
+    name = f"asked-{key[0]}"
+    command = [MAAR, "run", "--name", name, "--cpus", "50m", "--", "sh", "-c", "echo up; exec sleep 600"]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(MAAR, command, environment(up))  # noqa: S606
+    screen = Screen(terminal)
+    screen.wait_for("up\r\n")
+    os.write(terminal, b"\x03")
+    screen.wait_for("Cancel the job [c], leave it running and go [d], or go on watching [Enter]?")
+    os.write(terminal, b"\n")
+    screen.wait_for(f"watching job {name} again")
+    os.write(terminal, b"\x03")
+    screen.wait_for("go on watching [Enter]?")
+    os.write(terminal, key)
+    screen.wait_for(f"job {name} goes on" if is_left else f"job {name} is cancelled")
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == code
+    os.close(terminal)
+    assert bool(job_of(up, name)) == is_left
+
+
+def test_a_restart_of_the_server_is_survived(tmp_path: Path) -> None:
+    waits = f"while [ ! -e {tmp_path}/go ]; do sleep 0.1; done"
+    script = f"echo one; echo two; {waits}; echo three; exit 6"
+    command = [MAAR, "run", "--name", "lasting", "--cpus", "50m", "--", "sh", "-c", script]
+    with MaarUp(tmp_path, "--local") as up:
+        with subprocess.Popen(
+            command, env=environment(up), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        ) as running:
+            assert running.stdout is not None
+            assert [running.stdout.readline() for _ in range(2)] == ["one\n", "two\n"]
+            up.stop(signal.SIGKILL)
+            up.start()
+            (tmp_path / "go").touch()
+            assert running.wait(60) == 6
+            assert running.stdout.read() == "three\n"
+        up.stop()
+
+
+class Screen:
+    """What a program has written to a terminal."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal, self._text = terminal, ""
+
+    def wait_for(self, text: str) -> None:
+        """Read until a text has come, and forget it."""
+        while text not in self._text:
+            self._text += os.read(self._terminal, 4096).decode()
+        self._text = self._text.partition(text)[2]
