@@ -19,7 +19,8 @@ MANAGED = rb"""[{"manager":"kubelet","operation":"Update","apiVersion":"v1","tim
 SENT: dict[type[Object], bytes] = {
     Pod: b"""{"apiVersion":"v1","kind":"Pod","metadata":{"name":"train-worker-0","namespace":"ml","uid":
 "a1","resourceVersion":"4711","creationTimestamp":"2026-03-01T10:00:00Z","deletionTimestamp":
-"2026-03-01T11:00:00Z","labels":{"app":"train"},"annotations":{"scheduling.k8s.io/group-name":"train"},
+"2026-03-01T11:00:00Z","deletionGracePeriodSeconds":30,"generation":2,"finalizers":["maar.sh/job-pod"],
+"labels":{"app":"train"},"annotations":{"scheduling.k8s.io/group-name":"train"},
 "ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"train","uid":"j1",
 "controller":true,"blockOwnerDeletion":true}],"managedFields":MANAGED},"spec":{"volumes":[{"name":"data",
 "persistentVolumeClaim":{"claimName":"data","readOnly":true}},{"name":"scratch","ephemeral":{
@@ -46,7 +47,10 @@ SENT: dict[type[Object], bytes] = {
 "50m"},"resources":{"requests":{"memory":"3Gi"}},"schedulingGates":[{"name":"quota"}],"resourceClaims":[{
 "name":"gpu","resourceClaimTemplateName":"gpu"}]},"status":{"phase":"Running","conditions":[{"type":
 "Ready","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-03-01T10:00:09Z",
-"observedGeneration":1}],"nominatedNodeName":"n1","qosClass":"Burstable"}}""",
+"observedGeneration":1}],"nominatedNodeName":"n1","qosClass":"Burstable","podIP":"10.1.0.7",
+"initContainerStatuses":[{"name":"mesh","ready":true,"restartCount":1,"state":{"running":{}}}],
+"containerStatuses":[{"name":"main","ready":true,"restartCount":2,"state":{"terminated":{"exitCode":3,
+"finishedAt":"2026-03-01T10:30:00Z","reason":"Error"}}}]}}""",
     Node: b"""{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1","creationTimestamp":
 "2026-01-01T00:00:00Z","labels":{"zone":"a"},"managedFields":MANAGED},"spec":{"podCIDRs":["10.1.0.0/24"],
 "providerID":"kind://n1","unschedulable":true,"taints":[{"key":"gpu","value":"a100","effect":"NoSchedule",
@@ -101,13 +105,19 @@ false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentag
 "queue":"research","maxRetry":5,"ttlSecondsAfterFinished":60,"priorityClassName":"high","minSuccess":1,
 "plugins":{"env":[],"svc":["--publish-not-ready-addresses"]},"policies":[{"event":"PodEvicted","action":
 "RestartJob","timeout":"10m0s"},{"exitCode":3,"action":"AbortJob"}],"volumes":[{"mountPath":"/data",
-"volumeClaimName":"data"},{"mountPath":"/x","volumeClaim":{"storageClassName":"s"}}],"tasks":[{"name":
+"volumeClaimName":"data"},{"mountPath":"/x","volumeClaim":{"storageClassName":"s"}}],"networkTopology":{
+"mode":"hard"},"tasks":[{"name":
 "worker","replicas":4,"minAvailable":2,"maxRetry":1,"policies":[{"events":["PodFailed"]}],"dependsOn":{
-"name":["ps"],"iteration":"any"},"template":{"metadata":{"labels":{"app":"train"}},"spec":{"containers":[{
+"name":["ps"],"iteration":"any"},"topologyPolicy":"none","partitionPolicy":{"totalPartitions":2,
+"partitionSize":2,"minPartitions":1},"template":{"metadata":{"labels":{"app":"train"}},"spec":{"containers":[{
 "name":"main","image":"train:7"}]}}}]},"status":{"state":{"phase":"Running","reason":"r","message":"m",
 "lastTransitionTime":"2026-03-01T10:00:00Z"},"minAvailable":3,"pending":1,"running":2,"succeeded":3,
 "failed":4,"terminating":5,"unknown":6,"version":7,"retryCount":8,"taskStatusCount":{"worker":{"phase":{
-"Running":2}}}}}""",
+"Running":2}}},"runningDuration":"1m0s","controlledResources":{"plugin-svc":"svc"},"conditions":[{"status":
+"Running","lastTransitionTime":"2026-03-01T10:00:00Z"}],"restarts":9,"restart":{"action":"RestartPod","targets":[
+{"task":"worker","index":1,"partition":1}]},"completedIndexes":{"worker":"0-2"},"delayedActions":[{"event":
+"PodEvicted","task":"worker","index":3,"since":"2026-03-01T10:00:00Z"}],"lastCommand":"c1",
+"pluginsGeneration":2}}""",
     Command: b"""{"apiVersion":"bus.volcano.sh/v1alpha1","kind":"Command","metadata":{"name":"c",
 "namespace":"ml"},"action":"CloseQueue","target":{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":
 "Queue","name":"research","uid":"q1","controller":true,"blockOwnerDeletion":true},"reason":"r","message":

@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from maar.apps.loop.loop import Loop, Rhythm
 from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.plugins import find_job_plugins
+from maar.apps.pod_checks import answering
 from maar.apps.ssh_keys import new_ssh_key
 from maar.apps.time_zones import zone
 from maar.core.controllers.all_controllers import all_controllers
@@ -31,7 +32,16 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.volume import PersistentVolumeClaim
-from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure, Patch, RecordEvent, SetStatus
+from maar.core.model.writes import (
+    CheckPods,
+    ControllerWrite,
+    Create,
+    Delete,
+    Ensure,
+    Patch,
+    RecordEvent,
+    SetStatus,
+)
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Refused
 from maar.kube.paths import OWNED, ResourcePath, resource_path_of
@@ -46,7 +56,7 @@ WATCHED: Final[tuple[type[AnyObject], ...]] = (
     Queue, PodGroup, Job, Command, Pod, Namespace, ResourceQuota, PersistentVolumeClaim, PriorityClass,
     CronJob, JobFlow, JobTemplate,
 )  # fmt: skip
-StoredWrite = SetStatus | Create | Ensure | Patch | Delete  # what an API server answers to
+StoredWrite = SetStatus | Create | Ensure | Patch | Delete | CheckPods  # what an API server answers to
 # After a change of one of these, what was refused may be taken.
 _WRITES_DEPEND_ON: Final = ("Queue", "Namespace", "ResourceQuota")
 _GATHER_S: Final = 0.1
@@ -187,6 +197,10 @@ class ControllerRunner:
                 return await ensure(self._server, place, write.key, write.document, write.update)
             case Patch():
                 return await patch(self._server, place, write.key, write.patch)
+            case CheckPods():
+                answered = await answering(write.checks)
+                self._work.cluster.job_owners.checked(write.key, datetime.now(UTC), answered)
+                return Done(b"")
             case Delete():
                 propagation: Propagation = "Foreground" if write.waits_for_dependents else "Background"
                 return await delete(self._server, place, write.key, uid=write.uid, propagation=propagation)
@@ -200,7 +214,7 @@ class ControllerRunner:
         self._work.cluster.answered(write, None if is_done else getattr(outcome, "message", ""))
         if isinstance(outcome, Done):
             self._failures = 0
-            if not isinstance(write, Delete | Ensure):
+            if not isinstance(write, Delete | Ensure | CheckPods):
                 self._loop.see(_seen(KINDS_BY_NAME[write.kind], outcome.body))
         elif not is_gone:
             self._failing.add(key)

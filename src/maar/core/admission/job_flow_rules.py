@@ -13,11 +13,12 @@ from maar.core.admission.request import UPDATE, Problem
 from maar.core.admission.rulebook import Rule, Rulebook, about_others
 from maar.core.model import name_rules
 from maar.core.model.job import Job
-from maar.core.model.job_flow import JobFlow, JobFlowSpec, JobTemplate
+from maar.core.model.job_flow import FlowProbe, HttpProbe, JobFlow, JobFlowSpec, JobTemplate, TcpProbe
 from maar.core.model.kinds import BadObjectError
 
 _LONGEST_NAME: Final = 63  # of a job, which is part of the names of its pods, and of a label's value
 _MOST_FLOWS: Final = 256
+_LAST_PORT: Final = 65_535
 _PHASES: Final = ("Pending", "Running", "Succeeded", "Failed")
 
 
@@ -99,7 +100,7 @@ def order(flow: JobFlowCase) -> Iterator[Problem]:
 
 
 def probe(flow: JobFlowCase) -> Iterator[Problem]:
-    """A probe looks at phases of the tasks of targets."""
+    """A probe looks at tasks of targets: at their phases, or whether their pods answer."""
     for number, one in enumerate(flow.spec.flows):
         asked = one.depends_on.probe if one.depends_on else None
         if one.depends_on is None or asked is None:
@@ -109,13 +110,7 @@ def probe(flow: JobFlowCase) -> Iterator[Problem]:
             yield Problem(
                 path, brief({}), "is for no job; name the jobs that it looks at in dependsOn.targets"
             )
-        for field, values in (("httpGetList", asked.http_get_list), ("tcpSocketList", asked.tcp_socket_list)):
-            if values:
-                sentence = (
-                    "is not carried out by Maar, whose controllers open no connections to pods; write "
-                    "taskStatusList with phase Running, and wait for the service in an init container"
-                )
-                yield Problem(f"{path}.{field}", brief([*values]), sentence)
+        yield from _requests(path, asked)
         for place, status in enumerate(asked.task_status_list):
             here = f"{path}.taskStatusList[{place}]"
             if not status.task_name:
@@ -123,6 +118,26 @@ def probe(flow: JobFlowCase) -> Iterator[Problem]:
             if status.phase not in _PHASES:
                 wrong = brief(status.phase)
                 yield Problem(f"{here}.phase", wrong, f"is {wrong}; write one of {', '.join(_PHASES)}")
+
+
+def _requests(path: str, asked: FlowProbe) -> Iterator[Problem]:
+    """What is asked of pods names a task and a port and, where it is a request, a path."""
+    lists: dict[str, tuple[HttpProbe | TcpProbe, ...]] = {
+        "httpGetList": asked.http_get_list,
+        "tcpSocketList": asked.tcp_socket_list,
+    }
+    for field, values in lists.items():
+        for place, one in enumerate(values):
+            here = f"{path}.{field}[{place}]"
+            if not one.task_name:
+                yield Problem(f"{here}.taskName", '""', "is empty; name a task of a target")
+            if not 0 < one.port <= _LAST_PORT:
+                wrong = brief(one.port)
+                sentence = f"is {wrong}; write the port that the pods listen on, 1 to {_LAST_PORT}"
+                yield Problem(f"{here}.port", wrong, sentence)
+            if isinstance(one, HttpProbe) and one.path and not one.path.startswith("/"):
+                wrong = brief(one.path)
+                yield Problem(f"{here}.path", wrong, f"is {wrong}; write a path that begins with /")
 
 
 def patch(flow: JobFlowCase) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from typing import Final
 
 from maar.core.controllers.cluster_view import AnyChange, ClusterView
 from maar.core.controllers.controller import Controller, Reconciled
+from maar.core.controllers.flow_probes import is_passed, missing_checks
 from maar.core.controllers.flow_status import flow_status, job_name
 from maar.core.controllers.job_owners import (
     COMPLETED,
@@ -29,17 +30,24 @@ from maar.core.model.job_flow import (
     CREATED_BY_FLOW,
     CREATED_BY_TEMPLATE,
     Flow,
-    FlowProbe,
     JobFlow,
     JobFlowStatus,
     JobTemplate,
 )
-from maar.core.model.writes import ControllerWrite, Create, Delete, RecordEvent, SetStatus
+from maar.core.model.writes import (
+    CheckPods,
+    ControllerWrite,
+    Create,
+    Delete,
+    PodCheck,
+    RecordEvent,
+    SetStatus,
+)
 
 _KIND: Final = JobFlow.__name__
-# A pod that runs has been pending, and one that has succeeded has run.
-_LATER: Final = {"Pending": ("Pending", "Running", "Succeeded"), "Running": ("Running", "Succeeded")}
 _LOOK_AGAIN: Final = timedelta(minutes=1)  # whether a job of the same name has gone
+_CHECK_AGAIN: Final = timedelta(seconds=5)  # whether pods answer
+_MOST_CHECKS: Final = 256  # at a time
 
 
 class JobFlows(Controller):
@@ -78,7 +86,10 @@ class JobFlows(Controller):
                 ]
             if status.state.phase == "Failed":
                 continue
-            for one in _ready(flow, jobs, status):
+            asked = _asked(cluster, flow, jobs, status, now)
+            writes += asked.writes
+            wake_at += asked.wake_at
+            for one in _ready(cluster, flow, jobs, status):
                 write = _make(cluster.job_owners, flow, one)
                 if isinstance(write, Create) or not patch:  # a flow is looked at again once it is patched
                     writes.append((key, write))
@@ -87,36 +98,56 @@ class JobFlows(Controller):
         return Reconciled(writes, wake_at)
 
 
-def _ready(flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus) -> Iterator[Flow]:
-    """What has no job yet, and depends on nothing that has not come far enough."""
+def _waiting(flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus) -> Iterator[Flow]:
+    """What has no job yet."""
     for one in flow.spec.flows:
         name = job_name(flow, one.name)
-        if name in jobs or name in status.completed_jobs:
-            continue
-        depends_on = one.depends_on
-        targets = [job_name(flow, target) for target in (depends_on.targets if depends_on else ())]
-        probe = depends_on.probe if depends_on else None
+        if name not in jobs and name not in status.completed_jobs:
+            yield one
+
+
+def _ready(
+    cluster: ClusterView, flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus
+) -> Iterator[Flow]:
+    """What has no job yet, and depends on nothing that has not come far enough."""
+    for one in _waiting(flow, jobs, status):
+        probe = one.depends_on.probe if one.depends_on else None
         if all(
-            target in status.completed_jobs or (target in jobs and _is_passed(probe, jobs[target]))
-            for target in targets
+            target in status.completed_jobs or (target in jobs and is_passed(probe, jobs[target], cluster))
+            for target in _targets(flow, one)
         ):
             yield one
 
 
-def _is_passed(probe: FlowProbe | None, job: OwnedJob) -> bool:
-    """Whether a probe lets an unfinished job pass: each task that it names has its minimum of pods so far.
+def _asked(
+    cluster: ClusterView, flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus, now: datetime
+) -> Reconciled:
+    """Ask pods what probes are about, and again some time after the last answers."""
+    checks = _checks(cluster, flow, jobs, status)
+    if not checks:
+        return Reconciled(())
+    last = cluster.job_owners.checked_at(flow.key)
+    if last is not None and last + _CHECK_AGAIN > now:
+        return Reconciled((), [(flow.key, last + _CHECK_AGAIN)])
+    write = CheckPods(kind=_KIND, key=flow.key, checks=checks)
+    return Reconciled([(flow.key, write)], [(flow.key, now + _CHECK_AGAIN)])
 
-    Where several jobs are targets, a task that one of them does not have is looked for in the others.
-    """
-    named = [one for one in (probe.task_status_list if probe else ()) if one.task_name in job.minima]
-    if not named or job.is_finished:
-        return False
-    for one in named:
-        phases = job.tasks[one.task_name].phase if one.task_name in job.tasks else {}
-        reached = sum(phases.get(phase, 0) for phase in _LATER.get(one.phase, (one.phase,)))
-        if reached < max(1, job.minima[one.task_name]):
-            return False
-    return True
+
+def _checks(
+    cluster: ClusterView, flow: JobFlow, jobs: dict[str, OwnedJob], status: JobFlowStatus
+) -> tuple[PodCheck, ...]:
+    """What has to be asked of pods before a job can be made."""
+    found: dict[PodCheck, None] = {}
+    for one in _waiting(flow, jobs, status):
+        probe = one.depends_on.probe if one.depends_on else None
+        for target in _targets(flow, one) if probe is not None else ():
+            if target in jobs and target not in status.completed_jobs:
+                found |= dict.fromkeys(missing_checks(probe, jobs[target], cluster))
+    return tuple(found)[:_MOST_CHECKS]
+
+
+def _targets(flow: JobFlow, one: Flow) -> list[str]:
+    return [job_name(flow, target) for target in (one.depends_on.targets if one.depends_on else ())]
 
 
 def _template(owners: JobOwners, flow: JobFlow, one: Flow) -> JobTemplate | None:

@@ -14,6 +14,7 @@ from maar.core.model.cron_job import SCHEDULED_ANNOTATION, CronJob
 from maar.core.model.events import AnyObject
 from maar.core.model.job import Job, TaskState
 from maar.core.model.job_flow import CREATED_BY_TEMPLATE, JobFlow, JobTemplate
+from maar.core.model.writes import PodCheck
 
 T = TypeVar("T")
 
@@ -83,6 +84,20 @@ class JobOwners:
     jobs_of_owner: Index = field(default_factory=Index)  # by the owner's uid
     jobs_of_template: Index = field(default_factory=Index)
     flows_of_template: Index = field(default_factory=Index)
+    _checked: dict[str, tuple[datetime, frozenset[PodCheck]]] = field(default_factory=dict)  # by flow
+
+    def checked(self, flow: str, now: datetime, answered: frozenset[PodCheck]) -> None:
+        """Know which pods have answered what a flow asked."""
+        if flow in self.flows:
+            self._checked[flow] = (now, self.answered_checks(flow) | answered)
+
+    def checked_at(self, flow: str) -> datetime | None:
+        """When pods were last asked for a flow."""
+        return self._checked[flow][0] if flow in self._checked else None
+
+    def answered_checks(self, flow: str) -> frozenset[PodCheck]:
+        """What was asked for a flow and answered."""
+        return self._checked[flow][1] if flow in self._checked else frozenset()
 
     def put(self, kind: str, key: str, new: AnyObject | None) -> list[JobOwnerChange]:
         """Learn of an object of one of the three kinds; None where it is gone."""
@@ -119,6 +134,8 @@ class JobOwners:
 
     def _put_flow(self, key: str, new: JobFlow | None) -> JobFlowChanged:
         old = _set(self.flows, key, new)
+        if new is None:
+            self._checked.pop(key, None)
         before, after = _templates(key, old), _templates(key, new)
         for template in before - after:
             self.flows_of_template.move(key, template, None)

@@ -121,6 +121,7 @@ class PodStatus(Record, frozen=True):
     nominated_node_name: str = ""
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    pod_ip: str = msgspec.field(default="", name="podIP")
 
 
 class Pod(Object, frozen=True, tag="Pod"):

@@ -27,7 +27,7 @@ from maar.core.model import (
 # Kubernetes 1.36 and Volcano 1.15. What is below a field that Maar does not read is not looked at.
 UNREAD: Final[dict[type, str]] = {
     metadata.Metadata: """
-        clusterName finalizers generateName generation managedFields selfLink
+        clusterName generateName managedFields selfLink
     """,
     metadata.OwnerReference: "blockOwnerDeletion",
     metadata.ManagedFields: "apiVersion fieldsType operation subresource",
@@ -47,10 +47,16 @@ UNREAD: Final[dict[type, str]] = {
     pod.ContainerPort: "containerPort name",
     pod.ResourceRequirements: "claims",
     pod.PodStatus: """
-        allocatedResources containerStatuses ephemeralContainerStatuses extendedResourceClaimStatus
-        hostIP hostIPs initContainerStatuses message nodeAllocatableResourceClaimStatuses
-        observedGeneration podIP podIPs qosClass reason resize resourceClaimStatuses resources startTime
+        allocatedResources ephemeralContainerStatuses extendedResourceClaimStatus
+        hostIP hostIPs message nodeAllocatableResourceClaimStatuses
+        observedGeneration podIPs qosClass reason resize resourceClaimStatuses resources startTime
     """,
+    pod.ContainerStatus: """
+        allocatedResources allocatedResourcesStatus containerID image imageID lastState name resources started
+        stopSignal user volumeMounts
+    """,
+    pod.ContainerState: "running waiting",
+    pod.Terminated: "containerID message reason signal startedAt",
     pod.Volume: """
         awsElasticBlockStore azureDisk azureFile cephfs cinder configMap csi downwardAPI emptyDir fc
         flexVolume flocker gcePersistentDisk gitRepo glusterfs hostPath image iscsi nfs
@@ -91,9 +97,8 @@ UNREAD: Final[dict[type, str]] = {
     queue.QueueSpec: "affinity extendClusters type",
     queue.QueueStatus: "reservation",
     pod_group.PodGroupSpec: "networkTopology subGroupPolicy",
-    job.JobSpec: "networkTopology runningEstimate",
-    job.Task: "partitionPolicy topologyPolicy",
-    job.JobStatus: "conditions controlledResources runningDuration",
+    job.JobSpec: "runningEstimate",
+    job.PartitionPolicy: "networkTopology",
     cron_job.TemplateMetadata: "creationTimestamp generateName name namespace",
     cron_job.JobReference: "fieldPath resourceVersion",
 }

@@ -121,6 +121,24 @@ class Delete(Record, frozen=True, tag=True, tag_field="write"):
     waits_for_dependents: bool = False  # it is there until what it owns is gone
 
 
+class PodCheck(Record, frozen=True):
+    """What to ask of a pod: whether it accepts a connection or, with a path, answers a request."""
+
+    pod_uid: str
+    address: str
+    port: int
+    path: str | None = None
+    header: tuple[str, str] | None = None
+
+
+class CheckPods(Record, frozen=True, tag=True, tag_field="write"):
+    """Ask pods whether they answer, for the object of this key; nothing is changed."""
+
+    kind: str
+    key: str
+    checks: tuple[PodCheck, ...]
+
+
 class RecordEvent(Record, frozen=True, tag=True, tag_field="write"):
     """Record an event on an object, for people to read."""
 
@@ -133,4 +151,6 @@ class RecordEvent(Record, frozen=True, tag=True, tag_field="write"):
 
 Selection = SelectNode | BindVolume  # how a claim gets its volume where its first consumer will run
 Write = Bind | Evict | Nominate | Selection  # what a plan asks for
-ControllerWrite = SetStatus | Create | Ensure | Patch | Delete | RecordEvent  # what controllers ask for
+ControllerWrite = (
+    SetStatus | Create | Ensure | Patch | Delete | CheckPods | RecordEvent
+)  # what controllers ask for

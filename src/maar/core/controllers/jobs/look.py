@@ -24,6 +24,7 @@ from maar.core.model.index_ranges import parse_indexes
 from maar.core.model.job import FINISHED_JOBS, Command, Job, JobStatus
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.pod_group import PodGroup
+from maar.core.model.whole_numbers import whole_number
 from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure, Patch, RecordEvent, SetStatus
 
 Json = dict[str, object]
@@ -105,10 +106,13 @@ class Look:
         """The Commands to this very job, in the order in which they were given."""
         found = [self._cluster.commands[key] for key in self._cluster.commands_to_job.keys(self._key)]
         meant = [one for one in found if one.target is None or one.target.uid in ("", job.metadata.uid)]
-        return sorted(
-            (one for one in meant if not one.is_terminating),
-            key=lambda one: (one.metadata.creation_timestamp or self._now, one.metadata.name),
-        )
+        return sorted((one for one in meant if not one.is_terminating), key=self._given)
+
+    def _given(self, command: Command) -> tuple[datetime, int, str]:
+        """When a Command was given: times are whole seconds, and resource versions rise in between."""
+        metadata = command.metadata
+        version = whole_number(metadata.resource_version) or 0
+        return metadata.creation_timestamp or self._now, version, metadata.name
 
     def _commands_done(self, job: Job) -> Iterator[ControllerWrite]:
         """Delete the Command that was carried out, and those to another job that had this name."""

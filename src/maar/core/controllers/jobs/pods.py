@@ -51,6 +51,7 @@ class JobPod(msgspec.Struct, frozen=True):
     container_restarts: int
     exit_codes: tuple[int, ...]  # of the containers that failed
     finalizers: tuple[str, ...]
+    address: str = ""
     is_gone: bool = False  # it vanished without the controller having looked at its end
 
     @property
@@ -118,6 +119,7 @@ def job_pod(pod: Pod) -> JobPod | None:
         container_restarts=sum(one.restart_count for one in containers),
         exit_codes=tuple(one.exit_code for one in ends if one.exit_code),
         finalizers=metadata.finalizers,
+        address=status.pod_ip,
     )
 
 
