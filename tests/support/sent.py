@@ -97,7 +97,8 @@ false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentag
 "pending":1,"inqueue":2,"running":3,"unknown":4,"completed":5,"conditions":[{"type":"Overused","status":"False","reason":"BelowShare"}]}}""",
     PodGroup: b"""{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{"name":
 "train","namespace":"ml","managedFields":MANAGED},"spec":{"minMember":3,"minTaskMember":{"worker":2},
-"queue":"research","priorityClassName":"high","minResources":{"cpu":"4500m"}},"status":{"phase":"Inqueue",
+"queue":"research","priorityClassName":"high","minResources":{"cpu":"4500m"},
+"networkTopology":{"mode":"soft","highestTierAllowed":1,"highestTierName":"room"}},"status":{"phase":"Inqueue",
 "conditions":[{"type":"Unschedulable","status":"True","reason":"NotEnoughResources","message":"3/0 tasks",
 "lastTransitionTime":"2026-03-01T10:00:00Z","transitionID":"c-1"}],"running":1,"succeeded":2,"failed":3}}""",
     Job: b"""{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"train","namespace":
@@ -106,7 +107,7 @@ false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentag
 "plugins":{"env":[],"svc":["--publish-not-ready-addresses"]},"policies":[{"event":"PodEvicted","action":
 "RestartJob","timeout":"10m0s"},{"exitCode":3,"action":"AbortJob"}],"volumes":[{"mountPath":"/data",
 "volumeClaimName":"data"},{"mountPath":"/x","volumeClaim":{"storageClassName":"s"}}],"networkTopology":{
-"mode":"hard"},"tasks":[{"name":
+"mode":"hard","highestTierAllowed":2,"highestTierName":"rack"},"tasks":[{"name":
 "worker","replicas":4,"minAvailable":2,"maxRetry":1,"policies":[{"events":["PodFailed"]}],"dependsOn":{
 "name":["ps"],"iteration":"any"},"topologyPolicy":"none","partitionPolicy":{"totalPartitions":2,
 "partitionSize":2,"minPartitions":1},"template":{"metadata":{"labels":{"app":"train"}},"spec":{"containers":[{

@@ -184,7 +184,7 @@ DOCUMENTS = {document["kind"]: document for document in yaml.safe_load_all(MANIF
 MAPS = {
     "labels", "annotations", "nodeSelector", "matchLabels", "requests", "limits", "overhead", "allocatable",
     "capability", "capacity", "deserved", "resource", "percentage", "request", "hard", "minTaskMember",
-    "minResources", "plugins", "template", "volumeClaim", "ephemeral", "networkTopology",
+    "minResources", "plugins", "template", "volumeClaim", "ephemeral",
 }  # fmt: skip
 NAMES = {field.encode_name for record in UNREAD for field in msgspec.structs.fields(record)}
 FREE = MAPS | {name for names in UNREAD.values() for name in names.split() if name not in NAMES}

@@ -4,6 +4,7 @@ from typing import ClassVar, Final, Literal
 
 from maar.core.model.metadata import Metadata, Object, OwnerReference, Record, Time
 from maar.core.model.pod import PodSpec
+from maar.core.model.pod_group import NetworkTopology
 from maar.core.model.queue import DEFAULT
 
 JobPhase = Literal[
@@ -90,7 +91,7 @@ class JobSpec(Record, frozen=True):
     priority_class_name: str = ""
     min_success: int | None = None
     volumes: tuple[JobVolume, ...] = ()
-    network_topology: dict[str, object] | None = None
+    network_topology: NetworkTopology | None = None
 
     @property
     def replicas(self) -> int:

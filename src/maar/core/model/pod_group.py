@@ -20,6 +20,14 @@ LONGEST_BEFORE_S: Final = 60.0  # by which an owner's age counts: what is scaled
 PodGroupPhase = Literal["Pending", "Inqueue", "Running", "Unknown", "Completed"]
 
 
+class NetworkTopology(Record, frozen=True):
+    """How near to each other pods must run; it is passed on, and nothing here places pods by it."""
+
+    mode: str = ""
+    highest_tier_allowed: int | None = None
+    highest_tier_name: str = ""
+
+
 class PodGroupSpec(Record, frozen=True):
     """How many pods make the group ready, in which queue, and what they ask for together."""
 
@@ -28,6 +36,7 @@ class PodGroupSpec(Record, frozen=True):
     queue: str = DEFAULT
     priority_class_name: str = ""
     min_resources: Resources | None = None
+    network_topology: NetworkTopology | None = None
 
     @property
     def binding_tasks(self) -> dict[str, int]:

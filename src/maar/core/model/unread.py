@@ -96,7 +96,7 @@ UNREAD: Final[dict[type, str]] = {
     """,
     queue.QueueSpec: "affinity extendClusters type",
     queue.QueueStatus: "reservation",
-    pod_group.PodGroupSpec: "networkTopology subGroupPolicy",
+    pod_group.PodGroupSpec: "subGroupPolicy",
     job.JobSpec: "runningEstimate",
     job.PartitionPolicy: "networkTopology",
     cron_job.TemplateMetadata: "creationTimestamp generateName name namespace",

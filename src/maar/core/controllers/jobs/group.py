@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+import msgspec
+
 from maar.core.controllers.jobs.owner import owner_reference
 from maar.core.model.job import Job, Task
 from maar.core.model.kinds import from_document, plain, to_json
@@ -65,7 +67,7 @@ def group_document(job: Job, wanted: WantedGroup) -> Json:
     if wanted.priority_class:
         spec["priorityClassName"] = wanted.priority_class
     if job.spec.network_topology is not None:
-        spec["networkTopology"] = job.spec.network_topology
+        spec["networkTopology"] = msgspec.to_builtins(job.spec.network_topology)
     if policies := [_sub_group(task) for task in job.spec.tasks if task.partition_policy is not None]:
         spec["subGroupPolicy"] = policies
     notes = {name: text for name, text in metadata.annotations.items() if name != _LAST_APPLIED}
