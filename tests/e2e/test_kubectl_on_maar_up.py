@@ -56,7 +56,7 @@ def clear(up: MaarUp, name: str) -> None:
     pods = [one for one in up.kubectl("get", "pods", "-o", "name").stdout.split() if f"pod/{name}-" in one]
     up.kubectl("delete", "pg", name)
     if pods:
-        up.kubectl("delete", *pods)
+        up.kubectl("delete", "--ignore-not-found", *pods)
     up.kubectl("patch", "queue", name, "--type=merge", "-p", '{"spec":{"state":"Closed"}}')
     up.kubectl("wait", "--for=jsonpath={.status.state}=Closed", f"queue/{name}", "--timeout=20s")
     up.kubectl("delete", "queue", name)
