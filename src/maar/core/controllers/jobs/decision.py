@@ -61,9 +61,8 @@ def after_what_happened(job: Job, pods: Sequence[JobPod], group: PodGroup | None
     job = msgspec.structs.replace(job, status=noted)
     wake_at = None
     if job.status.state.phase in (*ACTIVE, "Restarting"):
-        is_active = job.status.state.phase in ACTIVE
-        group_phase = group.status.phase if group is not None and is_active else ""
-        for answer in answers(job, job_events(job, pods, group_phase), now):
+        telling = group if job.status.state.phase in ACTIVE else None
+        for answer in answers(job, job_events(job, pods, telling), now):
             if answer.at > now:
                 wake_at = answer.at
                 break
@@ -126,7 +125,7 @@ def _noted(job: Job, pods: Sequence[JobPod], now: datetime) -> JobStatus:
     timers = [one for one in status.delayed_actions if (one.task, one.index) not in running]
     known = {(one.task, one.index) for one in timers}
     leaving = {(pod.task, pod.index) for pod in pods if _is_leaving(pod)} - known
-    for event in job_events(job, pods, "") if leaving and phase in (*ACTIVE, "Restarting") else ():
+    for event in job_events(job, pods, None) if leaving and phase in (*ACTIVE, "Restarting") else ():
         is_end = event.name in ("PodEvicted", "PodFailed") and (event.task, event.index) in leaving
         if is_end and (timer := delayed(job, event, now)) is not None:
             timers.append(timer)

@@ -17,6 +17,7 @@ from maar.core.controllers.jobs.pods import JobPod, is_restarted
 from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.index_ranges import parse_indexes
 from maar.core.model.job import DelayedAction, Job, LifecyclePolicy, RestartTarget, Task
+from maar.core.model.pod_group import PodGroup
 
 ANY_EVENT: Final = "*"
 _TASK_MAX_RETRY: Final = 3
@@ -45,8 +46,8 @@ class Answer(NamedTuple):
     policy: LifecyclePolicy
 
 
-def job_events(job: Job, pods: Sequence[JobPod], group_phase: str) -> Iterator[JobEvent]:
-    """What happened to the job and has not been answered."""
+def job_events(job: Job, pods: Sequence[JobPod], group: PodGroup | None) -> Iterator[JobEvent]:
+    """What happened to the job and has not been answered; without a group, only what its pods tell."""
     tasks = {task.name: task for task in job.spec.tasks}
     telling = [pod for pod in pods if _tells(pod, job, tasks)]
     delayed = {(one.task, one.index): one for one in job.status.delayed_actions}
@@ -64,8 +65,9 @@ def job_events(job: Job, pods: Sequence[JobPod], group_phase: str) -> Iterator[J
         yield JobEvent(one.event, one.since, one.task, one.index)
     for task in job.spec.tasks:
         yield from _task_events(job, task, pods, telling)
-    if group_phase == "Unknown":
-        yield JobEvent("Unknown", None)
+    if group is not None and group.status.phase == "Unknown":
+        times = [one.last_transition_time for one in group.status.conditions]
+        yield JobEvent("Unknown", max(filter(None, times), default=group.metadata.creation_timestamp))
 
 
 def answers(job: Job, events: Iterable[JobEvent], now: datetime) -> list[Answer]:
@@ -144,7 +146,7 @@ def _task_events(
     most = _TASK_MAX_RETRY if task.max_retry is None else task.max_retry
     if restarted and restarted >= most:
         worst = max(alive, key=lambda pod: (pod.container_restarts, -pod.index))
-        yield JobEvent("TaskFailed", None, task.name, worst.index)
+        yield JobEvent("TaskFailed", worst.created, task.name, worst.index)
 
 
 def _has_succeeded(pod: JobPod, job: Job) -> bool:
