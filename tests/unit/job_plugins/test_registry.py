@@ -110,6 +110,35 @@ def test_a_third_partys_plugin_that_fails_is_named() -> None:
     assert list(plugins.problems(job(TASKS, a=["--x"]))) == [("a", "a does not know --x")]
 
 
+class Foreign(Noted):
+    """A plugin that makes what the controller cannot create, and renames pods."""
+
+    def objects(
+        self, _job: PluginJob, _arguments: tuple[str, ...], _new_key: Callable[[], SshKey]
+    ) -> list[OwnedObject]:
+        """Make something else."""
+        return [OwnedObject({"kind": "Deployment", "metadata": {"name": "x"}}, None)]
+
+    def change_pod(
+        self,
+        pod: dict[str, Any],
+        _job: PluginJob,
+        _task: PluginTask,
+        _index: int,
+        _arguments: tuple[str, ...],
+    ) -> None:
+        """Rename the pod."""
+        pod["metadata"]["name"] = "another"
+
+
+def test_a_third_partys_plugin_that_goes_too_far_harms_only_its_job() -> None:
+    plugins, theirs = JobPlugins.of([Foreign("a")]), job(TASKS, a=[])
+    with pytest.raises(JobPluginError, match="the job plugin a failed: its objects have a name and are of"):
+        plugins.objects(theirs, lambda: KEY)
+    with pytest.raises(JobPluginError, match="the job plugin a failed: it changed the name of a pod"):
+        pod(theirs, "head", plugins=plugins)
+
+
 def test_the_status_lists_all_plugins_but_hcclrank() -> None:
     found = PLUGINS.controlled(job(TASKS, hcclrank=[], svc=[], ssh=[], gone=[]))
     assert found == {"plugin-svc": "svc", "plugin-ssh": "ssh"}
@@ -117,10 +146,14 @@ def test_the_status_lists_all_plugins_but_hcclrank() -> None:
 
 def test_a_cluster_takes_what_all_plugins_make(tmp_path: Path) -> None:
     everything = job(TASKS, **ALL)
-    kinds = {"Service": "services", "ConfigMap": "configmaps", "Secret": "secrets"}
+    kinds = {
+        "Service": "services",
+        "ConfigMap": "configmaps",
+        "Secret": "secrets",
+        "NetworkPolicy": "networkpolicies.networking.k8s.io",
+    }
     with opened(tmp_path) as cluster:
         for one in PLUGINS.objects(everything, lambda: KEY):
-            if (plural := kinds.get(str(one.document["kind"]))) is not None:
-                cluster.cluster.create(plural, "default", dict(one.document))
+            cluster.cluster.create(kinds[str(one.document["kind"])], "default", dict(one.document))
         for task in TASKS:
             cluster.cluster.create("pods", "default", pod(everything, task))

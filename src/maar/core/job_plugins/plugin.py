@@ -76,6 +76,9 @@ def no_key() -> SshKey:
     return SshKey("", "")
 
 
+OBJECT_KINDS: Final = ("ConfigMap", "NetworkPolicy", "Secret", "Service")  # that a plugin may add to a job
+
+
 @dataclass(frozen=True)
 class OwnedObject:
     """An object that the job has beside its pods; the controller adds namespace and owner reference."""

@@ -8,6 +8,7 @@ from maar.core.job_plugins.env import Env
 from maar.core.job_plugins.hcclrank import Hcclrank
 from maar.core.job_plugins.mpi import Mpi
 from maar.core.job_plugins.plugin import (
+    OBJECT_KINDS,
     JobPlugin,
     Json,
     OwnedObject,
@@ -105,18 +106,24 @@ class JobPlugins:
         found: list[OwnedObject] = []
         for plugin, arguments in self._of(job):
             try:
-                found += plugin.objects(job, arguments, new_key)
+                made = plugin.objects(job, arguments, new_key)
             except Exception as error:
                 raise JobPluginError(_failure(plugin, error)) from error
+            for one in made:
+                _check_object(plugin, one)
+            found += made
         return found
 
     def change_pod(self, pod: Json, job: PluginJob, task: PluginTask, index: int) -> None:
         """Change the document of a pod that is to be created."""
         for plugin, arguments in self._of(job):
+            name = _name(pod)
             try:
                 plugin.change_pod(pod, job, task, index, arguments)
             except Exception as error:
                 raise JobPluginError(_failure(plugin, error)) from error
+            if _name(pod) != name:  # the controller would not find it, and make it again and again
+                raise JobPluginError(_failure(plugin, "it changed the name of a pod"))
 
     def controlled(self, job: PluginJob) -> dict[str, str]:
         """The plugins of a job as its status lists them."""
@@ -126,5 +133,17 @@ class JobPlugins:
         return [(plugin, job.plugins[name]) for name, plugin in self.by_name.items() if name in job.plugins]
 
 
-def _failure(plugin: JobPlugin, error: Exception) -> str:
+def _check_object(plugin: JobPlugin, one: OwnedObject) -> None:
+    """Refuse what the controller can neither create nor delete."""
+    if one.document.get("kind") not in OBJECT_KINDS or not isinstance(_name(one.document), str):
+        kinds = ", ".join(OBJECT_KINDS)
+        raise JobPluginError(_failure(plugin, f"its objects have a name and are of the kinds {kinds}"))
+
+
+def _name(document: Json) -> object:
+    metadata = document.get("metadata")
+    return metadata.get("name") if isinstance(metadata, dict) else None
+
+
+def _failure(plugin: JobPlugin, error: Exception | str) -> str:
     return f"the job plugin {plugin.name} failed: {error}; correct the plugin, or take it out of the job"

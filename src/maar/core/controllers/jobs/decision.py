@@ -89,8 +89,8 @@ def _answered(job: Job, answer: Answer, now: datetime) -> Decision | None:
     waited = f" after {answer.policy.timeout}" if answer.policy.timeout else ""
     is_last = status.state.phase == "Restarting" and status.retry_count >= job.spec.max_retry
     limit = "; retry limit reached" if is_last else ""
-    message = f"Start to execute action {action} {waited}: {what_happened(job, event)}{limit}"
-    record = RecordEvent(kind="Job", key=job.key, reason="ExecuteAction", message=message.replace("  ", " "))
+    message = f"Start to execute action {action}{waited}: {what_happened(job, event)}{limit}"
+    record = RecordEvent(kind="Job", key=job.key, reason="ExecuteAction", message=message)
     return Decision(status, (record,))
 
 
