@@ -106,7 +106,7 @@ def controllers(
     listen: ListenOption = "",
     log_format: LogFormatOption = "text",
 ) -> None:
-    """Run the controllers of queues, quotas and pod groups."""
+    """Run the controllers of queues, quotas, pod groups and jobs."""
     from maar.apps.daemons.programs import DaemonSettings, control  # noqa: PLC0415
 
     held = _key("--lease", lease) if leader_elect else ""

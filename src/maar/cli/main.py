@@ -67,7 +67,7 @@ class _MaarCommands(LazyGroup):
         ),
         "scheduler": CommandPlace("maar.cli.daemons", "scheduler", "Schedule the pods of a cluster."),
         "controllers": CommandPlace(
-            "maar.cli.daemons", "controllers", "Run the controllers of queues, quotas and pod groups."
+            "maar.cli.daemons", "controllers", "Run the controllers of queues, quotas, pod groups and jobs."
         ),
         "webhooks": CommandPlace(
             "maar.cli.webhooks",
