@@ -47,7 +47,7 @@ SENT: dict[type[Object], bytes] = {
 "50m"},"resources":{"requests":{"memory":"3Gi"}},"schedulingGates":[{"name":"quota"}],"resourceClaims":[{
 "name":"gpu","resourceClaimTemplateName":"gpu"}]},"status":{"phase":"Running","conditions":[{"type":
 "Ready","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-03-01T10:00:09Z",
-"observedGeneration":1}],"nominatedNodeName":"n1","qosClass":"Burstable","podIP":"10.1.0.7",
+"observedGeneration":1}],"nominatedNodeName":"n1","startTime":"2026-03-01T10:00:05Z","qosClass":"Burstable","podIP":"10.1.0.7",
 "initContainerStatuses":[{"name":"mesh","ready":true,"restartCount":1,"state":{"running":{}}}],
 "containerStatuses":[{"name":"main","ready":true,"restartCount":2,"state":{"terminated":{"exitCode":3,
 "finishedAt":"2026-03-01T10:30:00Z","reason":"Error"}}}]}}""",

@@ -157,6 +157,8 @@ class Scheduler:
             self._carry_out(write)
         if writes:  # how queues stand after them is told soon, not with every one that is seen
             self._loop.wake_in(self._timing.settle)
+        if plan.decide_again_at is not None and plan.decide_again_at - now.timestamp() < self._timing.tick:
+            self._loop.wake_in(plan.decide_again_at - now.timestamp())
         self._reports.on_plan(plan, now)
 
     # Writes that a plan asks for

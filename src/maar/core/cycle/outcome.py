@@ -35,6 +35,7 @@ def plan_of(state: State) -> Plan:
         nominations=tuple(Nominate(pod=key, node=nodes[node].name) for key, node in state.promised.items()),
         selections=tuple(state.places.claims.selections(state.selections) if state.selections else ()),
         pod_groups=_outcomes(state),
+        decide_again_at=min((one for one in state.times_to_come if one > state.now), default=None),
     )
 
 

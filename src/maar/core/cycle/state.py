@@ -93,6 +93,7 @@ class State:
         self.selections: dict[str, None] = {}  # claims that are to get their volumes now, in order
         self.evictions: list[Eviction] = []
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
+        self.times_to_come: list[float] = []  # from which a decision may differ with nothing else changed
         self._groups: dict[str, GroupState] = {}
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         self.steps: list[Step] = []  # that a trial can undo

@@ -77,3 +77,4 @@ class Plan(Record, frozen=True):
     nominations: tuple[Nominate, ...] = ()
     selections: tuple[Selection, ...] = ()
     pod_groups: dict[str, GroupOutcome] = {}
+    decide_again_at: float | None = None  # time alone may change the decision then

@@ -119,6 +119,7 @@ class PodStatus(Record, frozen=True):
     phase: PodPhase = "Pending"
     conditions: tuple[Condition, ...] = ()
     nominated_node_name: str = ""
+    start_time: Time | None = None
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     pod_ip: str = msgspec.field(default="", name="podIP")

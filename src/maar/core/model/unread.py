@@ -49,7 +49,7 @@ UNREAD: Final[dict[type, str]] = {
     pod.PodStatus: """
         allocatedResources ephemeralContainerStatuses extendedResourceClaimStatus
         hostIP hostIPs message nodeAllocatableResourceClaimStatuses
-        observedGeneration podIPs qosClass reason resize resourceClaimStatuses resources startTime
+        observedGeneration podIPs qosClass reason resize resourceClaimStatuses resources
     """,
     pod.ContainerStatus: """
         allocatedResources allocatedResourcesStatus containerID image imageID lastState name resources started

@@ -56,6 +56,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         is_ours=spec.scheduler_name in ("", scheduler_name),
         names_us=spec.scheduler_name == scheduler_name,
         is_daemon=any(one.controller and one.kind in _OWNERS_OF_DAEMONS for one in metadata.owner_references),
+        started=status.start_time.timestamp() if status.start_time else None,
     )
 
 

@@ -93,6 +93,7 @@ class PodRow:
     is_ours: bool  # for our scheduler to place, or without a scheduler name
     names_us: bool  # for our scheduler, by its name
     is_daemon: bool  # comes with its node: a DaemonSet made it, or the kubelet itself
+    started: float | None = None  # on its node
     priority: int = 0
     order: PodOrder = (0, 0, False, 0.0, "")
     group: "GroupRow | None" = None

@@ -144,7 +144,11 @@ class Seen:
         return Pod(
             metadata=metadata,
             spec=self._spec(row),
-            status=PodStatus(phase=_phase(row), nominated_node_name=row.nominated),
+            status=PodStatus(
+                phase=_phase(row),
+                nominated_node_name=row.nominated,
+                start_time=None if row.started is None else _time(row.started),
+            ),
         )
 
     def _spec(self, row: PodRow) -> PodSpec:

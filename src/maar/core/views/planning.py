@@ -110,11 +110,11 @@ class ImaginaryCluster:
             if pod.is_terminating or (key in evicted and not self.resubmits):
                 yield Deleted(kind="Pod", key=key)
             elif key in evicted:
-                yield Upserted(object=_pod(pod, "", "Pending", ""))
+                yield Upserted(object=_pod(pod, "", "Pending", "", None))
             elif key in binds:
-                yield Upserted(object=_pod(pod, binds[key], "Running", ""))
+                yield Upserted(object=_pod(pod, binds[key], "Running", "", self.now))
             elif not pod.spec.node_name and pod.status.nominated_node_name != nominated:
-                yield Upserted(object=_pod(pod, "", pod.status.phase, nominated))
+                yield Upserted(object=_pod(pod, "", pod.status.phase, nominated, None))
 
     def _bound_claims(self, decided: Plan) -> Iterable[Event]:
         """A claim whose node was chosen gets its volume there, one that was there already or a new one."""
@@ -204,9 +204,11 @@ def queue_data(one: QueueStanding) -> Json:
     }
 
 
-def _pod(pod: Pod, node: str, phase: str, nominated: str) -> Pod:
+def _pod(pod: Pod, node: str, phase: str, nominated: str, started: datetime | None) -> Pod:
     spec = msgspec.structs.replace(pod.spec, node_name=node)
-    status = msgspec.structs.replace(pod.status, phase=phase, nominated_node_name=nominated)
+    status = msgspec.structs.replace(
+        pod.status, phase=phase, nominated_node_name=nominated, start_time=started
+    )
     return msgspec.structs.replace(pod, spec=spec, status=status)
 
 
