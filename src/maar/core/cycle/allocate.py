@@ -11,8 +11,10 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
+from maar.core.cycle.sla import HeldRoomPlacement, hold_room
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
+from maar.core.cycle.turn_pods import for_allocate, for_backfill
 from maar.core.model.names import natural
 from maar.core.tables.axis import times
 from maar.core.tables.groups import ADMITTED_PHASES
@@ -24,8 +26,10 @@ Wanted = Callable[[GroupState], list[PodRow]]
 def allocate(state: State) -> None:
     """Keep promises, share out what queues deserve, then lend what is idle."""
     keep_promises(state)
+    hold_room(state)
     _take_turns(state, "fair", for_allocate)
     _take_turns(state, "lent", for_allocate)
+    hold_room(state)
     for group in state.waiting:
         group.was_unschedulable = (
             bool(group.pending) and group.phase in ADMITTED_PHASES and not group.is_ready
@@ -85,20 +89,24 @@ def _take_turns(
     ]
     if not waiting:
         return
-    placing = GroupPlacement(state, Limits(state, phase if is_limited else None), is_gang=is_gang)
+    limited = phase if is_limited else None
+    placing = GroupPlacement(state, Limits(state, limited), is_gang=is_gang)
+    before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang)
     while waiting:
-        again = _take_round(placing, TurnOrder(state, phase, waiting), wanted)
+        again = _take_round(placing, before_starts, TurnOrder(state, phase, waiting), wanted)
         waiting = [group for group in again if group.pending and wanted(group)]
 
 
-def _take_round(placing: GroupPlacement, turns: TurnOrder, wanted: Wanted) -> list[GroupState]:
+def _take_round(
+    placing: GroupPlacement, before_starts: HeldRoomPlacement, turns: TurnOrder, wanted: Wanted
+) -> list[GroupState]:
     """Give turns while any group can use one; a group that cannot is done in this round.
 
     Groups whose pods depend on where others are may be placeable once others are placed; they are returned.
     """
     state, back, again = placing.state, list[GroupState](), list[GroupState]()
     while group := turns.next():
-        if placing.succeeds(group, wanted(group)):
+        if placing.succeeds(group, wanted(group)) or before_starts.succeeds(group, wanted(group)):
             again += back
             back.clear()
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
@@ -115,50 +123,6 @@ def _take_round(placing: GroupPlacement, turns: TurnOrder, wanted: Wanted) -> li
             for behind in turns.stop(group.leaf):
                 behind.refusal = behind_first(behind, group)
     return again
-
-
-def for_allocate(group: GroupState) -> list[PodRow]:
-    """The pods that allocate places: those that ask for something, and all of a gang that mixes both."""
-    for pod in group.pending:
-        if pod.shape.asks_for_nothing:
-            break
-    else:
-        return group.pending
-    asking = [pod for pod in group.pending if not pod.shape.asks_for_nothing]
-    return group.pending if asking and len(asking) < len(group.pending) and not group.is_ready else asking
-
-
-def for_backfill(group: GroupState) -> list[PodRow]:
-    """The pods that backfill places: those that ask for nothing."""
-    return [pod for pod in group.pending if pod.shape.asks_for_nothing]
-
-
-def for_eviction(group: GroupState) -> list[PodRow]:
-    """The pods of the group's next turn that may preempt others; none where they are too few."""
-    return next_turn(group, [pod for pod in group.pending if not pod.never_preempts])
-
-
-def for_next_turn(group: GroupState) -> list[PodRow]:
-    """The pods that the group's next turn has to place; none where they are too few."""
-    return next_turn(group, for_allocate(group) or for_backfill(group))
-
-
-def next_turn(group: GroupState, pods: list[PodRow]) -> list[PodRow]:
-    """Of pods those that make the group ready, or one more; none where they are too few."""
-    missing_pods, tasks = group.missing()
-    if not tasks:
-        return pods[: max(missing_pods, 1)] if len(pods) >= missing_pods else []
-    chosen: list[PodRow] = []
-    for pod in pods:
-        if tasks.get(pod.task, 0) > 0:
-            tasks[pod.task] -= 1
-            chosen.append(pod)
-    for pod in pods:
-        if len(chosen) >= max(missing_pods, 1):
-            break
-        if pod not in chosen:
-            chosen.append(pod)
-    return chosen if len(chosen) >= missing_pods and not any(tasks.values()) else []
 
 
 def _promise_again(state: State, pod: PodRow, node: int) -> bool:

@@ -47,10 +47,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from maar.core.cycle.allocate import for_eviction
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import Eviction
+from maar.core.cycle.turn_pods import for_eviction
 from maar.core.cycle.units import Rank, Unit, is_gang
 from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Refusal

@@ -20,14 +20,17 @@ from typing import Final
 
 import msgspec
 
-from maar.core.cycle.allocate import for_next_turn
 from maar.core.cycle.empty_cluster import EmptyCluster, opened, tolerated
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.held_room import Hold
 from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.node_tally import NodeTally, closed_nodes, tally
 from maar.core.cycle.queue_ledger import QueueLedger, larger_cluster
 from maar.core.cycle.refusals import beyond_deserved, beyond_limits
+from maar.core.cycle.sla import would_start
 from maar.core.cycle.state import State
+from maar.core.cycle.turn_pods import for_next_turn
+from maar.core.model.names import natural
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import Needs
@@ -188,6 +191,9 @@ class Diagnosis:
     def _waits(self, group: GroupState, pods: list[PodRow]) -> Refusal:
         if group.refusal is not None and group.refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
             return self._behind(group.refusal)
+        hold = self.state.held_room.of(group)
+        if hold is not None:
+            return self._planned(hold, pods)
         key: object = group
         if group.is_idle and self.state.places.depend_on_shapes_only(pods):
             key = (group.leaf, frozenset(Counter(pod.shape for pod in pods).items()), group.refusal)
@@ -203,9 +209,46 @@ class Diagnosis:
         refusal = refusal or self._no_room(group, pods, needs)
         if refusal.reason in _NO_NODES_WANTED:
             return refusal
+        if refusal.cure not in (Cure.NEVER, Cure.OTHER_NODES) and self._is_room_held(group):
+            holds = self.state.held_room.holds
+            starts = [one.planned.start for one in holds]
+            refusal = Refusal(
+                reason=Reason.ROOM_HELD,
+                queue=group.row.queue_name,
+                others=tuple(one.group.row.key for one in holds),
+                until=None if None in starts else max(one for one in starts if one is not None),
+            )
         return msgspec.structs.replace(
             refusal, more_nodes_help=self._would_start_with_nodes(group, pods, needs)
         )
+
+    def _planned(self, hold: Hold, pods: list[PodRow]) -> Refusal:
+        """Room is held for the group itself, until pods have ended."""
+        planned, group = hold.planned, hold.group
+        nodes = sorted({self.state.room.nodes[node].name for node in planned.nodes.values()}, key=natural)
+        self.state.held_room.release(hold)
+        more_nodes_help = self._would_start_with_nodes(group, pods, planned.needs)
+        self.state.held_room.hold_again(hold)
+        return Refusal(
+            reason=Reason.PLANNED_START,
+            more_nodes_help=more_nodes_help,
+            queue=group.row.queue_name,
+            others=tuple(nodes[:_FEW]),
+            nodes=len(nodes),
+            wanted=len(planned.leaving),
+            until=planned.start,
+        )
+
+    def _is_room_held(self, group: GroupState) -> bool:
+        """Whether a group would start now if no room were held for others."""
+        held = self.state.held_room
+        holds = list(held.holds)
+        for hold in holds:
+            held.release(hold)
+        starts = bool(holds) and would_start(self.state, group)
+        for hold in holds:
+            held.hold_again(hold)
+        return starts
 
     def _claims(self, pods: list[PodRow]) -> Refusal | None:
         claims = self.state.places.claims

@@ -20,10 +20,15 @@ def evict(state: State, attempt: type[Attempt]) -> None:
     search, turns = VictimSearch(state, attempt.action), TurnOrder(state, "fair", waiting)
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
     while group := turns.next():
+        hold = state.held_room.of(group) if state.held_room.holds else None
+        if hold is not None:
+            state.held_room.release(hold)  # it needs no other room if it gets this way what it waits for
         one = attempt(search, group)
-        equivalence_key = one.equivalence_key() if one.is_like_others() else group
+        equivalence_key = one.equivalence_key() if one.is_like_others() and hold is None else group
         victims = one.succeeds() if equivalence_key not in failed else None
         if victims is None:
+            if hold is not None:
+                state.held_room.hold_again(hold)
             failed.setdefault(equivalence_key, one.blocked)
             group.refusal = failed[equivalence_key] or group.refusal
             turns.done(group)

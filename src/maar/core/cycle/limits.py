@@ -65,7 +65,7 @@ class Limits:
             limits = [
                 unlimited,
                 *(self._most(queue) for queue in ledger.paths[usage_path.leaf]),
-                ledger.real[0],
+                ledger.most[0],
             ]
         pairs = self._pairs[usage_path] = list(zip(usage_path.columns, limits, strict=True))
         return pairs

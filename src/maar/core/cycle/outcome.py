@@ -1,13 +1,15 @@
 """The plan of a cycle: what was decided, as a value."""
 
+from collections import Counter
 from typing import Final, get_args
 
 from maar.core.cycle.diagnosis import Diagnosis
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.held_room import Hold
 from maar.core.cycle.sentences import sentence, why_evicted
 from maar.core.cycle.standings import standings
 from maar.core.cycle.state import State
-from maar.core.model.plan import GroupOutcome, Plan
+from maar.core.model.plan import GroupOutcome, HeldRoom, Plan
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.writes import Bind, Evict, Nominate
@@ -35,8 +37,15 @@ def plan_of(state: State) -> Plan:
         nominations=tuple(Nominate(pod=key, node=nodes[node].name) for key, node in state.promised.items()),
         selections=tuple(state.places.claims.selections(state.selections) if state.selections else ()),
         pod_groups=_outcomes(state),
+        held_room=tuple(_held(state, one) for one in state.held_room.holds),
         decide_again_at=min((one for one in state.times_to_come if one > state.now), default=None),
     )
+
+
+def _held(state: State, hold: Hold) -> HeldRoom:
+    """Where room is held, and until when."""
+    nodes = Counter(state.room.nodes[node].name for node in hold.planned.nodes.values())
+    return HeldRoom(pod_group=hold.group.row.key, start=hold.planned.start, nodes=dict(sorted(nodes.items())))
 
 
 def _outcomes(state: State) -> dict[str, GroupOutcome]:

@@ -55,6 +55,8 @@ class QueueLedger:
         self.used: list[Column] = roll_up_used(self.tree, used).T.tolist()
         self.reserved: list[Column] = reserved.T.tolist()
         self.reserved_below: list[Column] = sums_below(self.tree, reserved).T.tolist()
+        self.most = self.real  # real capability, less what held room needs of it at its planned start
+        self.held: dict[int, Column] = {}  # by leaf: of what it uses, the room that is held for its groups
         self.weight = [row.queue.spec.weight for row in self.rows]
         # Where no queue has a guarantee of a resource, what is reserved is what is used, at every level.
         self.reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
@@ -68,7 +70,7 @@ class QueueLedger:
                 self._reserve(leaf, resource)
 
     def _reserve(self, leaf: int, resource: int) -> None:
-        queue, now = leaf, max(self.used[leaf][resource], self.guarantee[leaf][resource])
+        queue, now = leaf, max(self._taken(leaf, resource), self.guarantee[leaf][resource])
         while change := now - self.reserved[queue][resource]:
             self.reserved[queue][resource] = now
             if not queue:
@@ -76,6 +78,19 @@ class QueueLedger:
             queue = self.parent[queue]
             self.reserved_below[queue][resource] += change
             now = max(self.own[queue][resource], self.reserved_below[queue][resource])
+
+    def _taken(self, leaf: int, resource: int) -> int:
+        """What a leaf uses, without room that is held: no reservation pays for that before it is used."""
+        held = self.held.get(leaf) if self.held else None
+        return self.used[leaf][resource] - (held[resource] if held is not None else 0)
+
+    def counted_below(self, queue: int) -> Column:
+        """What `most` of a queue is compared with: what is reserved below it, or used in the cluster."""
+        below, used = self.reserved_below[queue], self.used[0] if not queue else [0] * len(self.total)
+        return [
+            below[resource] if resource in self.reservable else used[resource]
+            for resource in range(len(used))
+        ]
 
     def beyond(self, leaf: int, needs: Needs, limits: Sequence[Column]) -> LimitExceeded | None:
         """Find where the leaf or a queue above it would exceed a limit by using this much more."""
@@ -94,18 +109,18 @@ class QueueLedger:
         """
         for resource, amount in needs:
             if resource not in self.reservable:
-                room = self.real[0][resource] - self.used[0][resource]
+                room = self.most[0][resource] - self.used[0][resource]
                 if amount > room:
                     return LimitExceeded(0, resource, amount, max(0, room))
                 continue
             queue = leaf
             more = (
-                max(self.used[leaf][resource] + amount, self.guarantee[leaf][resource])
+                max(self._taken(leaf, resource) + amount, self.guarantee[leaf][resource])
                 - self.reserved[leaf][resource]
             )
             while more > 0 and queue:
                 parent = self.parent[queue]
-                together, room = self.reserved_below[parent][resource], self.real[parent][resource]
+                together, room = self.reserved_below[parent][resource], self.most[parent][resource]
                 if together + more > room:
                     return LimitExceeded(parent, resource, amount, max(0, amount - (together + more - room)))
                 more = max(self.own[parent][resource], together + more) - self.reserved[parent][resource]
@@ -121,15 +136,15 @@ class QueueLedger:
         for resource, amount in needs:
             if resource not in self.reservable:  # reserved for the children together is what they use
                 parents = (*self.paths[leaf][1:], 0)
-                if any(self.used[one][resource] + amount > self.real[one][resource] for one in parents):
+                if any(self.used[one][resource] + amount > self.most[one][resource] for one in parents):
                     broken.append(resource)
                 continue
             queue = leaf
-            now = max(self.used[leaf][resource] + amount, self.guarantee[leaf][resource])
+            now = max(self._taken(leaf, resource) + amount, self.guarantee[leaf][resource])
             while queue:
                 parent = self.parent[queue]
                 together = self.reserved_below[parent][resource] + now - self.reserved[queue][resource]
-                if now > reserved_before[queue][resource] and together > self.real[parent][resource]:
+                if now > reserved_before[queue][resource] and together > self.most[parent][resource]:
                     broken.append(resource)
                     break
                 now, queue = max(self.own[parent][resource], together), parent

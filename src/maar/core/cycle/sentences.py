@@ -1,6 +1,7 @@
 """Refusals as sentences: which queue and resource, the numbers, and what would change it."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 from maar.core.cycle.node_tally import listed, summary
@@ -200,6 +201,28 @@ def _being_freed(_state: State, refusal: Refusal) -> str:
     return f"room is being freed for it{by}; it starts when they are gone"
 
 
+def _planned(_state: State, refusal: Refusal) -> str:
+    names = ", ".join(refusal.others)
+    more = ", ..." if refusal.nodes > len(refusal.others) else ""
+    where = f"node {names}" if refusal.nodes == 1 else f"{refusal.nodes} nodes ({names}{more})"
+    pods = "1 pod there has" if refusal.wanted == 1 else f"{refusal.wanted} pods there have"
+    if refusal.until is None:
+        return f"room is held for it on {where}; it starts when {pods} ended, and it is not known when"
+    return f"room is held for it on {where}; it starts by {_time(refusal.until)}, when {pods} ended"
+
+
+def _held(_state: State, refusal: Refusal) -> str:
+    until = "" if refusal.until is None else f" until {_time(refusal.until)}"
+    end = "it starts when that one does and leaves room"
+    if refusal.until is not None:
+        end += ", or now if it states with maar.sh/expected-runtime that it ends before"
+    return f"there is room for it, which is held for {', '.join(refusal.others)}{until}; {end}"
+
+
+def _time(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def _path(state: State, name: str) -> str:
     """A queue as users name it: its path from below the root."""
     row = state.tables.queues.get(name)
@@ -297,6 +320,8 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
     Reason.CLAIM_NOT_BOUND: _no_claim,
     Reason.RESOURCE_CLAIM: lambda _state, _held: "it asks for resource claims, which Maar does not allocate",
     Reason.WAITING_FOR_VICTIMS: _being_freed,
+    Reason.ROOM_HELD: _held,
+    Reason.PLANNED_START: _planned,
     Reason.GUARANTEE_BLOCKED: lambda _state, refusal: (
         f"its guarantee leaves room for it, but {', '.join(refusal.others)} may not be evicted; "
         "it starts when they finish"

@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Self
 
 from maar.core.cycle.group_state import GroupState, UsagePath
+from maar.core.cycle.held_room import HeldRoom
 from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.protection import Budgets
 from maar.core.cycle.queue_ledger import QueueLedger, Whole, largest_part
@@ -32,6 +33,7 @@ from maar.core.policy.configuration import Configuration
 from maar.core.tables.axis import Needs, times
 from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
+from maar.core.tables.run_times import RunTimes
 from maar.core.tables.tables import Tables
 
 # A step: what was done ("place", "unplace", "evict" or "charge"), and to which group or pod.
@@ -85,6 +87,7 @@ class State:
         self.tables, self.configuration, self.now = tables, configuration, now
         self.ledger = QueueLedger(tables)
         self.room = Room(tables.node_list, len(tables.axis.names))
+        self.held_room = HeldRoom(self.room, self.ledger)
         self.places = NodeChooser(tables, self.room, configuration)
         self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
         self.bound: dict[str, int] = {}  # nodes by the key of the pod
@@ -123,6 +126,11 @@ class State:
     def budgets(self) -> Budgets:
         """The disruption budgets; computed when an action first looks for victims."""
         return Budgets(self.tables)
+
+    @cached_property
+    def run_times(self) -> RunTimes:
+        """The expected run times of pods; computed when they are first needed."""
+        return RunTimes(self.tables)
 
     @cached_property
     def waiting(self) -> list[GroupState]:

@@ -68,6 +68,14 @@ class GroupOutcome(Record, frozen=True):
     is_unschedulable: bool = False
 
 
+class HeldRoom(Record, frozen=True):
+    """Room that is held for a pod group: when it starts, where that is known, and its pods on each node."""
+
+    pod_group: str
+    start: float | None
+    nodes: dict[str, int]
+
+
 class Plan(Record, frozen=True):
     """One decision for the whole cluster; names are keys of objects."""
 
@@ -77,4 +85,5 @@ class Plan(Record, frozen=True):
     nominations: tuple[Nominate, ...] = ()
     selections: tuple[Selection, ...] = ()
     pod_groups: dict[str, GroupOutcome] = {}
+    held_room: tuple[HeldRoom, ...] = ()
     decide_again_at: float | None = None  # time alone may change the decision then

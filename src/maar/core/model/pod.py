@@ -88,6 +88,7 @@ class PodSpec(Record, frozen=True):
     overhead: Resources = Resources()
     resources: ResourceRequirements | None = None
     scheduling_gates: tuple[Named, ...] = ()
+    active_deadline_seconds: int | None = None
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[Named, ...] = ()
 

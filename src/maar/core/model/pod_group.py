@@ -10,6 +10,9 @@ from maar.core.model.resources import Resources
 
 READY_ANNOTATION: Final = "maar.sh/last-ready-min-member"  # the minMember that it was last ready with
 
+# How long a group may wait after its admission before room is held for it; Volcano's names.
+SLA_ANNOTATIONS: Final = ("sla-waiting-time", "volcano.sh/sla-waiting-time")
+
 _DIGITS: Final = 9  # of a number of pods
 
 # Since when the owner of a group's pods exists, on groups that Maar makes. Controllers make pods side by

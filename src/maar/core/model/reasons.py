@@ -28,6 +28,8 @@ class Reason(StrEnum):
     RESOURCE_CLAIM = "ResourceClaim"
     WAITING_FOR_VICTIMS = "WaitingForVictims"
     GUARANTEE_BLOCKED = "GuaranteeBlocked"
+    ROOM_HELD = "RoomHeld"
+    PLANNED_START = "PlannedStart"
 
 
 @unique
@@ -73,6 +75,7 @@ class Refusal(Record, frozen=True):
     nodes: int = 0  # of the cluster
     taking: int = 0  # those of them that take at least one of the pods
     clauses: tuple[tuple[int, str], ...] = ()  # how many nodes do not take a pod, and why
+    until: float | None = None  # a time; None where it is not known
     further: tuple["Refusal", ...] = ()  # other limits that are in the way as well
 
     @property

@@ -33,7 +33,7 @@ UNREAD: Final[dict[type, str]] = {
     metadata.ManagedFields: "apiVersion fieldsType operation subresource",
     metadata.Condition: "lastHeartbeatTime lastProbeTime observedGeneration",
     pod.PodSpec: """
-        activeDeadlineSeconds automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks
+        automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks
         ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
         imagePullSecrets os readinessGates restartPolicy runtimeClassName schedulingGroup
         securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace

@@ -10,9 +10,12 @@ from maar.core.model.resources import CPU, MEMORY
 from maar.core.policy.grammar import (
     BINPACK_RESOURCES,
     FACTOR,
+    SLA_DEPTH,
+    SLA_WAITING_TIME,
     SWITCHES,
     USUAL_FACTOR,
     USUAL_GRACE_SECONDS,
+    USUAL_SLA_DEPTH,
     BinPackWeights,
     NodeOrderWeights,
     Predicates,
@@ -35,6 +38,14 @@ class Plugin:
     switches: Mapping[str, bool] = field(default_factory=dict)
     arguments: Mapping[str, object] = field(default_factory=dict)
     hooks: PluginHooks | None = field(default=None, compare=False)  # of a third party; follow from the rest
+
+
+@dataclass(frozen=True)
+class SlaSettings:
+    """After how many seconds room is held for a group that states nothing, and for how many groups."""
+
+    waiting_time: float | None
+    depth: int
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,16 @@ class Configuration:
     def predicates(self) -> Predicates:
         """Which filters of predicates are enabled."""
         return self._tuned("predicates", Predicates())
+
+    @cached_property
+    def sla(self) -> SlaSettings | None:
+        """When room is held for groups that wait; None where the plugin is not configured."""
+        if not any(one.name == "sla" for one in self.plugins):
+            return None
+        waiting = self._arguments("sla").get(SLA_WAITING_TIME)
+        return SlaSettings(
+            waiting if isinstance(waiting, float) else None, self._argument("sla", SLA_DEPTH, USUAL_SLA_DEPTH)
+        )
 
     @cached_property
     def heeds_taints(self) -> bool:

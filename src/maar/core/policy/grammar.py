@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Final
 
 from maar.core.model.resources import CPU, MEMORY
-from maar.core.policy.values import boolean, duration, names, number, whole
+from maar.core.policy.values import boolean, duration, names, number, positive, whole
 
 ACTIONS: Final = ("enqueue", "allocate", "backfill", "reclaim", "preempt", "cleanup")
 
@@ -25,6 +25,9 @@ ANY_NAME: Final = "<name>"  # at the end of an argument's name: every name may s
 BINPACK_RESOURCES: Final = "binpack.resources"
 FACTOR: Final = "overcommit-factor"
 USUAL_FACTOR: Final = Fraction(6, 5)
+SLA_WAITING_TIME: Final = "sla-waiting-time"
+SLA_DEPTH: Final = "depth"
+USUAL_SLA_DEPTH: Final = 1
 GRACE: Final = "gracePeriod"
 USUAL_GRACE_SECONDS: Final = 60.0
 
@@ -113,6 +116,7 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
         dict.fromkeys(set_by(NodeOrderWeights), Argument(whole))
         | {"imagelocality.weight": _WITHOUT_EFFECT[int]},
     ),
+    "sla": PluginGrammar(frozenset(), {SLA_WAITING_TIME: Argument(duration), SLA_DEPTH: Argument(positive)}),
     "binpack": PluginGrammar(
         frozenset({"enableNodeOrder"}),
         {
@@ -129,7 +133,7 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
 NOT_IN_MAAR: Final = frozenset({
     "capacity", "cdp", "crossquota", "deviceshare", "extender", "fairshare", "network-topology-aware",
     "nodegroup", "numa-aware", "pdb", "rescheduling", "reservation", "resource-strategy-fit", "resourcequota",
-    "sla", "task-topology", "tdm", "usage",
+    "task-topology", "tdm", "usage",
 })  # fmt: skip
 
 # A third party's plugin is called through its hooks; only the plugin itself knows its arguments.

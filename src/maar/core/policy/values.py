@@ -134,6 +134,14 @@ def whole(value: object) -> int:
     return _in_range(value, exact).numerator
 
 
+def positive(value: object) -> int:
+    """Read a whole number that is 1 or more, in quotes or not."""
+    read = whole(value)
+    if not read:
+        raise BadValueError(f"{yaml_text(value)} is less than 1")
+    return read
+
+
 def duration(value: object) -> float:
     """Read a time span in seconds: 60s, 2m, 1h30m, or a number of seconds."""
     exact = _exact(value)

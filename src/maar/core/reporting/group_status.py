@@ -52,6 +52,10 @@ def group_status(
         wanted.append(_condition("Unschedulable", stuck, str(outcome.refusal.reason), outcome.message))
     elif "Unschedulable" in conditions:
         wanted.append(_condition("Unschedulable", False, "", ""))
+    if phase == "Inqueue":
+        wanted.append(_condition("Admitted", True, "Admitted", "its queue has room for what it needs"))
+    elif phase == "Pending" and "Admitted" in conditions:
+        wanted.append(_condition("Admitted", False, "NotAdmitted", "it waits for admission"))
     if phase in ("Running", "Completed"):
         wanted.append(_condition("Scheduled", True, "Scheduled", "enough pods have their nodes"))
     elif "Scheduled" in conditions:

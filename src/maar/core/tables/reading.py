@@ -13,14 +13,17 @@ from maar.core.model.pod import (
     TASK_ANNOTATION,
     Pod,
 )
-from maar.core.model.pod_group import LONGEST_BEFORE_S, OWNER_SINCE_ANNOTATION, PodGroup
+from maar.core.model.pod_group import LONGEST_BEFORE_S, OWNER_SINCE_ANNOTATION, SLA_ANNOTATIONS, PodGroup
+from maar.core.model.reasons import Reason
 from maar.core.model.resources import of_pods
+from maar.core.model.run_time import EXPECTED_RUN_TIME, longest_run_time, ran_for, stated_seconds
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.numbers import is_lead, number_of
 from maar.core.tables.rows import GroupRow, NodeRow, PodRow
 from maar.core.tables.shapes import Shapes
 
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
+_UNSCHEDULABLE: Final = ("Unschedulable", "True")
 _OWNERS_OF_DAEMONS: Final = ("DaemonSet", "Node")  # a static pod belongs to its node
 
 
@@ -29,6 +32,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
     metadata, spec, status = pod.metadata, pod.spec, pod.status
     namespace = metadata.namespace or "default"
     group = metadata.annotations.get(GROUP_ANNOTATION, "")
+    owner = next((one for one in metadata.owner_references if one.controller), None)
     created = metadata.creation_timestamp
     return PodRow(
         key=pod.key,
@@ -55,7 +59,11 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         evicted_for=metadata.annotations.get(EVICTED_FOR_ANNOTATION, ""),
         is_ours=spec.scheduler_name in ("", scheduler_name),
         names_us=spec.scheduler_name == scheduler_name,
-        is_daemon=any(one.controller and one.kind in _OWNERS_OF_DAEMONS for one in metadata.owner_references),
+        is_daemon=owner is not None and owner.kind in _OWNERS_OF_DAEMONS,
+        owner=owner.name if owner is not None else "",
+        ran_for=ran_for(pod),
+        stated_run_time=stated_seconds(metadata.annotations, EXPECTED_RUN_TIME),
+        longest_run_time=longest_run_time(pod),
         started=status.start_time.timestamp() if status.start_time else None,
     )
 
@@ -67,11 +75,8 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
     namespace = metadata.namespace or "default"
     owner = next((one.name for one in metadata.owner_references if one.controller), "")
     age = _age(metadata, created.timestamp() if created else 0.0)
-    turned = [
-        one.last_transition_time.timestamp()
-        for one in status.conditions
-        if one.type == "Unschedulable" and one.status == "True" and one.last_transition_time is not None
-    ]
+    since = {one.type: one.last_transition_time for one in status.conditions if one.status == "True"}
+    waits_for = [one.reason for one in status.conditions if (one.type, one.status) == _UNSCHEDULABLE]
     return GroupRow(
         key=group.key,
         namespace=namespace,
@@ -86,8 +91,16 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
         owner=owner,
         order=(age, natural(f"{namespace}/{owner or metadata.name}"), natural(metadata.name)),
         preemptable=mark(metadata, PREEMPTABLE_MARK),
-        unschedulable_since=max(turned, default=None),
+        unschedulable_since=_seconds(since.get("Unschedulable")),
+        admitted_since=_seconds(since.get("Admitted")),
+        holds_room=Reason.PLANNED_START in waits_for,
+        sla_waiting_time=stated_seconds(metadata.annotations, *SLA_ANNOTATIONS),
+        stated_run_time=stated_seconds(metadata.annotations, EXPECTED_RUN_TIME),
     )
+
+
+def _seconds(time: datetime | None) -> float | None:
+    return None if time is None else time.timestamp()
 
 
 def _age(metadata: Metadata, created: float) -> float:

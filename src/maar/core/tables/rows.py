@@ -93,7 +93,11 @@ class PodRow:
     is_ours: bool  # for our scheduler to place, or without a scheduler name
     names_us: bool  # for our scheduler, by its name
     is_daemon: bool  # comes with its node: a DaemonSet made it, or the kubelet itself
+    owner: str = ""  # the name of its controller
     started: float | None = None  # on its node
+    ran_for: float | None = None  # in seconds, where it has succeeded
+    stated_run_time: float | None = None  # in seconds, as its annotation says
+    longest_run_time: float | None = None  # after which it is ended
     priority: int = 0
     order: PodOrder = (0, 0, False, 0.0, "")
     group: "GroupRow | None" = None
@@ -139,6 +143,10 @@ class GroupRow:
     order: GroupOrder
     preemptable: str | None
     unschedulable_since: float | None
+    admitted_since: float | None = None  # where it was admitted and did not start at once
+    holds_room: bool = False  # as its status says
+    sla_waiting_time: float | None = None  # in seconds
+    stated_run_time: float | None = None  # of its pods, in seconds
     priority: int = 0
     phase: PodGroupPhase = "Pending"  # at the start of a cycle; it follows the pods, then the stored phase
     pods: dict[str, PodRow] = field(default_factory=dict)

@@ -6,7 +6,7 @@ images, no annotations of others.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -23,16 +23,20 @@ from maar.core.model.pod import (
     ClaimSource,
     Container,
     ContainerPort,
+    ContainerState,
+    ContainerStatus,
     Named,
     Pod,
     PodPhase,
     PodSpec,
     PodStatus,
     ResourceRequirements,
+    Terminated,
     Volume,
 )
 from maar.core.model.pod_group import (
     READY_ANNOTATION,
+    SLA_ANNOTATIONS,
     PodGroup,
     PodGroupCondition,
     PodGroupSpec,
@@ -40,7 +44,9 @@ from maar.core.model.pod_group import (
 )
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
+from maar.core.model.reasons import Reason
 from maar.core.model.resources import PODS, Resources
+from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from maar.core.tables.axis import Needs
 from maar.core.tables.numbers import TASK_INDEX, number_of
@@ -105,12 +111,13 @@ class Seen:
         )
 
     def _group(self, row: GroupRow) -> PodGroup:
-        since = row.unschedulable_since
         last_ready = str(row.standing_minimum) if row.standing_minimum < row.min_member else None
-        marks = {PREEMPTABLE_MARK: row.preemptable, READY_ANNOTATION: last_ready}
-        waits = PodGroupCondition(
-            type="Unschedulable", status="True", last_transition_time=None if since is None else _time(since)
-        )
+        marks = {
+            PREEMPTABLE_MARK: row.preemptable,
+            READY_ANNOTATION: last_ready,
+            SLA_ANNOTATIONS[0]: _duration(row.sla_waiting_time),
+            EXPECTED_RUN_TIME: _duration(row.stated_run_time),
+        }
         metadata = _metadata(row.key, row.namespace, row.created, marks)
         owners = (OwnerReference(name=row.owner, controller=True),) if row.owner else ()
         return PodGroup(
@@ -122,7 +129,7 @@ class Seen:
                 priority_class_name=row.priority_class,
                 min_resources=None if row.min_resources is None else self._amounts(row.min_resources),
             ),
-            status=PodGroupStatus(phase=row.stored_phase, conditions=() if since is None else (waits,)),
+            status=PodGroupStatus(phase=row.stored_phase, conditions=tuple(_conditions(row))),
         )
 
     def _pod(self, row: PodRow) -> Pod:
@@ -131,12 +138,14 @@ class Seen:
             TASK_ANNOTATION: row.task or None,
             PREEMPTABLE_MARK: row.preemptable,
             EVICTED_FOR_ANNOTATION: row.evicted_for or None,
+            EXPECTED_RUN_TIME: _duration(row.stated_run_time),
         }
         metadata = _metadata(row.key, row.namespace, row.created, marks)
         leaves = _LONG_AGO if row.is_terminating else None
         metadata = msgspec.structs.replace(metadata, labels=dict(row.labels), deletion_timestamp=leaves)
-        if row.is_daemon:
-            owner = OwnerReference(kind="DaemonSet", controller=True)
+        if row.is_daemon or row.owner:
+            kind = "DaemonSet" if row.is_daemon else ""
+            owner = OwnerReference(kind=kind, name=row.owner, controller=True)
             metadata = msgspec.structs.replace(metadata, owner_references=(owner,))
         if number_of(metadata) != row.number:  # it came from an annotation
             index = {**metadata.annotations, TASK_INDEX: str(row.number)}
@@ -144,11 +153,7 @@ class Seen:
         return Pod(
             metadata=metadata,
             spec=self._spec(row),
-            status=PodStatus(
-                phase=_phase(row),
-                nominated_node_name=row.nominated,
-                start_time=None if row.started is None else _time(row.started),
-            ),
+            status=_pod_status(row),
         )
 
     def _spec(self, row: PodRow) -> PodSpec:
@@ -173,12 +178,27 @@ class Seen:
             topology_spread_constraints=shape.spread,
             containers=(everything,),
             scheduling_gates=(Named(name="gate"),) if row.is_gated else (),
+            active_deadline_seconds=None if row.longest_run_time is None else int(row.longest_run_time),
             volumes=tuple(_volume(number, key) for number, key in enumerate(shape.claims)),
             resource_claims=(Named(name="claim"),) if shape.has_resource_claims else (),
         )
 
     def _amounts(self, needs: Needs) -> Resources:
         return Resources({self.resources[row]: amount for row, amount in needs})
+
+
+def _conditions(row: GroupRow) -> Iterator[PodGroupCondition]:
+    """Since when a group waits, whether room is held for it, and since when it has been admitted."""
+    since, reason = row.unschedulable_since, Reason.PLANNED_START if row.holds_room else ""
+    if since is not None or reason:
+        time = None if since is None else _time(since)
+        yield PodGroupCondition(
+            type="Unschedulable", status="True", reason=str(reason), last_transition_time=time
+        )
+    if row.admitted_since is not None:
+        yield PodGroupCondition(
+            type="Admitted", status="True", last_transition_time=_time(row.admitted_since)
+        )
 
 
 def reduced(one: Object) -> Object:
@@ -208,6 +228,25 @@ def _phase(row: PodRow) -> PodPhase:
     if not row.is_live:
         return "Succeeded" if row.has_succeeded else "Failed"
     return "Running" if row.is_running else "Pending"
+
+
+def _pod_status(row: PodRow) -> PodStatus:
+    """How far a pod has come, when it started, and when it ended where it has succeeded."""
+    started = None if row.started is None else _time(row.started)
+    statuses: tuple[ContainerStatus, ...] = ()
+    if started is not None and row.ran_for is not None:
+        ended = Terminated(finished_at=started + timedelta(seconds=row.ran_for))
+        statuses = (ContainerStatus(state=ContainerState(terminated=ended)),)
+    return PodStatus(
+        phase=_phase(row),
+        nominated_node_name=row.nominated,
+        start_time=started,
+        container_statuses=statuses,
+    )
+
+
+def _duration(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{seconds:.9f}".rstrip("0").rstrip(".") + "s"
 
 
 def _volume(number: int, claim: str) -> Volume:

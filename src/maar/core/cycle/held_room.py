@@ -1,0 +1,143 @@
+"""Room that is held for groups which have waited long, so that small ones do not go on in front of them.
+
+A hold keeps the room of a planned start (`planned_start.py`): nothing is placed that would be in the way
+then. It adds to what is counted, and what it adds is taken away again (`lift`) while somebody is placed who
+ends before the planned start:
+
+- on its nodes, the part of what is held there at the planned start that is not held already. A pod that runs
+  on beyond that time adds to both alike, so that this part need not be computed again;
+- of the queues above its leaf, and of the whole cluster, likewise the part of what is used (or reserved) then
+  that is not used already;
+- in its namespace, its leaf and the queues above all that it needs is used, as with a promise. This stays
+  when the rest is lifted.
+
+Two holds may share a node. The later one is computed with the earlier one in place, so whoever is placed in
+lifted room takes it from the earlier one first.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.queue_ledger import QueueLedger
+from maar.core.cycle.room import Room
+from maar.core.tables.axis import Needs, times
+from maar.core.tables.counting import add_needs
+from maar.core.tables.rows import Column, PodRow
+
+
+@dataclass(frozen=True)
+class PlannedStart:
+    """When and where a group can start, and how things are then."""
+
+    start: float | None  # None: it depends on pods whose ends are not known
+    nodes: dict[str, int]  # by the key of the pod
+    leaving: tuple[str, ...]  # the pods that have to end before, on these nodes
+    needs: Needs  # of the group's pods together
+    held_then: dict[int, Column]  # by node: all that is held there then, the group's pods included
+    used_then: dict[int, Column]  # by queue above its leaf: what is used, or reserved, below it
+
+
+@dataclass(eq=False)
+class Hold:
+    """The room that is held for a group: what is added for it, by node and by queue."""
+
+    group: GroupState
+    planned: PlannedStart
+    now: dict[int, Column]
+    later: dict[int, Column]
+    queues: dict[int, Column]
+
+
+class HeldRoom:
+    """All holds of a cycle, the earliest first."""
+
+    def __init__(self, room: Room, ledger: QueueLedger) -> None:
+        self.room, self.ledger = room, ledger
+        self.holds: list[Hold] = []
+
+    def of(self, group: GroupState) -> Hold | None:
+        """The hold of a group."""
+        return next((one for one in self.holds if one.group is group), None)
+
+    def hold(self, group: GroupState, planned: PlannedStart) -> None:
+        """Hold the room of a planned start."""
+        room = self.room
+        now = {node: _more(held, room.now[node]) for node, held in planned.held_then.items()}
+        later = {node: _more(held, room.later[node]) for node, held in planned.held_then.items()}
+        queues = {
+            queue: _more(used, self.ledger.counted_below(queue)) for queue, used in planned.used_then.items()
+        }
+        self.hold_again(Hold(group, planned, now, later, queues))
+
+    def hold_again(self, hold: Hold) -> None:
+        """Hold what was released."""
+        self._reserve_limits(hold.queues)
+        self.holds.append(hold)
+        self._count(hold, 1)
+        self._use(hold, 1)
+
+    def release(self, hold: Hold) -> None:
+        """Hold the room of a group no longer."""
+        self.holds.remove(hold)
+        self._use(hold, -1)
+        self._count(hold, -1)
+
+    def lift(self, holds: Iterable[Hold]) -> None:
+        """Let somebody who ends before be placed on held room."""
+        for hold in holds:
+            self._count(hold, -1)
+
+    def put_back(self, holds: Sequence[Hold], placed: Iterable[tuple[PodRow, int]]) -> None:
+        """Hold again what was lifted, less what the pods take of it that have been placed meanwhile."""
+        for pod, node in placed:
+            for parts in ([hold.now for hold in holds], [hold.later for hold in holds]):
+                _take([part[node] for part in parts if node in part], pod.shape.needs)
+            for queue in {queue for hold in holds for queue in hold.queues}:
+                _take([hold.queues[queue] for hold in holds if queue in hold.queues], pod.shape.needs)
+        for hold in holds:
+            self._count(hold, 1)
+
+    def _count(self, hold: Hold, sign: int) -> None:
+        """Count what is added on nodes and to queues (+1), or no longer (-1)."""
+        for node, column in hold.now.items():
+            self.room.change(node, _needs(column), sign, 0)
+        for node, column in hold.later.items():
+            self.room.change(node, _needs(column), 0, sign)
+        for queue, column in hold.queues.items():
+            add_needs(self.ledger.most[queue], _needs(column), -sign)
+
+    def _use(self, hold: Hold, sign: int) -> None:
+        """Let its namespace, its leaf and the queues above use what it needs, but not the cluster."""
+        needs, leaf, ledger = times(hold.planned.needs, sign), hold.group.leaf, self.ledger
+        for column in hold.group.usage_path.columns[:-1]:
+            add_needs(column, needs, 1)
+        add_needs(ledger.held.setdefault(leaf, [0] * len(ledger.total)), needs, 1)
+
+    def _reserve_limits(self, queues: Iterable[int]) -> None:
+        """Have limits of their own for queues, which a hold may lower."""
+        ledger = self.ledger
+        if ledger.most is ledger.real:
+            ledger.most = list(ledger.real)
+        for queue in queues:
+            if ledger.most[queue] is ledger.real[queue]:
+                ledger.most[queue] = list(ledger.real[queue])
+
+
+def _more(then: Column, now: Column) -> Column:
+    """What there is then and not now."""
+    return [max(0, amount - before) for amount, before in zip(then, now, strict=True)]
+
+
+def _needs(column: Column) -> Needs:
+    return tuple([(row, amount) for row, amount in enumerate(column) if amount])
+
+
+def _take(columns: Sequence[Column], needs: Needs) -> None:
+    """Take an amount from columns, from the first as much as it has."""
+    for resource, amount in needs:
+        left = amount
+        for column in columns:
+            part = min(left, column[resource])
+            column[resource] -= part
+            left -= part

@@ -1,0 +1,214 @@
+"""The planned start of a group that waits for room: the earliest time at which enough of it is free.
+
+The problem. A group is allowed to start by its queue and finds no nodes. When, and where, will it? Others are
+not placed on room that is held for it unless they end before, so only the ends of pods on nodes matter.
+
+How it works. In a trial of the state the pods that are expected to end are taken away, in the order of their
+ends, until the group may be placed. By amounts alone a first time is found before which that is not possible
+(`_first_possible`, a search in columns); from there on every end is tried with all constraints.
+
+Where pods have to go whose ends are not known, the start is not known either. Then those nodes are taken from
+which the fewest such pods have to go, one pod of the group after the other (`_with_fewest_leaving`).
+
+Invariant. With true run times, and others placed as above, the nodes and the time that were found stay
+possible, so that a start that is found again later is never a later one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.held_room import PlannedStart
+from maar.core.cycle.limits import Limits
+from maar.core.cycle.room import NOWHERE
+from maar.core.cycle.state import State
+from maar.core.fairshare.water_fill import Ints
+from maar.core.tables.axis import Needs
+from maar.core.tables.rows import NodeRow, PodRow
+from maar.core.tables.run_times import RunTimes
+from maar.core.tables.shapes import Shape
+
+
+class StartSearch:
+    """The search for one group."""
+
+    def __init__(self, state: State, group: GroupState, pods: Sequence[PodRow], run_times: RunTimes) -> None:
+        self.state, self.group, self.pods, self.run_times = state, group, pods, run_times
+        amounts: dict[int, int] = {}
+        for pod in pods:
+            for resource, amount in pod.shape.needs:
+                amounts[resource] = amounts.get(resource, 0) + amount
+        self.needs: Needs = tuple(amounts.items())
+        self._limits = Limits(state, "lent")
+
+    def earliest(self) -> PlannedStart | None:
+        """The planned start; None where its queue does not allow it, or no node could ever take its pods."""
+        state = self.state
+        if state.ledger.beyond(self.group.leaf, self.needs, state.ledger.real) is not None:
+            return None
+        if any(state.places.never_fits(shape) for shape in {pod.shape for pod in self.pods}):
+            return None
+        ends = self._ends()
+        with state.trial():
+            found, start = self._placed(()), state.now
+            first = self._first_possible(ends) if found is None else 0
+            for place, (end, pod) in enumerate(ends if found is None else ()):
+                state.evict(pod)
+                is_last = place + 1 == len(ends) or ends[place + 1][0] > end
+                if is_last and place + 1 >= first:
+                    found, start = self._placed([one for _, one in ends[: place + 1]]), end
+                    if found is not None:
+                        break
+            if found is not None:
+                return replace(found, start=start)
+            return self._with_fewest_leaving([pod for _, pod in ends])
+
+    def _ends(self) -> list[tuple[float, PodRow]]:
+        """The pods on usable nodes that are expected to end, in that order."""
+        state, found = self.state, list[tuple[float, PodRow]]()
+        for node in state.room.nodes:
+            for pod in node.pods.values() if node.is_usable else ():
+                if _stays(state, pod) and (end := self.run_times.end(pod, state.now)) is not None:
+                    found.append((end, pod))
+        return sorted(found, key=lambda one: (one[0], one[1].key))
+
+    def _first_possible(self, ends: Sequence[tuple[float, PodRow]]) -> int:
+        """Of how many ends the group has room at least, by amounts alone."""
+        allocatable, _, later = self.state.room.columns()
+        idle = allocatable - later  # [R, N]
+        nodes = np.array([_node_of(pod) for _, pod in ends], np.int64)
+        freed = np.zeros((len(ends), len(idle)), np.int64)  # [E, R]
+        for place, (_, pod) in enumerate(ends):
+            for resource, amount in pod.shape.needs:
+                freed[place, resource] = amount
+        low, high = 1, len(ends) + 1
+        while low < high:
+            middle = (low + high) // 2
+            then = idle.T.copy()  # [N, R]
+            np.add.at(then, nodes[:middle], freed[:middle])
+            if self._has_room(then.T):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _has_room(self, idle: Ints) -> bool:
+        """Whether each kind of the pods, by itself, has room. [R, N]"""
+        kinds: dict[Shape, int] = {}
+        for pod in self.pods:
+            kinds[pod.shape] = kinds.get(pod.shape, 0) + 1
+        return all(
+            int(self.state.places.pods_per_node(shape, idle, count).sum()) >= count
+            for shape, count in kinds.items()
+        )
+
+    def _placed(self, gone: Sequence[PodRow]) -> PlannedStart | None:
+        """Where the pods would go with others gone; None where they find no nodes, or may not use them."""
+        state = self.state
+        if not self._limits.allow(self.group.leaf, self.needs):
+            return None
+        for pods in state.places.tries(self.pods, len(self.pods), "later"):
+            with state.trial():
+                if all(self._takes(pod) for pod in pods):
+                    return self._then(gone)
+        return None
+
+    def _takes(self, pod: PodRow, wanted: int = NOWHERE) -> bool:
+        node = self.state.places.best(pod, "later", wanted)
+        if node == NOWHERE or wanted not in (node, NOWHERE):
+            return False
+        self.state.place(self.group, pod, node, "later")
+        return True
+
+    def _then(self, gone: Sequence[PodRow]) -> PlannedStart:
+        """How things are with the group placed and its queue charged for it."""
+        state, ledger = self.state, self.state.ledger
+        state.charge(self.group, self.needs)
+        nodes = {pod.key: state.promised[pod.key] for pod in self.pods}
+        above = (*ledger.paths[self.group.leaf][1:], 0)
+        return PlannedStart(
+            start=None,
+            nodes=nodes,
+            leaving=tuple(pod.key for pod in gone if _node_of(pod) in nodes.values()),
+            needs=self.needs,
+            held_then={node: list(state.room.later[node]) for node in nodes.values()},
+            used_then={queue: ledger.counted_below(queue) for queue in above},
+        )
+
+    # --- where ends are not known
+
+    def _with_fewest_leaving(self, gone: Sequence[PodRow]) -> PlannedStart | None:
+        """With all gone whose ends are known: nodes from which the fewest other pods have to go."""
+        state, leaving = self.state, list(gone)
+        heaps: dict[Shape, list[tuple[int, int]]] = {}  # how many have to go, and the node
+        for pod in self.pods:
+            heap = heaps.get(pod.shape)
+            if heap is None:
+                heap = heaps[pod.shape] = self._counted(pod)
+            while heap:
+                count, node = heappop(heap)
+                others = self._to_leave(pod, node)
+                if others is None:
+                    continue
+                if len(others) > count:  # another kind of its pods has been placed there
+                    heappush(heap, (len(others), node))
+                    continue
+                for other in others:
+                    state.evict(other)
+                if not self._takes(pod, node):
+                    continue
+                leaving += others
+                again = self._to_leave(pod, node)
+                if again is not None:
+                    heappush(heap, (len(again), node))
+                break
+            else:
+                return None
+        return self._then(leaving) if self._limits.allow(self.group.leaf, self.needs) else None
+
+    def _counted(self, pod: PodRow) -> list[tuple[int, int]]:
+        mask = self.state.places.would_take(pod)
+        counts = [(self._to_leave(pod, int(node)), int(node)) for node in np.flatnonzero(mask)]
+        heap = [(len(others), node) for others, node in counts if others is not None]
+        heapify(heap)
+        return heap
+
+    def _to_leave(self, pod: PodRow, node: int) -> list[PodRow] | None:
+        """The pods that have to leave a node for a pod, the largest first; None where that is not enough."""
+        state = self.state
+        row: NodeRow = state.room.nodes[node]
+        has, later = row.allocatable, state.room.later[node]
+        short = {
+            resource: amount - (has[resource] - later[resource])
+            for resource, amount in pod.shape.needs
+            if amount > has[resource] - later[resource]
+        }
+        leaving: list[PodRow] = []
+        if not short:
+            return leaving
+
+        def relief(other: PodRow) -> float:
+            return max(min(amount, short.get(resource, 0)) for resource, amount in other.shape.needs)
+
+        others = [one for one in row.pods.values() if _stays(state, one) and not one.is_daemon]
+        for other in sorted(others, key=lambda one: (-relief(one), one.key)):
+            leaving.append(other)
+            for resource, amount in other.shape.needs:
+                if resource in short:
+                    short[resource] -= amount
+            if all(amount <= 0 for amount in short.values()):
+                return leaving
+        return None
+
+
+def _stays(state: State, pod: PodRow) -> bool:
+    """Whether a pod is on a node and is not leaving it already."""
+    counted = pod.counted
+    return counted is not None and counted.is_now and counted.is_later and pod.key not in state.gone
+
+
+def _node_of(pod: PodRow) -> int:
+    return pod.counted.node.index if pod.counted is not None else NOWHERE

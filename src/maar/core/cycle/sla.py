@@ -1,0 +1,136 @@
+"""The plugin `sla`: groups that have waited long since their admission hold room until they can start.
+
+In allocate's order the first such group of each leaf holds room, and no more than `depth` in the cluster. Who
+has held room before, as its status says, comes before the others, and starts as soon as it can. Turns of
+others are taken around the held room, or on it where all their pods end before the planned start.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from maar.core.cycle.group_placement import GroupPlacement
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.held_room import Hold
+from maar.core.cycle.limits import Limits
+from maar.core.cycle.planned_start import StartSearch
+from maar.core.cycle.state import State
+from maar.core.cycle.turn_order import Phase, TurnOrder
+from maar.core.cycle.turn_pods import for_allocate, for_next_turn
+from maar.core.policy.configured import SlaSettings
+from maar.core.tables.groups import ADMITTED_PHASES
+from maar.core.tables.rows import PodRow
+
+
+def hold_room(state: State) -> None:
+    """Let groups hold room, or start that held some; called before turns are taken, and after."""
+    settings = state.configuration.sla
+    if settings is None:
+        return
+    waiting = [
+        group
+        for group in state.waiting
+        if _has_waited(state, group, settings) and state.held_room.of(group) is None
+    ]
+    holders = [group for group in waiting if group.row.holds_room and not _starts(state, group)]
+    others = [group for group in waiting if not group.row.holds_room]
+    failed = set[object]()  # what groups have in common that cannot hold room
+    for group in (*_in_order(state, holders), *_in_order(state, others)):
+        if len(state.held_room.holds) >= settings.depth:
+            return
+        if any(one.group.leaf == group.leaf for one in state.held_room.holds):
+            continue
+        pods = for_next_turn(group)
+        alike = (group.leaf, tuple(pod.shape for pod in pods))
+        if alike not in failed and not _holds(state, group, pods):
+            failed.add(alike)
+
+
+def _has_waited(state: State, group: GroupState, settings: SlaSettings) -> bool:
+    """Whether a group is admitted, not ready, and has waited as long as it may."""
+    row = group.row
+    longest = settings.waiting_time if row.sla_waiting_time is None else row.sla_waiting_time
+    if longest is None or row.admitted_since is None or not group.pending or group.is_ready:
+        return False
+    if group.phase not in ADMITTED_PHASES or any(key in state.promised for key in row.pods):
+        return False
+    over = row.admitted_since + longest
+    if over > state.now:
+        state.times_to_come.append(over)
+        return False
+    return bool(for_next_turn(group))
+
+
+def _starts(state: State, group: GroupState) -> bool:
+    """Let a group start that has held room, whoever else waits: nobody has been placed there."""
+    placement = GroupPlacement(state, Limits(state, "lent"), is_gang=True)
+    is_started = placement.succeeds(group, for_allocate(group))
+    if is_started:
+        group.pending, group.refusal = state.without_place(group.pending), None
+    return is_started
+
+
+def _holds(state: State, group: GroupState, pods: Sequence[PodRow]) -> bool:
+    """Hold room for a group that is short of room only; one that can start has its turn."""
+    planned = StartSearch(state, group, pods, state.run_times).earliest()
+    if planned is None or would_start(state, group):
+        return False
+    state.held_room.hold(group, planned)
+    if planned.start is not None:
+        state.times_to_come.append(planned.start)
+    return True
+
+
+def would_start(state: State, group: GroupState) -> bool:
+    """Whether a group could start now; nothing is changed."""
+    pods = for_allocate(group)
+    if any(pod.shape.claims for pod in pods):
+        return False  # a volume would be chosen
+    with state.trial():
+        return GroupPlacement(state, Limits(state, "lent"), is_gang=True).succeeds(group, pods)
+
+
+def _in_order(state: State, groups: Sequence[GroupState]) -> Iterator[GroupState]:
+    turns = TurnOrder(state, "fair", groups)
+    while group := turns.next():
+        yield group
+        turns.done(group)
+
+
+class HeldRoomPlacement:
+    """How turns go in one phase for pods that end before planned starts: on held room, too."""
+
+    def __init__(self, state: State, phase: Phase | None, *, is_gang: bool) -> None:
+        self.state, self.phase, self.is_gang = state, phase, is_gang
+        self._placements: dict[tuple[Hold, ...], GroupPlacement] = {}
+
+    def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
+        """Place what makes the group ready, or one more pod, without what is held for a later time."""
+        state, held = self.state, self.state.held_room
+        holds = self._lasting_beyond(pods) if held.holds else ()
+        if not holds:
+            return False
+        placement = self._placements.get(holds)
+        if placement is None:
+            limits = Limits(state, self.phase)
+            placement = self._placements[holds] = GroupPlacement(state, limits, is_gang=self.is_gang)
+        held.lift(holds)
+        is_placed = placement.succeeds(group, pods)
+        held.put_back(holds, [(pod, node) for pod in pods if (node := self._node(pod)) is not None])
+        return is_placed
+
+    def _node(self, pod: PodRow) -> int | None:
+        return self.state.bound.get(pod.key, self.state.promised.get(pod.key))
+
+    def _lasting_beyond(self, pods: Sequence[PodRow]) -> tuple[Hold, ...]:
+        """The holds before whose planned start all these pods end."""
+        longest = 0.0
+        for pod in pods:
+            expected = self.state.run_times.expected(pod)
+            if expected is None:
+                return ()
+            longest = max(longest, expected)
+        end = self.state.now + longest
+        return tuple(
+            one
+            for one in self.state.held_room.holds
+            if one.planned.start is not None and end <= one.planned.start
+        )
