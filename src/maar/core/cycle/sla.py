@@ -6,6 +6,7 @@ others are taken around the held room, or on it where all their pods end before 
 """
 
 from collections.abc import Iterator, Sequence
+from math import floor, inf
 
 from maar.core.cycle.group_placement import GroupPlacement
 from maar.core.cycle.group_state import GroupState
@@ -30,18 +31,39 @@ def hold_room(state: State) -> None:
         for group in state.waiting
         if _has_waited(state, group, settings) and state.held_room.of(group) is None
     ]
-    holders = [group for group in waiting if group.row.holds_room and not _starts(state, group)]
-    others = [group for group in waiting if not group.row.holds_room]
+    holders = [(group.row.holds_since, group) for group in waiting if group.row.holds_since is not None]
+    for _, group in sorted(holders, key=lambda one: (one[0], one[1].row.order)):
+        if not _starts(state, group) and _may_hold(state, group, settings):
+            _holds(state, group, for_next_turn(group))
     failed = set[object]()  # what groups have in common that cannot hold room
-    for group in (*_in_order(state, holders), *_in_order(state, others)):
-        if len(state.held_room.holds) >= settings.depth:
+    for group in _in_order(state, [group for group in waiting if group.row.holds_since is None]):
+        if not _may_begin(state):
             return
-        if any(one.group.leaf == group.leaf for one in state.held_room.holds):
-            continue
         pods = for_next_turn(group)
         alike = (group.leaf, tuple(pod.shape for pod in pods))
-        if alike not in failed and not _holds(state, group, pods):
+        if _may_hold(state, group, settings) and alike not in failed and not _holds(state, group, pods):
             failed.add(alike)
+
+
+def _may_hold(state: State, group: GroupState, settings: SlaSettings) -> bool:
+    """Whether fewer groups hold room than may, and none of its leaf."""
+    holds = state.held_room.holds
+    return len(holds) < settings.depth and all(one.group.leaf != group.leaf for one in holds)
+
+
+def _may_begin(state: State) -> bool:
+    """Whether another group may begin to hold room.
+
+    Those who do are ordered by when they began, so that none is put behind another later on; times are
+    stored in whole seconds.
+    """
+    second = floor(state.now)
+    if all(one.group.row.holds_since is not None for one in state.held_room.holds):
+        began = max((one.group.row.holds_since or 0.0 for one in state.held_room.holds), default=-inf)
+        if began < second:
+            return True
+    state.times_to_come.append(second + 1.0)
+    return False
 
 
 def _has_waited(state: State, group: GroupState, settings: SlaSettings) -> bool:

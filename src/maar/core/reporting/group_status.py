@@ -56,6 +56,11 @@ def group_status(
         wanted.append(_condition("Admitted", True, "Admitted", "its queue has room for what it needs"))
     elif phase == "Pending" and "Admitted" in conditions:
         wanted.append(_condition("Admitted", False, "NotAdmitted", "it waits for admission"))
+    refusal = None if outcome is None else outcome.refusal
+    if outcome is not None and refusal is not None and refusal.reason == Reason.PLANNED_START:
+        wanted.append(_condition("HoldsRoom", True, str(refusal.reason), outcome.message))
+    elif "HoldsRoom" in conditions:
+        wanted.append(_condition("HoldsRoom", False, "", ""))
     if phase in ("Running", "Completed"):
         wanted.append(_condition("Scheduled", True, "Scheduled", "enough pods have their nodes"))
     elif "Scheduled" in conditions:

@@ -14,7 +14,6 @@ from maar.core.model.pod import (
     Pod,
 )
 from maar.core.model.pod_group import LONGEST_BEFORE_S, OWNER_SINCE_ANNOTATION, SLA_ANNOTATIONS, PodGroup
-from maar.core.model.reasons import Reason
 from maar.core.model.resources import of_pods
 from maar.core.model.run_time import EXPECTED_RUN_TIME, longest_run_time, ran_for, stated_seconds
 from maar.core.tables.axis import ResourceAxis
@@ -23,7 +22,6 @@ from maar.core.tables.rows import GroupRow, NodeRow, PodRow
 from maar.core.tables.shapes import Shapes
 
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
-_UNSCHEDULABLE: Final = ("Unschedulable", "True")
 _OWNERS_OF_DAEMONS: Final = ("DaemonSet", "Node")  # a static pod belongs to its node
 
 
@@ -76,7 +74,6 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
     owner = next((one.name for one in metadata.owner_references if one.controller), "")
     age = _age(metadata, created.timestamp() if created else 0.0)
     since = {one.type: one.last_transition_time for one in status.conditions if one.status == "True"}
-    waits_for = [one.reason for one in status.conditions if (one.type, one.status) == _UNSCHEDULABLE]
     return GroupRow(
         key=group.key,
         namespace=namespace,
@@ -93,7 +90,7 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
         preemptable=mark(metadata, PREEMPTABLE_MARK),
         unschedulable_since=_seconds(since.get("Unschedulable")),
         admitted_since=_seconds(since.get("Admitted")),
-        holds_room=Reason.PLANNED_START in waits_for,
+        holds_since=_seconds(since.get("HoldsRoom")),
         sla_waiting_time=stated_seconds(metadata.annotations, *SLA_ANNOTATIONS),
         stated_run_time=stated_seconds(metadata.annotations, EXPECTED_RUN_TIME),
     )

@@ -144,7 +144,7 @@ class GroupRow:
     preemptable: str | None
     unschedulable_since: float | None
     admitted_since: float | None = None  # where it was admitted and did not start at once
-    holds_room: bool = False  # as its status says
+    holds_since: float | None = None  # where room is held for it
     sla_waiting_time: float | None = None  # in seconds
     stated_run_time: float | None = None  # of its pods, in seconds
     priority: int = 0

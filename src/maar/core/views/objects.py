@@ -44,7 +44,6 @@ from maar.core.model.pod_group import (
 )
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
-from maar.core.model.reasons import Reason
 from maar.core.model.resources import PODS, Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -188,17 +187,15 @@ class Seen:
 
 
 def _conditions(row: GroupRow) -> Iterator[PodGroupCondition]:
-    """Since when a group waits, whether room is held for it, and since when it has been admitted."""
-    since, reason = row.unschedulable_since, Reason.PLANNED_START if row.holds_room else ""
-    if since is not None or reason:
-        time = None if since is None else _time(since)
-        yield PodGroupCondition(
-            type="Unschedulable", status="True", reason=str(reason), last_transition_time=time
-        )
-    if row.admitted_since is not None:
-        yield PodGroupCondition(
-            type="Admitted", status="True", last_transition_time=_time(row.admitted_since)
-        )
+    """Since when a group waits, has been admitted, and holds room."""
+    times = {
+        "Unschedulable": row.unschedulable_since,
+        "Admitted": row.admitted_since,
+        "HoldsRoom": row.holds_since,
+    }
+    for kind, since in times.items():
+        if since is not None:
+            yield PodGroupCondition(type=kind, status="True", last_transition_time=_time(since))
 
 
 def reduced(one: Object) -> Object:
