@@ -235,20 +235,18 @@ class Diagnosis:
             queue=group.row.queue_name,
             others=tuple(nodes[:_FEW]),
             nodes=len(nodes),
-            wanted=len(planned.leaving),
+            wanted=sum(
+                pod in planned.leaving for node in nodes for pod in self.state.tables.nodes[node].pods
+            ),
             until=planned.start,
         )
 
     def _is_room_held(self, group: GroupState) -> bool:
         """Whether a group would start now if no room were held for others."""
-        held = self.state.held_room
-        holds = list(held.holds)
-        for hold in holds:
-            held.release(hold)
-        starts = bool(holds) and would_start(self.state, group)
-        for hold in holds:
-            held.hold_again(hold)
-        return starts
+        if not self.state.held_room.holds:
+            return False
+        with self.state.held_room.nothing_held():
+            return would_start(self.state, group)
 
     def _claims(self, pods: list[PodRow]) -> Refusal | None:
         claims = self.state.places.claims

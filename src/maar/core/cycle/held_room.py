@@ -11,11 +11,12 @@ ends before the planned start:
 - in its namespace, its leaf and the queues above all that it needs is used, as with a promise. This stays
   when the rest is lifted.
 
-Two holds may share a node. The later one is computed with the earlier one in place, so whoever is placed in
-lifted room takes it from the earlier one first.
+Two holds may share a node. The planned start of the later one is computed with the pods of the earlier one
+placed, so whoever is placed in lifted room takes it from the earlier one first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from maar.core.cycle.group_state import GroupState
@@ -32,7 +33,7 @@ class PlannedStart:
 
     start: float | None  # None: it depends on pods whose ends are not known
     nodes: dict[str, int]  # by the key of the pod
-    leaving: tuple[str, ...]  # the pods that have to end before, on these nodes
+    leaving: frozenset[str]  # the pods that are gone then, wherever they are
     needs: Needs  # of the group's pods together
     held_then: dict[int, Column]  # by node: all that is held there then, the group's pods included
     used_then: dict[int, Column]  # by queue above its leaf: what is used, or reserved, below it
@@ -65,9 +66,7 @@ class HeldRoom:
         room = self.room
         now = {node: _more(held, room.now[node]) for node, held in planned.held_then.items()}
         later = {node: _more(held, room.later[node]) for node, held in planned.held_then.items()}
-        queues = {
-            queue: _more(used, self.ledger.counted_below(queue)) for queue, used in planned.used_then.items()
-        }
+        queues = {queue: _more(used, self._counted(queue)) for queue, used in planned.used_then.items()}
         self.hold_again(Hold(group, planned, now, later, queues))
 
     def hold_again(self, hold: Hold) -> None:
@@ -97,6 +96,37 @@ class HeldRoom:
                 _take([hold.queues[queue] for hold in holds if queue in hold.queues], pod.shape.needs)
         for hold in holds:
             self._count(hold, 1)
+
+    def left(self, pod: PodRow, node: int, sign: int) -> None:
+        """A pod is evicted (+1), or no longer (-1); one that is gone at a planned start gives others nothing."""
+        hold = next((one for one in self.holds if pod.key in one.planned.leaving), None)
+        if hold is None:
+            return
+        needs = times(pod.shape.needs, sign)
+        if node in hold.later:
+            add_needs(hold.later[node], needs, 1)
+            self.room.change(node, pod.shape.needs, 0, sign)
+        leaf = pod.group.leaf if pod.group is not None else None
+        for queue in (*(self.ledger.paths[leaf.index] if leaf is not None else ()), 0):
+            if queue in hold.queues:
+                add_needs(hold.queues[queue], needs, 1)
+                add_needs(self.ledger.most[queue], needs, -1)
+
+    @contextmanager
+    def nothing_held(self) -> Iterator[Sequence[Hold]]:
+        """Hold nothing for a while; gives the holds, which are put back at the end."""
+        holds = tuple(self.holds)
+        for hold in holds:
+            self.release(hold)
+        yield holds
+        for hold in holds:
+            self.hold_again(hold)
+
+    def _counted(self, queue: int) -> Column:
+        """What is counted below a queue, the parts of other holds included."""
+        ledger = self.ledger
+        limits = zip(ledger.counted_below(queue), ledger.real[queue], ledger.most[queue], strict=True)
+        return [counted + real - most for counted, real, most in limits]
 
     def _count(self, hold: Hold, sign: int) -> None:
         """Count what is added on nodes and to queues (+1), or no longer (-1)."""

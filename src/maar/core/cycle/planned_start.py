@@ -47,24 +47,31 @@ class StartSearch:
     def earliest(self) -> PlannedStart | None:
         """The planned start; None where its queue does not allow it, or no node could ever take its pods."""
         state = self.state
-        if state.ledger.beyond(self.group.leaf, self.needs, state.ledger.real) is not None:
-            return None
         if any(state.places.never_fits(shape) for shape in {pod.shape for pod in self.pods}):
             return None
+        with state.held_room.nothing_held() as holds, state.trial():
+            for hold in holds:  # they start before, and stay
+                state.charge(hold.group, hold.planned.needs)
+                for key, node in hold.planned.nodes.items():
+                    state.place(hold.group, state.tables.pods[key], node, "later")
+            if state.ledger.beyond(self.group.leaf, self.needs, state.ledger.real) is not None:
+                return None
+            return self._earliest()
+
+    def _earliest(self) -> PlannedStart | None:
+        """The earliest end after which the group finds room."""
+        found = self._placed(())
+        if found is not None:
+            return replace(found, start=self.state.now)
         ends = self._ends()
-        with state.trial():
-            found, start = self._placed(()), state.now
-            first = self._first_possible(ends) if found is None else 0
-            for place, (end, pod) in enumerate(ends if found is None else ()):
-                state.evict(pod)
-                is_last = place + 1 == len(ends) or ends[place + 1][0] > end
-                if is_last and place + 1 >= first:
-                    found, start = self._placed([one for _, one in ends[: place + 1]]), end
-                    if found is not None:
-                        break
-            if found is not None:
-                return replace(found, start=start)
-            return self._with_fewest_leaving([pod for _, pod in ends])
+        first = self._first_possible(ends)
+        for place, (end, pod) in enumerate(ends, start=1):
+            self.state.evict(pod)
+            if place >= first and (place == len(ends) or ends[place][0] > end):
+                found = self._placed([one for _, one in ends[:place]])
+                if found is not None:
+                    return replace(found, start=end)
+        return self._with_fewest_leaving([pod for _, pod in ends])
 
     def _ends(self) -> list[tuple[float, PodRow]]:
         """The pods on usable nodes that are expected to end, in that order."""
@@ -132,7 +139,7 @@ class StartSearch:
         return PlannedStart(
             start=None,
             nodes=nodes,
-            leaving=tuple(pod.key for pod in gone if _node_of(pod) in nodes.values()),
+            leaving=frozenset(pod.key for pod in gone),
             needs=self.needs,
             held_then={node: list(state.room.later[node]) for node in nodes.values()},
             used_then={queue: ledger.counted_below(queue) for queue in above},

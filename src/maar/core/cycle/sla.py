@@ -8,9 +8,9 @@ others are taken around the held room, or on it where all their pods end before 
 from collections.abc import Iterator, Sequence
 from math import floor, inf
 
-from maar.core.cycle.group_placement import GroupPlacement
+from maar.core.cycle.group_placement import GroupPlacement, wait_for_claims
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.held_room import Hold
+from maar.core.cycle.held_room import Hold, PlannedStart
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.planned_start import StartSearch
 from maar.core.cycle.state import State
@@ -33,16 +33,21 @@ def hold_room(state: State) -> None:
     ]
     holders = [(group.row.holds_since, group) for group in waiting if group.row.holds_since is not None]
     for _, group in sorted(holders, key=lambda one: (one[0], one[1].row.order)):
-        if not _starts(state, group) and _may_hold(state, group, settings):
-            _holds(state, group, for_next_turn(group))
+        planned = _planned(state, group)
+        if not _starts(state, group, planned) and planned is not None and _may_hold(state, group, settings):
+            _hold(state, group, planned)
     failed = set[object]()  # what groups have in common that cannot hold room
     for group in _in_order(state, [group for group in waiting if group.row.holds_since is None]):
         if not _may_begin(state):
             return
-        pods = for_next_turn(group)
-        alike = (group.leaf, tuple(pod.shape for pod in pods))
-        if _may_hold(state, group, settings) and alike not in failed and not _holds(state, group, pods):
+        alike = (group.leaf, tuple(pod.shape for pod in for_next_turn(group)))
+        if not _may_hold(state, group, settings) or alike in failed:
+            continue
+        planned = _planned(state, group)
+        if planned is None or would_start(state, group):  # one that can start has its turn
             failed.add(alike)
+        else:
+            _hold(state, group, planned)
 
 
 def _may_hold(state: State, group: GroupState, settings: SlaSettings) -> bool:
@@ -81,24 +86,42 @@ def _has_waited(state: State, group: GroupState, settings: SlaSettings) -> bool:
     return bool(for_next_turn(group))
 
 
-def _starts(state: State, group: GroupState) -> bool:
-    """Let a group start that has held room, whoever else waits: nobody has been placed there."""
-    placement = GroupPlacement(state, Limits(state, "lent"), is_gang=True)
-    is_started = placement.succeeds(group, for_allocate(group))
-    if is_started:
-        group.pending, group.refusal = state.without_place(group.pending), None
-    return is_started
+def _planned(state: State, group: GroupState) -> PlannedStart | None:
+    return StartSearch(state, group, for_next_turn(group), state.run_times).earliest()
 
 
-def _holds(state: State, group: GroupState, pods: Sequence[PodRow]) -> bool:
-    """Hold room for a group that is short of room only; one that can start has its turn."""
-    planned = StartSearch(state, group, pods, state.run_times).earliest()
-    if planned is None or would_start(state, group):
+def _starts(state: State, group: GroupState, planned: PlannedStart | None) -> bool:
+    """Let a group start that has held room, whoever else waits: on the nodes of its planned start, if it can.
+
+    On other nodes it could be in the way of the next that holds room.
+    """
+    pods, limits = for_next_turn(group), Limits(state, "lent")
+    with state.trial() as trial:
+        if (
+            planned is not None
+            and limits.allow(group.leaf, planned.needs)
+            and all(_is_bound(state, pod, planned.nodes[pod.key]) for pod in pods)
+        ):
+            trial.keep()
+    if trial.is_kept:
+        wait_for_claims(state, pods)
+    elif not GroupPlacement(state, limits, is_gang=True).succeeds(group, for_allocate(group)):
         return False
+    group.pending, group.refusal = state.without_place(group.pending), None
+    return True
+
+
+def _is_bound(state: State, pod: PodRow, node: int) -> bool:
+    is_possible = state.places.best(pod, "now", node) == node
+    if is_possible:
+        state.take(pod, node, "now")
+    return is_possible
+
+
+def _hold(state: State, group: GroupState, planned: PlannedStart) -> None:
     state.held_room.hold(group, planned)
     if planned.start is not None:
         state.times_to_come.append(planned.start)
-    return True
 
 
 def would_start(state: State, group: GroupState) -> bool:

@@ -311,6 +311,8 @@ class State:
         if pod.counted is not None:
             self.room.change(pod.counted.node.index, needs, 0, -sign)
             self.places.left(pod, pod.counted.node.index, sign)
+            if self.held_room.holds:
+                self.held_room.left(pod, pod.counted.node.index, sign)
         if pod.group is None:
             return
         group = self.group(pod.group)
