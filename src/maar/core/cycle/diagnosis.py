@@ -224,7 +224,7 @@ class Diagnosis:
 
     def _planned(self, hold: Hold, pods: list[PodRow]) -> Refusal:
         """Room is held for the group itself, until pods have ended."""
-        planned, group = hold.planned, hold.group
+        planned, group, known = hold.planned, hold.group, self.state.tables.nodes
         nodes = sorted({self.state.room.nodes[node].name for node in planned.nodes.values()}, key=natural)
         self.state.held_room.release(hold)
         more_nodes_help = self._would_start_with_nodes(group, pods, planned.needs)
@@ -235,9 +235,7 @@ class Diagnosis:
             queue=group.row.queue_name,
             others=tuple(nodes[:_FEW]),
             nodes=len(nodes),
-            wanted=sum(
-                pod in planned.leaving for node in nodes for pod in self.state.tables.nodes[node].pods
-            ),
+            wanted=sum(pod in planned.leaving for name in nodes for pod in known[name].pods),
             until=planned.start,
         )
 

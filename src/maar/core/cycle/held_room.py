@@ -98,7 +98,7 @@ class HeldRoom:
             self._count(hold, 1)
 
     def left(self, pod: PodRow, node: int, sign: int) -> None:
-        """A pod is evicted (+1), or no longer (-1); one that is gone at a planned start gives others nothing."""
+        """A pod is evicted (+1), or no longer (-1); one gone at a planned start leaves no more room."""
         hold = next((one for one in self.holds if pod.key in one.planned.leaving), None)
         if hold is None:
             return

@@ -174,7 +174,8 @@ class StartSearch:
                 break
             else:
                 return None
-        return self._then(leaving) if self._limits.allow(self.group.leaf, self.needs) else None
+        # More may leave than are needed here, so nothing is said about queues then.
+        return replace(self._then(leaving), used_then={})
 
     def _counted(self, pod: PodRow) -> list[tuple[int, int]]:
         mask = self.state.places.would_take(pod)
