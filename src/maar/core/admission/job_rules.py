@@ -18,6 +18,7 @@ from maar.core.admission.plain import at, brief, cut, list_at, listed, numbered
 from maar.core.admission.pod_group_rules import both_tiers, without_effect
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule, Rulebook
+from maar.core.admission.stated_times import stated_times
 
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LONGEST_NAME: Final = 63
@@ -166,7 +167,7 @@ def network_topology(job: JobCase) -> Iterator[Problem]:
 def no_effect(job: JobCase) -> Iterator[Problem]:
     """Fields of Volcano's that have no effect in Maar."""
     spec = at(job.case.new, "spec")
-    yield from without_effect(spec, "spec", ("networkTopology", "runningEstimate"))
+    yield from without_effect(spec, "spec", ("networkTopology",))
     for path, task in numbered("spec.tasks", list_at(spec, "tasks")):
         yield from without_effect(task, path, ("topologyPolicy",))
         if (partitions := at(task, "partitionPolicy")) not in (None, {}):
@@ -206,6 +207,7 @@ UPDATE_RULES: Final[Mapping[str, Rule[JobCase]]] = {
 WARNINGS: Final[Mapping[str, Rule[JobCase]]] = {
     "job-queue-set-aside": work_rules.set_aside,
     "job-no-effect": no_effect,
+    "job-stated-time": stated_times,
     **job_plugin_rules.WARNINGS,
 }
 BOOK: Final = Rulebook(

@@ -13,6 +13,7 @@ from maar.core.admission.plain import at, below, brief, list_at, numbered
 from maar.core.admission.reading import read_spec
 from maar.core.admission.request import CREATE, Problem
 from maar.core.admission.rulebook import Rule, Rulebook
+from maar.core.admission.stated_times import stated_times
 from maar.core.admission.work_rules import Destination
 from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.queue import DEFAULT
@@ -115,5 +116,9 @@ BOOK: Final = Rulebook(
     readable={"podgroup-quantity": quantities},
     create=RULES,
     update=RULES,
-    warnings={"podgroup-queue-set-aside": work_rules.set_aside, "podgroup-no-effect": unread},
+    warnings={
+        "podgroup-queue-set-aside": work_rules.set_aside,
+        "podgroup-no-effect": unread,
+        "podgroup-stated-time": stated_times,
+    },
 )

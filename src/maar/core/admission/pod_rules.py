@@ -12,6 +12,7 @@ from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.plain import at, below, brief, cut, list_at, map_at, text_at
 from maar.core.admission.request import CREATE, Problem
 from maar.core.admission.rulebook import Rule, Rulebook, about_others
+from maar.core.admission.stated_times import stated_times
 from maar.core.admission.work_rules import Destination
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION
@@ -125,6 +126,10 @@ BOOK: Final = Rulebook(
     noun="pod",
     read=read_pod,
     create=RULES,
-    warnings={"pod-group-missing": group_missing, "pod-queue-set-aside": work_rules.set_aside},
+    warnings={
+        "pod-group-missing": group_missing,
+        "pod-queue-set-aside": work_rules.set_aside,
+        "pod-stated-time": stated_times,
+    },
     concerns=is_ours,
 )

@@ -14,11 +14,13 @@ from maar.core.model.metadata import Metadata, OwnerReference
 from maar.core.model.pod import GROUP_ANNOTATION, PREEMPTABLE_MARK, QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import OWNER_SINCE_ANNOTATION, PodGroup
 from maar.core.model.resources import PODS, BadAmountError, Resources
+from maar.core.model.run_time import EXPECTED_RUN_TIME
 
 MIN_MEMBER_ANNOTATION: Final = "scheduling.volcano.sh/group-min-member"
 MIN_RESOURCES_ANNOTATION: Final = "scheduling.volcano.sh/group-min-resources"
 MADE_ANNOTATION: Final = "maar.sh/made-for-pods"  # on groups that Maar made for pods, and deletes with them
 _INHERITED_PREFIX: Final = "volcano.sh/"  # what an owner says there holds for the group
+_INHERITED: Final = ("sla-waiting-time", EXPECTED_RUN_TIME)  # so does this
 _INHERITED_FROM_PODS: Final = (  # what else a pod says there is about itself, such as its task
     PREEMPTABLE_MARK,
     "volcano.sh/cooldown-time",
@@ -87,7 +89,7 @@ def member(pod: Pod) -> Member:
 
 def statements_of_owner(metadata: Metadata) -> Statements:
     """Read what an owner of pods sets for their group."""
-    inherited = [name for name in metadata.annotations if name.startswith(_INHERITED_PREFIX)]
+    inherited = [name for name in metadata.annotations if _is_inherited(name)]
     since = metadata.creation_timestamp
     age = {OWNER_SINCE_ANNOTATION: since.astimezone(UTC).strftime(_RFC_3339)} if since is not None else {}
     return {**_chosen(metadata.annotations, inherited), **age}
@@ -165,9 +167,7 @@ def patches(group: PodGroup, wanted: Wanted) -> list[Json]:
         removed: Json = dict.fromkeys(before.keys() - wanted.min_resources.keys())
         changed["minResources"] = {**removed, **wanted.min_resources.quantities()}
     notes: dict[str, str | None] = {
-        name: None
-        for name in metadata.annotations
-        if name.startswith(_INHERITED_PREFIX) and name not in wanted.annotations
+        name: None for name in metadata.annotations if _is_inherited(name) and name not in wanted.annotations
     }
     notes |= {
         name: text for name, text in wanted.annotations.items() if metadata.annotations.get(name) != text
@@ -176,6 +176,10 @@ def patches(group: PodGroup, wanted: Wanted) -> list[Json]:
     if notes:
         rest["metadata"] = {"annotations": notes}
     return [*found, rest] if rest else found
+
+
+def _is_inherited(annotation: str) -> bool:
+    return annotation.startswith(_INHERITED_PREFIX) or annotation in _INHERITED
 
 
 def _chosen(annotations: Mapping[str, str], inherited: list[str] | tuple[str, ...]) -> dict[str, str]:

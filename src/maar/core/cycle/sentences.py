@@ -1,11 +1,11 @@
 """Refusals as sentences: which queue and resource, the numbers, and what would change it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Final
 
 from maar.core.cycle.node_tally import listed, summary
 from maar.core.cycle.state import Eviction, State
+from maar.core.model.durations import time_text
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import roughly
 
@@ -208,19 +208,15 @@ def _planned(_state: State, refusal: Refusal) -> str:
     pods = "1 pod there has" if refusal.wanted == 1 else f"{refusal.wanted} pods there have"
     if refusal.until is None:
         return f"room is held for it on {where}; it starts when {pods} ended, and it is not known when"
-    return f"room is held for it on {where}; it starts by {_time(refusal.until)}, when {pods} ended"
+    return f"room is held for it on {where}; it starts by {time_text(refusal.until)}, when {pods} ended"
 
 
 def _held(_state: State, refusal: Refusal) -> str:
-    until = "" if refusal.until is None else f" until {_time(refusal.until)}"
+    until = "" if refusal.until is None else f" until {time_text(refusal.until)}"
     end = "it starts when that one does and leaves room"
     if refusal.until is not None:
         end += ", or now if it states with maar.sh/expected-runtime that it ends before"
     return f"there is room for it, which is held for {', '.join(refusal.others)}{until}; {end}"
-
-
-def _time(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _path(state: State, name: str) -> str:

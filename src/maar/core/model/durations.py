@@ -1,7 +1,7 @@
 """Durations as Go and Kubernetes write them: 30s, 1h2m3s, 500ms; and ages as kubectl shows them."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Final
 
@@ -62,6 +62,11 @@ def duration_text(span: timedelta) -> str:
     if hours:
         return f"{hours}h{minutes}m{left}s"
     return f"{minutes}m{left}s" if minutes else f"{left}s"
+
+
+def time_text(moment: float) -> str:
+    """A time in seconds as Kubernetes writes it: 2026-03-01T10:00:00Z."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def age(moment: str, now: float) -> str:

@@ -92,6 +92,7 @@ class JobSpec(Record, frozen=True):
     min_success: int | None = None
     volumes: tuple[JobVolume, ...] = ()
     network_topology: NetworkTopology | None = None
+    running_estimate: str = ""
 
     @property
     def replicas(self) -> int:

@@ -97,7 +97,6 @@ UNREAD: Final[dict[type, str]] = {
     queue.QueueSpec: "affinity extendClusters type",
     queue.QueueStatus: "reservation",
     pod_group.PodGroupSpec: "subGroupPolicy",
-    job.JobSpec: "runningEstimate",
     job.PartitionPolicy: "networkTopology",
     cron_job.TemplateMetadata: "creationTimestamp generateName name namespace",
     cron_job.JobReference: "fieldPath resourceVersion",

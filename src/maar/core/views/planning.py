@@ -8,6 +8,7 @@ from typing import cast
 import msgspec
 
 from maar.core.cycle.decide import decide
+from maar.core.model.durations import time_text
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
@@ -174,7 +175,19 @@ def plan_data(decided: Plan) -> Json:
             for key, one in sorted(decided.pod_groups.items())
         },
         **({"volumes": volumes} if volumes else {}),  # which claims seldom get
+        **({"heldRoom": _held_room(decided)} if decided.held_room else {}),
         **({"whyEvicted": {one.pod: one.why for one in decided.evictions}} if decided.evictions else {}),
+    }
+
+
+def _held_room(decided: Plan) -> Json:
+    """By pod group: when it starts, where that is known, and how many of its pods on which nodes."""
+    return {
+        one.pod_group: {
+            "plannedStart": None if one.start is None else time_text(one.start),
+            "nodes": one.nodes,
+        }
+        for one in decided.held_room
     }
 
 

@@ -12,6 +12,7 @@ from maar.core.model.kinds import from_document, plain, to_json
 from maar.core.model.pod import TASK_ANNOTATION, Pod, pod_request
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.resources import PODS, Resources
+from maar.core.model.run_time import EXPECTED_RUN_TIME
 
 Json = dict[str, object]
 
@@ -71,6 +72,8 @@ def group_document(job: Job, wanted: WantedGroup) -> Json:
     if policies := [_sub_group(task) for task in job.spec.tasks if task.partition_policy is not None]:
         spec["subGroupPolicy"] = policies
     notes = {name: text for name, text in metadata.annotations.items() if name != _LAST_APPLIED}
+    if job.spec.running_estimate:
+        notes.setdefault(EXPECTED_RUN_TIME, job.spec.running_estimate)
     return {
         "apiVersion": PodGroup.api_version,
         "kind": "PodGroup",
