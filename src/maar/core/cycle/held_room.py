@@ -1,7 +1,7 @@
 """Room that is held for groups which have waited long, so that small ones do not go on in front of them.
 
 A hold keeps the room of a planned start (`planned_start.py`): nothing is placed that would be in the way
-then. It adds to what is counted, and what it adds is taken away again (`lift`) while somebody is placed who
+then. It adds to what is counted, and what it adds is taken away again (`lifted`) while somebody is placed who
 ends before the planned start:
 
 - on its nodes, the part of what is held there at the planned start that is not held already. A pod that runs
@@ -15,7 +15,7 @@ Two holds may share a node. The planned start of the later one is computed with 
 placed, so whoever is placed in lifted room takes it from the earlier one first.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -82,18 +82,22 @@ class HeldRoom:
         self._use(hold, -1)
         self._count(hold, -1)
 
-    def lift(self, holds: Iterable[Hold]) -> None:
-        """Let somebody who ends before be placed on held room."""
+    @contextmanager
+    def lifted(
+        self, holds: Sequence[Hold], placed: Callable[[], Iterable[tuple[PodRow, int]]]
+    ) -> Iterator[None]:
+        """Let somebody who ends before be placed on held room; less of it is added afterwards for that."""
+        queues = {queue for hold in holds for queue in hold.queues}
+        before = {queue: self.ledger.counted_below(queue) for queue in queues}
         for hold in holds:
             self._count(hold, -1)
-
-    def put_back(self, holds: Sequence[Hold], placed: Iterable[tuple[PodRow, int]]) -> None:
-        """Hold again what was lifted, less what the pods take of it that have been placed meanwhile."""
-        for pod, node in placed:
+        yield
+        for pod, node in placed():
             for parts in ([hold.now for hold in holds], [hold.later for hold in holds]):
                 _take([part[node] for part in parts if node in part], pod.shape.needs)
-            for queue in {queue for hold in holds for queue in hold.queues}:
-                _take([hold.queues[queue] for hold in holds if queue in hold.queues], pod.shape.needs)
+        for queue in queues:
+            more = _more(self.ledger.counted_below(queue), before[queue])
+            _take([hold.queues[queue] for hold in holds if queue in hold.queues], _needs(more))
         for hold in holds:
             self._count(hold, 1)
 

@@ -157,13 +157,15 @@ class HeldRoomPlacement:
         if placement is None:
             limits = Limits(state, self.phase)
             placement = self._placements[holds] = GroupPlacement(state, limits, is_gang=self.is_gang)
-        held.lift(holds)
-        is_placed = placement.succeeds(group, pods)
-        held.put_back(holds, [(pod, node) for pod in pods if (node := self._node(pod)) is not None])
-        return is_placed
+        with held.lifted(holds, lambda: self._placed(pods)):
+            return placement.succeeds(group, pods)
 
-    def _node(self, pod: PodRow) -> int | None:
-        return self.state.bound.get(pod.key, self.state.promised.get(pod.key))
+    def _placed(self, pods: Sequence[PodRow]) -> Iterator[tuple[PodRow, int]]:
+        """The pods of a turn that have been placed, with their nodes."""
+        for pod in pods:
+            node = self.state.bound.get(pod.key, self.state.promised.get(pod.key))
+            if node is not None:
+                yield pod, node
 
     def _lasting_beyond(self, pods: Sequence[PodRow]) -> tuple[Hold, ...]:
         """The holds before whose planned start all these pods end."""
