@@ -26,7 +26,7 @@ from maar.core.cycle.limits import Limits
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
 from maar.core.fairshare.water_fill import Ints
-from maar.core.tables.axis import Needs
+from maar.core.tables.axis import Needs, times
 from maar.core.tables.rows import NodeRow, PodRow
 from maar.core.tables.run_times import RunTimes
 from maar.core.tables.shapes import Shape
@@ -66,7 +66,7 @@ class StartSearch:
         ends = self._ends()
         first = self._first_possible(ends)
         for place, (end, pod) in enumerate(ends, start=1):
-            self.state.evict(pod)
+            self._leave(pod)
             if place >= first and (place == len(ends) or ends[place][0] > end):
                 found = self._placed([one for _, one in ends[:place]])
                 if found is not None:
@@ -80,13 +80,28 @@ class StartSearch:
             for pod in node.pods.values() if node.is_usable else ():
                 if _stays(state, pod) and (end := self.run_times.end(pod, state.now)) is not None:
                     found.append((end, pod))
+        for key in state.bound:  # in this cycle
+            pod = state.tables.pods[key]
+            if (end := self.run_times.end(pod, state.now)) is not None:
+                found.append((end, pod))
         return sorted(found, key=lambda one: (one[0], one[1].key))
+
+    def _leave(self, pod: PodRow) -> None:
+        """Let a pod count as gone that has ended."""
+        if pod.key in self.state.bound:
+            self.state.unplace(pod, "now")
+            self.state.charge(self.state.group_of(pod), times(pod.shape.needs, -1))
+        else:
+            self.state.evict(pod)
+
+    def _node_of(self, pod: PodRow) -> int:
+        return pod.counted.node.index if pod.counted is not None else self.state.bound[pod.key]
 
     def _first_possible(self, ends: Sequence[tuple[float, PodRow]]) -> int:
         """Of how many ends the group has room at least, by amounts alone."""
         allocatable, _, later = self.state.room.columns()
         idle = allocatable - later  # [R, N]
-        nodes = np.array([_node_of(pod) for _, pod in ends], np.int64)
+        nodes = np.array([self._node_of(pod) for _, pod in ends], np.int64)
         freed = np.zeros((len(ends), len(idle)), np.int64)  # [E, R]
         for place, (_, pod) in enumerate(ends):
             for resource, amount in pod.shape.needs:
@@ -216,7 +231,3 @@ def _stays(state: State, pod: PodRow) -> bool:
     """Whether a pod is on a node and is not leaving it already."""
     counted = pod.counted
     return counted is not None and counted.is_now and counted.is_later and pod.key not in state.gone
-
-
-def _node_of(pod: PodRow) -> int:
-    return pod.counted.node.index if pod.counted is not None else NOWHERE
