@@ -66,8 +66,7 @@ class HeldRoom:
         room = self.room
         now = {node: _more(held, room.now[node]) for node, held in planned.held_then.items()}
         later = {node: _more(held, room.later[node]) for node, held in planned.held_then.items()}
-        queues = {queue: _more(used, self._counted(queue)) for queue, used in planned.used_then.items()}
-        self.hold_again(Hold(group, planned, now, later, queues))
+        self.hold_again(Hold(group, planned, now, later, self._of_queues(group.leaf, planned)))
 
     def hold_again(self, hold: Hold) -> None:
         """Hold what was released."""
@@ -126,6 +125,25 @@ class HeldRoom:
         for hold in holds:
             self.hold_again(hold)
 
+    def _of_queues(self, leaf: int, planned: PlannedStart) -> dict[int, Column]:
+        """By queue above a leaf: what is counted below it then, and not now.
+
+        Guarantees that the group itself uses then are added: others who use them meanwhile raise what is
+        reserved at that time, and not what is reserved now.
+        """
+        ledger, path, found = self.ledger, self.ledger.paths[leaf], dict[int, Column]()
+        unused = [0] * len(ledger.total)
+        for queue, above in zip(path, (*path[1:], 0), strict=True):
+            for resource, amount in planned.needs:
+                least, used = ledger.own[queue][resource], ledger.reserved_below[queue][resource]
+                if queue == leaf:
+                    least, used = ledger.guarantee[leaf][resource], ledger.taken(leaf, resource)
+                unused[resource] += min(amount, max(0, least - used)) if resource in ledger.reservable else 0
+            if above in planned.used_then:
+                more = _more(planned.used_then[above], self._counted(above))
+                found[above] = [sum(pair) for pair in zip(more, unused, strict=True)]
+        return found
+
     def _counted(self, queue: int) -> Column:
         """What is counted below a queue, the parts of other holds included."""
         ledger = self.ledger
@@ -146,8 +164,7 @@ class HeldRoom:
         needs, leaf, ledger = times(hold.planned.needs, sign), hold.group.leaf, self.ledger
         for column in hold.group.usage_path.columns[:-1]:
             add_needs(column, needs, 1)
-        for queue in ledger.paths[leaf]:
-            add_needs(ledger.held.setdefault(queue, [0] * len(ledger.total)), needs, 1)
+        add_needs(ledger.held.setdefault(leaf, [0] * len(ledger.total)), needs, 1)
 
     def _reserve_limits(self, queues: Iterable[int]) -> None:
         """Have limits of their own for queues, which a hold may lower."""

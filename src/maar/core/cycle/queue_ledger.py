@@ -56,7 +56,7 @@ class QueueLedger:
         self.reserved: list[Column] = reserved.T.tolist()
         self.reserved_below: list[Column] = sums_below(self.tree, reserved).T.tolist()
         self.most = self.real  # real capability, less what held room needs of it at its planned start
-        self.held: dict[int, Column] = {}  # by queue: of what it uses, the room that is held for groups below
+        self.held: dict[int, Column] = {}  # by leaf: of what it uses, the room that is held for its groups
         self.weight = [row.queue.spec.weight for row in self.rows]
         # Where no queue has a guarantee of a resource, what is reserved is what is used, at every level.
         self.reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
@@ -70,7 +70,7 @@ class QueueLedger:
                 self._reserve(leaf, resource)
 
     def _reserve(self, leaf: int, resource: int) -> None:
-        queue, now = leaf, max(self._taken(leaf, resource), self.guarantee[leaf][resource])
+        queue, now = leaf, max(self.taken(leaf, resource), self.guarantee[leaf][resource])
         while change := now - self.reserved[queue][resource]:
             self.reserved[queue][resource] = now
             if not queue:
@@ -79,7 +79,7 @@ class QueueLedger:
             self.reserved_below[queue][resource] += change
             now = max(self.own[queue][resource], self.reserved_below[queue][resource])
 
-    def _taken(self, leaf: int, resource: int) -> int:
+    def taken(self, leaf: int, resource: int) -> int:
         """What a leaf uses, without room that is held: no reservation pays for that before it is used."""
         held = self.held.get(leaf) if self.held else None
         return self.used[leaf][resource] - (held[resource] if held is not None else 0)
@@ -114,25 +114,18 @@ class QueueLedger:
                     return LimitExceeded(0, resource, amount, max(0, room))
                 continue
             queue = leaf
-            more = self._raised(
-                leaf, resource, self._taken(leaf, resource), amount, self.guarantee[leaf][resource]
+            more = (
+                max(self.taken(leaf, resource) + amount, self.guarantee[leaf][resource])
+                - self.reserved[leaf][resource]
             )
             while more > 0 and queue:
                 parent = self.parent[queue]
                 together, room = self.reserved_below[parent][resource], self.most[parent][resource]
                 if together + more > room:
                     return LimitExceeded(parent, resource, amount, max(0, amount - (together + more - room)))
-                more = self._raised(parent, resource, together, more, self.own[parent][resource])
+                more = max(self.own[parent][resource], together + more) - self.reserved[parent][resource]
                 queue = parent
         return None
-
-    def _raised(self, queue: int, resource: int, before: int, amount: int, least: int) -> int:
-        """By how much what is reserved for a queue rises with an amount, now or when held room is used."""
-        more = max(before + amount, least) - max(before, least)
-        if self.held and queue in self.held:
-            then = before + self.held[queue][resource]
-            more = max(more, max(then + amount, least) - max(then, least))
-        return more
 
     def gives_away_since(self, leaf: int, needs: Needs, reserved_before: Mapping[int, Column]) -> list[int]:
         """The resources of which using this much more would take what is reserved for a sibling.
@@ -146,10 +139,8 @@ class QueueLedger:
                 if any(self.used[one][resource] + amount > self.most[one][resource] for one in parents):
                     broken.append(resource)
                 continue
-            queue, before = leaf, self._taken(leaf, resource)
-            now = max(before, self.guarantee[leaf][resource]) + self._raised(
-                leaf, resource, before, amount, self.guarantee[leaf][resource]
-            )
+            queue = leaf
+            now = max(self.taken(leaf, resource) + amount, self.guarantee[leaf][resource])
             while queue:
                 parent = self.parent[queue]
                 together = self.reserved_below[parent][resource] + now - self.reserved[queue][resource]
