@@ -164,7 +164,10 @@ class HeldRoom:
         needs, leaf, ledger = times(hold.planned.needs, sign), hold.group.leaf, self.ledger
         for column in hold.group.usage_path.columns[:-1]:
             add_needs(column, needs, 1)
-        add_needs(ledger.held.setdefault(leaf, [0] * len(ledger.total)), needs, 1)
+        for queue in ledger.paths[leaf]:
+            add_needs(ledger.held.setdefault(queue, [0] * len(ledger.total)), needs, 1)
+            if not any(ledger.held[queue]):
+                del ledger.held[queue]
 
     def _reserve_limits(self, queues: Iterable[int]) -> None:
         """Have limits of their own for queues, which a hold may lower."""

@@ -56,7 +56,7 @@ class QueueLedger:
         self.reserved: list[Column] = reserved.T.tolist()
         self.reserved_below: list[Column] = sums_below(self.tree, reserved).T.tolist()
         self.most = self.real  # real capability, less what held room needs of it at its planned start
-        self.held: dict[int, Column] = {}  # by leaf: of what it uses, the room that is held for its groups
+        self.held: dict[int, Column] = {}  # by queue: of what it uses, the room that is held for groups below
         self.weight = [row.queue.spec.weight for row in self.rows]
         # Where no queue has a guarantee of a resource, what is reserved is what is used, at every level.
         self.reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
@@ -118,12 +118,15 @@ class QueueLedger:
                 max(self.taken(leaf, resource) + amount, self.guarantee[leaf][resource])
                 - self.reserved[leaf][resource]
             )
+            if leaf in self.held:  # what is reserved now may be used by the group that holds room
+                more = amount
             while more > 0 and queue:
                 parent = self.parent[queue]
                 together, room = self.reserved_below[parent][resource], self.most[parent][resource]
                 if together + more > room:
                     return LimitExceeded(parent, resource, amount, max(0, amount - (together + more - room)))
-                more = max(self.own[parent][resource], together + more) - self.reserved[parent][resource]
+                if parent not in self.held:
+                    more = max(self.own[parent][resource], together + more) - self.reserved[parent][resource]
                 queue = parent
         return None
 
