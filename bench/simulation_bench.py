@@ -21,6 +21,7 @@ from maar.core.simulation.workloads import JobMix, SyntheticWorkload
 
 GIB = 2**30
 START = 1_700_000_000.0
+CPU = 16_000  # of a node, in thousandths
 TARGET_S = 600
 TARGET_MB = 1_000
 REFERENCE = 20_000  # jobs of the run that is replayed
@@ -105,9 +106,7 @@ def simulated(jobs: int, nodes: int, load: float) -> Simulation:
 def prepared(jobs: int, nodes: int, load: float) -> Simulation:
     """Nodes of 16 CPUs, four queues, and single pods that arrive."""
     names = {f"queue-{index}": 1.0 for index in range(4)}
-    mix = JobMix(
-        jobs=jobs, cluster_cpu=nodes * 16_000, load=load, queues=names, largest_job_cpu=16_000, sigma=1.0
-    )
+    mix = JobMix(jobs=jobs, cluster_cpu=nodes * CPU, load=load, queues=names, largest_job_cpu=CPU, sigma=1.0)
     workload = SyntheticWorkload(mix, random.Random(1), START)
     simulation = Simulation(cluster(nodes, names), workload.run_time, start=START)
     simulation.submit_all(workload.arrivals())
@@ -116,7 +115,7 @@ def prepared(jobs: int, nodes: int, load: float) -> Simulation:
 
 def cluster(nodes: int, queues: Iterable[str]) -> list[Object]:
     """Nodes of 16 CPUs, and queues of equal weight."""
-    size = Resources({"cpu": 16_000, "memory": 64 * GIB, "pods": 110})
+    size = Resources({"cpu": CPU, "memory": 64 * GIB, "pods": 110})
     status = NodeStatus(allocatable=size, conditions=(Condition(type="Ready", status="True"),))
     machines = [Node(metadata=Metadata(name=f"node-{index:04}"), status=status) for index in range(nodes)]
     return [*machines, *(Queue(metadata=QueueMetadata(name=name)) for name in queues)]

@@ -41,7 +41,7 @@ class ImaginaryCluster:
     groups: dict[str, PodGroup] = field(default_factory=dict)
     _leaving: dict[str, None] = field(default_factory=dict)  # pods whose deletion has been requested
     _raised: dict[str, None] = field(default_factory=dict)  # groups last ready with a smaller minMember
-    _reported: dict[str, tuple[object, ...]] = field(default_factory=dict)  # by group, what decisions read
+    _reported: dict[str, tuple[bool, GroupOutcome]] = field(default_factory=dict)  # what decisions read
 
     def learn(self, events: Iterable[Event]) -> None:
         """Apply events to the objects, and feed them to the engine."""
@@ -104,10 +104,9 @@ class ImaginaryCluster:
 
     def _changed_groups(self, decided: Plan, moved: set[str]) -> Iterator[PodGroup]:
         for key, outcome in decided.pod_groups.items():
-            is_held = outcome.refusal is not None
-            read = (outcome.phase, is_held, outcome.is_unschedulable)
             if key not in self.groups:
                 continue  # pods that wait for a group that does not exist
+            read = (outcome.refusal is not None, _without_reason(outcome))
             if self._reported.get(key) != read or key in moved:
                 self._reported[key] = read
                 group = self.report(key, outcome)
@@ -164,6 +163,11 @@ def _owned(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persistent
     spec = msgspec.structs.replace(volume.spec, claim_ref=reference)
     status = msgspec.structs.replace(volume.status, phase="Bound")
     return msgspec.structs.replace(volume, spec=spec, status=status)
+
+
+def _without_reason(outcome: GroupOutcome) -> GroupOutcome:
+    held = outcome.refusal is not None
+    return msgspec.structs.replace(outcome, refusal=None, message="") if held else outcome
 
 
 def _key(event: Event) -> str:
