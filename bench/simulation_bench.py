@@ -76,17 +76,17 @@ def reference(jobs: int, nodes: int, load: float) -> None:
 
 def recorded(calls: list[tuple[list[Event], float | None]], jobs: int, nodes: int, load: float) -> None:
     """Simulate, and write down every call of the engine."""
-    simulation, fed = prepared(jobs, nodes, load), list[Event]()
+    simulation, collected = prepared(jobs, nodes, load), list[Event]()
     learn, decide = simulation.engine.feed, simulation.engine.decide
 
     def feed(events: Iterable[Event]) -> None:
         listed = list(events)
-        fed.extend(listed)
+        collected.extend(listed)
         learn(listed)
 
     def decided(now: float) -> object:
-        calls.append((list(fed), now))
-        fed.clear()
+        calls.append((list(collected), now))
+        collected.clear()
         return decide(now)
 
     simulation.engine.feed = feed  # type: ignore[method-assign]
