@@ -236,8 +236,8 @@ def test_arrivals_are_made_when_they_are_due() -> None:
 
 
 def synthetic(seed: int, **changes: Any) -> SyntheticWorkload:  # noqa: ANN401 - fields of any type
-    """Forty jobs for four nodes of four CPUs."""
-    mix = JobMix(jobs=40, cluster_cpu=16_000, largest_job_cpu=16_000, largest_pod_cpu=4_000)
+    """Some jobs for four nodes of four CPUs."""
+    mix = JobMix(jobs=20, cluster_cpu=16_000, largest_job_cpu=16_000, largest_pod_cpu=4_000)
     return SyntheticWorkload(replace(mix, **changes), Random(seed), START)
 
 
