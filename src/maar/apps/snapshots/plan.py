@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from maar.apps.snapshots.files import Snapshot
+from maar.core.engine import Engine
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
 from maar.core.policy.configuration import Configuration
-from maar.core.tables.axis import ResourceAxis
-from maar.core.tables.tables import Tables
 from maar.core.views.planning import plans
 
 
@@ -22,10 +21,9 @@ def plans_from(
     resubmit_victims: bool = False,
 ) -> Iterator[Plan]:
     """Decide cycle by cycle, as the scheduler of the snapshot; between cycles the plan is applied."""
-    axis = ResourceAxis()
-    axis.learn(snapshot.resources)  # sentences name resources in the order in which they came up
-    tables = Tables(scheduler_name=snapshot.scheduler_name, axis=axis)
-    return plans(objects, configuration, now, cycles, resubmit_victims=resubmit_victims, tables=tables)
+    engine = Engine(configuration, snapshot.scheduler_name)
+    engine.tables.axis.learn(snapshot.resources)  # sentences name resources in the order they came up in
+    return plans(objects, configuration, now, cycles, resubmit_victims=resubmit_victims, engine=engine)
 
 
 def first_difference(one: object, other: object, path: str = "") -> str:

@@ -109,6 +109,8 @@ def _take_round(
         if placing.succeeds(group, wanted(group)) or before_starts.succeeds(group, wanted(group)):
             again += back
             back.clear()
+            if (hold := state.held_room.of(group)) is not None:
+                state.held_room.release(hold)
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None
             if group.pending and wanted(group):

@@ -263,6 +263,7 @@ class Tables(PlainObjects):
             if share_fields(before) == share_fields(queue):
                 return  # only its status has changed
         else:
+            self._grow()
             zeros = self.axis.zeros
             self.queues[queue.key] = QueueRow(
                 queue, natural(queue.key), used=zeros(), status_used=zeros(), asked=zeros(), admitted=zeros()

@@ -1,0 +1,1 @@
+"""The engine driven in virtual time: a cluster that carries out plans, and synthetic workloads."""
