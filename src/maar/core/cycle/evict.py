@@ -1,6 +1,8 @@
 """Evictions: every group that waits, in allocate's order, tries to make room until none succeeds."""
 
 from maar.core.cycle.attempt import Attempt
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.protected_until import ProtectedUntil
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
 from maar.core.cycle.victim_search import VictimSearch
@@ -19,13 +21,15 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         return
     search, turns = VictimSearch(state, attempt.action), TurnOrder(state, "fair", waiting)
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
+    unserved = list[GroupState]()
     while group := turns.next():
         one = attempt(search, group)
-        equivalence_key = one.equivalence_key() if one.is_like_others() else group
+        equivalence_key = _equivalence_key(one)
         victims = one.succeeds() if equivalence_key not in failed else None
         if victims is None:
             failed.setdefault(equivalence_key, one.blocked)
             group.refusal = failed[equivalence_key] or group.refusal
+            unserved.append(group)
             turns.done(group)
             continue
         failed.clear()
@@ -37,3 +41,20 @@ def evict(state: State, attempt: type[Attempt]) -> None:
             turns.done(group)
         for victim in {unit.group.row.key: unit.group for unit in victims}.values():
             turns.refresh_group(victim)
+    if search.min_runtimes.lengths:
+        _note_protection([attempt(search, group) for group in unserved], failed)
+
+
+def _note_protection(attempts: list[Attempt], failed: dict[object, Refusal | None]) -> None:
+    """Give the reason to those that would succeed later, as things are once all have tried."""
+    until = ProtectedUntil()
+    for one in attempts:
+        equivalence_key = _equivalence_key(one)
+        if equivalence_key not in failed and one.find() is None:  # others have succeeded since it failed
+            failed[equivalence_key] = None
+        if equivalence_key in failed:
+            until.note(one, equivalence_key)
+
+
+def _equivalence_key(attempt: Attempt) -> object:
+    return attempt.equivalence_key() if attempt.is_like_others() else attempt.group

@@ -8,11 +8,12 @@ from typing import cast
 import msgspec
 
 from maar.core.cycle.decide import decide
+from maar.core.model.durations import time_to_come
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import Pod
-from maar.core.model.pod_group import READY_ANNOTATION, PodGroup, PodGroupCondition
+from maar.core.model.pod_group import READY_ANNOTATION, PodGroup
 from maar.core.model.reasons import Refusal
 from maar.core.model.volume import (
     SELECTED_NODE_ANNOTATION,
@@ -22,6 +23,7 @@ from maar.core.model.volume import (
 )
 from maar.core.model.writes import BindVolume
 from maar.core.policy.configuration import DEFAULT, Configuration
+from maar.core.reporting.group_status import group_status
 from maar.core.tables.groups import phase_at_rest, ready_with
 from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
@@ -135,20 +137,8 @@ class ImaginaryCluster:
             group = self.groups.get(key)
             if group is None:
                 continue  # pods that wait for a group that does not exist
-            was = [
-                one for one in group.status.conditions if one.type == "Unschedulable" and one.status == "True"
-            ]
-            others = tuple(one for one in group.status.conditions if one.type != "Unschedulable")
-            since = was[0].last_transition_time if was else self.now
-            condition = PodGroupCondition(
-                type="Unschedulable",
-                status="True" if outcome.is_unschedulable else "False",
-                reason=str(outcome.refusal.reason) if outcome.refusal else "",
-                message=outcome.message,
-                last_transition_time=since if outcome.is_unschedulable else self.now,
-            )
-            conditions = (*others, condition) if outcome.is_unschedulable or was else others
-            status = msgspec.structs.replace(group.status, phase=outcome.phase, conditions=conditions)
+            now = self.now.replace(microsecond=0)
+            status = group_status(group.status, self.tables.groups[key], outcome, now)
             if status != group.status:
                 yield Upserted(object=msgspec.structs.replace(group, status=status))
 
@@ -179,7 +169,8 @@ def plan_data(decided: Plan) -> Json:
 
 
 def _cure(refusal: Refusal) -> Json:
-    return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help}
+    until = {} if refusal.until is None else {"until": time_to_come(refusal.until)}
+    return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help, **until}
 
 
 def queue_data(one: QueueStanding) -> Json:
