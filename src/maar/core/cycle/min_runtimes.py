@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import State
+from maar.core.tables.groups import is_ready
 from maar.core.tables.rows import MinRuntime, PodRow
 
 _NO_ENDS: Final[dict[str, float]] = {}
@@ -69,19 +70,20 @@ class MinRuntimes:
 
     def _ready_since(self, group: GroupState, holders: Sequence[PodRow]) -> float:
         """Since when enough of its pods have been running, those that have succeeded included."""
-        row, least = group.row, group.standing_minimum
+        row = group.row
+        least = row.min_member if is_ready(row) else row.standing_minimum
         members = [*holders, *(pod for pod in row.pods.values() if pod.has_succeeded)]
         times = [self._nth_start(members, least)]
         if least >= row.min_member:
             for task, least_of_task in row.min_task_member.items():
-                times.append(self._nth_start((pod for pod in members if pod.task == task), least_of_task))
+                times.append(self._nth_start([pod for pod in members if pod.task == task], least_of_task))
         return max(times)
 
     def _nth_start(self, pods: Iterable[PodRow], count: int) -> float:
         """When so many of the pods had started; now, where there are not as many."""
-        starts = sorted(map(self._started, pods))
         if count <= 0:
             return -inf
+        starts = sorted(map(self._started, pods))
         return starts[count - 1] if count <= len(starts) else self.now
 
     def _started(self, pod: PodRow) -> float:
