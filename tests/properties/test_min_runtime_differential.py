@@ -1,0 +1,132 @@
+"""Minimum run times: the engine against the reference model, on one node and with all groups admitted.
+
+Compared are evictions, and where nobody is evicted the times of `VictimsProtectedUntil`: the model works them
+out while others may still be served, the engine afterwards. Whatever else the two differ in is not a matter
+of minimum run times, so only clusters are compared on which they agree without them.
+
+The model is asked with two changes, where docs/specification says more: since when a group is ready does not
+change while a cycle evicts pods of it, and a group that is ready has not waited, whatever its condition says.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any, Final
+
+import pytest
+
+from maar.core.model.reasons import Reason
+from properties.cluster_manifests import NOW
+from properties.cluster_recipe import Reach, Recipe
+from properties.cluster_trials import Case, Trial, planned
+from properties.clusters import Cluster, recipes
+from properties.cycle_histories import Cycle
+from properties.cycle_outcomes import Outcome
+from properties.reference_model import FOLDER, IS_THERE, ReferenceModel
+from properties.run_times import timed, without_run_times
+from properties.test_model_differential import are_counted_differently, evictions
+
+CLUSTERS: Final = 300
+TIMED: Final = Reason.VICTIMS_PROTECTED_UNTIL
+
+
+@cache
+def model() -> ReferenceModel:
+    """The model with the changes above."""
+    found = ReferenceModel()
+    cycle, runs_since = found.parts["cycle"].Cycle, found.parts["cycle"].Cycle.runs_since
+    too_young = found.parts["cycle"].Attempt.too_young
+
+    def from_the_snapshot(self: Any, pod: Any) -> datetime:  # noqa: ANN401
+        evicted, self.evicted = self.evicted, set()
+        since: datetime = runs_since(self, pod)
+        self.evicted = evicted
+        return since
+
+    def unless_ready(self: Any, pod: Any) -> bool:  # noqa: ANN401
+        since = self.group.unschedulable_since
+        if self.cycle.ready(self.group):
+            self.group.unschedulable_since = None
+        is_young = bool(too_young(self, pod))
+        self.group.unschedulable_since = since
+        return is_young
+
+    cycle.runs_since, found.parts["cycle"].Attempt.too_young = from_the_snapshot, unless_ready
+    return found
+
+
+pytestmark = pytest.mark.skipif(
+    not IS_THERE or "min_runtime" not in (FOLDER / "cycle.py").read_text(encoding="utf-8"),
+    reason=f"no reference model with minimum run times is in {FOLDER}",
+)
+
+
+@pytest.fixture
+def trial(seed: int, record_property: Callable[[str, object], None]) -> Trial:
+    """Where the two are compared."""
+    return Trial(seed, record_property)
+
+
+def test_minimum_run_times_are_those_of_the_reference_model(trial: Trial) -> None:
+    seen = Counter[str]()
+
+    def check(case: Case) -> Iterator[str]:
+        plain = without_run_times(case.cluster)
+        before = planned(plain)
+        if not agree(case, before, asked(plain, before)):
+            return
+        theirs = asked(case.cluster, case.cycle)
+        seen["compared"] += 1
+        seen["evictions"] += bool(case.cycle["evictions"])
+        seen["fewer"] += evictions(before) != evictions(case.cycle)
+        if not agree(case, case.cycle, theirs):
+            yield f"the engine evicts {evictions(case.cycle)}, the model {evictions(theirs)}"
+        elif not case.cycle["evictions"]:
+            ours, expected = times(case.cycle), times(theirs)
+            seen["times"] += bool(ours)
+            if ours != expected:
+                yield f"the engine says {ours}, the model {expected}"
+
+    trial.of(check, recipes(Reach.SINGLE), CLUSTERS, admitted)
+    assert min(seen["evictions"], seen["fewer"], seen["times"]) >= CLUSTERS // 20, seen
+
+
+def admitted(recipe: Recipe) -> Cluster:
+    """A random cluster with minimum run times, and nobody at the gate."""
+    documents = deepcopy(list(timed(recipe).documents))
+    for document in documents:
+        if document["kind"] == "PodGroup":
+            document["spec"].pop("minResources", None)
+    return Cluster(documents)
+
+
+def asked(cluster: Cluster, ours: Cycle) -> Cycle:
+    """What the model decides."""
+    return model().advised_plan(cluster.documents, NOW, {**ours["nominations"], **ours["binds"]})
+
+
+def agree(case: Case, ours: Cycle, theirs: Cycle) -> bool:
+    """Whether both bind and evict the same, or count something differently that is not about times."""
+    reading = case.outcome.reading
+    if ours["binds"] != theirs["binds"] or are_counted_differently(
+        Outcome(reading, ours), Outcome(reading, theirs)
+    ):
+        return False
+    return sorted(evictions(ours), key=str) == sorted(evictions(theirs), key=str)
+
+
+def times(cycle: Cycle) -> dict[str, datetime]:
+    """Until when which group waits for a minimum run time; the engine's are whole seconds."""
+    texts = {
+        key: one.get("until") or one["message"]
+        for key, one in cycle["podGroups"].items()
+        if one["reason"] == TIMED
+    }
+    return {key: rounded(datetime.fromisoformat(text)) for key, text in texts.items()}
+
+
+def rounded(time: datetime) -> datetime:
+    """The next whole second."""
+    return time if not time.microsecond else time.replace(microsecond=0) + timedelta(seconds=1)
