@@ -28,7 +28,7 @@ from properties.reference_model import FOLDER, IS_THERE, ReferenceModel
 from properties.run_times import timed, without_run_times
 from properties.test_model_differential import are_counted_differently, evictions
 
-CLUSTERS: Final = 300
+CLUSTERS: Final = 120
 TIMED: Final = Reason.VICTIMS_PROTECTED_UNTIL
 
 
@@ -75,13 +75,14 @@ def test_minimum_run_times_are_those_of_the_reference_model(trial: Trial) -> Non
     def check(case: Case) -> Iterator[str]:
         plain = without_run_times(case.cluster)
         before = planned(plain)
-        if not agree(case, before, asked(plain, before)):
+        if not agree(before, asked(plain, before)):
             return
         theirs = asked(case.cluster, case.cycle)
-        seen["compared"] += 1
+        if are_counted_differently(case.outcome, Outcome(case.outcome.reading, theirs)):
+            return
         seen["evictions"] += bool(case.cycle["evictions"])
         seen["fewer"] += evictions(before) != evictions(case.cycle)
-        if not agree(case, case.cycle, theirs):
+        if not agree(case.cycle, theirs):
             yield f"the engine evicts {evictions(case.cycle)}, the model {evictions(theirs)}"
         elif not case.cycle["evictions"]:
             ours, expected = times(case.cycle), times(theirs)
@@ -107,14 +108,10 @@ def asked(cluster: Cluster, ours: Cycle) -> Cycle:
     return model().advised_plan(cluster.documents, NOW, {**ours["nominations"], **ours["binds"]})
 
 
-def agree(case: Case, ours: Cycle, theirs: Cycle) -> bool:
-    """Whether both bind and evict the same, or count something differently that is not about times."""
-    reading = case.outcome.reading
-    if ours["binds"] != theirs["binds"] or are_counted_differently(
-        Outcome(reading, ours), Outcome(reading, theirs)
-    ):
-        return False
-    return sorted(evictions(ours), key=str) == sorted(evictions(theirs), key=str)
+def agree(ours: Cycle, theirs: Cycle) -> bool:
+    """Whether both bind and evict the same."""
+    same = sorted(evictions(ours), key=str) == sorted(evictions(theirs), key=str)
+    return same and ours["binds"] == theirs["binds"]
 
 
 def times(cycle: Cycle) -> dict[str, datetime]:
