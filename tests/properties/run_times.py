@@ -37,7 +37,9 @@ def timed_in_seconds(recipe: Recipe) -> Cluster:
     return with_run_times(grow(recipe), recipe, ("0", "1s", "2s", "4s"))
 
 
-def with_run_times(cluster: Cluster, recipe: Recipe, lengths: tuple[str, ...]) -> Cluster:
+def with_run_times(
+    cluster: Cluster, recipe: Recipe, lengths: tuple[str, ...], chance: float = 0.4
+) -> Cluster:
     """Give queues minimum run times, pods start times, and groups a time since which they wait."""
     rng, documents = recipe.random("run times"), deepcopy(list(cluster.documents))
     if not any(one["kind"] == "Queue" and one["metadata"]["name"] == ROOT for one in documents):
@@ -47,7 +49,6 @@ def with_run_times(cluster: Cluster, recipe: Recipe, lengths: tuple[str, ...]) -
         spec, status = document.get("spec", {}), document.setdefault("status", {})
         match document["kind"]:
             case "Queue":
-                chance = 0.6 if document["metadata"]["name"] == ROOT else 0.4
                 for field in FIELDS.values():
                     if rng.random() < chance:
                         spec[field] = rng.choice(lengths)

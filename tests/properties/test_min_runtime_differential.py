@@ -21,11 +21,11 @@ from maar.core.model.reasons import Reason
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach, Recipe
 from properties.cluster_trials import Case, Trial, planned
-from properties.clusters import Cluster, recipes
+from properties.clusters import Cluster, grow, recipes
 from properties.cycle_histories import Cycle
 from properties.cycle_outcomes import Outcome
 from properties.reference_model import FOLDER, IS_THERE, ReferenceModel
-from properties.run_times import timed, without_run_times
+from properties.run_times import with_run_times, without_run_times
 from properties.test_model_differential import are_counted_differently, evictions
 
 CLUSTERS: Final = 120
@@ -96,7 +96,8 @@ def test_minimum_run_times_are_those_of_the_reference_model(trial: Trial) -> Non
 
 def admitted(recipe: Recipe) -> Cluster:
     """A random cluster with minimum run times, and nobody at the gate."""
-    documents = deepcopy(list(timed(recipe).documents))
+    cluster = with_run_times(grow(recipe), recipe, ("2m", "1h"), chance=0.8)
+    documents = deepcopy(list(cluster.documents))
     for document in documents:
         if document["kind"] == "PodGroup":
             document["spec"].pop("minResources", None)

@@ -53,8 +53,8 @@ def test_minimum_run_times_and_the_queues_that_set_them() -> None:
     times = {"reclaim": MinRuntime(5400.0, "it"), "preempt": MinRuntime(600.0, "root")}
     explained = explain_queue(shares, "it", times)
     assert protection(explained) == (
-        "its pods are protected for 10m0s from preempt (spec.preemptMinRuntime of queue root) and for 1h30m0s "
-        "from reclaim (spec.reclaimMinRuntime of this queue)"
+        "its pods are protected for 10m0s from preempt (spec.preemptMinRuntime of queue root) and for "
+        "1h30m0s from reclaim (spec.reclaimMinRuntime of this queue)"
     )
     assert explanation_data(explained)["minRuntimes"] == {
         "preempt": {"seconds": 600.0, "queue": "root"},
