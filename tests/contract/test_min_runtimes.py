@@ -66,11 +66,11 @@ async def test_the_scheduler_decides_again_when_a_minimum_run_time_ends(
         assert refusal is not None
         assert refusal.reason == Reason.VICTIMS_PROTECTED_UNTIL
 
-        async def is_told() -> bool:
-            told = (await there(api, GROUPS, new)).get("status", {}).get("conditions", [])
-            return any("spec.preemptMinRuntime of queue" in one.get("message", "") for one in told)
+        async def has_reason() -> bool:
+            conditions = (await there(api, GROUPS, new)).get("status", {}).get("conditions", [])
+            return any("spec.preemptMinRuntime of queue" in one.get("message", "") for one in conditions)
 
-        await until_async("the group says until when it waits", is_told)
+        await until_async("the group says until when it waits", has_reason)
 
         async def is_evicted() -> bool:
             return any(plan.evictions for _, plan in observer.plans)

@@ -4,6 +4,10 @@ Compared are evictions, and where nobody is evicted the times of `VictimsProtect
 out while others may still be served, the engine afterwards. Whatever else the two differ in is not a matter
 of minimum run times, so only clusters are compared on which they agree without them.
 
+Both search greedily, and may miss later a set that they find with fewer units. The model tries every time,
+the engine looks at the last one first (decision 50), so the times of groups for which that happens in the
+model are not compared.
+
 The model is asked with two changes, where docs/specification says more: since when a group is ready does not
 change while a cycle evicts pods of it, and a group that is ready has not waited, whatever its condition says.
 """
@@ -29,6 +33,7 @@ from properties.run_times import with_run_times, without_run_times
 from properties.test_model_differential import are_counted_differently, evictions
 
 CLUSTERS: Final = 120
+UNSTEADY: Final[set[str]] = set()  # groups for which the model finds a set at some time, and later none
 TIMED: Final = Reason.VICTIMS_PROTECTED_UNTIL
 
 
@@ -53,8 +58,29 @@ def model() -> ReferenceModel:
         self.group.unschedulable_since = since
         return is_young
 
-    cycle.runs_since, found.parts["cycle"].Attempt.too_young = from_the_snapshot, unless_ready
+    def until(self: Any) -> datetime | None:  # noqa: ANN401
+        now, moments = self.moment, sorted(time for time in candidates(self) if time > self.moment)
+        finds = []
+        for self.moment in moments:
+            finds.append(bool(self.search()))
+        self.moment = now
+        if finds != sorted(finds):
+            UNSTEADY.add(self.group.name)
+        return next((moment for moment, is_found in zip(moments, finds, strict=True) if is_found), None)
+
+    attempt = found.parts["cycle"].Attempt
+    cycle.runs_since, attempt.too_young, attempt.until = from_the_snapshot, unless_ready, until
     return found
+
+
+def candidates(attempt: Any) -> Iterator[datetime]:  # noqa: ANN401
+    """When minimum run times end, of pods that run and of those that wait."""
+    cycle = attempt.cycle
+    for group in cycle.cluster.groups.values():
+        least = cycle.min_runtime(group.queue, attempt.action) if group.queue in cycle.leaves else None
+        for pod in cycle.running(group) if least else []:
+            yield cycle.runs_since(pod) + least
+            yield (attempt.group.unschedulable_since or attempt.moment) + least
 
 
 pytestmark = pytest.mark.skipif(
@@ -86,6 +112,8 @@ def test_minimum_run_times_are_those_of_the_reference_model(trial: Trial) -> Non
             yield f"the engine evicts {evictions(case.cycle)}, the model {evictions(theirs)}"
         elif not case.cycle["evictions"]:
             ours, expected = times(case.cycle), times(theirs)
+            for group in UNSTEADY:
+                ours.pop(group, None), expected.pop(group, None)
             seen["times"] += bool(ours)
             if ours != expected:
                 yield f"the engine says {ours}, the model {expected}"
@@ -106,6 +134,7 @@ def admitted(recipe: Recipe) -> Cluster:
 
 def asked(cluster: Cluster, ours: Cycle) -> Cycle:
     """What the model decides."""
+    UNSTEADY.clear()
     return model().advised_plan(cluster.documents, NOW, {**ours["nominations"], **ours["binds"]})
 
 
