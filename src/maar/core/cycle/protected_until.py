@@ -15,6 +15,7 @@ that have. Attempts with equal equivalence keys share these times.
 from typing import Final, NamedTuple
 
 from maar.core.cycle.attempt import Attempt
+from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.units import Unit
 from maar.core.model.reasons import Cure, Reason, Refusal
 
@@ -34,15 +35,19 @@ class ProtectedUntil:
     def __init__(self) -> None:
         self._known: dict[tuple[object, float], _Found | None] = {}
 
-    def note(self, attempt: Attempt, equivalence_key: object) -> Refusal | None:
+    def note(
+        self, attempt: Attempt, equivalence_key: object, alike: GroupState | None = None
+    ) -> Refusal | None:
         """Give the group of an attempt that has failed its reason, if it is protection for a time alone.
 
-        Where it has been given an earlier time already, by another action, that stays.
+        Or another group whose attempt would have the same equivalence key. Where it has been given an earlier
+        time already, by another action, that stays.
         """
-        found = self._until(attempt, equivalence_key)
+        group = alike or attempt.group
+        found = self._until(attempt, equivalence_key, group)
         if found is None:
             return None
-        group, before = attempt.group, attempt.group.refusal
+        before = group.refusal
         attempt.state.times_to_come.append(found.time)
         if before is not None and before.until is not None and before.until <= found.time:
             return before
@@ -55,8 +60,8 @@ class ProtectedUntil:
         )
         return group.refusal
 
-    def _until(self, attempt: Attempt, key: object) -> _Found | None:
-        lengths, group = attempt.search.min_runtimes.lengths, attempt.group
+    def _until(self, attempt: Attempt, key: object, group: GroupState) -> _Found | None:
+        lengths = attempt.search.min_runtimes.lengths
         found = self._earliest(attempt, key, attempt.waited)
         since = group.row.unschedulable_since
         if found is None or since is None or group.is_ready:
