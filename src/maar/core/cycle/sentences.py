@@ -5,6 +5,7 @@ from typing import Final
 
 from maar.core.cycle.node_tally import listed, summary
 from maar.core.cycle.state import Eviction, State
+from maar.core.model.durations import time_to_come
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import roughly
 
@@ -200,6 +201,12 @@ def _being_freed(_state: State, refusal: Refusal) -> str:
     return f"room is being freed for it{by}; it starts when they are gone"
 
 
+def _protected_until(_state: State, refusal: Refusal) -> str:
+    time, fields = time_to_come(refusal.until or 0.0), " and ".join(refusal.others)
+    end = "it makes room for itself then, or starts earlier if others finish"
+    return f"the pods that it may evict are protected until {time} by {fields}; {end}"
+
+
 def _path(state: State, name: str) -> str:
     """A queue as users name it: its path from below the root."""
     row = state.tables.queues.get(name)
@@ -297,6 +304,7 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
     Reason.CLAIM_NOT_BOUND: _no_claim,
     Reason.RESOURCE_CLAIM: lambda _state, _held: "it asks for resource claims, which Maar does not allocate",
     Reason.WAITING_FOR_VICTIMS: _being_freed,
+    Reason.VICTIMS_PROTECTED_UNTIL: _protected_until,
     Reason.GUARANTEE_BLOCKED: lambda _state, refusal: (
         f"its guarantee leaves room for it, but {', '.join(refusal.others)} may not be evicted; "
         "it starts when they finish"

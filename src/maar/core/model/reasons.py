@@ -28,6 +28,7 @@ class Reason(StrEnum):
     RESOURCE_CLAIM = "ResourceClaim"
     WAITING_FOR_VICTIMS = "WaitingForVictims"
     GUARANTEE_BLOCKED = "GuaranteeBlocked"
+    VICTIMS_PROTECTED_UNTIL = "VictimsProtectedUntil"
 
 
 @unique
@@ -38,6 +39,7 @@ class Cure(StrEnum):
     SHARE_GROWS = "its queue's share grows"
     LIMIT_CHANGES = "a ceiling or a reservation changes"
     OTHER_NODES = "other nodes come"
+    TIME_PASSES = "time passes"
     SOMEBODY_ACTS = "somebody acts"
     NEVER = "never on this cluster"  # not even if it were alone there
 
@@ -73,6 +75,7 @@ class Refusal(Record, frozen=True):
     nodes: int = 0  # of the cluster
     taking: int = 0  # those of them that take at least one of the pods
     clauses: tuple[tuple[int, str], ...] = ()  # how many nodes do not take a pod, and why
+    until: float | None = None  # the time from which it does not hold, if nothing else changes
     further: tuple["Refusal", ...] = ()  # other limits that are in the way as well
 
     @property

@@ -7,6 +7,7 @@ from typing import cast
 import msgspec
 
 from maar.core.engine import Engine
+from maar.core.model.durations import time_to_come
 from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
@@ -81,7 +82,8 @@ def plan_data(decided: Plan) -> Json:
 
 
 def _cure(refusal: Refusal) -> Json:
-    return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help}
+    until = {} if refusal.until is None else {"until": time_to_come(refusal.until)}
+    return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help, **until}
 
 
 def queue_data(one: QueueStanding) -> Json:
