@@ -75,7 +75,7 @@ def test_a_queue_is_made_as_it_was_asked_for(commands: Commands, name: str) -> N
     made = commands.maar(
         "create", name, "--weight", "3", "--state", "closed", "--parent", "root", "--priority", "7",
         "--capability", "cpu=8,memory=16Gi", "--guarantee", "cpu=2,memory=12.5%", "--reclaimable=false",
-        "--request", "cpu=4",
+        "--request", "cpu=4", "--preempt-min-runtime", "10m", "--reclaim-min-runtime", "1h30m",
     )  # fmt: skip
     assert made == (0, f"{TITLE}/{name} created\n", "")
     spec = commands.queue(name)["spec"]
@@ -88,6 +88,8 @@ def test_a_queue_is_made_as_it_was_asked_for(commands: Commands, name: str) -> N
         "guarantee": {"resource": {"cpu": "2"}, "percentage": {"memory": "12.5"}},
         "reclaimable": False,
         "request": {"cpu": "4"},
+        "preemptMinRuntime": "10m",
+        "reclaimMinRuntime": "1h30m",
     }
 
 
@@ -108,6 +110,10 @@ def test_an_update_changes_what_it_names_and_says_when_nothing_changed(commands:
     assert spec["guarantee"]["percentage"] == {"cpu": "10"}
     assert not spec["guarantee"].get("resource")
     assert commands.maar("update", name, *flags).out == f"{TITLE}/{name} unchanged\n"
+    assert commands.maar("update", name, "--reclaim-min-runtime", "1h").out == f"{TITLE}/{name} updated\n"
+    assert commands.queue(name)["spec"]["reclaimMinRuntime"] == "1h"
+    assert commands.maar("update", name, "--reclaim-min-runtime", "").out == f"{TITLE}/{name} updated\n"
+    assert "reclaimMinRuntime" not in commands.queue(name)["spec"]
     assert commands.maar("operate", name, "-a", "update", "--weight", "6").out == f"{TITLE}/{name} updated\n"
     assert commands.queue(name)["spec"]["weight"] == 6
 

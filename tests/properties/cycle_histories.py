@@ -35,14 +35,14 @@ class Future:
             document = deepcopy(old)
             match document["kind"]:
                 case "Pod":
-                    documents += self._pod(document, cycle)
+                    documents += self._pod(document, cycle, now)
                 case "PodGroup":
                     documents.append(_group(document, cycle, now))
                 case _:
                     documents.append(document)
         return Cluster(documents)
 
-    def _pod(self, pod: Document, cycle: Cycle) -> list[Document]:
+    def _pod(self, pod: Document, cycle: Cycle, now: datetime) -> list[Document]:
         key, metadata = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}", pod["metadata"]
         evicted = {one["pod"]: one["for"] for one in cycle["evictions"]}
         pod["status"].pop("nominatedNodeName", None)
@@ -59,6 +59,7 @@ class Future:
             return [_fresh(pod)] if self.resubmits else []
         if key in cycle["binds"]:
             pod["spec"]["nodeName"], pod["status"]["phase"] = cycle["binds"][key], "Running"
+            pod["status"]["startTime"] = now.isoformat()
         elif self.runs_for and pod["status"]["phase"] == "Running" and "annotations" in metadata:
             ran = int(metadata["annotations"].get("ran-for", 0)) + 1
             metadata["annotations"]["ran-for"] = str(ran)
@@ -82,7 +83,7 @@ def _group(group: Document, cycle: Cycle, now: datetime) -> Document:
     status = group.setdefault("status", {})
     was = [one for one in status.pop("conditions", []) if one["type"] == "Unschedulable"]
     status["phase"] = reported["phase"]
-    if reported["reason"] and reported["phase"] in ("Inqueue", "Unknown"):
+    if reported["reason"] and reported["phase"] in ("Pending", "Inqueue", "Unknown"):
         new = {"type": "Unschedulable", "status": "True", "lastTransitionTime": now.isoformat()}
         status["conditions"] = was or [new]
     return group

@@ -11,6 +11,7 @@ from maar.core.model.resources import amount, roughly
 from properties.cluster_reading import Moment
 from properties.cycle_outcomes import Outcome, request, turn
 from properties.definitions import Amounts, lacking, total
+from properties.run_times import protected_for_a_time
 
 
 def c6_every_waiting_group_has_a_true_reason(outcome: Outcome) -> Iterator[str]:
@@ -347,6 +348,7 @@ CHECKERS: Final[dict[Reason, ReasonChecker]] = {
     Reason.RESOURCE_CLAIM: has_resource_claims,
     Reason.WAITING_FOR_VICTIMS: being_waited_for,
     Reason.GUARANTEE_BLOCKED: blocked_by,
+    Reason.VICTIMS_PROTECTED_UNTIL: protected_for_a_time,
 }
 if missing := set(Reason) - CHECKERS.keys():
     raise AssertionError(f"law C6 has no checker for {sorted(missing)}; add one to CHECKERS")

@@ -21,7 +21,12 @@ CLUSTERS: Final = {Reach.MODEL: 60, Reach.BEYOND: 60}
 CYCLES: Final = 6
 MOST_GROUPS: Final = 3  # of a cluster
 # More nodes would help some of these too, but docs/specification/reasons.md excepts them.
-NO_NODES_FOR: Final = (Reason.BEHIND_FIRST_IN_QUEUE, Reason.WAITING_FOR_VICTIMS, Reason.GUARANTEE_BLOCKED)
+NO_NODES_FOR: Final = (
+    Reason.BEHIND_FIRST_IN_QUEUE,
+    Reason.WAITING_FOR_VICTIMS,
+    Reason.GUARANTEE_BLOCKED,
+    Reason.VICTIMS_PROTECTED_UNTIL,
+)
 
 
 @pytest.fixture

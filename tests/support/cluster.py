@@ -95,6 +95,9 @@ class Cluster:
             "capability": fields.amounts("capability"),
             "guarantee": {"resource": fields.amounts("guarantee"), "percentage": _percentages(fields)},
         }
+        for key in ("preemptMinRuntime", "reclaimMinRuntime"):
+            if key in fields:
+                spec[key] = fields.take(key, str, "")
         if "request" in fields:
             spec["request"] = fields.amounts("request")
         self._add(_VOLCANO, "Queue", {"name": name, "creationTimestamp": self._before(age)}, spec=spec)
@@ -232,6 +235,9 @@ class Cluster:
             metadata = batch.metadata(pod, annotations)
             if number < line.placed:
                 spec["nodeName"], status["phase"] = places[number], line.phase_of(number)
+                if line.started:
+                    age = line.started[number % len(line.started)]
+                    status["startTime"] = self._before(age)
                 if number >= line.placed - line.terminating:
                     metadata["deletionTimestamp"] = self._before(timedelta(seconds=1))
                     if line.evicted_for:

@@ -92,10 +92,17 @@ class Fields:
     def time(self, key: str) -> timedelta | None:
         """Take a length of time such as 30s, 5m or 2h."""
         text = self.take(key, str, "")
+        return self._time(key, text) if text else None
+
+    def times(self, key: str) -> list[timedelta]:
+        """Take one length of time or a list of them."""
+        return [self._time(key, text) for text in self.texts(key)]
+
+    def _time(self, key: str, text: str) -> timedelta:
         match = re.fullmatch(r"(\d+)([smh])", text)
-        if text and match is None:
+        if match is None:
             raise BadScenarioError(self._at(key), f"{text!r} is not a time such as 30s, 5m or 2h")
-        return timedelta(seconds=int(match[1]) * _SECONDS[match[2]]) if match else None
+        return timedelta(seconds=int(match[1]) * _SECONDS[match[2]])
 
     def amounts(self, key: str) -> dict[str, str]:
         """Take a mapping of resources."""

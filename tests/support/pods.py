@@ -1,6 +1,7 @@
 """Pods of a scenario: what a line says about all pods of a group or of one of its tasks."""
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Final
 
 from support.fields import Fields
@@ -43,6 +44,7 @@ class PodLines:
     succeeded: int = 0
     failed: int = 0
     starting: int = 0
+    started: tuple[timedelta, ...] = ()  # how long ago, of those on nodes
     terminating: int = 0
     evicted_for: str = ""
     promised: str = ""
@@ -131,6 +133,7 @@ def _counted(fields: Fields, line: PodLines, *, running: bool) -> PodLines:
         waiting=fields.take("waiting", int, 0),
         promised=fields.take("promised", str, ""),
         starting=fields.take("starting", int, 0),
+        started=tuple(fields.times("started")),
         terminating=fields.take("terminating", int, 0),
         evicted_for=fields.take("evictedFor", str, ""),
     )

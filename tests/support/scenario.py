@@ -3,11 +3,12 @@
 What there is (what is written first is older; `age` says otherwise):
 - `nodes`: {name: {cpu, memory, gpu, …, count, labels, taints, unschedulable, ready}}; `count` numbers them;
 - `queues`: {name: {parent, weight, priority, guarantee, percentage, capability, request, reclaimable, state,
-  fifo, age}}; `namespaces`: {name: {weight, queue}}, one quota for each weight;
+  fifo, preemptMinRuntime, reclaimMinRuntime, age}}; `namespaces`: {name: {weight, queue}}, one quota for
+  each weight;
 - `running` and `pending` pod groups: {queue/name: {pods, min, cpu, …}}. Of a group: namespace, priority,
   class, min (1; `all`), readyWith (the `min` it was last ready with), minResources, tasks, preemptable,
-  phase, unschedulable, age. Of its pods, or of those
-  of a task: node, waiting, starting, succeeded, failed, terminating, evictedFor, promised, never, gated,
+  phase, unschedulable, age. Of its pods, or of those of a task: node, waiting, starting, started (how long
+  ago, one time for all or one for each), succeeded, failed, terminating, evictedFor, promised, never, gated,
   init, overhead, selector, affinity, tolerates, apart, near, spread, port, claims (the class of a volume that
   each claims; such are made, unless it is `local`); a task has its own min and preemptable;
 - `others`: running pods of another scheduler; `budgets`: {name: {of: queue/name, allowed}}; `volumes`:

@@ -247,7 +247,7 @@ def test_a_plan_that_is_written_reads_as_the_same_plan(share: float) -> None:
     shortage = Shortage(resource="cpu", wanted=5, used=1, limit=3)
     refusal = Refusal(
         reason=Reason.QUEUE_AT_CAPABILITY, cure=Cure.LIMIT_CHANGES, more_nodes_help=True, queue="a",
-        shortages=(shortage,), others=("b",), nodes=3, clauses=((2, "lack cpu"),),
+        shortages=(shortage,), others=("b",), nodes=3, clauses=((2, "lack cpu"),), until=1780318615.5,
     )  # fmt: skip
     plan = Plan(
         queues={"a": standing},

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from maar.core.model.resources import roughly
 from maar.core.views.queue_explain import Explanation, Sibling, Step
-from maar.core.views.queue_words import sentence, summary, water
+from maar.core.views.queue_words import protection, sentence, summary, water
 
 WIDTH: Final = 100
 _HEADINGS: Final = ("WEIGHT", "GUARANTEE", "REQUEST", "CAPABILITY", "DESERVED")
@@ -25,6 +25,8 @@ def print_explanation(one: Explanation, console: Console) -> None:
         _print_wrapped(
             console, f"Its guarantee holds only in part: not all guarantees can hold; {advice}.", "", "yellow"
         )
+    if protected := protection(one):
+        _print_wrapped(console, f"{protected[0].upper()}{protected[1:]}.", "")
     for resource, steps in one.steps.items():
         if steps:
             console.print()

@@ -9,6 +9,7 @@ from maar.cli.completion import names_of
 from maar.cli.queue.amounts import WrittenAmounts, amounts, changed_amounts, changed_parts, guarantee, parts
 from maar.cli.queue.spec import Json, State
 from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
+from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.queue import Queue
 
 _LISTED: Final = "cpu=4,memory=8Gi"
@@ -60,6 +61,34 @@ RequestOption = Annotated[
     WrittenAmounts | None,
     typer.Option(parser=amounts, metavar=_LISTED, help="What it asks for in place of what its pods do."),
 ]
+
+
+def _min_runtime(text: str) -> str:
+    """A length of time, or nothing, which takes away what was set."""
+    try:
+        seconds(text or "0")
+    except BadDurationError as error:
+        raise typer.BadParameter(str(error)) from None
+    return text
+
+
+_OF_THE_QUEUE_ABOVE: Final = "unset ('') as for the queue above."
+PreemptMinRuntimeOption = Annotated[
+    str | None,
+    typer.Option(
+        parser=_min_runtime,
+        metavar="10m",
+        help=f"How long pods run before preempt may evict them; {_OF_THE_QUEUE_ABOVE}",
+    ),
+]
+ReclaimMinRuntimeOption = Annotated[
+    str | None,
+    typer.Option(
+        parser=_min_runtime,
+        metavar="10m",
+        help=f"How long pods run before reclaim may evict them; {_OF_THE_QUEUE_ABOVE}",
+    ),
+]
 ChangedCapabilityOption = Annotated[
     WrittenAmounts | None,
     typer.Option("--capability", parser=changed_amounts, metavar=_CHANGED, help="The most it may use."),
@@ -101,6 +130,8 @@ class QueueFlags:
     reclaimable: ReclaimableOption = None
     priority: PriorityOption = None
     request: RequestOption = None
+    preempt_min_runtime: PreemptMinRuntimeOption = None
+    reclaim_min_runtime: ReclaimMinRuntimeOption = None
 
     def spec(self) -> Json:
         """The fields of a spec that were given; None inside stands for what is to be taken away."""
@@ -110,6 +141,10 @@ class QueueFlags:
             spec["guarantee"] = guarantee(self.guarantee)
         if self.reclaimable is not None:
             spec["reclaimable"] = self.reclaimable == "true"
+        for name in ("preempt", "reclaim"):
+            written = spec.pop(f"{name}_min_runtime", None)
+            if written is not None:
+                spec[f"{name}MinRuntime"] = written or None
         return spec
 
 

@@ -83,21 +83,16 @@ def priority(queue: QueueCase) -> Iterator[Problem]:
 
 def durations(queue: QueueCase) -> Iterator[Problem]:
     """A minimum run time is a length of time of 0 or more, such as 90s or 1h30m."""
-    for field, asked in min_runtimes(queue.spec).items():
-        if asked != "0" and not DURATION.fullmatch(asked):
+    written = {
+        "spec.preemptMinRuntime": queue.spec.preempt_min_runtime,
+        "spec.reclaimMinRuntime": queue.spec.reclaim_min_runtime,
+    }
+    for field, asked in written.items():
+        if asked not in ("", "0") and not DURATION.fullmatch(asked):
             sentence = (
                 f"is {brief(asked)}, must be a length of time >= 0; write for example 90s, 10m or 1h30m"
             )
             yield Problem(field, brief(asked), sentence)
-
-
-def min_runtimes(spec: QueueSpec) -> dict[str, str]:
-    """The minimum run times that a queue sets, by field."""
-    found = {
-        "spec.preemptMinRuntime": spec.preempt_min_runtime,
-        "spec.reclaimMinRuntime": spec.reclaim_min_runtime,
-    }
-    return {field: asked for field, asked in found.items() if asked}
 
 
 def guarantee_capability(queue: QueueCase) -> Iterator[Problem]:

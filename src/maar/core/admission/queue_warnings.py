@@ -6,7 +6,7 @@ from typing import Final
 from maar.core.admission.levels import guaranteed_in_all
 from maar.core.admission.plain import brief
 from maar.core.admission.queue_case import QueueCase
-from maar.core.admission.queue_rules import guarantee_field, min_runtimes
+from maar.core.admission.queue_rules import guarantee_field
 from maar.core.admission.request import Problem
 from maar.core.admission.rulebook import Rule
 from maar.core.admission.sum_rules import over_total
@@ -66,14 +66,6 @@ def deserved(queue: QueueCase) -> Iterator[Problem]:
         yield Problem("spec.deserved", brief(str(queue.spec.deserved)), sentence)
 
 
-def min_runtime(queue: QueueCase) -> Iterator[Problem]:
-    """Minimum run times are stored, and protect nothing yet."""
-    before = min_runtimes(queue.old.spec) if queue.old is not None else {}
-    for field, asked in min_runtimes(queue.spec).items():
-        if before.get(field) != asked:
-            yield Problem(field, brief(asked), "is stored and has no effect in Maar yet; remove it")
-
-
 def default_parent(queue: QueueCase) -> Iterator[Problem]:
     """Below `default` a child takes jobs without a queue their place away."""
     if queue.new.parent == DEFAULT and queue.is_moved:
@@ -96,7 +88,6 @@ WARNINGS: Final[Mapping[str, Rule[QueueCase]]] = {
     "queue-weight-only-child": only_child,
     "queue-guarantee-too-large": guarantee_too_large,
     "queue-deserved": deserved,
-    "queue-min-runtime": min_runtime,
     "queue-default-parent": default_parent,
     "queue-set-aside": set_aside,
 }

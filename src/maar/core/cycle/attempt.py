@@ -51,6 +51,7 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import Eviction
 from maar.core.cycle.turn_pods import for_eviction
+from maar.core.cycle.unit_pool import UnitPool
 from maar.core.cycle.units import Rank, Unit, is_gang
 from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Refusal
@@ -69,6 +70,8 @@ class Attempt:
         self.pods = for_eviction(group)
         self.saw_candidates = False  # whether any unit at all could have been taken
         self.blocked: Refusal | None = None  # what may not be evicted and blocks it
+        self.moment = self.state.now  # later where it is asked when it would succeed
+        self.waited = search.min_runtimes.waited(group)
         self._found: list[tuple[PodRow, int]] = []  # where its pods can go with the victims of this search
 
     @cached_property
@@ -87,13 +90,15 @@ class Attempt:
 
     def is_like_others(self) -> bool:
         """Whether the shapes of its pods alone decide where they can go."""
+        if self.state.held_room.of(self.group) is not None:
+            return False
         return self.state.places.depend_on_shapes_only(self.pods)
 
     # --- what the actions differ in
 
     def equivalence_key(self) -> object:
         """All that the result depends on: until an attempt succeeds, attempts with equal keys fail alike."""
-        return (self.leaf, tuple([pod.shape for pod in self.pods]))
+        return (self.leaf, tuple([pod.shape for pod in self.pods]), self.waited)
 
     def is_worthwhile(self) -> bool:
         """Whether there is anything to try."""
@@ -122,7 +127,14 @@ class Attempt:
     # --- the search
 
     def succeeds(self) -> list[Unit] | None:
-        """Evict and promise if a lawful set exists, anywhere or on one node alone; returns the victims."""
+        """Evict and promise if a lawful set exists; returns the victims."""
+        taken = self.find()
+        if taken is not None:
+            self._commit(taken)
+        return taken
+
+    def find(self) -> list[Unit] | None:
+        """A lawful set, anywhere or on one node alone; the state stays as it was."""
         if not self.is_worthwhile():
             return None
         _ = self.reserved_before  # computed before the search begins
@@ -131,10 +143,11 @@ class Attempt:
             taken = self._collect(node)
             if taken is not None:
                 break
-        if not taken:
-            return None
-        self._commit(taken)
-        return taken
+        return taken or None
+
+    def units(self, leaf: int) -> UnitPool:
+        """The units of a leaf that the beneficiary may find."""
+        return self.search.pool(leaf, self.moment, self.waited)
 
     def _collect(self, node: int | None) -> list[Unit] | None:
         """Take units in order until the beneficiary fits; then trim, and check again."""
@@ -159,9 +172,7 @@ class Attempt:
         for leaf in self.leaves():
             refused: set[object] = set()
             for unit in (
-                self.search.pool(leaf).in_order(self.may_be_victim)
-                if node is None
-                else self._units_on(node, leaf)
+                self.units(leaf).in_order(self.may_be_victim) if node is None else self._units_on(node, leaf)
             ):
                 if self._may_go(unit, refused):
                     self.saw_candidates = True
@@ -181,7 +192,7 @@ class Attempt:
 
     def _units_on(self, node: int, leaf: int) -> list[Unit]:
         """The units of a leaf that are on one node, in the order of victims."""
-        state, row, pool = self.state, self.state.room.nodes[node], self.search.pool(leaf)
+        state, row, pool = self.state, self.state.room.nodes[node], self.units(leaf)
         groups = {pod.group_key for pod in row.pods.values()}
         units = [pool.unit_on(row.name, key, self.may_be_victim) for key in groups if key in pool]
 
@@ -304,7 +315,7 @@ class Attempt:
         nodes: set[str] = set()
         for leaf in self.leaves():
             refused: set[object] = set()
-            for unit in self.search.pool(leaf).in_order(self.may_be_victim):
+            for unit in self.units(leaf).in_order(self.may_be_victim):
                 on = {pod.node_name for pod in unit.pods}
                 if unit.is_surplus:
                     nodes.update([pod.node_name for pod in self.state.holders(unit.group)])

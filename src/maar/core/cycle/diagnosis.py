@@ -41,7 +41,12 @@ from maar.core.tables.shapes import Shape
 _FEW: Final = 3  # names in one message
 # More nodes might help, but not reliably, or not this group: an autoscaler should not add any for it.
 _OF_THE_CLUSTERS_SIZE: Final = (Reason.CLUSTER_OVERCOMMITTED, Reason.NOT_ENOUGH_RESOURCES)
-_NO_NODES_WANTED: Final = (Reason.CLAIM_NOT_BOUND, Reason.RESOURCE_CLAIM, Reason.GUARANTEE_BLOCKED)
+_NO_NODES_WANTED: Final = (
+    Reason.CLAIM_NOT_BOUND,
+    Reason.RESOURCE_CLAIM,
+    Reason.GUARANTEE_BLOCKED,
+    Reason.VICTIMS_PROTECTED_UNTIL,
+)
 
 
 class Diagnosis:

@@ -1,6 +1,8 @@
 """Evictions: every group that waits, in allocate's order, tries to make room until none succeeds."""
 
 from maar.core.cycle.attempt import Attempt
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.protected_until import ProtectedUntil
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
 from maar.core.cycle.victim_search import VictimSearch
@@ -19,21 +21,22 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         return
     search, turns = VictimSearch(state, attempt.action), TurnOrder(state, "fair", waiting)
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
+    alike: dict[object, list[GroupState]] = {}  # the groups that have failed, by equivalence key
+    failed_before = list[GroupState]()  # an attempt that succeeded afterwards
     while group := turns.next():
-        hold = state.held_room.of(group) if state.held_room.holds else None
-        if hold is not None:
-            state.held_room.release(hold)  # it needs no other room if it gets this way what it waits for
         one = attempt(search, group)
-        equivalence_key = one.equivalence_key() if one.is_like_others() and hold is None else group
-        victims = one.succeeds() if equivalence_key not in failed else None
+        equivalence_key = _equivalence_key(one)
+        is_tried = equivalence_key not in failed
+        victims = state.held_room.unless_held(group, one.succeeds) if is_tried else None
         if victims is None:
-            if hold is not None:
-                state.held_room.hold_again(hold)
             failed.setdefault(equivalence_key, one.blocked)
             group.refusal = failed[equivalence_key] or group.refusal
+            alike.setdefault(equivalence_key, []).append(group)
             turns.done(group)
             continue
         failed.clear()
+        failed_before += [one for groups in alike.values() for one in groups]
+        alike.clear()
         group.pending = [pod for pod in group.pending if pod.key not in state.promised]
         search.refresh(group)
         if group.pending:
@@ -42,3 +45,22 @@ def evict(state: State, attempt: type[Attempt]) -> None:
             turns.done(group)
         for victim in {unit.group.row.key: unit.group for unit in victims}.values():
             turns.refresh_group(victim)
+    if search.min_runtimes.lengths:
+        for group in failed_before:
+            one = attempt(search, group)
+            equivalence_key = _equivalence_key(one)
+            if equivalence_key in alike or one.find() is None:
+                alike.setdefault(equivalence_key, []).append(group)
+        _note_protection([(key, attempt(search, groups[0]), groups) for key, groups in alike.items()])
+
+
+def _note_protection(attempts: list[tuple[object, Attempt, list[GroupState]]]) -> None:
+    """Give the reason to those that would succeed later, as things are once all have tried."""
+    until = ProtectedUntil()
+    for equivalence_key, one, groups in attempts:
+        for group in groups:
+            until.note(one, equivalence_key, group)
+
+
+def _equivalence_key(attempt: Attempt) -> object:
+    return attempt.equivalence_key() if attempt.is_like_others() else attempt.group

@@ -18,6 +18,7 @@ placed, so whoever is placed in lifted room takes it from the earlier one first.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.queue_ledger import QueueLedger
@@ -25,6 +26,8 @@ from maar.core.cycle.room import Room
 from maar.core.tables.axis import Needs, times
 from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import Column, PodRow
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,17 @@ class HeldRoom:
         self.holds.remove(hold)
         self._use(hold, -1)
         self._count(hold, -1)
+
+    def unless_held(self, group: GroupState, attempt: Callable[[], T | None]) -> T | None:
+        """Try something for a group without the room that it holds, which it keeps where that fails."""
+        hold = self.of(group)
+        if hold is None:
+            return attempt()
+        self.release(hold)
+        found = attempt()
+        if found is None:
+            self.hold_again(hold)
+        return found
 
     @contextmanager
     def lifted(

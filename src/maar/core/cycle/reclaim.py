@@ -86,12 +86,12 @@ class Reclaim(Attempt):
         """The shares of its own branches, on what it cannot get, before the first eviction."""
         return {queue: self.ledger.share(queue, resources=self.short) for queue in self.path}
 
-    def succeeds(self) -> list[Unit] | None:
+    def find(self) -> list[Unit] | None:
         """Look at how things are before the search begins."""
         if not self.is_worthwhile():
             return None
         _ = (self.short, self.used_before, self.is_reserved_first, self.shares_before)
-        taken = super().succeeds()
+        taken = super().find()
         if taken is None and self.is_reserved_first:
             self._name_blockers()
         return taken

@@ -5,7 +5,7 @@ from typing import Final
 
 from maar.core.cycle.node_tally import listed, summary
 from maar.core.cycle.state import Eviction, State
-from maar.core.model.durations import time_text
+from maar.core.model.durations import time_to_come
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import roughly
 
@@ -208,15 +208,21 @@ def _planned(_state: State, refusal: Refusal) -> str:
     pods = "1 pod there has" if refusal.wanted == 1 else f"{refusal.wanted} pods there have"
     if refusal.until is None:
         return f"room is held for it on {where}; it starts when {pods} ended, and it is not known when"
-    return f"room is held for it on {where}; it starts by {time_text(refusal.until)}, when {pods} ended"
+    return f"room is held for it on {where}; it starts by {time_to_come(refusal.until)}, when {pods} ended"
 
 
 def _held(_state: State, refusal: Refusal) -> str:
-    until = "" if refusal.until is None else f" until {time_text(refusal.until)}"
+    until = "" if refusal.until is None else f" until {time_to_come(refusal.until)}"
     end = "it starts when that one does and leaves room"
     if refusal.until is not None:
         end += ", or now if it states with maar.sh/expected-runtime that it ends before"
     return f"there is room for it, which is held for {', '.join(refusal.others)}{until}; {end}"
+
+
+def _protected_until(_state: State, refusal: Refusal) -> str:
+    time, fields = time_to_come(refusal.until or 0.0), " and ".join(refusal.others)
+    end = "it makes room for itself then, or starts earlier if others finish"
+    return f"the pods that it may evict are protected until {time} by {fields}; {end}"
 
 
 def _path(state: State, name: str) -> str:
@@ -318,6 +324,7 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
     Reason.WAITING_FOR_VICTIMS: _being_freed,
     Reason.ROOM_HELD: _held,
     Reason.PLANNED_START: _planned,
+    Reason.VICTIMS_PROTECTED_UNTIL: _protected_until,
     Reason.GUARANTEE_BLOCKED: lambda _state, refusal: (
         f"its guarantee leaves room for it, but {', '.join(refusal.others)} may not be evicted; "
         "it starts when they finish"

@@ -1,11 +1,12 @@
 """The units of one leaf in the order of victims, kept while an action runs; `attempt.py` has the theory."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from heapq import merge
 from itertools import repeat
 
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.min_runtimes import MinRuntimes
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Rank, Unit, next_unit
@@ -22,14 +23,22 @@ class UnitPool:
     that wait, and an attempt must not look at every unit for every group.
     """
 
-    def __init__(self, state: State, leaf: int, protection: Protection) -> None:
+    def __init__(
+        self, state: State, leaf: int, protection: Protection, min_runtimes: MinRuntimes | None = None
+    ) -> None:
+        """Without minimum run times: as if all pods had run for long enough."""
         self.state, self.leaf, self.protection = state, leaf, protection
+        self._min_runtimes, self._moment = min_runtimes, state.now
+        self._young: dict[str, GroupState] = {}  # groups with pods that have not run for the minimum run time
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self._shares: dict[str, float] = {}  # of namespaces, per weight
         for row in state.ledger.rows[leaf].groups.values():
             if any(pod.node_name for pod in row.pods.values()):
-                self.refresh(state.group(row))
+                group = state.group(row)
+                if min_runtimes is not None and min_runtimes.ends(group):
+                    self._young[row.key] = group
+                self.refresh(group)
 
     def refresh(self, group: GroupState) -> None:
         """Compute again which unit a group would give."""
@@ -40,11 +49,31 @@ class UnitPool:
             unit, job = known
             jobs = self._jobs[unit.rank][namespace]
             del jobs[bisect_left(jobs, job)]
-        new = next_unit(self.state, group, self.protection)
+        new = next_unit(self.state, group, self.protection, young=self._too_young(group))
         if new is not None:
             job = (self.state.ledger.dominant(group.used), group.row.order, key)
             self._units[key] = new, job
             insort(self._jobs.setdefault(new.rank, {}).setdefault(namespace, []), job)
+
+    def _too_young(self, group: GroupState) -> Collection[str]:
+        if self._min_runtimes is None or group.row.key not in self._young:
+            return ()
+        return {key for key, end in self._min_runtimes.ends(group).items() if end > self._moment}
+
+    def ends(self) -> set[float]:
+        """The times to come at which a minimum run time of a pod is over."""
+        return {end for group in self._young.values() for end in self._ends(group)}
+
+    def move_to(self, moment: float) -> None:
+        """Show the units as they are at another time, if nothing else changes."""
+        first, last = sorted((self._moment, moment))
+        self._moment = moment
+        for group in self._young.values():
+            if any(first < end <= last for end in self._ends(group)):
+                self.refresh(group)
+
+    def _ends(self, group: GroupState) -> Collection[float]:
+        return self._min_runtimes.ends(group).values() if self._min_runtimes is not None else ()
 
     def in_order(self, may_be_victim: MayBeVictim) -> Iterator[Unit]:
         """Units of the namespaces that may have victims, in order; of equal shares the job decides."""
@@ -67,5 +96,5 @@ class UnitPool:
         if not may_be_victim(unit.rank, namespace, self._shares[namespace]):
             return None
         if unit.is_surplus:
-            return next_unit(self.state, unit.group, self.protection, node)
+            return next_unit(self.state, unit.group, self.protection, node, self._too_young(unit.group))
         return unit if all(pod.node_name == node for pod in unit.pods) else None

@@ -1,6 +1,6 @@
 """Victims come in units: a surplus pod or a whole gang; no gang keeps too few pods. See `attempt.py`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -62,10 +62,16 @@ def is_gang(group: GroupState, pods: Sequence[PodRow]) -> bool:
     return all(sum(pod.task == task for pod in pods) >= least for task, least in row.min_task_member.items())
 
 
-def next_unit(state: State, group: GroupState, protection: Protection, node: str = "") -> Unit | None:
+def next_unit(
+    state: State,
+    group: GroupState,
+    protection: Protection,
+    node: str = "",
+    young: Collection[str] = (),  # keys of pods that have not run for the minimum run time
+) -> Unit | None:
     """The unit that a group would give next, anywhere or on one node: a surplus pod, else the whole gang.
 
-    A starving group's pods are one unit. A gang with a protected pod gives only surplus.
+    A starving group's pods are one unit, however young. A gang with a protected pod gives only surplus.
     """
     pods = sorted(state.holders(group), key=state.pod_order, reverse=True)
     if any(pod.key in state.promised for pod in group.row.pods.values()):
@@ -77,6 +83,9 @@ def next_unit(state: State, group: GroupState, protection: Protection, node: str
     is_free = len(free) == len(pods)
     if group.is_starving:
         return Unit(group, tuple(pods), is_surplus=False, is_starving=True) if is_free else None
+    if young:
+        free = [pod for pod in free if pod.key not in young]
+        is_free = len(free) == len(pods)
     new = state.newly_bound(group)
     for pod in free if len(new) + len(pods) > group.standing_minimum else ():
         if is_gang(group, [*new, *(other for other in pods if other is not pod)]):

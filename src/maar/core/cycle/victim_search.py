@@ -1,16 +1,19 @@
 """What the attempts of one action share: pools of units, budgets, protection and usage; see `attempt.py`."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.min_runtimes import MinRuntimes
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import State
 from maar.core.cycle.unit_pool import UnitPool
 from maar.core.fairshare.water_fill import Ints
 from maar.core.tables.rows import Column, PodRow
+
+_NO_POOLS: Final[dict[str, UnitPool]] = {}
 
 
 class VictimSearch:
@@ -20,18 +23,31 @@ class VictimSearch:
         self.state, self.budgets = state, state.budgets
         self.protection = Protection(state.tables, state.configuration, action)
         self.leaf_usage = LeafUsage(state)
-        self._pools: dict[int, UnitPool] = {}
+        self.min_runtimes = MinRuntimes(state, action)
+        self._pools: dict[int, dict[str, UnitPool]] = {}  # by leaf; for what is in `pool`
 
-    def pool(self, leaf: int) -> UnitPool:
-        """The units of a leaf."""
-        if leaf not in self._pools:
-            self._pools[leaf] = UnitPool(self.state, leaf, self.protection)
-        return self._pools[leaf]
+    def pool(self, leaf: int, moment: float, waited: float) -> UnitPool:
+        """The units of a leaf at a time, for a beneficiary that has waited for so long.
+
+        There are up to three pools of a leaf: one whatever the age of pods, one as it is now, and one that
+        shows it at whatever later time it is asked for.
+        """
+        pools = self._pools.setdefault(leaf, {})
+        if not self.min_runtimes.holds(leaf, waited):
+            return pools.get("any age") or pools.setdefault(
+                "any age", UnitPool(self.state, leaf, self.protection)
+            )
+        name = "now" if moment == self.state.now else "later"
+        if name not in pools:
+            pools[name] = UnitPool(self.state, leaf, self.protection, self.min_runtimes)
+        if name == "later":
+            pools[name].move_to(moment)
+        return pools[name]
 
     def refresh(self, group: GroupState) -> None:
         """What a group holds has changed."""
-        if group.leaf in self._pools:
-            self._pools[group.leaf].refresh(group)
+        for pool in self._pools.get(group.leaf, _NO_POOLS).values():
+            pool.refresh(group)
 
 
 class LeafUsage:

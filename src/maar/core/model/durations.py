@@ -1,8 +1,9 @@
-"""Durations as Go and Kubernetes write them: 30s, 1h2m3s, 500ms; and ages as kubectl shows them."""
+"""Durations as Go and Kubernetes write them: 30s, 1h2m3s, 500ms; ages as kubectl shows them; and times."""
 
 import re
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from math import ceil
 from typing import Final
 
 _UNITS: Final = {
@@ -18,7 +19,7 @@ _UNITS: Final = {
 _PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
 _WHOLE: Final = re.compile(rf"(?:{_PART.pattern})+")
 _LONGEST_TEXT: Final = 64
-_LONGEST: Final = 100 * 365 * 24 * 3600
+LONGEST: Final = 100 * 365 * 24 * 3600
 
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3_600, 86_400, 31_536_000
 _AGES: Final = (  # below this, whole first unit, and the second where it still matters
@@ -43,7 +44,7 @@ def seconds(text: str) -> float:
     total = Fraction() if text == "0" else exact_seconds(text)
     if total is None:
         raise BadDurationError(f"{text[:_LONGEST_TEXT]!r} is not a duration: write 30s, 1h30m or 500ms")
-    if total > _LONGEST:
+    if total > LONGEST:
         raise BadDurationError(f"{text!r} is longer than a hundred years: write less, or leave it out")
     return float(total)
 
@@ -64,9 +65,9 @@ def duration_text(span: timedelta) -> str:
     return f"{minutes}m{left}s" if minutes else f"{left}s"
 
 
-def time_text(moment: float) -> str:
-    """A time in seconds as Kubernetes writes it: 2026-03-01T10:00:00Z."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def time_to_come(moment: float) -> str:
+    """A time as RFC 3339 writes it, to the second; rounded up, so that it has come then."""
+    return datetime.fromtimestamp(ceil(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def age(moment: str, now: float) -> str:

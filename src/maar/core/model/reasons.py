@@ -30,6 +30,7 @@ class Reason(StrEnum):
     GUARANTEE_BLOCKED = "GuaranteeBlocked"
     ROOM_HELD = "RoomHeld"
     PLANNED_START = "PlannedStart"
+    VICTIMS_PROTECTED_UNTIL = "VictimsProtectedUntil"
 
 
 @unique
@@ -40,6 +41,7 @@ class Cure(StrEnum):
     SHARE_GROWS = "its queue's share grows"
     LIMIT_CHANGES = "a ceiling or a reservation changes"
     OTHER_NODES = "other nodes come"
+    TIME_PASSES = "time passes"
     SOMEBODY_ACTS = "somebody acts"
     NEVER = "never on this cluster"  # not even if it were alone there
 
@@ -75,7 +77,7 @@ class Refusal(Record, frozen=True):
     nodes: int = 0  # of the cluster
     taking: int = 0  # those of them that take at least one of the pods
     clauses: tuple[tuple[int, str], ...] = ()  # how many nodes do not take a pod, and why
-    until: float | None = None  # a time; None where it is not known
+    until: float | None = None  # when it ends, if nothing else changes; None: not known
     further: tuple["Refusal", ...] = ()  # other limits that are in the way as well
 
     @property

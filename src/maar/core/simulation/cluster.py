@@ -19,6 +19,7 @@ from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod import Pod, PodPhase
 from maar.core.model.pod_group import READY_ANNOTATION, PodGroup
+from maar.core.model.reasons import Reason
 from maar.core.model.volume import (
     SELECTED_NODE_ANNOTATION,
     ClaimReference,
@@ -41,7 +42,7 @@ class ImaginaryCluster:
     groups: dict[str, PodGroup] = field(default_factory=dict)
     _leaving: dict[str, None] = field(default_factory=dict)  # pods whose deletion has been requested
     _raised: dict[str, None] = field(default_factory=dict)  # groups last ready with a smaller minMember
-    _reported: dict[str, tuple[bool, GroupOutcome]] = field(default_factory=dict)  # what decisions read
+    _reported: dict[str, tuple[object, ...]] = field(default_factory=dict)  # what decisions read
 
     def learn(self, events: Iterable[Event]) -> None:
         """Apply events to the objects, and feed them to the engine."""
@@ -106,7 +107,8 @@ class ImaginaryCluster:
         for key, outcome in decided.pod_groups.items():
             if key not in self.groups:
                 continue  # pods that wait for a group that does not exist
-            read = (outcome.refusal is not None, _without_reason(outcome))
+            reason = outcome.refusal.reason if outcome.refusal is not None else None
+            read = (reason is not None, reason == Reason.PLANNED_START, _without_reason(outcome))
             if self._reported.get(key) != read or key in moved:
                 self._reported[key] = read
                 group = self.report(key, outcome)

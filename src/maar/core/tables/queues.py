@@ -1,11 +1,13 @@
 """The queue tree of the tables: which queues take part, which are leaves, and why the others do not."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from maar.core.fairshare import BadQueueDemandError, QueueDemand, QueueTree
-from maar.core.model.queue import ROOT, Queue
+from maar.core.model.durations import LONGEST, exact_seconds
+from maar.core.model.queue import ROOT, Queue, QueueSpec
 from maar.core.tables.axis import ResourceAxis
-from maar.core.tables.rows import QueueRow
+from maar.core.tables.rows import NO_MIN_RUNTIMES, MinRuntime, QueueRow
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,30 @@ def build_tree(queues: dict[str, QueueRow], axis: ResourceAxis) -> NewTree:
     paths: list[tuple[int, ...]] = [()]
     for queue, parent in enumerate(tree.parent.tolist()[1:], start=1):
         paths.append((queue, *paths[parent]))
+    for row, parent in zip(rows, tree.parent.tolist(), strict=True):  # parents come first
+        row.min_runtimes = _min_runtimes(row, rows[parent].min_runtimes if row.index else NO_MIN_RUNTIMES)
     return NewTree(tree, rows, paths, {**bad, **tree.set_aside}, before != after)
+
+
+def _min_runtimes(row: QueueRow, above: dict[str, MinRuntime]) -> dict[str, MinRuntime]:
+    """The minimum run times of a queue by action; what it does not set, or cannot be read, is as above."""
+    own = {
+        action: MinRuntime(seconds, row.name)
+        for action, text in written_min_runtimes(row.queue.spec).items()
+        if (seconds := _seconds(text)) is not None
+    }
+    return {**above, **own} if own else above
+
+
+def written_min_runtimes(spec: QueueSpec) -> dict[str, str]:
+    """What a queue says of the minimum run times itself, by action."""
+    return {"preempt": spec.preempt_min_runtime, "reclaim": spec.reclaim_min_runtime}
+
+
+def _seconds(text: str) -> float | None:
+    """A length of time; admission refuses what is none, and where it was not asked it counts as not set."""
+    exact = Fraction() if text == "0" else exact_seconds(text)
+    return None if exact is None else float(min(exact, Fraction(LONGEST)))
 
 
 def _claim(row: QueueRow) -> QueueDemand:

@@ -6,7 +6,7 @@ Nodes, queues and groups carry one number per resource of the axis; pods ask thr
 from collections import Counter
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from maar.core.model.affinity import Toleration
 from maar.core.model.node import Taint
@@ -163,6 +163,16 @@ class GroupRow:
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
 
 
+class MinRuntime(NamedTuple):
+    """For how long the pods of a queue are protected from an action, and the queue that says so."""
+
+    seconds: float
+    queue: str
+
+
+NO_MIN_RUNTIMES: Final[dict[str, MinRuntime]] = {}  # of the many queues without; not to be changed
+
+
 @dataclass(slots=True, eq=False)
 class QueueRow:
     """A queue: its object, and for a leaf what its groups and pods request, hold and were admitted with."""
@@ -171,6 +181,8 @@ class QueueRow:
     order: str  # its name as a person sorts names
     index: int = -1  # its column in the tree; -1 while it is set aside
     is_leaf: bool = False
+    # By action: its own minimum run time, or that of the nearest queue above that sets one.
+    min_runtimes: dict[str, MinRuntime] = field(default_factory=lambda: NO_MIN_RUNTIMES)
     used: Column = field(default_factory=list)
     status_used: Column = field(default_factory=list)
     asked: Column = field(default_factory=list)

@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from maar.core.engine import Engine
-from maar.core.model.durations import time_text
+from maar.core.model.durations import time_to_come
 from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
@@ -86,7 +86,7 @@ def _held_room(decided: Plan) -> Json:
     """By pod group: when it starts, where that is known, and how many of its pods on which nodes."""
     return {
         one.pod_group: {
-            "plannedStart": None if one.start is None else time_text(one.start),
+            "plannedStart": None if one.start is None else time_to_come(one.start),
             "nodes": one.nodes,
         }
         for one in decided.held_room
@@ -94,7 +94,8 @@ def _held_room(decided: Plan) -> Json:
 
 
 def _cure(refusal: Refusal) -> Json:
-    return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help}
+    until = {} if refusal.until is None else {"until": time_to_come(refusal.until)}
+    return {"cure": str(refusal.cure), "moreNodesHelp": refusal.more_nodes_help, **until}
 
 
 def queue_data(one: QueueStanding) -> Json:

@@ -1,8 +1,9 @@
 """Why a queue deserves what it does: the budgets above it, its siblings, the water level and what binds."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 
 from maar.core.fairshare import FairShares, Share
 from maar.core.fairshare.share_out import UNLIMITED
@@ -10,6 +11,7 @@ from maar.core.model.metadata import Record
 from maar.core.model.plan import Constraint
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import CPU, MEMORY, PODS, Resources
+from maar.core.tables.rows import MinRuntime
 
 
 class Sibling(Record, frozen=True):
@@ -53,9 +55,12 @@ class Explanation(Record, frozen=True):
     is_reduced: bool
     total: Resources
     steps: dict[str, tuple[Step, ...]]
+    min_runtimes: dict[str, MinRuntime] = {}  # by action, its own or of the queue above that sets it
 
 
-def explain_queue(shares: FairShares, name: str) -> Explanation:
+def explain_queue(
+    shares: FairShares, name: str, min_runtimes: Mapping[str, MinRuntime] = MappingProxyType({})
+) -> Explanation:
     """Explain the kernel's answer for a queue that takes part."""
     queue, path = shares[name], tuple(reversed(shares.tree.path(name)[:-1]))
     resources = _worth_explaining(shares, path)
@@ -74,6 +79,7 @@ def explain_queue(shares: FairShares, name: str) -> Explanation:
             )
             for resource in resources
         },
+        min_runtimes={action: one for action, one in sorted(min_runtimes.items()) if one.seconds},
     )
 
 

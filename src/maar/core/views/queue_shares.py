@@ -17,6 +17,7 @@ from maar.core.model.plan import NamespaceStanding, QueueStanding
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import DEFAULT
 from maar.core.tables.groups import phase_at_rest
+from maar.core.tables.rows import MinRuntime
 from maar.core.tables.tables import Tables
 
 
@@ -28,6 +29,7 @@ class QueueShares:
     shares: FairShares  # the kernel's answer, certificate included
     namespaces: Mapping[str, Mapping[str, NamespaceStanding]]  # of each leaf queue
     set_aside: Mapping[str, str]  # queues that take no part, and why
+    min_runtimes: Mapping[str, Mapping[str, MinRuntime]]  # of each queue that takes part, by action
 
 
 def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
@@ -46,6 +48,7 @@ def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
         shares=FairShares(ledger.tree, ledger.claims, ledger.shares, used),
         namespaces={name: one.namespaces for name, one in standings.items() if one.namespaces},
         set_aside=tables.set_aside,
+        min_runtimes={row.name: row.min_runtimes for row in tables.rows},
     )
 
 

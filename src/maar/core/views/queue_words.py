@@ -1,10 +1,12 @@
 """Explanations of shares in words and numbers: the one place that makes sentences of them."""
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from fractions import Fraction
 from math import inf
 from typing import Final
 
+from maar.core.model.durations import duration_text
 from maar.core.model.plan import Constraint
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import is_bytes, quantity_text, roughly, units_in_one
@@ -26,6 +28,16 @@ def summary(one: Explanation) -> str:
         )
     share = "inf" if one.share == inf else f"{one.share:.2f}"
     return f"queue {'/'.join(one.path)} deserves {one.deserved}; {uses}: share {share}"
+
+
+def protection(one: Explanation) -> str:
+    """For how long pods of the queue are protected from which action, and by which queue's field."""
+    times = [
+        f"{duration_text(timedelta(seconds=least.seconds))} from {action} (spec.{action}MinRuntime of "
+        f"{'this queue' if least.queue == one.queue else f'queue {least.queue}'})"
+        for action, least in one.min_runtimes.items()
+    ]
+    return f"its pods are protected for {' and for '.join(times)}" if times else ""
 
 
 def sentence(step: Step) -> str:
@@ -122,7 +134,14 @@ def explanation_data(one: Explanation) -> Json:
         "share": "inf" if one.share == inf else one.share,
         "isReduced": one.is_reduced,
         "total": one.total.quantities(),
+        **({"minRuntimes": _min_runtime_data(one)} if one.min_runtimes else {}),  # which few queues have
         "resources": {name: [_step_data(step) for step in steps] for name, steps in one.steps.items()},
+    }
+
+
+def _min_runtime_data(one: Explanation) -> Json:
+    return {
+        action: {"seconds": least.seconds, "queue": least.queue} for action, least in one.min_runtimes.items()
     }
 
 

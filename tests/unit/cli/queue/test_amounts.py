@@ -66,6 +66,16 @@ def test_a_new_queue_has_the_fields_that_were_given_and_no_others() -> None:
     }
 
 
+def test_minimum_run_times_are_set_and_an_empty_one_is_taken_away() -> None:
+    flags = QueueFlags(preempt_min_runtime="10m", reclaim_min_runtime="")
+    assert flags.spec() == {"preemptMinRuntime": "10m", "reclaimMinRuntime": None}
+    assert document_of("q", flags.spec())["spec"] == {"preemptMinRuntime": "10m"}
+    assert difference({"reclaimMinRuntime": "1h"}, QueueFlags(reclaim_min_runtime="").spec()) == {
+        "reclaimMinRuntime": None
+    }
+    assert difference({}, QueueFlags(reclaim_min_runtime="").spec()) == {}
+
+
 def test_a_change_names_only_what_is_different() -> None:
     there: dict[str, object] = {
         "weight": 2,

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maar.core.fairshare import fair_shares
+from maar.core.tables.rows import MinRuntime
 from maar.core.views.queue_explain import Step, explain_queue
-from maar.core.views.queue_words import sentence, water
+from maar.core.views.queue_words import explanation_data, protection, sentence, water
 
 amounts = st.integers(0, 40)
 children = st.lists(
@@ -45,6 +46,23 @@ def test_at_the_water_level_everybody_gets_what_the_kernel_gives_to_the_unit(
             assert abs(one.deserved - exact) < 1
     assert sentence(found)
     assert water(found)
+
+
+def test_minimum_run_times_and_the_queues_that_set_them() -> None:
+    shares = fair_shares({"gpu": 4}, {"it": {}})
+    times = {"reclaim": MinRuntime(5400.0, "it"), "preempt": MinRuntime(600.0, "root")}
+    explained = explain_queue(shares, "it", times)
+    assert protection(explained) == (
+        "its pods are protected for 10m0s from preempt (spec.preemptMinRuntime of queue root) and for "
+        "1h30m0s from reclaim (spec.reclaimMinRuntime of this queue)"
+    )
+    assert explanation_data(explained)["minRuntimes"] == {
+        "preempt": {"seconds": 600.0, "queue": "root"},
+        "reclaim": {"seconds": 5400.0, "queue": "it"},
+    }
+    without = explain_queue(shares, "it", {"preempt": MinRuntime(0.0, "it")})
+    assert not protection(without)
+    assert "minRuntimes" not in explanation_data(without)
 
 
 def test_a_request_that_is_met() -> None:

@@ -1,0 +1,184 @@
+"""Law E9 on random clusters whose queues set minimum run times, and the other laws on the same ones."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import pytest
+
+from maar.core.model.durations import seconds
+from maar.core.model.plan import Plan
+from maar.core.model.reasons import Reason
+from maar.core.views.planning import plans
+from properties.cluster_manifests import NOW
+from properties.cluster_recipe import Reach, Recipe, Style
+from properties.cluster_trials import Case, Trial, planned
+from properties.clusters import Cluster, recipes
+from properties.cycle_histories import STEP, Future, lived
+from properties.cycle_outcomes import Outcome
+from properties.eviction_checkers import explained
+from properties.law_checkers import OF_PLANS, kept_throughout
+from properties.run_times import (
+    LENGTHS,
+    after,
+    e9_minimum_run_times_hold,
+    groups_of,
+    timed,
+    timed_in_seconds,
+    waits_since,
+    without_run_times,
+)
+from properties.test_cycle_laws import by_engine
+
+REACHES: Final = {Reach.MODEL: 150, Reach.BEYOND: 100}
+HISTORIES: Final = 30
+LOUD: Final = (Style.LENT, Style.RANKED, Style.CROWDED)
+LONGEST: Final = timedelta(seconds=seconds(LENGTHS[-1]))
+FEW_EVICTIONS: Final = 0.15  # of the clusters: many victims are too young
+
+
+@pytest.fixture
+def trial(seed: int, record_property: Callable[[str, object], None]) -> Trial:
+    """Where a law is tried."""
+    return Trial(seed, record_property)
+
+
+@pytest.mark.parametrize("reach", REACHES, ids=lambda reach: reach.name)
+def test_e9_nobody_is_evicted_before_the_minimum_run_time(reach: Reach, trial: Trial) -> None:
+    def check(case: Case) -> Iterator[str]:
+        yield from e9_minimum_run_times_hold(case.outcome)
+
+    trial.of(check, recipes(reach), REACHES[reach], timed).require(FEW_EVICTIONS)
+
+
+@pytest.mark.parametrize("law", OF_PLANS)
+def test_the_other_laws_hold_with_minimum_run_times(law: str, trial: Trial) -> None:
+    trial.of(lambda case: OF_PLANS[law](case.outcome), recipes(Reach.MODEL), REACHES[Reach.MODEL], timed)
+
+
+def test_e9_who_has_waited_for_the_longest_time_is_served_as_if_there_were_none(trial: Trial) -> None:
+    def check(case: Case) -> Iterator[str]:
+        """Groups that are ready and want one more pod have no such right, and may come first."""
+        patient = waiting_for(case.cluster, LONGEST)
+        ours, theirs = planned(patient), planned(without_run_times(patient))
+        story = explained(Outcome(case.outcome.reading, theirs))
+        if any(attempt.moment.is_ready(attempt.group) for attempt in story.attempts):
+            return
+        if ours["evictions"] != theirs["evictions"]:
+            yield f"it evicts {ours['evictions']}, without minimum run times {theirs['evictions']}"
+
+    trial.of(check, recipes(Reach.MODEL), REACHES[Reach.MODEL], timed)
+
+
+def test_e9_once_all_pods_are_old_enough_minimum_run_times_change_nothing(trial: Trial) -> None:
+    def check(case: Case) -> Iterator[str]:
+        old = after(started(case.cluster), LONGEST)
+        ours, theirs = planned(old), planned(without_run_times(old))
+        if ours != theirs:
+            yield f"the plan is {ours}, without minimum run times {theirs}"
+
+    trial.of(check, recipes(Reach.BEYOND), REACHES[Reach.BEYOND], timed)
+
+
+def test_the_time_of_the_reason_is_when_somebody_is_evicted_and_not_before(trial: Trial) -> None:
+    """R1 for time that passes, in a cluster in which nothing else happens; and the plan says when it is."""
+    seen = Counter[str]()
+
+    def check(case: Case) -> Iterator[str]:
+        history = lived(started(case.cluster), by_engine(), Future(resubmits=False), 8)
+        cluster, now = history.clusters[-1], NOW + (len(history.clusters) - 1) * STEP
+        plan = decided(cluster, now)
+        times = [
+            (one.refusal.until, key)
+            for key, one in plan.pod_groups.items()
+            if one.refusal is not None and one.refusal.until is not None
+        ]
+        if not times or plan.evictions or plan.binds or plan.nominations:
+            return
+        until, group = min(times)
+        seen["cases"] += 1
+        if plan.decide_again_at != until:
+            yield f"{group} waits until {until}, and the plan is made again at {plan.decide_again_at}"
+        then = datetime.fromtimestamp(until, UTC)
+        if not any(one.action != "cleanup" for one in decided(cluster, then).evictions):
+            yield f"{group} waits until {then}, and nobody is evicted then"
+        before = decided(cluster, then - timedelta(seconds=1)).evictions
+        if any(one.beneficiary == group for one in before):
+            yield f"{group} waits until {then}, and somebody is evicted for it before"
+
+    trial.of(check, recipes(Reach.MODEL, *LOUD), 150, timed)
+    assert seen["cases"] >= 8, f"only {seen['cases']} clusters waited for nothing but the time"
+
+
+def test_e9_nobody_waits_longer_than_the_longest_minimum_run_time(trial: Trial) -> None:
+    def check(case: Case) -> Iterator[str]:
+        plan = decided(case.cluster, NOW)
+        for key, one in plan.pod_groups.items():
+            if one.refusal is None or one.refusal.reason != Reason.VICTIMS_PROTECTED_UNTIL:
+                continue
+            reading, until = case.outcome.reading, one.refusal.until or 0.0
+            since = None if case.outcome.after.is_ready(key) else waits_since(reading, key)
+            latest = (max(since, NOW - LONGEST) if since else NOW) + LONGEST
+            if until > latest.timestamp():
+                yield f"{key} waits until {until}, later than {latest}"
+
+    trial.of(check, recipes(Reach.MODEL, *LOUD), 200, timed)
+
+
+@pytest.mark.parametrize("lingers", [False, True], ids=["victims go at once", "victims linger"])
+def test_e6_evictions_end_once_pods_are_old_enough(trial: Trial, *, lingers: bool) -> None:
+    """E6 besides those that wait for a minimum run time: each of these may cost that time."""
+
+    def check(case: Case) -> Iterator[str]:
+        cycles = 6 * len(groups_of(case.cluster)) + 6
+        history = lived(case.cluster, by_engine(), Future(lingers=lingers), cycles)
+        evicting = [number for number, cycle in enumerate(history.cycles) if cycle["evictions"]]
+        if evicting and evicting[-1] >= cycles - 6:
+            yield f"cycles {evicting} evict, with {len(groups_of(case.cluster))} groups"
+        yield from kept_throughout(history)
+        for number, outcome in enumerate(history.outcomes):
+            yield from e9_minimum_run_times_hold(outcome, NOW + number * STEP)
+
+    trial.of(check, recipes(Reach.MODEL), HISTORIES, timed_in_seconds)
+
+
+def test_the_checker_notices_pods_that_are_evicted_too_early() -> None:
+    noticed = 0
+    for seed in range(60):
+        recipe = Recipe(seed, 3, 4, 14, 3, LOUD[seed % len(LOUD)], Reach.MODEL)
+        cluster = timed(recipe)
+        hasty = planned(without_run_times(cluster))
+        noticed += any(e9_minimum_run_times_hold(Outcome.of(cluster.objects, hasty)))
+    assert noticed >= 10
+
+
+def decided(cluster: Cluster, now: datetime) -> Plan:
+    """What the engine decides in one cycle."""
+    return next(plans(cluster.objects, now=now))
+
+
+def waiting_for(cluster: Cluster, time: timedelta) -> Cluster:
+    """The cluster in which all groups have waited for so long; nobody starves for long enough for cleanup."""
+    since = (NOW - time).isoformat()
+    documents = []
+    for document in cluster.documents:
+        if document["kind"] == "PodGroup":
+            condition = {"type": "Unschedulable", "status": "True", "lastTransitionTime": since}
+            status = {**document.get("status", {}), "conditions": [condition]}
+            documents.append({**document, "status": status})
+        else:
+            documents.append(document)
+    return Cluster(documents)
+
+
+def started(cluster: Cluster) -> Cluster:
+    """The cluster in which all pods on nodes have a start time."""
+    documents = []
+    for document in cluster.documents:
+        if document["kind"] == "Pod" and "nodeName" in document["spec"]:
+            status = {"startTime": NOW.isoformat(), **document["status"]}
+            documents.append({**document, "status": status})
+        else:
+            documents.append(document)
+    return Cluster(documents)
