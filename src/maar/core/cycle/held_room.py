@@ -84,7 +84,7 @@ class HeldRoom:
         self._use(hold, -1)
         self._count(hold, -1)
 
-    def unless_held(self, group: GroupState, attempt: Callable[[], T | None]) -> T | None:
+    def without_hold(self, group: GroupState, attempt: Callable[[], T | None]) -> T | None:
         """Try something for a group without the room that it holds, which it keeps where that fails."""
         hold = self.of(group)
         if hold is None:
