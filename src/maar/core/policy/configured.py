@@ -6,10 +6,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
+from maar.core.model.past_use import Usage
 from maar.core.model.resources import CPU, MEMORY
 from maar.core.policy.grammar import (
     BINPACK_RESOURCES,
     FACTOR,
+    HALF_LIFE,
+    STRENGTH,
     SWITCHES,
     USUAL_FACTOR,
     USUAL_GRACE_SECONDS,
@@ -83,6 +86,17 @@ class Configuration:
     def predicates(self) -> Predicates:
         """Which filters of predicates are enabled."""
         return self._tuned("predicates", Predicates())
+
+    @cached_property
+    def usage(self) -> Usage | None:
+        """How past use changes weights; None where the plugin is not configured."""
+        if all(one.name != "usage" for one in self.plugins):
+            return None
+        usual = Usage()
+        return Usage(
+            self._argument("usage", HALF_LIFE, usual.half_life_s),
+            self._argument("usage", STRENGTH, usual.strength),
+        )
 
     @cached_property
     def heeds_taints(self) -> bool:
