@@ -44,7 +44,7 @@ class QueueLedger:
         self.total = total_of(tables) if total is None else total
         self.claims = _claims(tables, self.total)
         factors = tables.past_use.factors
-        scaled = None if factors is None else factors.scaled
+        scaled = self.scaled_weights = None if factors is None else factors.scaled
         self.shares: ShareColumns = share_columns(
             self.tree, self.claims, None if scaled is None else scaled.weight
         )

@@ -7,17 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maar.core.cycle.queue_ledger import largest_part
 from maar.core.cycle.state import State
 from maar.core.fairshare.dominant import roll_up_used
 from maar.core.fairshare.share_out import CONSTRAINTS
-from maar.core.fairshare.weight_factors import ONE, PartOfUse
 from maar.core.model.metadata import Condition
-from maar.core.model.past_use import Usage, half_life_text
 from maar.core.model.plan import NamespaceStanding, PastUseStanding, QueueStanding, Share
 from maar.core.model.queue import Queue, QueueState
 from maar.core.model.queue_state import is_unfinished, queue_state
 from maar.core.model.resources import Resources
+from maar.core.tables.past_use import standing_of
 from maar.core.tables.rows import Column, QueueRow
 
 
@@ -101,17 +99,7 @@ def _past_use(state: State, queue: str) -> PastUseStanding | None:
     """What past use makes of the weight of a queue."""
     factors = state.tables.past_use.factors
     part = None if factors is None else factors.parts.get(queue)
-    return None if factors is None or part is None else _of_part(part, factors.usage)
-
-
-def _of_part(part: PartOfUse, usage: Usage) -> PastUseStanding:
-    return PastUseStanding(
-        factor=part.factor / ONE,
-        used=part.used,
-        entitled=part.entitled,
-        resource=part.resource,
-        half_life=half_life_text(usage),
-    )
+    return None if factors is None or part is None else standing_of(part, factors.usage)
 
 
 def _history(state: State, queue: str) -> dict[str, object] | None:
@@ -155,8 +143,9 @@ def _namespaces(state: State, row: QueueRow, rows: tuple[int, ...]) -> dict[str,
     parts = {} if factors is None else state.parts_of_use(row.index)
     for name in sorted(names):
         used, weight = row.namespaces.get(name) or axis.zeros(), weights.get(name, 1)
-        share = _written(largest_part(used, state.namespace_whole(row.index, name)))
-        past_use = _of_part(parts[name], factors.usage) if factors is not None and name in parts else None
+        past_use = standing_of(parts[name], factors.usage) if factors is not None and name in parts else None
+        weighs = weight if past_use is None or past_use.factor == 1 else weight * past_use.factor
+        share = _written(state.ledger.dominant(used, weighs))
         found[name] = NamespaceStanding(
             weight=weight, used=axis.amounts(used, rows), share=share, past_use=past_use
         )

@@ -7,9 +7,9 @@ from typing import Final
 
 from maar.core.model.resources import CPU, MEMORY
 from maar.core.policy.values import (
-    any_value,
     boolean,
     duration,
+    ignored,
     names,
     nonnegative_number,
     number,
@@ -98,7 +98,7 @@ def set_by(tuned: type[BinPackWeights | NodeOrderWeights | Predicates]) -> dict[
 
 _WITHOUT_EFFECT: Final = {bool: Argument(boolean, has_effect=False), int: Argument(whole, has_effect=False)}
 
-_OF_VOLCANOS_USAGE: Final = Argument(any_value, has_effect=False)
+_OF_VOLCANOS_USAGE: Final = Argument(ignored, has_effect=False)
 
 # The laws of eviction hold whatever is switched: no switch of gang or proportion turns them off.
 PLUGINS: Final[Mapping[str, PluginGrammar]] = {

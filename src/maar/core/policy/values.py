@@ -160,9 +160,9 @@ def nonnegative_number(value: object) -> Fraction:
     return exact
 
 
-def any_value(value: object) -> object:
-    """Read whatever is there."""
-    return value
+def ignored(_value: object) -> str:
+    """Accept whatever is there, and keep nothing of it."""
+    return ""
 
 
 def names(value: object) -> tuple[str, ...]:

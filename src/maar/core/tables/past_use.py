@@ -21,12 +21,14 @@ from maar.core.model.past_use import (
     History,
     Hours,
     Usage,
+    half_life_text,
     history_data,
     history_time,
     large,
     read_history,
     totals_of,
 )
+from maar.core.model.plan import PastUseStanding
 from maar.core.model.queue import Queue
 from maar.core.tables.rows import QueueRow
 
@@ -87,8 +89,8 @@ class PastUse:
         written: dict[str, dict[str, object]] = {}
         for weights in tree.weights().values():
             known = {name: self.histories[name] for name in weights if name in self.histories}
+            parts |= parts_of_siblings(known, weights, usage)
             hours = _at_one_time(known, usage)
-            parts |= weight_factors(hours, weights, float(usage.strength))
             totals = totals_of(hours.values())
             for name, history in known.items():
                 if data := _written(history, hours[name], totals, usage):
@@ -104,6 +106,24 @@ class PastUse:
         names = sorted({*present(leaf), *history.namespaces})
         strength = float(self.factors.usage.strength)
         return weight_factors(history.namespaces, {name: weights.get(name, 1) for name in names}, strength)
+
+
+def parts_of_siblings(
+    known: Mapping[str, History], weights: Mapping[str, int], usage: Usage
+) -> dict[str, PartOfUse]:
+    """The parts and factors of siblings; none where they have no past use."""
+    return weight_factors(_at_one_time(known, usage), weights, float(usage.strength))
+
+
+def standing_of(part: PartOfUse, usage: Usage) -> PastUseStanding:
+    """A part and its factor as plans and views show it."""
+    return PastUseStanding(
+        factor=part.factor / ONE,
+        used=part.used,
+        entitled=part.entitled,
+        resource=part.resource,
+        half_life=half_life_text(usage),
+    )
 
 
 def present(leaf: QueueRow) -> Iterator[str]:

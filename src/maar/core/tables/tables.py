@@ -325,7 +325,8 @@ class Tables(PlainObjects):
             self._settle_priorities()
         if self._has_new_queues:
             self._settle_queues()
-        self.past_use.settle(self.tree, usage)
+        if usage is not None or self.past_use.factors is not None:
+            self.past_use.settle(self.tree, usage)
         for group in self._stale_groups.values():
             self._refresh(group)
         self._stale_groups.clear()

@@ -10,7 +10,7 @@ import msgspec
 from maar.core.cycle.decide import decide
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.metadata import Object
-from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
+from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import READY_ANNOTATION, PodGroup, PodGroupCondition
 from maar.core.model.reasons import Refusal
@@ -25,6 +25,7 @@ from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.tables.groups import phase_at_rest, ready_with
 from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
+from maar.core.views.past_use import past_use_data
 
 Json = dict[str, object]
 
@@ -197,11 +198,15 @@ def queue_data(one: QueueStanding) -> Json:
             {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
             for each in one.conditions
         ],
-        "namespaces": {
-            name: {"weight": each.weight, "used": each.used.quantities(), "share": each.share}
-            for name, each in one.namespaces.items()
-        },
+        "namespaces": {name: namespace_data(each) for name, each in one.namespaces.items()},
+        **past_use_data(one.past_use),
     }
+
+
+def namespace_data(one: NamespaceStanding) -> Json:
+    """A namespace's standing as plain data."""
+    figures = {"weight": one.weight, "used": one.used.quantities(), "share": one.share}
+    return {**figures, **past_use_data(one.past_use)}
 
 
 def _pod(pod: Pod, node: str, phase: str, nominated: str, started: datetime | None) -> Pod:
