@@ -81,6 +81,8 @@ class ScaledWeights:
 
 def scaled_weights(tree: QueueTree, factors: Sequence[int]) -> ScaledWeights | None:
     """Multiply the weights of a tree by factors in 1024ths; None where every factor is 1."""
+    if all(factor == ONE for factor in factors):
+        return None
     weight, scale = tree.weight.copy(), [Fraction(1)] * len(factors)
     for level in tree.levels:
         first = level.queues.start
@@ -91,7 +93,7 @@ def scaled_weights(tree: QueueTree, factors: Sequence[int]) -> ScaledWeights | N
                 whole, common = _within_bounds(numbers)
                 weight[start:end] = whole
                 scale[start:end] = [common] * (end - start)
-    return ScaledWeights(weight, tuple(scale)) if any(one != 1 for one in scale) else None
+    return ScaledWeights(weight, tuple(scale))
 
 
 def _within_bounds(numbers: list[int]) -> tuple[list[int], Fraction]:

@@ -131,14 +131,14 @@ def read_history(data: object) -> History | None:
     if not isinstance(data, Mapping):
         return None
     time, half_life = data.get("time"), data.get("halfLife", "24h")
-    strength, namespaces = data.get("strength", "1"), data.get("namespaces") or {}
+    strength, namespaces = data.get("strength", "1"), data.get("namespaces", {})
     if not isinstance(namespaces, Mapping) or len(namespaces) > _MOST_NAMESPACES:
         return None
     try:
         return History(
             _time(time),
             _usage(half_life, strength),
-            _hours(data.get("used") or {}),
+            _hours(data.get("used", {})),
             {_name(name): _hours(hours) for name, hours in namespaces.items()},
         )
     except ValueError:
