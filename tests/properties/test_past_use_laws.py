@@ -5,7 +5,7 @@ from copy import deepcopy
 from datetime import UTC, datetime
 from fractions import Fraction
 from random import Random
-from typing import Final
+from typing import Final, cast
 
 import pytest
 from hypothesis import given, settings
@@ -16,12 +16,13 @@ from maar.core.fairshare.queue_demand import LARGEST_WEIGHT
 from maar.core.fairshare.share_out import DemandColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
 from maar.core.fairshare.weight_factors import FACTORS, ONE, scaled_weights
-from maar.core.model.events import Upserted
+from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.kinds import to_json
 from maar.core.model.past_use import History, Usage, history_data, read_history
 from maar.core.model.plan import Plan
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.policy.configuration import parse
+from maar.core.views.objects import Seen
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial
@@ -281,6 +282,46 @@ def test_a_history_that_is_none_harms_nothing(history: object) -> None:
     engine.feed([Upserted(object=queue)])
     standing = engine.decide(datetime(2026, 1, 2, tzinfo=UTC).timestamp()).queues["a"]
     assert (standing.past_use, standing.history) == (None, {})
+
+
+def test_a_newer_history_takes_the_place_of_what_is_known_and_an_older_one_does_not() -> None:
+    """So a standby follows the leader, and an administrator can reset past use."""
+    engine, time = engine_with_usage(), 1_767_225_600.0
+
+    def learn(history: object) -> None:
+        queue = Queue(metadata=QueueMetadata(name="a", uid="a"), status=QueueStatus(history=history))
+        engine.feed([Upserted(object=queue)])
+
+    learn(history_data(History(time, Usage(), {"cpu": 3.5})))
+    learn(history_data(History(time - 60, Usage(), {"cpu": 9.0})))
+    assert engine.decide(time + 1).queues["a"].history == history_data(History(time, Usage(), {"cpu": 3.5}))
+    learn({"time": "2026-01-01T00:00:30Z"})
+    standing = engine.decide(time + 60).queues["a"]
+    assert (standing.history, standing.past_use) == ({}, None)
+
+
+def test_a_snapshot_is_decided_on_alike() -> None:
+    """Also a minute that the statuses do not have yet, and entries that they never get."""
+    time, a, b = two_queues(), User("a"), User("b")
+    time.run(HALF_LIFE_H * HOUR_S, {a: ALL, b: 1})
+    time.run(600, {a: 3, b: ALL})
+    engine = time.engine
+    plan = engine.decide(time.now)
+    fresh = engine_with_usage(halfLife=f"{HALF_LIFE_H}h")
+    fresh.feed([Upserted(object=cast("AnyObject", one)) for one in Seen.of(engine.tables).objects()])
+    again = fresh.decide(time.now)
+    assert again.queues == plan.queues
+    assert again.binds == plan.binds
+    assert any(one.past_use is not None and one.past_use.factor != 1 for one in again.queues.values())
+
+
+def test_a_replay_decides_alike() -> None:
+    """The same calls give the same plans: growth depends on the times that decisions are given."""
+    runs = []
+    for _ in range(2):
+        time, a, b = two_queues(), User("a"), User("b")
+        runs.append([to_json(time.step({a: ALL, b: number % 7 * 2})) for number in range(60)])
+    assert runs[0] == runs[1]
 
 
 def test_switched_off_a_history_stays_as_it_is() -> None:
