@@ -33,7 +33,7 @@ from properties.definitions import (
     total,
 )
 from properties.slow_fairshare import Share, share_out
-from properties.slow_past_use import factors, hours, queue_factors
+from properties.slow_past_use import namespace_factor, queue_factors
 
 NodeChooser = Mapping[str, str]  # pod -> node
 SYSTEM_CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
@@ -59,7 +59,7 @@ class Reading:
         self._read_pods()
         self.budget = self._budget()
         self.claims = {name: self._claim(name) for name in self.path}
-        self.factors = self._factors()
+        self.factors = queue_factors(self.queues, self.children)
         self.shares: dict[str, Share] = share_out(self.claims.values(), self.budget, self.factors)
 
     # --- the tree
@@ -137,24 +137,6 @@ class Reading:
     def weight(self, namespace: str) -> int:
         """The largest weight among its quotas, at least 1."""
         return max(1, self.weights[namespace])
-
-    def _factors(self) -> dict[str, Fraction]:
-        """What past use makes of the weights; queues have histories only where the plugin is configured."""
-        histories = {name: self.queues[name].status.history for name in self.path}
-        known = {name: history for name, history in histories.items() if isinstance(history, dict)}
-        weights = {name: self.queues[name].spec.weight for name in self.path}
-        return queue_factors(known, self.children, weights) if known else {}
-
-    def namespace_factor(self, leaf: str, namespace: str) -> Fraction:
-        """What past use makes of the weight of a namespace in a leaf."""
-        history = self.queues[leaf].status.history
-        inside = history.get("namespaces", {}) if isinstance(history, dict) else {}
-        if not inside:
-            return Fraction(1)
-        names = {self.namespace(group) for group in self.groups.values() if group.spec.queue == leaf}
-        weights = {name: self.weight(name) for name in names | inside.keys()}
-        past_use = {name: hours(texts) for name, texts in inside.items()}
-        return factors(past_use, weights).get(namespace, Fraction(1))
 
     def is_protected(self, pod: Pod) -> bool:
         """Law 5: by its own word before its group's, or as a system-critical or kube-system pod."""
@@ -355,7 +337,7 @@ class Moment:
     def namespace_share(self, leaf: str, namespace: str) -> Fraction | float:
         """The dominant share of what a namespace uses in this queue, per weight."""
         share = self.reading.dominant(self.used_by_namespace(leaf, namespace))
-        return share / (self.reading.weight(namespace) * self.reading.namespace_factor(leaf, namespace))
+        return share / (self.reading.weight(namespace) * namespace_factor(self.reading, leaf, namespace))
 
     def job_share(self, group: str) -> Fraction | float:
         """The DRF share of a job."""

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from fractions import Fraction
 from math import log2
-from typing import Any
+from typing import Any, Protocol
 
 from maar.core.fairshare.weight_factors import FACTORS
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import Queue
 
 HALF_LIFE_S = 24 * 3600.0
 STRENGTH = 1
@@ -40,14 +42,41 @@ def factors(past_use: Mapping[str, Hours], weights: Mapping[str, int]) -> dict[s
     return found
 
 
-def queue_factors(
-    histories: Mapping[str, Any], children: Mapping[str, Iterable[str]], weights: Mapping[str, int]
-) -> dict[str, Fraction]:
-    """The factors of all queues of a tree."""
-    times = [datetime.fromisoformat(one["time"]).timestamp() for one in histories.values()]
+def queue_factors(queues: Mapping[str, Queue], children: Mapping[str, Iterable[str]]) -> dict[str, Fraction]:
+    """The factors of all queues of a tree; they have histories only where the plugin is configured."""
+    known = {name: queue.status.history for name, queue in queues.items()}
+    histories = {name: history for name, history in known.items() if isinstance(history, dict)}
+    if not histories:
+        return {}
+    last = max(datetime.fromisoformat(one["time"]).timestamp() for one in histories.values())
     found = {}
     for siblings in children.values():
-        among = {name: weights[name] for name in siblings}
-        past_use = {name: decayed(histories[name], max(times)) for name in among if name in histories}
-        found.update(factors(past_use, among))
+        weights = {name: queues[name].spec.weight for name in siblings}
+        past_use = {name: decayed(histories[name], last) for name in weights if name in histories}
+        found.update(factors(past_use, weights))
     return found
+
+
+class Namespaces(Protocol):
+    """What is asked of a reading."""
+
+    queues: dict[str, Queue]
+    groups: dict[str, PodGroup]
+
+    def namespace(self, group: PodGroup) -> str:
+        """The namespace of a group."""
+
+    def weight(self, namespace: str) -> int:
+        """Its weight."""
+
+
+def namespace_factor(reading: Namespaces, leaf: str, namespace: str) -> Fraction:
+    """The factor of a namespace in a leaf, among those with work there and those with past use."""
+    history = reading.queues[leaf].status.history
+    inside = history.get("namespaces", {}) if isinstance(history, dict) else {}
+    if not inside:
+        return Fraction(1)
+    names = {reading.namespace(group) for group in reading.groups.values() if group.spec.queue == leaf}
+    past_use = {name: hours(texts) for name, texts in inside.items()}
+    weights = {name: reading.weight(name) for name in names | inside.keys()}
+    return factors(past_use, weights).get(namespace, Fraction(1))

@@ -62,9 +62,8 @@ def a_past(rng: Random) -> dict[str, object]:
     """Some history: of a queue and, whether it is a leaf or not, of namespaces."""
     time = NOW.timestamp() // 60 * 60 - 60 * rng.randrange(3000)
     names = rng.sample(["team-a", "team-b", "default", "gone"], rng.randrange(4))
-    some = lambda: {"cpu": rng.uniform(0, 90), "memory": rng.uniform(0, 9)}  # noqa: E731
-    past = History(time, Usage(), some(), {name: some() for name in names})
-    return history_data(past)
+    used, *inside = [{"cpu": rng.uniform(0, 90), "memory": rng.uniform(0, 9)} for _ in range(len(names) + 1)]
+    return history_data(History(time, Usage(), used, dict(zip(names, inside, strict=True))))
 
 
 @pytest.mark.parametrize("law", OF_PLANS)

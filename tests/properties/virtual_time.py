@@ -44,7 +44,7 @@ class VirtualTime:
     engine: Engine
     cpus: int = 8
     now: float = START_S
-    hours: Counter[User] = field(default_factory=Counter)
+    hours: dict[User, float] = field(default_factory=dict)
     pods_run_s: float = PODS_RUN_S  # of pods that start from now on
     _pods: dict[str, tuple[User, float]] = field(default_factory=dict)  # when each ends; 0: it waits
     _made: int = 0
@@ -82,7 +82,7 @@ class VirtualTime:
             self.engine.feed(_gone(one.pod))
         for user, end in self._pods.values():
             if end:
-                self.hours[user] += STEP_S / HOUR_S
+                self.hours[user] = self.hours.get(user, 0.0) + STEP_S / HOUR_S
         self.now += STEP_S
         return plan
 
