@@ -65,10 +65,10 @@ def weight_text(weight: int, past_use: PastUseStanding | None) -> str:
 
 def past_use_sentence(weight: int, one: PastUseStanding, siblings: str = "its siblings") -> str:
     """Where a factor comes from, in numbers."""
-    what = f" of the {one.resource}" if one.resource else ""
+    what = f"the {one.resource} that" if one.resource else "what"
     factor = weight_text(weight, one) if one.text else f"{weight} x 1"
     return (
-        f"weight {factor}: it used {one.used:.0%}{what} that it and {siblings} used while others waited, "
+        f"weight {factor}: it used {one.used:.0%} of {what} it and {siblings} used while others waited, "
         f"its weight entitles it to {one.entitled:.0%}; half-life {one.half_life}"
     ).replace("%", " %")
 
