@@ -7,6 +7,7 @@ from fractions import Fraction
 from random import Random
 from typing import Final, cast
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,11 +18,12 @@ from maar.core.fairshare.share_out import DemandColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
 from maar.core.fairshare.weight_factors import FACTORS, ONE, scaled_weights
 from maar.core.model.events import AnyObject, Upserted
-from maar.core.model.kinds import to_json
+from maar.core.model.kinds import from_document, to_json
 from maar.core.model.past_use import History, Usage, history_data, read_history
 from maar.core.model.plan import Plan
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.policy.configuration import parse
+from maar.core.reporting.queue_status import queue_write
 from maar.core.views.objects import Seen
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach, Recipe, Style
@@ -337,3 +339,17 @@ def test_switched_off_a_history_stays_as_it_is() -> None:
 def test_a_history_is_kept_as_it_is_written(cpu: float, memory: float) -> None:
     past = History(1_767_225_600.0, Usage(), {"cpu": round(cpu, 6), "memory": round(memory, 6)})
     assert read_history(history_data(past)) == past
+
+
+def test_past_use_is_written_with_the_shares_and_nothing_is_where_nothing_has_changed() -> None:
+    time, a, b = two_queues(), User("a"), User("b")
+    plan = time.run(HOUR_S, {a: ALL, b: 2})
+    queue, now = time.engine.tables.queues["b"].queue, datetime(2026, 1, 1, 1, tzinfo=UTC)
+    write = queue_write(queue, plan.queues["b"], now)
+    assert write is not None
+    assert {"deserved", "history", "weightFactor"} <= write.status.keys()
+    written = from_document(Queue, {"metadata": {"name": "b", "uid": "b"}, "status": write.status})
+    assert queue_write(written, plan.queues["b"], now) is None
+    gone = queue_write(written, msgspec.structs.replace(plan.queues["b"], history={}, past_use=None), now)
+    assert gone is not None
+    assert gone.status == {"history": None, "weightFactor": None}
