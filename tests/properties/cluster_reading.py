@@ -33,6 +33,7 @@ from properties.definitions import (
     total,
 )
 from properties.slow_fairshare import Share, share_out
+from properties.slow_past_use import namespace_factor, queue_factors
 
 NodeChooser = Mapping[str, str]  # pod -> node
 SYSTEM_CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
@@ -58,7 +59,8 @@ class Reading:
         self._read_pods()
         self.budget = self._budget()
         self.claims = {name: self._claim(name) for name in self.path}
-        self.shares: dict[str, Share] = share_out(self.claims.values(), self.budget)
+        self.factors = queue_factors(self.queues, self.children)
+        self.shares: dict[str, Share] = share_out(self.claims.values(), self.budget, self.factors)
 
     # --- the tree
 
@@ -335,7 +337,7 @@ class Moment:
     def namespace_share(self, leaf: str, namespace: str) -> Fraction | float:
         """The dominant share of what a namespace uses in this queue, per weight."""
         share = self.reading.dominant(self.used_by_namespace(leaf, namespace))
-        return share / self.reading.weight(namespace)
+        return share / (self.reading.weight(namespace) * namespace_factor(self.reading, leaf, namespace))
 
     def job_share(self, group: str) -> Fraction | float:
         """The DRF share of a job."""

@@ -43,7 +43,7 @@ class Case:
 
 def planned(cluster: Cluster) -> Cycle:
     """What the engine decides in one cycle."""
-    decided = plan(cluster.objects, None, NOW)["cycles"]
+    decided = plan(cluster.objects, cluster.configuration, NOW)["cycles"]
     assert isinstance(decided, list)
     cycle: Cycle = decided[0]
     return cycle

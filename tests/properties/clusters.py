@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import yaml
 from hypothesis import strategies as st
@@ -19,6 +19,21 @@ from maar.core.model.metadata import Object
 from properties.cluster_growth import RESOURCES, Growth, is_part_of
 from properties.cluster_manifests import Document
 from properties.cluster_recipe import Reach, Recipe, Style
+
+WITH_USAGE: Final = {
+    "tiers": [
+        {"plugins": [{"name": name} for name in ("priority", "gang", "conformance")]},
+        {
+            "plugins": [
+                {"name": "nodeorder", "arguments": {"leastrequested.weight": 0}},
+                *[
+                    {"name": name}
+                    for name in ("overcommit", "drf", "predicates", "proportion", "binpack", "usage")
+                ],
+            ]
+        },
+    ]
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +46,12 @@ class Cluster:
     def objects(self) -> list[Object]:
         """The manifests as Maar reads them."""
         return [as_object(document) for document in self.documents]
+
+    @property
+    def configuration(self) -> object:
+        """What it is decided by: with the plugin usage where queues have histories, else as usual."""
+        histories = [one for one in self.documents if one.get("status", {}).get("history")]
+        return WITH_USAGE if histories else None
 
     def shuffled(self, rng: Random) -> "Cluster":
         """Return the same objects in another order."""

@@ -51,16 +51,16 @@ def waiting(outcome: Outcome, group: str) -> list[Pod]:
 FULL: Final = re.compile(
     r"queue (?P<path>\S+) is at its (?:fair share|real capability): (?P<resource>\S+) (?P<used>\S+) of "
     r"(?P<limit>\S+) (?:deserved|at most)(?:, (?P<wanted>\S+) more wanted)?"
-    r"(?: \(weight (?P<weight>\d+) of (?P<weights>\d+) under (?P<parent>\S+)\))?"
+    r"(?: \(weight (?P<weight>\d+)(?: x (?P<factor>[\d.]+))? of (?P<weights>[\d.]+) under (?P<parent>\S+)\))?"
 )
 BEYOND: Final = re.compile(
     r"it needs (?P<first>\S+) (?P<wanted>[^ ,]+).* at once, beyond the fair share of queue (?P<path>\S+): "
     r"(?P<resource>\S+) (?P<used>\S+) of (?P<limit>\S+) deserved"
-    r".* \(weight (?P<weight>\d+) of (?P<weights>\d+) under (?P<parent>\S+)\)"
+    r".* \(weight (?P<weight>\d+)(?: x (?P<factor>[\d.]+))? of (?P<weights>[\d.]+) under (?P<parent>\S+)\)"
 )
 DECLARED: Final = re.compile(
     r"queue (?P<path>\S+) declares a request of (?P<resource>\S+) (?P<limit>\S+), of which (?P<used>\S+) "
-    r"is used(?P<wanted>)(?P<weight>)"
+    r"is used(?P<wanted>)(?P<weight>)(?P<factor>)"
 )
 TOO_SMALL: Final = re.compile(
     r"it needs .+ and queue (?P<path>\S+) can use (?P<resource>\S+) (?P<limit>\S+?)(, .+)? at most"
@@ -78,10 +78,17 @@ def at_fair_share(outcome: Outcome, group: str, message: str) -> Iterator[str]:
         return
     reading, name, resource = outcome.reading, found["path"].rpartition("/")[2], found["resource"]
     yield from is_full(outcome, group, found, reading.deserved(name, resource))
-    weight = reading.queues[name].spec.weight
-    siblings = [reading.queues[one].spec.weight for one in reading.children[reading.queues[name].parent]]
-    if found["weight"] and not weight == int(found["weight"]) <= int(found["weights"]) <= sum(siblings):
-        yield f"its weight is {weight}, its siblings have {siblings}"
+    weight, factor = reading.queues[name].spec.weight, float(reading.factors.get(name, 1))
+    siblings = [
+        reading.queues[one].spec.weight * float(reading.factors.get(one, 1))
+        for one in reading.children[reading.queues[name].parent]
+    ]
+    if found["weight"] and weight != int(found["weight"]):
+        yield f"its weight is {weight}"
+    if found["weight"] and f"{round(factor, 2):g}" != (found["factor"] or "1"):
+        yield f"its factor is {factor}"
+    if found["weight"] and not weight * factor <= float(found["weights"]) + 0.01 <= sum(siblings) + 0.02:
+        yield f"its weight is {weight} x {factor}, its siblings have {siblings}"
 
 
 def at_capability(outcome: Outcome, group: str, message: str) -> Iterator[str]:

@@ -38,7 +38,7 @@ class Cell:
     """One queue and one resource: what it claims, and, once the budget has come down to it, what it gets."""
 
     seniority: tuple[float, str]  # the smaller one gets the odd unit
-    weight: int
+    weight: Fraction  # with its factor
     own_guarantee: int
     capability: int | None  # none: no limit
     children: list["Cell"]
@@ -188,8 +188,13 @@ def saturated(amount: int) -> int:
 # All resources.
 
 
-def share_out(claims: Iterable[QueueDemand], total: Mapping[str, int]) -> dict[str, Share]:
-    """Divide the total among the queues below the root; the root is part of the answer."""
+def share_out(
+    claims: Iterable[QueueDemand], total: Mapping[str, int], factors: Mapping[str, Fraction] | None = None
+) -> dict[str, Share]:
+    """Divide the total among the queues below the root; the root is part of the answer.
+
+    Weights count as often as their factors say.
+    """
     by_name = {ROOT: QueueDemand(name=ROOT)} | {claim.name: claim for claim in claims}
     children: dict[str, list[str]] = {name: [] for name in by_name}
     for claim in by_name.values():
@@ -200,7 +205,8 @@ def share_out(claims: Iterable[QueueDemand], total: Mapping[str, int]) -> dict[s
     columns: dict[str, dict[str, Cell]] = {}
     for resource in resources_of([by_name[name] for name in names], total):
         columns[resource] = {}
-        share_resource(by_name, children, resource, saturated(total.get(resource, 0)), columns[resource])
+        budget = saturated(total.get(resource, 0))
+        share_resource(by_name, children, resource, budget, columns[resource], factors or {})
     return {name: side_by_side(name, columns) for name in names}
 
 
@@ -223,6 +229,7 @@ def share_resource(
     resource: str,
     total: int,
     column: dict[str, Cell],
+    factors: Mapping[str, Fraction],
 ) -> None:
     """Roll the claims up, let the total flow down, and leave every queue's cell in the column."""
 
@@ -232,7 +239,7 @@ def share_resource(
         share_of_total = total * claim.percentage.get(resource, 0) // HUNDRED_PERCENT
         column[name] = Cell(
             seniority=(claim.created, name),
-            weight=claim.weight,
+            weight=claim.weight * factors.get(name, Fraction(1)),
             own_guarantee=saturated(max(claim.guarantee.get(resource, 0), share_of_total)),
             capability=None if capability is None else saturated(capability),
             request=saturated(claim.request.get(resource, 0)),

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
 from maar.core.policy.grammar import ACTION_ARGUMENTS, ACTIONS, PLUGINS, SWITCHES, Argument
 from maar.core.policy.plugin_hooks import PluginHooks
-from maar.core.policy.values import boolean, duration, names, number, whole
+from maar.core.policy.values import (
+    boolean,
+    duration,
+    ignored,
+    names,
+    nonnegative_number,
+    number,
+    positive_duration,
+    whole,
+)
 
 WORDS = (
     "actions", "tiers", "plugins", "configurations", "metrics", "name", "arguments", "enqueue, allocate",
@@ -44,6 +53,9 @@ FITTING: dict[object, st.SearchStrategy[object]] = {
     number: st.floats(0.5, 10) | st.just("1.5"),
     duration: st.sampled_from(["60s", "1h30m", 90, "90"]),
     names: st.sampled_from(["", "x", "x, cpu"]),
+    positive_duration: st.sampled_from(["24h", "90", 1]),
+    nonnegative_number: st.floats(0, 10) | st.just("0"),
+    ignored: anything,
 }
 
 
@@ -114,6 +126,7 @@ def test_whatever_comes_in_is_read_or_refused_with_a_problem(document: object) -
         assert len({one.name for one in outcome.plugins}) == len(outcome.plugins)
         assert list(outcome.plugins) == sorted(outcome.plugins, key=lambda one: one.tier)
         assert all(outcome.warnings)
+        assert outcome.usage is None or (outcome.usage.half_life_s > 0 and outcome.usage.strength >= 0)
     else:
         assert outcome
         assert all(problem.isprintable() and len(problem) < 2000 for problem in outcome)

@@ -100,7 +100,16 @@ class Cluster:
                 spec[key] = fields.take(key, str, "")
         if "request" in fields:
             spec["request"] = fields.amounts("request")
-        self._add(_VOLCANO, "Queue", {"name": name, "creationTimestamp": self._before(age)}, spec=spec)
+        metadata: Manifest = {"name": name, "creationTimestamp": self._before(age)}
+        status = {"status": {"history": fields.read("history", self._history)}} if "history" in fields else {}
+        self._add(_VOLCANO, "Queue", metadata, spec=spec, **status)
+
+    def _history(self, value: object, path: str) -> Manifest:
+        """The past use of a queue: hours by resource, those of its namespaces, and how old it is."""
+        with Fields(value, path) as fields:
+            age = fields.time("age") or timedelta()
+            inside = {name: one.resources() for name, one in fields.each("namespaces")}
+            return {"time": self._before(age), "used": fields.resources(), "namespaces": inside}
 
     def add_namespace(self, name: str, fields: Fields) -> None:
         """A namespace, and one quota for each weight that is written."""

@@ -41,7 +41,7 @@ def read_expectation(value: object, path: str, names: Names) -> Expectation:
         for key in _QUEUE_AMOUNTS:
             if key in fields:
                 parts[key] = {name: one.resources() for name, one in fields.each(key)}
-        for key in ("binding", "share", "state", "conditions", "namespaces", *_BY_GROUP):
+        for key in ("binding", "share", "state", "conditions", "namespaces", "factor", *_BY_GROUP):
             if key in fields:
                 parts[key] = dict(fields.every(key))
         if fields.take("quiet", bool, False):
@@ -88,6 +88,13 @@ def _shares(cycle: Cycle, _names: Names, expected: Mapping[str, object]) -> Comp
             yield f"{queue}: {actual}, expected {share}"
 
 
+def _factors(cycle: Cycle, _names: Names, expected: Mapping[str, object]) -> Complaints:
+    for queue, factor in expected.items():
+        actual = _queue(cycle, queue).get("pastUse", {}).get("factor", 1)
+        if not math.isclose(actual, _number(factor), abs_tol=_CLOSE):
+            yield f"{queue}: {actual}, expected {factor}"
+
+
 def _states(cycle: Cycle, _names: Names, expected: Mapping[str, object]) -> Complaints:
     for queue, state in expected.items():
         if _queue(cycle, queue)["state"] != state:
@@ -107,6 +114,7 @@ def _namespaces(
     for queue, namespaces in expected.items():
         for name, standing in namespaces.items():
             actual = _queue(cycle, queue)["namespaces"].get(name, {})
+            actual = {**actual, "factor": actual.get("pastUse", {}).get("factor", 1)}
             for key, value in standing.items():
                 if key == "used":
                     wrong = any(
@@ -212,6 +220,7 @@ _CHECKS: Final[dict[str, Check]] = {
     **{key: _amounts(key) for key in _QUEUE_AMOUNTS},
     "binding": _bindings,
     "share": _shares,
+    "factor": _factors,
     "state": _states,
     "conditions": _conditions,
     "namespaces": _namespaces,

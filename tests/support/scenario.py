@@ -3,8 +3,9 @@
 What there is (what is written first is older; `age` says otherwise):
 - `nodes`: {name: {cpu, memory, gpu, …, count, labels, taints, unschedulable, ready}}; `count` numbers them;
 - `queues`: {name: {parent, weight, priority, guarantee, percentage, capability, request, reclaimable, state,
-  fifo, preemptMinRuntime, reclaimMinRuntime, age}}; `namespaces`: {name: {weight, queue}}, one quota for
-  each weight;
+  fifo, preemptMinRuntime, reclaimMinRuntime, age, history}}, where `history` is its past use: hours by
+  resource, `namespaces`: {name: hours} and `age`; `namespaces`: {name: {weight, queue}}, one quota for each
+  weight;
 - `running` and `pending` pod groups: {queue/name: {pods, min, cpu, …}}. Of a group: namespace, priority,
   class, min (1; `all`), readyWith (the `min` it was last ready with), minResources, tasks, preemptable,
   phase, unschedulable, age. Of its pods, or of those of a task: node, waiting, starting, started (how long
@@ -20,7 +21,7 @@ How it is asked: `now`, `cycles`, `resubmit`, and `config`: {actions, plugins: w
 What must come of it: `refused` (parts of the message), or `expect` in the first cycle, `then` in each one
 after it and `last` in the last of `cycles`:
 - of queues: deserved, realCapability, used, allocated, preempting, share, state, binding, conditions,
-  namespaces;
+  namespaces, factor (of its weight);
 - `binds` and `nominated` by group: a number, a list of pods (queue/name-0), {pod: node} or {node: number};
 - `evicted` by group: a number, a list of pods, or {pods, for, by};
 - `waits` by group: a reason, or a list of it and of parts of its message; `phases` by group; `quiet`.

@@ -93,7 +93,8 @@ false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentag
 "request":{"cpu":"50"},"deserved":{"cpu":"60"},"state":"Closed","dequeueStrategy":"fifo",
 "namespaceSelector":{"matchLabels":{"team":"ml"}},"preemptMinRuntime":"10m","reclaimMinRuntime":"1h","type":"x","affinity":{"nodeGroupAffinity":{}}},"status":
 {"state":"Closing","deserved":{"cpu":"40"},"realCapability":{"cpu":"90"},"allocated":{"cpu":"30"},"used":{
-"cpu":"35"},"preempting":{"cpu":"10"},"share":"0.88","summary":{"deserved":"cpu=40","used":"cpu=35"},
+"cpu":"35"},"preempting":{"cpu":"10"},"share":"0.88","weightFactor":"0.84","history":{"time":"2026-03-01T10:00:00Z",
+"halfLife":"24h","strength":"1","used":{"cpu":"12.5","memory":"48.25Gi"},"namespaces":{"ml":{"cpu":"12.5"}}},"summary":{"deserved":"cpu=40","used":"cpu=35"},
 "pending":1,"inqueue":2,"running":3,"unknown":4,"completed":5,"conditions":[{"type":"Overused","status":"False","reason":"BelowShare"}]}}""",
     PodGroup: b"""{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{"name":
 "train","namespace":"ml","managedFields":MANAGED},"spec":{"minMember":3,"minTaskMember":{"worker":2},

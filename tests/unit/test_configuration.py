@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from maar.core.cycle import decide
+from maar.core.model.past_use import Usage
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration, Plugin, parse
 from maar.core.policy.grammar import (
     ACTIONS,
@@ -100,7 +101,8 @@ metrics: {type: prometheus, interval: 30s}
 """
 SUPPORTED_ACTIONS = "Supported: enqueue, allocate, backfill, reclaim, preempt, cleanup"
 SUPPORTED_PLUGINS = (
-    "Supported: priority, gang, conformance, overcommit, drf, predicates, proportion, nodeorder, binpack"
+    "Supported: priority, gang, conformance, overcommit, drf, predicates, proportion, nodeorder, binpack, "
+    "usage"
 )
 SUPPORTED_BINPACK = (
     "Supported: binpack.weight, binpack.cpu, binpack.memory, binpack.resources, binpack.resources.<name>"
@@ -162,7 +164,8 @@ def test_the_default_has_every_action_and_every_plugin_in_its_usual_tier() -> No
         ("priority", 1), ("gang", 1), ("conformance", 1), ("overcommit", 2), ("drf", 2), ("predicates", 2),
         ("proportion", 2), ("nodeorder", 2), ("binpack", 2),
     ]  # fmt: skip
-    assert {one.name for one in DEFAULT.plugins} == PLUGINS.keys()
+    assert {one.name for one in DEFAULT.plugins} == PLUGINS.keys() - {"usage"}
+    assert DEFAULT.usage is None
     assert (DEFAULT.overcommit_factor, DEFAULT.grace_seconds) == (Fraction("1.2"), 60)
     assert (DEFAULT.binpack, DEFAULT.node_order) == (BinPackWeights(), NodeOrderWeights(least_requested=0))
     assert DEFAULT.predicates == Predicates()
@@ -241,6 +244,23 @@ def test_all_problems_are_reported_at_once() -> None:
 @pytest.mark.parametrize(("config", "warning"), cases("warned", "warning"))
 def test_what_has_no_effect_is_accepted_with_a_warning(config: str, warning: str) -> None:
     assert read(config).warnings == (warning,)
+
+
+def test_past_use_is_off_by_default_and_its_arguments_are_typed() -> None:
+    assert read(plugin("{name: usage}")).usage == Usage(half_life_s=86_400.0, strength=Fraction(1))
+    arguments = "{halfLife: 90m, strength: '0.25'}"
+    assert read(plugin(f"{{name: usage, arguments: {arguments}}}")).usage == Usage(5400.0, Fraction(1, 4))
+
+
+def test_the_arguments_of_volcanos_usage_are_accepted_with_warnings() -> None:
+    arguments = "{usage.weight: 5, cpu.weight: 1, thresholds: {cpu: 80}, usageWeight.cpu: 1}"
+    configuration = read(plugin(f"{{name: usage, arguments: {arguments}}}"))
+    assert configuration.usage == Usage()
+    *ignored, last = configuration.warnings
+    path = "tiers[0].plugins[0]"
+    names = ("usage.weight", "cpu.weight", "thresholds", "usageWeight.cpu")
+    assert ignored == [f"{path}.arguments.{name}: {NO_EFFECT}" for name in names]
+    assert last.startswith(f"{path}: Volcano's usage places pods by the load of nodes; Maar's lets queues")
 
 
 def test_hierarchy_and_proportion_in_different_tiers_are_accepted_as_in_volcano() -> None:

@@ -54,6 +54,8 @@ def fields(kind: object, path: str = "") -> Iterator[tuple[str, bool]]:
     elif isinstance(kind, type) and issubclass(kind, msgspec.Struct) and not issubclass(kind, Metadata):
         for field in msgspec.structs.fields(kind):
             yield f"{path}.{field.encode_name}", True
+            if field.type is object:  # what is below it is not read as a type of the model
+                yield f"{path}.{field.encode_name}.", False
             yield from fields(field.type, f"{path}.{field.encode_name}")
         for name in UNREAD.get(kind, "").split():
             yield f"{path}.{name}", False

@@ -22,7 +22,7 @@ from maar.core.model.kinds import (
 from maar.core.model.metadata import Condition, Metadata, Object, mark
 from maar.core.model.namespace import ResourceQuota
 from maar.core.model.node import Node
-from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueStanding
+from maar.core.model.plan import GroupOutcome, NamespaceStanding, PastUseStanding, Plan, QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
@@ -239,10 +239,12 @@ def test_a_plan_that_is_written_reads_as_the_same_plan(share: float) -> None:
     """A queue that uses something and deserves nothing has an infinite share."""
     some, none = Resources({"cpu": 1500, "memory": 2**30}), Resources()
     overused = Condition(type="Overused", status="True", last_transition_time=datetime.now(UTC))
+    past_use = PastUseStanding(factor=0.84, used=0.6, entitled=0.5, resource="cpu", half_life="24h")
     standing = QueueStanding(
         deserved=some, real_capability=some, allocated=some, used=none, preempting=none, share=share,
         state="Open", binding={"cpu": "fair share", "memory": "parent"}, conditions=(overused,),
-        namespaces={"ml": NamespaceStanding(weight=3, used=some, share=share)},
+        namespaces={"ml": NamespaceStanding(weight=3, used=some, share=share, past_use=past_use)},
+        past_use=past_use, history={"time": "2026-03-01T10:00:00Z", "used": {"cpu": "12.5"}},
     )  # fmt: skip
     shortage = Shortage(resource="cpu", wanted=5, used=1, limit=3)
     refusal = Refusal(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from maar.core.cycle.decide import decide
+from maar.core.cycle.use_meter import UseMeter
 from maar.core.model.events import Event
 from maar.core.model.plan import Plan
 from maar.core.model.writes import Write
@@ -18,14 +19,23 @@ class Engine:
         self.configuration = configuration
         self.tables = Tables(scheduler_name=scheduler_name)
         self.assumptions = Assumptions(self.tables)
+        self._use_meter: UseMeter | None = None
 
     def feed(self, events: Iterable[Event]) -> None:
         """Take events in."""
         self.assumptions.feed(events)
 
     def decide(self, now: float) -> Plan:
-        """Decide what to do now; deciding changes nothing by itself."""
-        return decide(self.tables, self.configuration, now)
+        """Decide what to do now; deciding changes nothing by itself, but past use grows with time."""
+        usage = self.configuration.usage
+        if usage is None:
+            self._use_meter = None
+            return decide(self.tables, self.configuration, now)
+        meter = self._use_meter = self._use_meter or UseMeter()
+        meter.advance(self.tables, usage, now)
+        plan = decide(self.tables, self.configuration, now)
+        meter.observe(self.tables, plan)
+        return plan
 
     def assume(self, write: Write) -> None:
         """Take a write for carried out until the cluster reports it."""

@@ -108,7 +108,15 @@ def _relations(queues: Standings) -> Iterator[Metric]:
         overused.add_metric(
             (queue,), any(units > deserved.get(one, 0) for one, units in standing.used.items())
         )
-    yield from (share, weight, overused)
+    factor = GaugeMetricFamily(
+        "maar_queue_weight_factor",
+        "What past use makes of the queue's weight (plugin usage); 1 where it changes nothing.",
+        labels=_QUEUE,
+    )
+    for queue, standing in queues.items():
+        if standing.history is not None:
+            factor.add_metric((queue,), standing.past_use.factor if standing.past_use is not None else 1.0)
+    yield from (share, weight, overused, factor)
 
 
 def _namespaces(queues: Standings) -> Iterator[Metric]:
@@ -131,7 +139,8 @@ def _namespaces(queues: Standings) -> Iterator[Metric]:
     for queue, standing in queues.items():
         for name, inside in standing.namespaces.items():
             weights[name] = inside.weight
-            share.add_metric((name, queue), float(inside.share) * inside.weight)
+            factor = inside.past_use.factor if inside.past_use is not None else 1
+            share.add_metric((name, queue), float(inside.share) * inside.weight * factor)
             weighted.add_metric((name, queue), float(inside.share))
     for name, number in weights.items():
         weight.add_metric((name,), number)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from maar.core.model.resources import roughly
 from maar.core.views.queue_explain import Explanation, Sibling, Step
-from maar.core.views.queue_words import protection, sentence, summary, water
+from maar.core.views.queue_words import past_use_sentences, protection, sentence, summary, water, weighs
 
 WIDTH: Final = 100
 _HEADINGS: Final = ("WEIGHT", "GUARANTEE", "REQUEST", "CAPABILITY", "DESERVED")
@@ -27,6 +27,8 @@ def print_explanation(one: Explanation, console: Console) -> None:
         )
     if protected := protection(one):
         _print_wrapped(console, f"{protected[0].upper()}{protected[1:]}.", "")
+    for past_use in past_use_sentences(one):
+        _print_wrapped(console, past_use, "")
     for resource, steps in one.steps.items():
         if steps:
             console.print()
@@ -50,7 +52,9 @@ def _siblings(console: Console, step: Step) -> None:
     shown += [step.chosen] if step.chosen not in shown else []
     width = min(_WIDEST_NAME, max(len(one.name) for one in shown))
     console.print()
-    _print(console, f"    {'':{width}}{_GAP}{_GAP.join(_HEADINGS)}{_GAP}BOUND BY", "dim")
+    weight = max(len(_HEADINGS[0]), *(len(weighs(one)) for one in shown))
+    headings = [_HEADINGS[0].rjust(weight), *_HEADINGS[1:]]
+    _print(console, f"    {'':{width}}{_GAP}{_GAP.join(headings)}{_GAP}BOUND BY", "dim")
     for one in shown:
         label, style = ("  > ", "bold") if one == step.chosen else ("    ", "")
         if len(one.name) > width:
@@ -58,7 +62,7 @@ def _siblings(console: Console, step: Step) -> None:
             label = " " * (len(label) + width)
         else:
             label += one.name.ljust(width)
-        cells = [*_cells(step.resource, one), str(one.binding)]
+        cells = [*_cells(step.resource, one, headings), str(one.binding)]
         _print(console, _GAP.join([label, *cells]), style)
     if len(claiming) > len(shown):
         _print(console, f"    and {len(claiming) - len(shown)} more (-o json has them all)")
@@ -70,10 +74,10 @@ def _print(console: Console, line: str, style: str = "") -> None:
     console.print(Text(line, style), soft_wrap=True)
 
 
-def _cells(resource: str, one: Sibling) -> list[str]:
+def _cells(resource: str, one: Sibling, headings: list[str]) -> list[str]:
     amounts = [
         "-" if amount is None else roughly(resource, amount)
         for amount in (one.guarantee, one.request, one.capability, one.deserved)
     ]
-    texts = [str(one.weight), *amounts]
-    return [text.rjust(len(heading)) for text, heading in zip(texts, _HEADINGS, strict=True)]
+    texts = [weighs(one), *amounts]
+    return [text.rjust(len(heading)) for text, heading in zip(texts, headings, strict=True)]

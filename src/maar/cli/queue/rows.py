@@ -25,7 +25,7 @@ def cells(queue: Queue, now: float, *, wide: bool) -> list[str]:
     row = [
         queue.key,
         NONE if queue.key == ROOT else queue.parent,
-        str(spec.weight),
+        f"{spec.weight} x {status.weight_factor}" if status.weight_factor else str(spec.weight),
         status.state or "Unknown",
         status.deserved.summary() or NONE,
         status.used.summary() or NONE,

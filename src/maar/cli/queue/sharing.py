@@ -91,7 +91,7 @@ def explain(
         raise CommandError(f"queue {name} takes no part and deserves nothing: {why}")
     if name not in shared.shares:
         raise CommandError(unknown(Operation("get", Queue, name), [queue.key for queue in shared.queues]))
-    explanation = explain_queue(shared.shares, name, shared.min_runtimes[name])
+    explanation = explain_queue(shared.shares, name, shared.min_runtimes[name], shared.past_use)
     if output:
         typer.echo(text_of(explanation_data(explanation), output))
     else:

@@ -21,7 +21,8 @@ ACTIONS: Final[Mapping[str, Callable[[State], None]]] = {
 
 def decide(tables: Tables, configuration: Configuration, now: float) -> Plan:
     """Decide for the whole cluster; the tables stay as they are."""
-    tables.settle(heeds_taints=configuration.heeds_taints)  # 1. update what depends on the tree
+    # 1. update what depends on the tree
+    tables.settle(heeds_taints=configuration.heeds_taints, usage=configuration.usage)
     state = State(tables, configuration, now)  # 2. share the cluster out, see promises as kept
     if "enqueue" not in configuration.actions:
         admit_all(state)

@@ -62,7 +62,7 @@ class Preempt(Attempt):
             return False
         if victim.namespace != mine.namespace:
             used = unit.left_of(self.state.namespace_used(self.leaf, victim.namespace))
-            left = largest_part(used, self.state.namespace_whole(victim.namespace))
+            left = largest_part(used, self.state.namespace_whole(self.leaf, victim.namespace))
             return victim.priority <= mine.priority and left > self.namespace_before
         left = self.ledger.dominant(unit.left_of(unit.group.used))
         return victim.priority == mine.priority and left > self.job_before

@@ -43,7 +43,11 @@ class QueueLedger:
         self.rows: list[QueueRow] = tables.rows
         self.total = total_of(tables) if total is None else total
         self.claims = _claims(tables, self.total)
-        self.shares: ShareColumns = share_columns(self.tree, self.claims)
+        factors = tables.past_use.factors
+        scaled = self.scaled_weights = None if factors is None else factors.scaled
+        self.shares: ShareColumns = share_columns(
+            self.tree, self.claims, None if scaled is None else scaled.weight
+        )
         self.parent: list[int] = self.tree.parent.tolist()
         self.paths: list[tuple[int, ...]] = tables.paths
         self.deserved: list[Column] = self.shares.deserved.T.tolist()
@@ -57,11 +61,16 @@ class QueueLedger:
         self.reserved_below: list[Column] = sums_below(self.tree, reserved).T.tolist()
         self.most = self.real  # real capability, less what held room needs of it at its planned start
         self.held: dict[int, Column] = {}  # by queue: of what it uses, the room that is held for groups below
-        self.weight = [row.queue.spec.weight for row in self.rows]
+        self.weight: list[float] = [row.queue.spec.weight for row in self.rows]
+        if factors is not None and scaled is not None:
+            self.weight = [
+                weight * factors.factor(name)
+                for weight, name in zip(self.weight, self.tree.names, strict=True)
+            ]
         # Where no queue has a guarantee of a resource, what is reserved is what is used, at every level.
         self.reservable = frozenset(np.flatnonzero(self.shares.guarantee.any(axis=1)).tolist())
         self.whole_total = whole_of(self.total)
-        self._wholes: dict[int, Whole] = {1: self.whole_total}  # by weight
+        self._wholes: dict[float, Whole] = {1: self.whole_total}  # by weight
 
     def reserve(self, leaf: int, needs: Needs) -> None:
         """Update what is reserved for a leaf and all queues above it after its use has changed."""
@@ -163,11 +172,11 @@ class QueueLedger:
                 largest = max(largest, part)
         return largest
 
-    def dominant(self, used: Column, weight: int = 1) -> float:
+    def dominant(self, used: Column, weight: float = 1) -> float:
         """Used of the cluster's total on the resource where that is largest, per weight."""
         return largest_part(used, self.whole(weight))
 
-    def whole(self, weight: int = 1) -> Whole:
+    def whole(self, weight: float = 1) -> Whole:
         """The cluster's total, as many times as a weight."""
         whole = self._wholes.get(weight)
         if whole is None:
@@ -175,7 +184,7 @@ class QueueLedger:
         return whole
 
 
-def whole_of(column: Column, weight: int = 1) -> Whole:
+def whole_of(column: Column, weight: float = 1) -> Whole:
     """A column, as many times as a weight, to take parts of: of nothing, any use is infinitely much."""
     return [(row, amount * weight or _ALMOST_NOTHING) for row, amount in enumerate(column)]
 

@@ -59,7 +59,7 @@ def _at_fair_share(state: State, refusal: Refusal) -> str:
     parent = ledger.parent[row]
     siblings = [other for other in range(1, len(ledger.rows)) if ledger.parent[other] == parent]
     asking = [one for one in siblings if one == row or ledger.shares.request[resources[0], one]]
-    weights = f"weight {ledger.weight[row]} of {sum(ledger.weight[one] for one in asking)}"
+    weights = f"{_weight(state, refusal.queue)} of {_number(sum(ledger.weight[one] for one in asking))}"
     givers = [
         ledger.rows[one].name
         for one in siblings
@@ -85,6 +85,17 @@ def _at_fair_share(state: State, refusal: Refusal) -> str:
     if refusal.available:
         idle = f"there is idle room for {refusal.available} of the {refusal.wanted} pods that start together"
     return f"{share}, and {idle}, {nodes}; {change}"
+
+
+def _weight(state: State, queue: str) -> str:
+    """The weight of a queue, and what past use makes of it."""
+    row, factors = state.tables.queues[queue], state.tables.past_use.factors
+    factor = 1.0 if factors is None else factors.factor(queue)
+    return f"weight {row.queue.spec.weight}" + (f" x {_number(factor)}" if factor != 1 else "")
+
+
+def _number(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{round(number, 2):g}"
 
 
 def _at_capability(state: State, refusal: Refusal) -> str:

@@ -11,17 +11,18 @@ from maar.core.cycle.state import State
 from maar.core.fairshare.dominant import roll_up_used
 from maar.core.fairshare.share_out import CONSTRAINTS
 from maar.core.model.metadata import Condition
-from maar.core.model.plan import NamespaceStanding, QueueStanding, Share
+from maar.core.model.plan import NamespaceStanding, PastUseStanding, QueueStanding, Share
 from maar.core.model.queue import Queue, QueueState
 from maar.core.model.queue_state import is_unfinished, queue_state
 from maar.core.model.resources import Resources
+from maar.core.tables.past_use import standing_of
 from maar.core.tables.rows import Column, QueueRow
 
 
 def standings(state: State) -> dict[str, QueueStanding]:
     """The standing of every queue, by name; one whose inputs are those of the last cycle is used again."""
     tables, rows = state.tables, _worth_showing(state)
-    basis = (rows, state.ledger.total, dict(tables.namespace_weights))
+    basis = (rows, state.ledger.total, dict(tables.namespace_weights), tables.past_use.factors)
     if tables.shown_on != basis:
         tables.shown_on, tables.shown = basis, {}
     shown, tables.shown = tables.shown, {}
@@ -89,7 +90,22 @@ def _standing(state: State, index: int, rows: tuple[int, ...], evidence: _Eviden
         binding=binding,
         conditions=(_reduced_guarantee(state, index, rows, evidence),) if evidence.is_reduced else (),
         namespaces=_namespaces(state, row, rows) if row.is_leaf else {},
+        past_use=_past_use(state, row.name),
+        history=_history(state, row.name),
     )
+
+
+def _past_use(state: State, queue: str) -> PastUseStanding | None:
+    """What past use makes of the weight of a queue."""
+    factors = state.tables.past_use.factors
+    part = None if factors is None else factors.parts.get(queue)
+    return None if factors is None or part is None else standing_of(part, factors.usage)
+
+
+def _history(state: State, queue: str) -> dict[str, object] | None:
+    """The past use of a queue as its status should have it; None where the plugin is not configured."""
+    factors = state.tables.past_use.factors
+    return None if factors is None else factors.written.get(queue, {})
 
 
 def _aside(why: str) -> QueueStanding:
@@ -123,11 +139,16 @@ def _namespaces(state: State, row: QueueRow, rows: tuple[int, ...]) -> dict[str,
     weights, axis = state.tables.namespace_weights, state.tables.axis
     names = {name for name, column in row.namespaces.items() if any(column)}
     names.update([name for name, groups in row.members.items() if groups])
-    found = {}
+    found, factors = {}, state.tables.past_use.factors
+    parts = {} if factors is None else state.parts_of_use(row.index)
     for name in sorted(names):
         used, weight = row.namespaces.get(name) or axis.zeros(), weights.get(name, 1)
-        share = _written(state.ledger.dominant(used, weight))
-        found[name] = NamespaceStanding(weight=weight, used=axis.amounts(used, rows), share=share)
+        past_use = standing_of(parts[name], factors.usage) if factors is not None and name in parts else None
+        weighs = weight if past_use is None or past_use.factor == 1 else weight * past_use.factor
+        share = _written(state.ledger.dominant(used, weighs))
+        found[name] = NamespaceStanding(
+            weight=weight, used=axis.amounts(used, rows), share=share, past_use=past_use
+        )
     return found
 
 

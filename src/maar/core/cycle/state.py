@@ -28,6 +28,7 @@ from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.protection import Budgets
 from maar.core.cycle.queue_ledger import QueueLedger, Whole, largest_part
 from maar.core.cycle.room import NOWHERE, Room, When
+from maar.core.fairshare.weight_factors import ONE, PartOfUse
 from maar.core.model.writes import EvictingAction
 from maar.core.policy.configuration import Configuration
 from maar.core.tables.axis import Needs, times
@@ -99,6 +100,7 @@ class State:
         self.times_to_come: list[float] = []  # from which a decision may differ with nothing else changed
         self._groups: dict[str, GroupState] = {}
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
+        self._parts_of_use: dict[int, dict[str, PartOfUse]] = {}  # by leaf
         self.steps: list[Step] = []  # that a trial can undo
         self.open_trials = 0
         self._change_room, self._counts_moves = self.room.change, self.places.counts_moves
@@ -204,11 +206,23 @@ class State:
 
     def namespace_share(self, leaf: int, namespace: str) -> float:
         """The dominant share of the cluster that a namespace uses in this leaf, per weight."""
-        return largest_part(self.namespace_used(leaf, namespace), self.namespace_whole(namespace))
+        return largest_part(self.namespace_used(leaf, namespace), self.namespace_whole(leaf, namespace))
 
-    def namespace_whole(self, namespace: str) -> Whole:
+    def namespace_whole(self, leaf: int, namespace: str) -> Whole:
         """What the use of a namespace is a part of: the cluster's total, as many times as its weight."""
-        return self.ledger.whole(self.tables.namespace_weights.get(namespace, 1))
+        weight: float = self.tables.namespace_weights.get(namespace, 1)
+        if self.tables.past_use.factors is not None and leaf != NOWHERE:
+            part = self.parts_of_use(leaf).get(namespace)
+            if part is not None and part.factor != ONE:
+                weight = weight * part.factor / ONE
+        return self.ledger.whole(weight)
+
+    def parts_of_use(self, leaf: int) -> dict[str, PartOfUse]:
+        """The parts of past use, and the factors, of the namespaces of a leaf."""
+        if leaf not in self._parts_of_use:
+            tables = self.tables
+            self._parts_of_use[leaf] = tables.past_use.inside(tables.rows[leaf], tables.namespace_weights)
+        return self._parts_of_use[leaf]
 
     # --- deciding
 

@@ -216,8 +216,7 @@ class TurnOrder:
     def _namespace(self, leaf: int, name: str, jobs: Sequence[Job]) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
         queue, used = self._queue(leaf), jobs[0][-1].usage_path.columns[0]
-        weight = self.state.tables.namespace_weights.get(name, 1)
-        whole = self.state.ledger.whole(weight) if self._by_share else ()
+        whole = self.state.namespace_whole(leaf, name) if self._by_share else ()
         namespace = _Namespace(queue, used, whole, natural(name), jobs)
         namespace.settle()
         return namespace

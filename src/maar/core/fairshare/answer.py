@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Final, TypeVar, cast
 
@@ -12,6 +13,7 @@ from maar.core.fairshare.queue_demand import LARGEST_AMOUNT, BadQueueDemandError
 from maar.core.fairshare.share_out import CONSTRAINTS, DemandColumns, ShareColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
 from maar.core.fairshare.water_fill import Floats, Ints
+from maar.core.fairshare.weight_factors import ScaledWeights
 from maar.core.model.plan import Constraint
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import Amounts, BadAmountError, Percentages, Resources, roughly
@@ -38,6 +40,7 @@ class Share:
     share: float
     binding: Mapping[str, Constraint]
     reduced: bool
+    factor: Fraction = Fraction(1)  # what its weight was multiplied by
 
     def __str__(self) -> str:
         why = ", ".join(f"{resource} by {constraint}" for resource, constraint in self.binding.items())
@@ -52,6 +55,7 @@ class FairShares(Mapping[str, Share]):
     claims: DemandColumns
     columns: ShareColumns
     used_columns: Ints  # [R, Q] of leaves
+    weights: ScaledWeights | None = None  # None: the weights of the claims
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -70,6 +74,7 @@ class FairShares(Mapping[str, Share]):
             name=name,
             parent="" if name == ROOT else claim.parent,
             weight=claim.weight,
+            factor=Fraction(1) if self.weights is None else self.weights.of(row) / claim.weight,
             deserved=self._amounts(columns.deserved, row),
             real_capability=self._amounts(columns.real_capability, row),
             guarantee=self._amounts(columns.guarantee, row),

@@ -77,10 +77,10 @@ class ShareColumns:
     reduced: Flags  # [Q]
 
 
-def share_columns(tree: QueueTree, claims: DemandColumns) -> ShareColumns:
-    """Share the total out over the tree."""
+def share_columns(tree: QueueTree, claims: DemandColumns, weight: Ints | None = None) -> ShareColumns:
+    """Share the total out over the tree; by other weights than its own where some are given. [Q]"""
     wanted, request = _roll_up(tree, claims)
-    return _flow_down(tree, claims, wanted, request)
+    return _flow_down(tree, claims, wanted, request, tree.weight if weight is None else weight)
 
 
 def _roll_up(tree: QueueTree, claims: DemandColumns) -> tuple[Ints, Ints]:
@@ -97,7 +97,9 @@ def _roll_up(tree: QueueTree, claims: DemandColumns) -> tuple[Ints, Ints]:
     return guarantee, request
 
 
-def _flow_down(tree: QueueTree, claims: DemandColumns, wanted: Ints, request: Ints) -> ShareColumns:
+def _flow_down(
+    tree: QueueTree, claims: DemandColumns, wanted: Ints, request: Ints, weight: Ints
+) -> ShareColumns:
     """Give every parent's deserved to its children, level by level."""
     deserved, real_capability, guarantee = (np.empty(wanted.shape, np.int64) for _ in range(3))
     on_floor = np.zeros(wanted.shape, np.bool_)
@@ -109,8 +111,8 @@ def _flow_down(tree: QueueTree, claims: DemandColumns, wanted: Ints, request: In
         floor = scale_down(budget, wanted[:, here].ravel(), groups)  # [E]
         guarantee[:, here] = floor.reshape(wanted[:, here].shape)
         ceiling = _ceiling(guarantee[:, here], request[:, here], claims.capability[:, here])
-        weight = np.tile(tree.weight[here], len(claims.resources))  # [E]
-        filled = water_fill(budget, weight, floor, ceiling.ravel(), groups)
+        weights = np.tile(weight[here], len(claims.resources))  # [E]
+        filled = water_fill(budget, weights, floor, ceiling.ravel(), groups)
         deserved[:, here] = filled.deserved.reshape(ceiling.shape)
         on_floor[:, here] = filled.on_floor.reshape(ceiling.shape)
         unreserved = real_capability[:, level.parents].ravel() - groups.sums(floor)  # [G]

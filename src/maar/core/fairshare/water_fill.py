@@ -20,8 +20,9 @@ Invariants.
 - A group gets the smaller of its budget and the sum of its ceilings, to the unit. The caller has scaled the
   floors down (`scale_down`), so that the floors of a group are within its budget.
 - No share differs from clamp(level x weight, floor, ceiling) by a whole unit or more.
-- Weights are below 2^16 and amounts below 2^62. Products of remainders and weights then fit in 64 bits. Sums
-  may wrap around; they are right again wherever the true value fits, and a float shows whether it does.
+- Weights are below 2^22, siblings fewer than 2^19 and amounts below 2^62. A remainder is below the sum of
+  the weights of a group, so that products of remainders and weights fit in 64 bits (19 + 22 + 22). Sums may
+  wrap around; they are right again wherever the true value fits, and a float shows whether it does.
 
 Complexity. O(V log V) for sorting the events, V at most 2 E; everything else is linear. An entry without a
 floor rises from the start and has one event.
@@ -29,7 +30,7 @@ floor rises from the start and has one event.
 Why not otherwise? Sharing out by weight, removing the children that have enough and repeating until nothing
 changes, as Volcano does, needs a tolerance, and the result depends on it. The level in floating point would
 lose or invent units. `Fraction` is exact, and thousands of times slower: the tests compare with it. Decision
-record 6.
+records 6 and 47.
 """
 
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 NumbersT = TypeVar("NumbersT", Ints, Floats)
+
+WEIGHTS_BELOW: Final = 2**22  # exact arithmetic in 64 bits depends on it
 
 # Sums wrap around in 64 bits and are right again where the true value fits. A float shows whether it
 # does: budgets stay below 2^62, so a sum that is certainly more than a budget need not fit.
@@ -166,7 +169,7 @@ def _fill(target: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: Groups
     level = _find_level(target, weight, floor, ceiling, groups)
     rising = level.risen & ~level.topped  # [E]
     slope, whole = level.slope[groups.of], (level.left // level.slope)[groups.of]  # [E]
-    part = (level.left % level.slope)[groups.of] * weight  # [E] below 2^33 x 2^16
+    part = (level.left % level.slope)[groups.of] * weight  # [E] below 2^41 x 2^22
     extra = part // slope
     even = whole * weight + extra  # [E] level x weight, rounded down; it wraps only where it is not used
     odd = np.where(rising, part - extra * slope, 0)  # [E]
@@ -237,7 +240,7 @@ def _in_order(amount: Ints, weight: Ints, group: Ints) -> _Events:
     """Sort events by group, then by amount / weight, exactly.
 
     Sorting floats is nearly always right. Where two neighbours are in the wrong order, all events are sorted
-    again by whole part and remainder: two remainders of weights below 2^16 differ by 2^-32 at least, which
+    again by whole part and remainder: two remainders of weights below 2^22 differ by 2^-44 at least, which
     floats distinguish.
     """
     order = np.argsort(amount / weight)

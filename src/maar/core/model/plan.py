@@ -20,12 +20,28 @@ def share_text(share: Share) -> str:
     return share if isinstance(share, str) else f"{share:.2f}"
 
 
+class PastUseStanding(Record, frozen=True):
+    """What past use makes of a weight, and the numbers that it follows from."""
+
+    factor: float
+    used: float  # part of what it and its siblings used, on the resource where that is largest
+    entitled: float  # part that its weight entitles it to
+    resource: str = ""
+    half_life: str = ""
+
+    @property
+    def text(self) -> str:
+        """The factor as people read it: 0.84; empty where it is 1."""
+        return f"{round(self.factor, 2):g}" if self.factor != 1 else ""
+
+
 class NamespaceStanding(Record, frozen=True):
     """How a namespace stands inside a queue: the numbers its order was taken from."""
 
     weight: int
     used: Resources
     share: Share
+    past_use: PastUseStanding | None = None
 
 
 class QueueStanding(Record, frozen=True):
@@ -44,6 +60,8 @@ class QueueStanding(Record, frozen=True):
     binding: dict[str, Constraint] = {}
     conditions: tuple[Condition, ...] = ()
     namespaces: dict[str, NamespaceStanding] = {}
+    past_use: PastUseStanding | None = None
+    history: dict[str, object] | None = None  # None: the plugin usage is not configured
 
     def status(self, old: QueueStatus) -> QueueStatus:
         """A queue's status with its shares as they are now; the rest of it stays."""
@@ -55,6 +73,8 @@ class QueueStanding(Record, frozen=True):
             used=self.used,
             preempting=self.preempting,
             share=share_text(self.share),
+            weight_factor=self.past_use.text if self.past_use is not None else "",
+            history=old.history if self.history is None else self.history or None,
             summary=QueueSummary(deserved=self.deserved.summary(), used=self.used.summary()),
         )
 

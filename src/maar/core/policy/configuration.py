@@ -14,8 +14,10 @@ from maar.core.policy.grammar import (
     BINPACK_RESOURCES,
     FACTOR,
     GRACE,
+    HALF_LIFE,
     NOT_IN_MAAR,
     PLUGINS,
+    STRENGTH,
     SWITCHES,
     THIRD_PARTY_SWITCHES,
     USUAL_FACTOR,
@@ -30,6 +32,10 @@ from maar.core.policy.values import Entry, Remarks, boolean, scalar, text, yaml_
 __all__ = ["DEFAULT", "BadConfigurationError", "Configuration", "Plugin", "parse"]
 
 _NO_EFFECT: Final = "known, but it has no effect in Maar"
+_NOT_VOLCANOS_USAGE: Final = (
+    "Volcano's usage places pods by the load of nodes; Maar's lets queues and namespaces that used more than "
+    "their part while others waited come later. Leave it out where only the first was wanted"
+)
 _ALWAYS_PACKED: Final = frozenset({CPU, MEMORY})
 _NO_PROVIDERS: Final[Mapping[str, PluginFactory]] = MappingProxyType({})
 _USUAL_ARGUMENTS: Final = {
@@ -130,6 +136,8 @@ def _plugin(
     if name in PLUGINS:
         values = _arguments(arguments, name, PLUGINS[name].arguments)
         _warn_of_values(arguments, values)
+        if name == "usage" and not values.keys() <= {HALF_LIFE, STRENGTH}:
+            entry.warn(_NOT_VOLCANOS_USAGE)
         return Plugin(name, tier, switches, values)
     own = {key: one.value for key, one in arguments.fields().items()}
     made = _hooks_of(entry, name, third_party[name], own) if isinstance(arguments.value, Mapping) else None

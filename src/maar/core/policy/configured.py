@@ -6,12 +6,15 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
+from maar.core.model.past_use import Usage
 from maar.core.model.resources import CPU, MEMORY
 from maar.core.policy.grammar import (
     BINPACK_RESOURCES,
     FACTOR,
+    HALF_LIFE,
     SLA_DEPTH,
     SLA_WAITING_TIME,
+    STRENGTH,
     SWITCHES,
     USUAL_FACTOR,
     USUAL_GRACE_SECONDS,
@@ -103,6 +106,17 @@ class Configuration:
         waiting = self._arguments("sla").get(SLA_WAITING_TIME)
         return SlaSettings(
             waiting if isinstance(waiting, float) else None, self._argument("sla", SLA_DEPTH, USUAL_SLA_DEPTH)
+        )
+
+    @cached_property
+    def usage(self) -> Usage | None:
+        """How past use changes weights; None where the plugin is not configured."""
+        if all(one.name != "usage" for one in self.plugins):
+            return None
+        usual = Usage()
+        return Usage(
+            self._argument("usage", HALF_LIFE, usual.half_life_s),
+            self._argument("usage", STRENGTH, usual.strength),
         )
 
     @cached_property

@@ -6,7 +6,17 @@ from fractions import Fraction
 from typing import Final
 
 from maar.core.model.resources import CPU, MEMORY
-from maar.core.policy.values import boolean, duration, names, number, positive, whole
+from maar.core.policy.values import (
+    boolean,
+    duration,
+    ignored,
+    names,
+    nonnegative_number,
+    number,
+    positive,
+    positive_duration,
+    whole,
+)
 
 ACTIONS: Final = ("enqueue", "allocate", "backfill", "reclaim", "preempt", "cleanup")
 
@@ -30,6 +40,8 @@ SLA_DEPTH: Final = "depth"
 USUAL_SLA_DEPTH: Final = 1
 GRACE: Final = "gracePeriod"
 USUAL_GRACE_SECONDS: Final = 60.0
+HALF_LIFE: Final = "halfLife"
+STRENGTH: Final = "strength"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +102,8 @@ def set_by(tuned: type[BinPackWeights | NodeOrderWeights | Predicates]) -> dict[
 
 _WITHOUT_EFFECT: Final = {bool: Argument(boolean, has_effect=False), int: Argument(whole, has_effect=False)}
 
+_OF_VOLCANOS_USAGE: Final = Argument(ignored, has_effect=False)
+
 # The laws of eviction hold whatever is switched: no switch of gang or proportion turns them off.
 PLUGINS: Final[Mapping[str, PluginGrammar]] = {
     "priority": PluginGrammar(frozenset({"enableJobOrder", "enableTaskOrder", "enablePreemptable"})),
@@ -127,13 +141,21 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
             f"{BINPACK_RESOURCES}.{ANY_NAME}": Argument(whole),
         },
     ),
+    "usage": PluginGrammar(
+        frozenset(),
+        {HALF_LIFE: Argument(positive_duration), STRENGTH: Argument(nonnegative_number)}
+        | dict.fromkeys(
+            ("usage.weight", "cpu.weight", "memory.weight", "thresholds", "usageWeight"), _OF_VOLCANOS_USAGE
+        )
+        | dict.fromkeys((f"thresholds.{ANY_NAME}", f"usageWeight.{ANY_NAME}"), _OF_VOLCANOS_USAGE),
+    ),
 }
 
 # Plugins of Volcano's that Maar does not have: a configuration that names them is accepted with a warning.
 NOT_IN_MAAR: Final = frozenset({
     "capacity", "cdp", "crossquota", "deviceshare", "extender", "fairshare", "network-topology-aware",
     "nodegroup", "numa-aware", "pdb", "rescheduling", "reservation", "resource-strategy-fit", "resourcequota",
-    "task-topology", "tdm", "usage",
+    "task-topology", "tdm",
 })  # fmt: skip
 
 # A third party's plugin is called through its hooks; only the plugin itself knows its arguments.

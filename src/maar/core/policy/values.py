@@ -152,6 +152,27 @@ def duration(value: object) -> float:
     return float(_in_range(value, exact))
 
 
+def positive_duration(value: object) -> float:
+    """Read a time span that is more than nothing."""
+    seconds = duration(value)
+    if not seconds:
+        raise BadValueError(f"{yaml_text(value)} is no time: it is more than 0, for example 24h or 30m")
+    return seconds
+
+
+def nonnegative_number(value: object) -> Fraction:
+    """Read a number that is 0 or more, exactly."""
+    exact = number(value)
+    if exact < 0:
+        raise BadValueError(f"{yaml_text(value)} is negative: it is 0 or more, for example 0.5 or 1")
+    return exact
+
+
+def ignored(_value: object) -> str:
+    """Accept whatever is there, and keep nothing of it."""
+    return ""
+
+
 def names(value: object) -> tuple[str, ...]:
     """Read names with commas between them; one named twice counts once."""
     if not isinstance(value, str):

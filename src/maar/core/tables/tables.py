@@ -14,6 +14,7 @@ from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.metadata import Object
 from maar.core.model.names import natural
 from maar.core.model.node import Node
+from maar.core.model.past_use import Usage
 from maar.core.model.plan import QueueStanding
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
@@ -23,6 +24,7 @@ from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, is_waiting, uncount
 from maar.core.tables.groups import is_short, sum_up
 from maar.core.tables.node_columns import NodeColumns
+from maar.core.tables.past_use import PastUse
 from maar.core.tables.plain_objects import PlainObjects
 from maar.core.tables.queues import NewTree, build_tree, share_fields
 from maar.core.tables.reading import read_group, read_node, read_pod
@@ -57,6 +59,7 @@ class Tables(PlainObjects):
     paths: list[tuple[int, ...]] = field(default_factory=list)  # [Q] from a queue up to below the root
     shown: dict[str, tuple[object, QueueStanding]] = field(default_factory=dict)  # inputs and result
     shown_on: object = None  # the inputs that all standings share
+    past_use: PastUse = field(default_factory=PastUse)
 
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)
@@ -258,6 +261,7 @@ class Tables(PlainObjects):
 
     def _put_queue(self, queue: Queue) -> None:
         row = self.queues.get(queue.key)
+        self.past_use.learn(queue)
         if row is not None:
             before, row.queue = row.queue, queue
             if share_fields(before) == share_fields(queue):
@@ -272,6 +276,7 @@ class Tables(PlainObjects):
 
     def _remove_queue(self, name: str) -> None:
         row = self.queues.pop(name, None)
+        self.past_use.forget(name)
         for group in list(row.groups.values()) if row else ():
             self._put_group(group)  # it has no leaf queue now
         self._has_new_queues |= row is not None
@@ -314,13 +319,15 @@ class Tables(PlainObjects):
             self._claimed = DemandColumns.of(self.tree, named, order=names)
         return self._claimed
 
-    def settle(self, *, heeds_taints: bool = True) -> None:
+    def settle(self, *, heeds_taints: bool = True, usage: Usage | None = None) -> None:
         """Update everything that depends on the tree, on priorities, or on whole groups."""
         self.tolerated.heed(taints=heeds_taints)
         if self._has_new_priorities:
             self._settle_priorities()
         if self._has_new_queues:
             self._settle_queues()
+        if usage is not None or self.past_use.factors is not None:
+            self.past_use.settle(self.tree, usage)
         for group in self._stale_groups.values():
             self._refresh(group)
         self._stale_groups.clear()

@@ -15,6 +15,7 @@ from maar.core.model.disruption_budget import PodDisruptionBudget
 from maar.core.model.metadata import Condition, Metadata, Object, OwnerReference
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.node import Node, NodeSpec, NodeStatus
+from maar.core.model.past_use import history_data, read_history
 from maar.core.model.pod import (
     EVICTED_FOR_ANNOTATION,
     GROUP_ANNOTATION,
@@ -49,6 +50,7 @@ from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from maar.core.tables.axis import Needs
 from maar.core.tables.numbers import TASK_INDEX, number_of
+from maar.core.tables.past_use import PastUse
 from maar.core.tables.rows import GroupRow, NodeRow, PodRow
 from maar.core.tables.tables import Tables
 
@@ -80,7 +82,7 @@ class Seen:
             tables.scheduler_name,
             tuple(tables.axis.names),
             [one for kind in PLAIN for one in tables.of_kind(kind).values()],
-            [row.queue for row in tables.queues.values()],
+            [_with_history(row.queue, tables.past_use) for row in tables.queues.values()],
             list(tables.nodes.values()),
             list(tables.groups.values()),
             list(tables.pods.values()),
@@ -205,6 +207,15 @@ def reduced(one: Object) -> Object:
     if len(kept) == len(annotations):
         return one
     return msgspec.structs.replace(one, metadata=msgspec.structs.replace(one.metadata, annotations=kept))
+
+
+def _with_history(queue: Queue, past_use: PastUse) -> Queue:
+    """A queue with all the past use that decisions read, which its own status has a little later."""
+    known = past_use.histories.get(queue.key)
+    if known is None or known == read_history(queue.status.history):
+        return queue
+    status = msgspec.structs.replace(queue.status, history=history_data(known))
+    return msgspec.structs.replace(queue, status=status)
 
 
 def _is_for_schedulers(annotation: str) -> bool:

@@ -8,6 +8,7 @@ from maar.core.model.queue import ROOT
 from maar.core.model.resources import PODS, roughly
 from maar.core.views.contention import most_wanted
 from maar.core.views.drawing import WIDTH, Bar, Line, Note, Part, Row, branches, table
+from maar.core.views.past_use import past_use_sentence, weight_text
 from maar.core.views.queue_tree import Measure
 from maar.core.views.tree_text import beyond, legend
 
@@ -61,7 +62,7 @@ def _queues(plan: Plan, width: int, asked: str, more: More, *, wide: bool) -> It
 def _rows(
     name: str, one: QueueStanding, before: str, below: str, shown: tuple[str, ...], *, wide: bool
 ) -> Iterator[Row | Note]:
-    label, weight = before + name, "" if name == ROOT else str(one.weight)
+    label, weight = before + name, "" if name == ROOT else weight_text(one.weight, one.past_use)
     for resource in shown:
         used, deserved = one.used.get(resource, 0), one.deserved.get(resource, 0)
         amounts = (used, deserved, one.request.get(resource, 0))
@@ -77,6 +78,8 @@ def _rows(
     }
     if not wide and (text := beyond(measures, shown[0])):
         yield Note(below, below, Part(f"uses {text} deserved", "yellow"))
+    if wide and one.past_use is not None:
+        yield Note(below, below, Part(past_use_sentence(one.weight, one.past_use), "dim"))
 
 
 def _section(title: str, lines: list[str], more: More) -> Iterator[Line]:

@@ -10,13 +10,14 @@ from maar.core.engine import Engine
 from maar.core.model.durations import time_to_come
 from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.metadata import Object
-from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
+from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueStanding
 from maar.core.model.reasons import Refusal
 from maar.core.model.writes import BindVolume
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.simulation.cluster import ImaginaryCluster
 from maar.core.tables.groups import phase_at_rest
 from maar.core.tables.rows import GroupRow
+from maar.core.views.past_use import past_use_data
 
 Json = dict[str, object]
 
@@ -113,8 +114,12 @@ def queue_data(one: QueueStanding) -> Json:
             {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
             for each in one.conditions
         ],
-        "namespaces": {
-            name: {"weight": each.weight, "used": each.used.quantities(), "share": each.share}
-            for name, each in one.namespaces.items()
-        },
+        "namespaces": {name: namespace_data(each) for name, each in one.namespaces.items()},
+        **past_use_data(one.past_use),
     }
+
+
+def namespace_data(one: NamespaceStanding) -> Json:
+    """A namespace's standing as plain data."""
+    figures = {"weight": one.weight, "used": one.used.quantities(), "share": one.share}
+    return {**figures, **past_use_data(one.past_use)}

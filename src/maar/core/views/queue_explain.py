@@ -8,7 +8,7 @@ from types import MappingProxyType
 from maar.core.fairshare import FairShares, Share
 from maar.core.fairshare.share_out import UNLIMITED
 from maar.core.model.metadata import Record
-from maar.core.model.plan import Constraint
+from maar.core.model.plan import Constraint, PastUseStanding
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import CPU, MEMORY, PODS, Resources
 from maar.core.tables.rows import MinRuntime
@@ -25,6 +25,12 @@ class Sibling(Record, frozen=True):
     ceiling: int
     deserved: int
     binding: Constraint
+    factor: Fraction = Fraction(1)  # what past use makes of its weight
+
+    @property
+    def weighs(self) -> Fraction:
+        """The weight that was shared out by."""
+        return self.weight * self.factor
 
 
 class Step(Record, frozen=True):
@@ -56,10 +62,14 @@ class Explanation(Record, frozen=True):
     total: Resources
     steps: dict[str, tuple[Step, ...]]
     min_runtimes: dict[str, MinRuntime] = {}  # by action, its own or of the queue above that sets it
+    past_use: dict[str, PastUseStanding] = {}  # of the queues of the path
 
 
 def explain_queue(
-    shares: FairShares, name: str, min_runtimes: Mapping[str, MinRuntime] = MappingProxyType({})
+    shares: FairShares,
+    name: str,
+    min_runtimes: Mapping[str, MinRuntime] = MappingProxyType({}),
+    past_use: Mapping[str, PastUseStanding] = MappingProxyType({}),
 ) -> Explanation:
     """Explain the kernel's answer for a queue that takes part."""
     queue, path = shares[name], tuple(reversed(shares.tree.path(name)[:-1]))
@@ -80,6 +90,7 @@ def explain_queue(
             for resource in resources
         },
         min_runtimes={action: one for action, one in sorted(min_runtimes.items()) if one.seconds},
+        past_use={each: past_use[each] for each in path if each in past_use},
     )
 
 
@@ -122,6 +133,7 @@ def _sibling(shares: FairShares, one: Share, resource: str) -> Sibling:
         ceiling=one.ceiling[resource],
         deserved=one.deserved[resource],
         binding=one.binding[resource],
+        factor=one.factor,
     )
 
 
@@ -135,11 +147,11 @@ def water_level(budget: int, siblings: Sequence[Sibling]) -> Fraction | None:
         return None
 
     def taken(level: Fraction) -> Fraction:
-        return sum((_clamped(level * one.weight, one.guarantee, one.ceiling) for one in siblings), Fraction())
+        return sum((_clamped(level * one.weighs, one.guarantee, one.ceiling) for one in siblings), Fraction())
 
-    bends = sorted({Fraction(end, one.weight) for one in siblings for end in (one.guarantee, one.ceiling)})
+    bends = sorted({end / one.weighs for one in siblings for end in (one.guarantee, one.ceiling)})
     last = bends[bisect_right(bends, Fraction(budget), key=taken) - 1]  # guarantees are within the budget
-    rising = sum(one.weight for one in siblings if one.guarantee <= last * one.weight < one.ceiling)
+    rising = sum(one.weighs for one in siblings if one.guarantee <= last * one.weighs < one.ceiling)
     return last + (budget - taken(last)) / rising if rising else last
 
 

@@ -13,12 +13,13 @@ from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.fairshare import FairShares
 from maar.core.model.events import AnyObject, Upserted
 from maar.core.model.metadata import Object
-from maar.core.model.plan import NamespaceStanding, QueueStanding
+from maar.core.model.plan import NamespaceStanding, PastUseStanding, QueueStanding
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import DEFAULT
 from maar.core.tables.groups import phase_at_rest
 from maar.core.tables.rows import MinRuntime
 from maar.core.tables.tables import Tables
+from maar.core.views.past_use import usage_in_force, with_usage
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,15 @@ class QueueShares:
     namespaces: Mapping[str, Mapping[str, NamespaceStanding]]  # of each leaf queue
     set_aside: Mapping[str, str]  # queues that take no part, and why
     min_runtimes: Mapping[str, Mapping[str, MinRuntime]]  # of each queue that takes part, by action
+    past_use: Mapping[str, PastUseStanding]  # of queues whose siblings have past use
 
 
 def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
     """Share a cluster out as the scheduler does, and decide nothing."""
     tables = Tables()
     tables.feed([Upserted(object=cast("AnyObject", one)) for one in objects])
-    standings = decide(tables, replace(DEFAULT, actions=()), now).queues
+    usage = usage_in_force([row.queue for row in tables.queues.values()])
+    standings = decide(tables, with_usage(replace(DEFAULT, actions=()), usage), now).queues
     ledger = QueueLedger(tables)
     used = np.array([row.status_used for row in tables.rows], np.int64).T  # [R, Q]
     counts = _counts(tables)
@@ -45,7 +48,8 @@ def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
             _with_status(row.queue, standings[name], counts.get(name, Counter()))
             for name, row in tables.queues.items()
         ),
-        shares=FairShares(ledger.tree, ledger.claims, ledger.shares, used),
+        shares=FairShares(ledger.tree, ledger.claims, ledger.shares, used, ledger.scaled_weights),
+        past_use={name: one.past_use for name, one in standings.items() if one.past_use is not None},
         namespaces={name: one.namespaces for name, one in standings.items() if one.namespaces},
         set_aside=tables.set_aside,
         min_runtimes={row.name: row.min_runtimes for row in tables.rows},

@@ -7,11 +7,12 @@ from typing import Final
 from maar.core.fairshare import QueueDemand, QueueTree
 from maar.core.fairshare.queue_demand import HUNDRED_PERCENT
 from maar.core.model.metadata import Record
-from maar.core.model.plan import NamespaceStanding
+from maar.core.model.plan import NamespaceStanding, PastUseStanding
 from maar.core.model.queue import ROOT, Queue, QueueMetadata
 from maar.core.model.queue_state import queue_state
 from maar.core.model.resources import CPU, MEMORY, PODS, Resources, quantity_text
 from maar.core.views.contention import most_wanted
+from maar.core.views.past_use import past_use_data, past_use_of
 
 Json = dict[str, object]
 Namespaces = Mapping[str, Mapping[str, NamespaceStanding]]  # of each leaf queue
@@ -44,6 +45,7 @@ class TreeQueue(Record, frozen=True):
     namespaces: dict[str, NamespaceStanding]
     children: tuple[str, ...]
     has_shares: bool  # whether its status says what it deserves
+    past_use: PastUseStanding | None = None
 
 
 class TreeView(Record, frozen=True):
@@ -73,6 +75,7 @@ def queue_tree(
         children.setdefault(by_name[name].parent, []).append(name)
     total, resources = by_name[ROOT].status.deserved, _worth_a_line(by_name.values())
     wanted = _together([by_name[name].status.deserved for name in children.get(ROOT, ())])
+    past_use = past_use_of(by_name.values())
     return TreeView(
         top=top,
         queues={
@@ -81,6 +84,7 @@ def queue_tree(
                 {resource: _measure(by_name[name], resource, total) for resource in resources},
                 dict(namespaces.get(name, {})),
                 tuple(children.get(name, ())),
+                past_use.get(name),
             )
             for name in _below(top, children)
         },
@@ -145,6 +149,7 @@ def _tree_queue(
     resources: dict[str, Measure],
     namespaces: dict[str, NamespaceStanding],
     children: tuple[str, ...],
+    past_use: PastUseStanding | None,
 ) -> TreeQueue:
     status = queue.status
     return TreeQueue(
@@ -161,6 +166,7 @@ def _tree_queue(
         namespaces=namespaces,
         children=children,
         has_shares=bool(status.deserved),
+        past_use=past_use,
     )
 
 
@@ -204,8 +210,14 @@ def _queue_data(one: TreeQueue) -> Json:
             for resource, each in one.resources.items()
         },
         "namespaces": {
-            name: {"weight": each.weight, "used": each.used.quantities(), "share": each.share}
+            name: {
+                "weight": each.weight,
+                "used": each.used.quantities(),
+                "share": each.share,
+                **past_use_data(each.past_use),
+            }
             for name, each in one.namespaces.items()
         },
         "remarks": list(one.remarks),
+        **past_use_data(one.past_use),
     }

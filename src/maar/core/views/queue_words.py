@@ -10,6 +10,7 @@ from maar.core.model.durations import duration_text
 from maar.core.model.plan import Constraint
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import is_bytes, quantity_text, roughly, units_in_one
+from maar.core.views.past_use import past_use_sentence
 from maar.core.views.queue_explain import Explanation, Sibling, Step
 
 Json = dict[str, object]
@@ -107,8 +108,19 @@ def _asks(step: Step) -> str:
 def _weighed(step: Step) -> str:
     """What the weight alone would give."""
     one, level = step.chosen, step.level or Fraction()
-    part = per_weight(step.resource, level * one.weight)
-    return f"weight {one.weight} x water level {per_weight(step.resource, level)} gives {part}"
+    part = per_weight(step.resource, level * one.weighs)
+    return f"weight {weighs(one)} x water level {per_weight(step.resource, level)} gives {part}"
+
+
+def weighs(one: Sibling) -> str:
+    """The weight of a queue, with what past use makes of it: 2 x 0.84."""
+    return str(one.weight) if one.factor == 1 else f"{one.weight} x {round(float(one.factor), 2):g}"
+
+
+def past_use_sentences(one: Explanation) -> list[str]:
+    """What past use makes of the weights on the path, a sentence for each queue."""
+    weights = {step.chosen.name: step.chosen.weight for steps in one.steps.values() for step in steps}
+    return [f"{name}: {past_use_sentence(weights[name], each)}" for name, each in one.past_use.items()]
 
 
 def _amount(step: Step, units: int) -> str:
@@ -135,6 +147,7 @@ def explanation_data(one: Explanation) -> Json:
         "isReduced": one.is_reduced,
         "total": one.total.quantities(),
         **({"minRuntimes": _min_runtime_data(one)} if one.min_runtimes else {}),  # which few queues have
+        **({"pastUse": past_use_sentences(one)} if one.past_use else {}),
         "resources": {name: [_step_data(step) for step in steps] for name, steps in one.steps.items()},
     }
 
@@ -160,6 +173,7 @@ def _sibling_data(resource: str, one: Sibling) -> Json:
     return {
         "name": one.name,
         "weight": one.weight,
+        **({"factor": round(float(one.factor), 4)} if one.factor != 1 else {}),
         "guarantee": quantity_text(resource, one.guarantee),
         "request": quantity_text(resource, one.request),
         "capability": None if one.capability is None else quantity_text(resource, one.capability),

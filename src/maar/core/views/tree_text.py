@@ -7,6 +7,7 @@ from maar.core.model.plan import NamespaceStanding, share_text
 from maar.core.model.queue import ROOT
 from maar.core.model.resources import roughly
 from maar.core.views.drawing import LEGEND, WIDTH, Bar, Line, Note, Part, Row, branches, paragraph, table
+from maar.core.views.past_use import past_use_sentence, weight_text
 from maar.core.views.queue_tree import Measure, TreeQueue, TreeView
 
 _HEADINGS: Final = (" WEIGHT", " USED", " DESERVED")
@@ -55,7 +56,7 @@ def beyond(measures: Mapping[str, Measure], chosen: str) -> str:
 def _rows(
     one: TreeQueue, before: str, below: str, shown: tuple[str, ...], *, wide: bool
 ) -> Iterator[Row | Note]:
-    weight, share = ("", "") if one.name == ROOT else (str(one.weight), one.share)
+    weight, share = ("", "") if one.name == ROOT else (weight_text(one.weight, one.past_use), one.share)
     counts = (Part(str(one.running)), Part(str(one.inqueue + one.pending)))
     facts: tuple[Part, ...] = (Part(share, "bold"), *counts, Part(one.state, _STATES.get(one.state, "")))
     label = before + one.name
@@ -70,6 +71,8 @@ def _rows(
         label, weight, facts = below, "", (_NOTHING,) * len(facts)
     if not wide and (text := beyond(one.resources, shown[0])):
         yield Note(below, below, Part(f"uses {text} deserved", "yellow"))
+    if wide and one.past_use is not None:
+        yield Note(below, below, Part(past_use_sentence(one.weight, one.past_use), "dim"))
     for namespace, standing in one.namespaces.items():
         yield Note(f"{below}namespace {namespace}", below, Part(_standing(standing), "dim"))
     for remark in one.remarks:
@@ -78,4 +81,5 @@ def _rows(
 
 def _standing(one: NamespaceStanding) -> str:
     used = ", ".join(f"{name} {roughly(name, units)}" for name, units in one.used.items() if units)
-    return f"weight {one.weight}, share {share_text(one.share)}, uses {used or 'nothing'}"
+    weight = weight_text(one.weight, one.past_use)
+    return f"weight {weight}, share {share_text(one.share)}, uses {used or 'nothing'}"

@@ -24,7 +24,14 @@ from maar.core.admission.request import Request, Verdict
 from maar.core.engine import Engine
 from maar.core.model.events import Deleted, Upserted
 from maar.core.model.job import Job, JobState, JobStatus
-from maar.core.model.plan import GroupOutcome, NamespaceStanding, Plan, QueueStanding, Share
+from maar.core.model.plan import (
+    GroupOutcome,
+    NamespaceStanding,
+    PastUseStanding,
+    Plan,
+    QueueStanding,
+    Share,
+)
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.reasons import Reason, Refusal
 from maar.core.model.resources import Resources
@@ -54,6 +61,8 @@ def standing(amounts: Mapping[str, Mapping[str, int]], share: Share = 0.5) -> Qu
         state="Open",
         weight=7,
         namespaces={"team": NamespaceStanding(weight=3, used=Resources({"cpu": 600}), share=0.125)},
+        past_use=PastUseStanding(factor=0.5, used=0.75, entitled=0.5),
+        history={},
     )
 
 
@@ -138,6 +147,7 @@ def test_share_weight_and_overuse_of_a_queue(
     assert value(registry, "volcano_queue_share", queue_name="a") == number
     assert value(registry, "volcano_queue_overused", queue_name="a") == overused
     assert value(registry, "volcano_queue_weight", queue_name="a") == 7
+    assert value(registry, "maar_queue_weight_factor", queue_name="a") == 0.5
 
 
 def test_a_namespace_has_one_weight_and_a_share_in_each_queue(

@@ -18,6 +18,7 @@ __all__ = ["run"]
 
 ROOT = Path(__file__).parents[4]
 TOWN = "-f tests/golden/queue-town.yaml"
+PAST_USE = "-f tests/golden/queue-past-use.yaml"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 LONG = "a-very-long-name-that-leaves-no-room-for-anything-else"
 
@@ -47,6 +48,10 @@ def rows() -> list[Document]:
         ("queue-explain-long-name.txt", f"explain {LONG} {TOWN}"),
         ("queue-explain-train.json", "explain train -o json -f examples/small"),
         ("queue-explain-train.yaml", "explain train -o yaml -f examples/small"),
+        ("queue-tree-past-use-wide.txt", f"tree -o wide {PAST_USE}"),
+        ("queue-tree-past-use.json", f"tree --namespaces -o json {PAST_USE}"),
+        ("queue-explain-past-use.txt", f"explain a {PAST_USE}"),
+        ("queue-explain-past-use.json", f"explain a -o json {PAST_USE}"),
     ],
 )
 def test_trees_and_explanations(golden: str, command: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
