@@ -1,6 +1,6 @@
 """Victims come in units: a surplus pod or a whole gang; no gang keeps too few pods. See `attempt.py`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -63,23 +63,34 @@ def is_gang(group: GroupState, pods: Sequence[PodRow]) -> bool:
 
 
 def next_unit(state: State, group: GroupState, protection: Protection, node: str = "") -> Unit | None:
-    """The unit that a group would give next, anywhere or on one node: a surplus pod, else the whole gang.
+    """The unit that a group would give next, anywhere or on one node."""
+    return next(units_of(state, group, protection, node), None)
+
+
+def units_of(state: State, group: GroupState, protection: Protection, node: str = "") -> Iterator[Unit]:
+    """The units that a group would give one after the other: surplus pods, then the whole gang.
 
     A starving group's pods are one unit. A gang with a protected pod gives only surplus.
     """
     pods = sorted(state.holders(group), key=state.pod_order, reverse=True)
     if any(pod.key in state.promised for pod in group.row.pods.values()):
-        return None  # room is being freed for it; evicting a part would leave it with too few pods
+        return  # room is being freed for it; evicting a part would leave it with too few pods
     near = [pod for pod in pods if not node or pod.node_name == node]
     if not near:
-        return None
+        return
     free = [pod for pod in near if not protection.covers(pod)]
     is_free = len(free) == len(pods)
     if group.is_starving:
-        return Unit(group, tuple(pods), is_surplus=False, is_starving=True) if is_free else None
+        if is_free:
+            yield Unit(group, tuple(pods), is_surplus=False, is_starving=True)
+        return
     new = state.newly_bound(group)
     for pod in free if len(new) + len(pods) > group.standing_minimum else ():
-        if is_gang(group, [*new, *(other for other in pods if other is not pod)]):
-            return Unit(group, (pod,), is_surplus=True)
-    is_whole = group.row.min_member > 0 and is_free and not new  # what is just being bound cannot go with it
-    return Unit(group, tuple(pods), is_surplus=False) if is_whole else None
+        left = [other for other in pods if other is not pod]
+        if is_gang(group, [*new, *left]):
+            yield Unit(group, (pod,), is_surplus=True)
+            pods = left
+    if (
+        pods and group.row.min_member > 0 and is_free and not new
+    ):  # what is just being bound cannot go with it
+        yield Unit(group, tuple(pods), is_surplus=False)
