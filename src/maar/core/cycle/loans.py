@@ -61,11 +61,13 @@ class Loans:
 
 
 def _exceeds(unit: Unit, deserved: Column, resources: Collection[int]) -> bool:
+    """Whether a unit uses more than deserved; pods on nodes that are not ready use nothing."""
     amounts = dict.fromkeys(resources, 0)
     for pod in unit.pods:
-        for resource, amount in pod.shape.needs:
-            if resource in amounts:
-                amounts[resource] += amount
+        if pod.counted is not None and pod.counted.is_used:
+            for resource, amount in pod.shape.needs:
+                if resource in amounts:
+                    amounts[resource] += amount
     return any(amount > deserved[resource] for resource, amount in amounts.items())
 
 
