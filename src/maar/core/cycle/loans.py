@@ -83,7 +83,10 @@ class LoanedPods:
 
     def left(self) -> dict[int, Column]:
         """What those of them use that are still there, by queue."""
-        ledger, found = self._state.ledger, dict[int, Column]()
+        found = dict[int, Column]()
+        if not self._pods:
+            return found
+        ledger = self._state.ledger
         for leaf, pod in self._pods.values():
             if pod.key not in self._state.gone and pod.counted is not None and pod.counted.is_used:
                 for queue in ledger.paths[leaf]:

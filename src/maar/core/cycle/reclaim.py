@@ -156,11 +156,13 @@ class Reclaim(Attempt):
 
     def _is_overused(self, leaf: int, without: Mapping[int, Column] = _NOTHING) -> bool:
         """Whether a leaf and every queue up to where the branches meet use more than they deserve."""
-        return all(
-            any(used[row] > self.ledger.deserved[queue][row] for row in self.short)
-            for queue in self._branch(leaf)
-            for used in (self._used(queue, without),)
-        )
+        for queue in self._branch(leaf):
+            used, deserved = self.ledger.used[queue], self.ledger.deserved[queue]
+            if without:
+                used = self._used(queue, without)
+            if not any(used[row] > deserved[row] for row in self.short):
+                return False
+        return True
 
     def _used(self, queue: int, without: Mapping[int, Column]) -> Column:
         """What a queue uses, less something."""
@@ -169,7 +171,8 @@ class Reclaim(Attempt):
 
     def refusal(self, unit: Unit) -> object:
         """Units on loan are refused for other reasons."""
-        return (super().refusal(unit), self.loans.has(unit))
+        needs = super().refusal(unit)
+        return (needs, "on loan") if self.loans.has(unit) else needs
 
     def may_take(self, unit: Unit) -> bool:
         """Law 3: the victim's side is overused before, keeps its guarantees, and stays the better off.
