@@ -47,7 +47,7 @@ class GatePreempt:
         self.state = state
         self._is_configured = "preempt" in state.configuration.actions
         self._not_tried: dict[int, Column] = {}  # by leaf: what groups need that were let in
-        self._rooms: dict[int, Column] = {}  # by leaf: how much more it may use, and the cluster has
+        self._left_of_limits: dict[int, Column] = {}  # by leaf: how much more it may use, and the cluster has
         self._held: dict[int, HeldByRank] = {}
         self._victims: dict[Kind, _Victims] = {}
         for group in inside:
@@ -84,13 +84,13 @@ class GatePreempt:
 
     def _room(self, leaf: int) -> Column:
         """How much more a leaf may use within every real capability of its path, and the cluster has."""
-        room = self._rooms.get(leaf)
+        room = self._left_of_limits.get(leaf)
         if room is None:
             ledger = self.state.ledger
             limits = [(ledger.real[queue], ledger.used[queue]) for queue in ledger.paths[leaf]]
             limits.append((ledger.total, ledger.used[0]))
             left = [[most - now for most, now in zip(*limit, strict=True)] for limit in limits]
-            room = self._rooms[leaf] = [min(column) for column in zip(*left, strict=True)]
+            room = self._left_of_limits[leaf] = [min(column) for column in zip(*left, strict=True)]
         return room
 
     def _held_in(self, leaf: int) -> HeldByRank:
