@@ -19,6 +19,7 @@ from properties.cycle_outcomes import (
     within,
 )  # fmt: skip
 from properties.definitions import Amounts, asked, falls_short, number
+from properties.loans import loaned, would_run_on_loan
 from properties.placement_rules import misplaced, suits
 
 MOST_ORDERS = 120  # in which units may have been taken
@@ -220,40 +221,44 @@ class Attempt:
         return self.reading.usable_nodes
 
     def breaches_on(self, short: set[str]) -> Iterator[str]:
-        """Law 3, where these are the resources that the beneficiary needs and cannot get."""
-        for key in self.victims:
+        """Law 3, where these are the resources that the beneficiary needs and cannot get.
+
+        Of a unit on loan only overuse is asked; for every other one, those on loan count as gone.
+        """
+        loans = loaned(self.moment, short)
+        own = [key for key in self.victims if key not in loans]
+        left = self.left([*self.victims, *loans])
+        for key in own:
             for name in self.branch(key):
-                yield from self.below_guarantee(name, key)
+                yield from self.below_guarantee(left, name, key)
         orders = islice(permutations(self.units), MOST_ORDERS) if len(self.units) < 6 else [tuple(self.units)]
-        if not any(self.is_lawful_order(order, short) for order in orders):
+        if not any(self.is_lawful_order(order, short, loans) for order in orders):
             yield f"in no order of its units is every victim's branch overused on {sorted(short)} before each"
         if self.is_reserved(short):
             return
-        left = self.left(self.victims)
-        for key in self.victims:
+        for key in own:
             if not self.branch(key):  # its own queue, or none: no victim of reclaim at all (law 5)
                 continue
-            top, own = self.branch(key)[-1], self.own_branch(key)
-            after, before = left.share(top, short), self.moment.share(own, short)
+            top, mine = self.branch(key)[-1], self.own_branch(key)
+            after, before = left.share(top, short), self.moment.share(mine, short)
             if after <= before:
                 yield (
-                    f"{top} ends at a share of {float(after):.3f}, {own} had {float(before):.3f} before, "
+                    f"{top} ends at a share of {float(after):.3f}, {mine} had {float(before):.3f} before, "
                     f"on {sorted(short)}"
                 )
 
-    def below_guarantee(self, name: str, victim: str) -> Iterator[str]:
+    def below_guarantee(self, left: Moment, name: str, victim: str) -> Iterator[str]:
         """The victim's queue stays at or above its guarantee."""
-        left = self.left(self.victims)
         for resource in asked(self.reading.pods[victim].request):
             least = self.reading.guarantee(name, resource)
             if least > 0 and left.used[name][resource] < least:
                 yield f"{name} is left with {left.used[name][resource]} of {least} guaranteed {resource}"
 
-    def is_lawful_order(self, order: Sequence[list[str]], short: set[str]) -> bool:
+    def is_lawful_order(self, order: Sequence[list[str]], short: set[str], loans: set[str]) -> bool:
         """Before each unit is taken, the victim's branch is overused from the leaf up."""
         gone = list[str]()
         for unit in order:
-            moment = self.left(gone)
+            moment = self.left(gone) if unit[0] in loans else self.left([*gone, *loans])
             if not all(moment.is_overused(name, short) for name in self.branch(unit[0])):
                 return False
             gone += unit
@@ -283,8 +288,13 @@ class Attempt:
     # --- laws 4 and 5, and the rules of preempt
 
     def exceeds(self) -> Iterator[str]:
-        """Law 4 (reclaim): within deserved at every level, net of what victims under an ancestor lose."""
+        """Law 4 (reclaim): within deserved at every level, net of what victims under an ancestor lose.
+
+        Preempt: never for a group that would run on loan.
+        """
         yield from self.refusals(self.victims)
+        if self.action == "preempt" and (beyond := would_run_on_loan(self.moment, self.group, self.pods)):
+            yield f"it would run on loan, on {sorted(beyond)}"
 
     def ignores_vetoes(self) -> Iterator[str]:
         """Law 5: protected pods, queues that are not reclaimable, and victims that nobody proposes."""

@@ -35,6 +35,7 @@ from properties.placement_checkers import (
     c3_queues_stay_within_real_capability,
 )
 from properties.reason_checkers import c6_every_waiting_group_has_a_true_reason
+from properties.slow_gate import SlowGate
 from properties.standing_checkers import c8_namespaces_stand_as_they_say, queues_stand_as_they_say
 
 __all__ = [
@@ -54,6 +55,12 @@ def c4_the_same_plan(cycle: Cycle, again: Cycle) -> Iterator[str]:
         yield f"the plan was {json.dumps(cycle)}, and then {json.dumps(again)}"
 
 
+def enqueue_lets_in_who_has_room(outcome: Outcome) -> Iterator[str]:
+    """Enqueue: whoever ceilings, deserved or a guarantee have room for is admitted."""
+    for group in SlowGate(outcome).refused_with_room:
+        yield f"group {group} has room and is not admitted"
+
+
 OF_PLANS: Final[dict[str, Callable[[Outcome], Iterable[str]]]] = {
     "C1": c1_no_node_is_overfull,
     "C2": c2_gangs_start_whole,
@@ -61,6 +68,7 @@ OF_PLANS: Final[dict[str, Callable[[Outcome], Iterable[str]]]] = {
     "C6": c6_every_waiting_group_has_a_true_reason,
     "C8": c8_namespaces_stand_as_they_say,
     "figures": queues_stand_as_they_say,
+    "enqueue": enqueue_lets_in_who_has_room,
     "allocate": allocate_leaves_no_turn,
     "E1": e1_the_beneficiary_starts,
     "E2": e2_victims_are_minimal_units,

@@ -12,6 +12,7 @@ from properties.cluster_reading import Moment
 from properties.cycle_outcomes import Outcome, request, turn
 from properties.definitions import Amounts, lacking, total
 from properties.run_times import protected_for_a_time
+from properties.slow_gate import SlowGate
 
 
 def c6_every_waiting_group_has_a_true_reason(outcome: Outcome) -> Iterator[str]:
@@ -117,7 +118,7 @@ def is_full(outcome: Outcome, group: str, found: re.Match[str], limit: int) -> I
     if found["limit"] != roughly(resource, limit):
         yield f"the limit is {roughly(resource, limit)}"
     moments = (reading.at_first, outcome.bound, outcome.after)
-    admitted = admitted_amount(outcome, name)[resource]
+    admitted = SlowGate(outcome).counted[name][resource]
     uses = [moment.used[name][resource] for moment in moments]
     if found["used"] not in {roughly(resource, used) for used in (*uses, admitted)}:
         yield f"used is {uses}, admitted {admitted}"
@@ -138,21 +139,6 @@ def wanted_amounts(outcome: Outcome, group: str) -> list[Amounts]:
         lost = max(1, moment.missing(group)[0])  # of a group that loses pods: as many as it lacks then
         wanted += [Amounts(request(pods)), Amounts(request(pods[:lost]))]
     return wanted
-
-
-def admitted_amount(outcome: Outcome, name: str) -> Amounts:
-    """Admitted, of a queue, at the end of enqueue."""
-    reading, result = outcome.reading, Amounts()
-    for key, group in reading.groups.items():
-        if (
-            outcome.is_admitted(key)
-            and not reading.is_finished(key)
-            and name in reading.path.get(group.spec.queue, ())
-        ):
-            holding = [pod for pod in reading.pods_of[key] if pod.key in reading.at_first.holders]
-            least = total(pod.request for pod in holding[: group.spec.min_member])
-            result.update(least | (reading.to_start(key) or Amounts()))
-    return result
 
 
 def no_queue(outcome: Outcome, group: str, message: str) -> Iterator[str]:

@@ -24,7 +24,9 @@ from maar.core.model.resources import units_in_one
 from properties.cluster_manifests import Document
 from properties.slow_fairshare import share_out
 
-FOLDER: Final = Path(os.environ.get("MAAR_REFERENCE_MODEL") or Path(__file__).parents[3] / "shared" / "model")
+FOLDER: Final = Path(
+    os.environ.get("MAAR_REFERENCE_MODEL") or Path(__file__).parents[3] / "shared" / "model-amended"
+)
 IS_THERE: Final = (FOLDER / "cycle.py").is_file()
 PARTS: Final = {"water": "water.py", "cluster": "cluster.py", "cycle": "cycle.py", "model": "model"}
 
@@ -53,12 +55,19 @@ def _load() -> dict[str, ModuleType]:
     return loaded
 
 
+def _lacks_pods(cycle: Any, group: Any) -> bool:  # noqa: ANN401
+    """Whether a group cannot be tried; pods that have succeeded count towards minMember."""
+    there = [pod for pod in cycle.pods_of[group.name] if pod.phase == "Succeeded" or pod.live]
+    return sum(not cycle.gone(pod) for pod in there) < int(group.min_member)
+
+
 class ReferenceModel:
     """The model, ready to be asked."""
 
     def __init__(self) -> None:
         self.parts = _load()
         self.parts["cycle"].Preempt.allows = _preempt_allows
+        self.parts["cycle"].Cycle.lacks_pods = _lacks_pods
         self.configuration = self.parts["cluster"].Configuration.read("")
 
     def shares(self, documents: Sequence[Document], now: datetime) -> dict[str, dict[str, dict[str, str]]]:

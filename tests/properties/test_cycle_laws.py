@@ -191,6 +191,16 @@ def other_figures(outcome: Outcome) -> Iterator[Cycle]:
     yield spoiled
 
 
+def closed_gate(outcome: Outcome) -> Iterator[Cycle]:
+    """Let nobody in who was outside."""
+    reading, groups = outcome.reading, dict(outcome.cycle["podGroups"])
+    for key, spec in reading.groups.items():
+        has_pods = any(pod.key in outcome.binds for pod in reading.pods_of[key])
+        is_in = outcome.phase(key) == "Inqueue" and reading.phase(key) == "Pending" and not has_pods
+        if is_in and spec.spec.min_resources is None:
+            yield with_changes(outcome, podGroups={**groups, key: {**groups[key], "phase": "Pending"}})
+
+
 def idleness(outcome: Outcome) -> Iterator[Cycle]:
     """Bind nobody although somebody could be."""
     owners = {outcome.reading.group_of[pod] for pod in outcome.binds}
@@ -268,6 +278,7 @@ SPOILERS: Final[dict[str, Spoiler]] = {
     "C6": silence,
     "C8": other_weights,
     "figures": other_figures,
+    "enqueue": closed_gate,
     "allocate": idleness,
     "E1": broken_promises,
     "E2": one_victim_more,

@@ -101,6 +101,7 @@ def table(tables: Tables) -> dict[str, object]:
         "waiting": sorted(tables.waiting),
         "short": sorted(tables.short),
         "outside": sorted(tables.not_enqueued),
+        "not started": sorted(tables.not_started),
         "leaving": sorted(tables.leaving),
         "orphans": sorted(tables.orphans),
         "aside": tables.set_aside,

@@ -152,6 +152,14 @@ class Attempt:
     def _collect(self, node: int | None) -> list[Unit] | None:
         """Take units in order until the beneficiary fits; then trim, and check again."""
         self._found = []
+        taken = self._gather(node)
+        if not taken:
+            return None
+        taken = self._trimmed(taken)
+        return taken if self._is_lawful(taken) else None
+
+    def _gather(self, node: int | None) -> list[Unit]:
+        """Find units in order, anywhere or on one node, with which the beneficiary fits; none if too few."""
         with self.state.trial():
             taken: list[Unit] = []
             while not self._fits():
@@ -162,10 +170,7 @@ class Attempt:
                 taken.append(unit)
             found = bool(taken) and self._fits()
         self._put_back(taken)
-        if not found:
-            return None
-        taken = self._trimmed(taken)
-        return taken if self._is_lawful(taken) else None
+        return taken if found else []
 
     def _candidates(self, node: int | None) -> Iterator[Unit]:
         """The units that may be taken next, in the order of victims."""

@@ -6,10 +6,12 @@ from typing import ClassVar, Literal
 from maar.core.cycle.attempt import Attempt
 from maar.core.cycle.evict import evict
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.loans import would_run_on_loan
 from maar.core.cycle.queue_ledger import largest_part
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Rank, Unit
 from maar.core.cycle.victim_search import VictimSearch
+from maar.core.tables.axis import Needs
 
 
 def preempt(state: State) -> None:
@@ -34,6 +36,25 @@ class Preempt(Attempt):
         """Its own unit, which it leaves out, is no victim for equal groups either: they use as much as it."""
         row, job = self.group.row, None if self.was_ready else self.job_before
         return (super().equivalence_key(), row.namespace, row.priority, job)
+
+    def is_worthwhile(self) -> bool:
+        """Never for what would run on loan: the next that is entitled would take it back."""
+        return super().is_worthwhile() and not would_run_on_loan(
+            self._started_together(), self.ledger.deserved[self.leaf]
+        )
+
+    def _started_together(self) -> Needs:
+        """What the gang uses once it is ready, of the resources that the next turn asks for."""
+        if self.group.is_idle:
+            return self.request
+        amounts = dict.fromkeys((resource for resource, _ in self.request), 0)
+        for pod in self.state.users(self.group)[: self.group.row.min_member]:
+            for resource, amount in pod.shape.needs:
+                if resource in amounts:
+                    amounts[resource] += amount
+        if self.was_ready:
+            return tuple((resource, max(amount, amounts[resource])) for resource, amount in self.request)
+        return tuple((resource, amount + amounts[resource]) for resource, amount in self.request)
 
     def leaves(self) -> Sequence[int]:
         """Only its own queue has victims."""

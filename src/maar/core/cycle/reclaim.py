@@ -1,18 +1,21 @@
 """Reclaim: across queues, for one that stays within what it deserves, from the nearest that use more."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, Final, Literal
 
 from maar.core.cycle.attempt import Attempt
 from maar.core.cycle.evict import evict
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.loans import LoanedPods
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Unit
 from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Reason, Refusal
+from maar.core.tables.rows import Column
 
 _FEW: Final = 5  # names in one message
+_NOTHING: Final[Mapping[int, Column]] = {}
 
 
 def reclaim(state: State) -> None:
@@ -86,11 +89,16 @@ class Reclaim(Attempt):
         """The shares of its own branches, on what it cannot get, before the first eviction."""
         return {queue: self.ledger.share(queue, resources=self.short) for queue in self.path}
 
+    @cached_property
+    def loans(self) -> LoanedPods:
+        """What was on loan, on what it cannot get, before the first eviction."""
+        return self.search.loans.of(self.short)
+
     def find(self) -> list[Unit] | None:
         """Look at how things are before the search begins."""
         if not self.is_worthwhile():
             return None
-        _ = (self.short, self.used_before, self.is_reserved_first, self.shares_before)
+        _ = (self.short, self.used_before, self.is_reserved_first, self.shares_before, self.loans)
         taken = super().find()
         if taken is None and self.is_reserved_first:
             self._name_blockers()
@@ -146,36 +154,55 @@ class Reclaim(Attempt):
         ]
         return (-(len(self.ledger.paths[leaf]) - len(branch)), keys)
 
-    def _is_overused(self, leaf: int) -> bool:
+    def _is_overused(self, leaf: int, without: Mapping[int, Column] = _NOTHING) -> bool:
         """Whether a leaf and every queue up to where the branches meet use more than they deserve."""
-        return all(
-            any(self.ledger.used[queue][row] > self.ledger.deserved[queue][row] for row in self.short)
-            for queue in self._branch(leaf)
-        )
+        for queue in self._branch(leaf):
+            used, deserved = self.ledger.used[queue], self.ledger.deserved[queue]
+            if without:
+                used = self._used(queue, without)
+            if not any(used[row] > deserved[row] for row in self.short):
+                return False
+        return True
+
+    def _used(self, queue: int, without: Mapping[int, Column]) -> Column:
+        """What a queue uses, less something."""
+        used, less = self.ledger.used[queue], without.get(queue)
+        return used if less is None else [amount - off for amount, off in zip(used, less, strict=True)]
+
+    def refusal(self, unit: Unit) -> object:
+        """Units on loan are refused for other reasons."""
+        needs = super().refusal(unit)
+        return (needs, "on loan") if self.loans.has(unit) else needs
 
     def may_take(self, unit: Unit) -> bool:
-        """Law 3: the victim's side is overused before, keeps its guarantees, and stays the better off."""
+        """Law 3: the victim's side is overused before, keeps its guarantees, and stays the better off.
+
+        Of a unit on loan only overuse is asked. For all others, those on loan count as gone.
+        """
+        leaf = unit.group.leaf
         if not any(row in self.short for pod in unit.pods for row, _ in pod.shape.needs):
             return False
-        branch = self._branch(unit.group.leaf)
-        if not self._is_overused(unit.group.leaf):
+        if self.loans.has(unit):
+            return self._is_overused(leaf)
+        loans = self.loans.left()
+        if not self._is_overused(leaf, loans):
             return False
+        branch = self._branch(leaf)
         with self.state.trial():
             lost = set()
             for pod in unit.pods:
                 self.state.evict(pod)
                 lost |= {row for row, _ in pod.shape.needs}
-            if not all(self._keeps_guarantee(queue, lost) for queue in branch):
+            if not all(self._keeps_guarantee(queue, self._used(queue, loans), lost) for queue in branch):
                 return False
             if self.is_reserved_first:
                 return True
-            mine = next(
-                queue for queue in reversed(self.path) if queue not in self.ledger.paths[unit.group.leaf]
-            )
-            return self.ledger.share(branch[-1], resources=self.short) > self.shares_before[mine]
+            mine = next(queue for queue in reversed(self.path) if queue not in self.ledger.paths[leaf])
+            left = self.ledger.share(branch[-1], self._used(branch[-1], loans), self.short)
+            return left > self.shares_before[mine]
 
-    def _keeps_guarantee(self, queue: int, lost: set[int]) -> bool:
-        used, guarantee = self.ledger.used[queue], self.ledger.guarantee[queue]
+    def _keeps_guarantee(self, queue: int, used: Column, lost: set[int]) -> bool:
+        guarantee = self.ledger.guarantee[queue]
         return all(guarantee[row] == 0 or used[row] >= guarantee[row] for row in lost)
 
     def allows(self) -> bool:

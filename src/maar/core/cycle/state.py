@@ -166,6 +166,22 @@ class State:
             if pod.node_name and pod.is_live and not pod.is_terminating and pod.key not in self.gone
         ]
 
+    def users(self, group: GroupState) -> list[PodRow]:
+        """The pods of a group that count as using what they ask for, in the order of placing."""
+        pods = [
+            pod
+            for key, pod in group.row.pods.items()
+            if key in self.bound
+            or key in self.promised
+            or (
+                pod.counted is not None
+                and pod.counted.is_used
+                and pod.counted.is_now
+                and key not in self.gone
+            )
+        ]
+        return sorted(pods, key=self.pod_order)
+
     def without_place(self, pods: Sequence[PodRow]) -> list[PodRow]:
         """Those of the pods that are neither bound nor promised a node."""
         bound, promised = self.bound, self.promised

@@ -194,10 +194,10 @@ class TurnOrder:
         namespace.drop(group)
         namespace.settle()
 
-    def stop(self, leaf: int) -> list[GroupState]:
-        """Give no group of a leaf another turn; returns those that still waited."""
+    def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
+        """Give no group of a leaf another turn, or none of some; returns those that still waited."""
         namespaces = [one for (queue, _), one in self._namespaces.items() if queue == leaf]
-        left = [group for namespace in namespaces for group in namespace.jobs]
+        left = [group for one in namespaces for group in one.jobs if which is None or which(group)]
         for group in left:
             self.done(group)
         return left

@@ -1,6 +1,6 @@
 """Victims come in units: a surplus pod or a whole gang; no gang keeps too few pods. See `attempt.py`."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -63,32 +63,45 @@ def is_gang(group: GroupState, pods: Sequence[PodRow]) -> bool:
 
 
 def next_unit(
+    state: State, group: GroupState, protection: Protection, node: str = "", young: Collection[str] = ()
+) -> Unit | None:
+    """The unit that a group would give next, anywhere or on one node."""
+    return next(units_of(state, group, protection, node, young), None)
+
+
+def units_of(
     state: State,
     group: GroupState,
     protection: Protection,
     node: str = "",
     young: Collection[str] = (),  # keys of pods that have not run for the minimum run time
-) -> Unit | None:
-    """The unit that a group would give next, anywhere or on one node: a surplus pod, else the whole gang.
+) -> Iterator[Unit]:
+    """The units that a group would give one after the other: surplus pods, then the whole gang.
 
     A starving group's pods are one unit, however young. A gang with a protected pod gives only surplus.
     """
     pods = sorted(state.holders(group), key=state.pod_order, reverse=True)
     if any(pod.key in state.promised for pod in group.row.pods.values()):
-        return None  # room is being freed for it; evicting a part would leave it with too few pods
+        return  # room is being freed for it; evicting a part would leave it with too few pods
     near = [pod for pod in pods if not node or pod.node_name == node]
     if not near:
-        return None
+        return
     free = [pod for pod in near if not protection.covers(pod)]
     is_free = len(free) == len(pods)
     if group.is_starving:
-        return Unit(group, tuple(pods), is_surplus=False, is_starving=True) if is_free else None
+        if is_free:
+            yield Unit(group, tuple(pods), is_surplus=False, is_starving=True)
+        return
     if young:
         free = [pod for pod in free if pod.key not in young]
         is_free = len(free) == len(pods)
     new = state.newly_bound(group)
     for pod in free if len(new) + len(pods) > group.standing_minimum else ():
-        if is_gang(group, [*new, *(other for other in pods if other is not pod)]):
-            return Unit(group, (pod,), is_surplus=True)
-    is_whole = group.row.min_member > 0 and is_free and not new  # what is just being bound cannot go with it
-    return Unit(group, tuple(pods), is_surplus=False) if is_whole else None
+        left = [other for other in pods if other is not pod]
+        if is_gang(group, [*new, *left]):
+            yield Unit(group, (pod,), is_surplus=True)
+            pods = left
+    if (
+        pods and group.row.min_member > 0 and is_free and not new
+    ):  # what is just being bound cannot go with it
+        yield Unit(group, tuple(pods), is_surplus=False)

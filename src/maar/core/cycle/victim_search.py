@@ -1,13 +1,15 @@
 """What the attempts of one action share: pools of units, budgets, protection and usage; see `attempt.py`."""
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
 
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.loans import Loans
 from maar.core.cycle.min_runtimes import MinRuntimes
-from maar.core.cycle.protection import Protection
+from maar.core.cycle.protection import Budgets, Protection
 from maar.core.cycle.state import State
 from maar.core.cycle.unit_pool import UnitPool
 from maar.core.fairshare.water_fill import Ints
@@ -20,11 +22,21 @@ class VictimSearch:
     """The victims there are for an action; the pool of a leaf is made when it is first needed."""
 
     def __init__(self, state: State, action: Literal["reclaim", "preempt"]) -> None:
-        self.state, self.budgets = state, state.budgets
+        self.state = state
         self.protection = Protection(state.tables, state.configuration, action)
         self.leaf_usage = LeafUsage(state)
         self.min_runtimes = MinRuntimes(state, action)
         self._pools: dict[int, dict[str, UnitPool]] = {}  # by leaf; for what is in `pool`
+
+    @property
+    def budgets(self) -> Budgets:
+        """The disruption budgets."""
+        return self.state.budgets
+
+    @cached_property
+    def loans(self) -> Loans:
+        """What is on loan."""
+        return Loans(self.state, self.protection)
 
     def pool(self, leaf: int, moment: float, waited: float) -> UnitPool:
         """The units of a leaf at a time, for a beneficiary that has waited for so long.

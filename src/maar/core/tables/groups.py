@@ -118,8 +118,14 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
         asked = _together(live, axis)
         _raise(asked, group.to_start)
         group.asked = tuple(asked)
-        is_admitted = group.phase in ADMITTED_PHASES and (placed or group.to_start)
-        group.admitted = admitted_with(group, axis) if is_admitted else ()
+        group.admitted = _admitted_with(group, axis) if any(pod.is_live for pod in placed) else ()
+
+
+def is_not_started(group: GroupRow) -> bool:
+    """Whether a group was let in and holds nothing; one that was evicted whole and has no new pods leaves."""
+    if group.admitted or group.phase not in ADMITTED_PHASES:
+        return False
+    return group.phase == "Inqueue" or bool(group.pending)
 
 
 def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
@@ -174,7 +180,7 @@ def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
     return [pod for pod in pods if pod.counted is not None and pod.counted.is_used]
 
 
-def admitted_with(group: GroupRow, axis: ResourceAxis) -> AmountColumn:
+def _admitted_with(group: GroupRow, axis: ResourceAxis) -> AmountColumn:
     """The larger of what a group needs to start and what its pods hold without surplus above minMember."""
     holders = sorted(holders_of(group.pods.values()), key=attrgetter("order"))
     column = _together(holders[: group.min_member], axis)

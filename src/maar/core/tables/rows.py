@@ -158,7 +158,7 @@ class GroupRow:
     used: AmountColumn = ()
     to_start: Needs | None = None  # what enqueue wants room for; None: it is admitted without
     asked: AmountColumn = ()  # of its leaf: the larger of that and live pods
-    admitted: AmountColumn = ()  # of its leaf, while it is admitted
+    admitted: AmountColumn = ()  # of its leaf, while pods of it hold something
     tolerations: frozenset[tuple[Toleration, ...]] = frozenset()  # that live pods of it have
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
 

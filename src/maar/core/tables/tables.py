@@ -22,7 +22,7 @@ from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, is_waiting, uncount
-from maar.core.tables.groups import is_short, sum_up
+from maar.core.tables.groups import is_not_started, is_short, sum_up
 from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.plain_objects import PlainObjects
@@ -52,6 +52,7 @@ class Tables(PlainObjects):
     tolerated: Tolerated = field(default_factory=Tolerated)
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
     not_enqueued: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait for admission
+    not_started: dict[str, GroupRow] = field(default_factory=dict)  # groups that were let in and hold nothing
     orphans: dict[str, PodRow] = field(default_factory=dict)  # pods of ours whose group is missing
     with_affinity: dict[str, PodRow] = field(default_factory=dict)  # pods with affinity, spread or host ports
     set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
@@ -219,6 +220,7 @@ class Tables(PlainObjects):
         self.waiting.pop(key, None)
         self.short.pop(key, None)
         self.not_enqueued.pop(key, None)
+        self.not_started.pop(key, None)
         self._stale_groups.pop(key, None)
         if group.leaf is not None and group.leaf.groups.pop(key, None) is not None:
             group.leaf.members[group.namespace] -= 1
@@ -255,6 +257,7 @@ class Tables(PlainObjects):
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         _keep(self.waiting, group, is_there=is_there)
         _keep(self.not_enqueued, group, is_there=group.phase == "Pending")
+        _keep(self.not_started, group, is_there=is_not_started(group))
         _keep(self.short, group, is_there=is_now_short)
 
     # --- queues
