@@ -54,9 +54,20 @@ class StartSearch:
                 state.charge(hold.group, hold.planned.needs)
                 for key, node in hold.planned.nodes.items():
                     state.place(hold.group, state.tables.pods[key], node, "later")
-            if state.ledger.beyond(self.group.leaf, self.needs, state.ledger.real) is not None:
-                return None
-            return self._earliest()
+            return None if self._is_limited() else self._earliest()
+
+    def _is_limited(self) -> bool:
+        """Whether limits of its queues keep the group from starting: ceilings, or capabilities in use.
+
+        A group that holds room already may have been passed by others of its queue who end before.
+        """
+        ledger, is_new = self.state.ledger, self.group.row.holds_since is None
+        return any(
+            amount > ledger.real[queue][resource]
+            or (is_new and ledger.used[queue][resource] + amount > ledger.claims.capability[resource, queue])
+            for queue in ledger.paths[self.group.leaf]
+            for resource, amount in self.needs
+        )
 
     def _earliest(self) -> PlannedStart | None:
         """The earliest end after which the group finds room."""
@@ -157,7 +168,8 @@ class StartSearch:
             leaving=frozenset(pod.key for pod in gone),
             needs=self.needs,
             held_then={node: list(state.room.later[node]) for node in nodes.values()},
-            used_then={queue: ledger.counted_below(queue) for queue in above},
+            used_then={queue: list(ledger.used[queue]) for queue in ledger.paths[self.group.leaf]},
+            counted_then={queue: ledger.counted_below(queue) for queue in above},
         )
 
     # --- where ends are not known
@@ -190,7 +202,7 @@ class StartSearch:
             else:
                 return None
         # More may leave than are needed here, so nothing is said about queues then.
-        return replace(self._then(leaving), used_then={})
+        return replace(self._then(leaving), counted_then={})
 
     def _counted(self, pod: PodRow) -> list[tuple[int, int]]:
         mask = self.state.places.would_take(pod)
