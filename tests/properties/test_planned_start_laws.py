@@ -23,7 +23,7 @@ class Watch:
     """What was planned for groups, and what is not as it was planned."""
 
     simulation: Simulation
-    planned: dict[str, float] = field(default_factory=dict)  # of groups that hold room
+    planned: dict[str, float | None] = field(default_factory=dict)  # of groups that hold room
     seen: Counter[str] = field(default_factory=Counter)
 
     def breaches(self) -> Iterator[str]:
@@ -37,22 +37,22 @@ class Watch:
         holds = {one.pod_group: one.start for one in plan.held_room}
         started = {self.simulation.engine.tables.pods[one.pod].group_key for one in plan.binds}
         for group, start in list(self.planned.items()):
-            if now > start + _CLOSE_S:
+            if start is not None and now > start + _CLOSE_S:
                 yield f"{group} was to start by {start - START:g} s"
             if group in started:
                 del self.planned[group]
                 self.seen["started"] += 1
-                self.seen["started early"] += now < start - _CLOSE_S
+                self.seen["started early"] += start is None or now < start - _CLOSE_S
             elif group not in holds:
                 yield f"{group} holds room no longer and has not started: {plan.pod_groups[group].message}"
                 del self.planned[group]
         for group, again in holds.items():
-            if again is None:
-                yield f"the planned start of {group} is not known"
-            elif again > self.planned.get(group, again) + _CLOSE_S:
-                yield f"the planned start of {group} moves from {self.planned[group] - START:g} s to {again - START:g} s"
+            before = self.planned.get(group)
+            if before is not None and (again is None or again > before + _CLOSE_S):
+                yield f"the planned start of {group} moves from {before - START:g} s to {again} ({START:g})"
             self.seen["holds"] += group not in self.planned
-            self.planned[group] = again or START
+            self.seen["not known"] += again is None
+            self.planned[group] = again
         self.seen["at the same time"] += len(holds) > 1
 
     def _of_room(self, plan: Plan) -> Iterator[str]:

@@ -231,9 +231,10 @@ class Diagnosis:
         """Room is held for the group itself, until pods have ended."""
         planned, group, known = hold.planned, hold.group, self.state.tables.nodes
         nodes = sorted({self.state.room.nodes[node].name for node in planned.nodes.values()}, key=natural)
-        self.state.held_room.release(hold)
-        more_nodes_help = self._would_start_with_nodes(group, pods, planned.needs)
-        self.state.held_room.hold_again(hold)
+        with self.state.held_room.nothing_held():  # groups that hold room are within all limits together
+            larger = larger_cluster(self.state.tables, self.state.ledger.used)
+        is_allowed = beyond_limits(larger, self.names, group.leaf, planned.needs) is None
+        more_nodes_help = is_allowed and self.state.places.helped_by_new_nodes(pods)
         return Refusal(
             reason=Reason.PLANNED_START,
             more_nodes_help=more_nodes_help,

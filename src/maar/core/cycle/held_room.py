@@ -69,12 +69,12 @@ class HeldRoom:
         room = self.room
         now = {node: _more(held, room.now[node]) for node, held in planned.held_then.items()}
         later = {node: _more(held, room.later[node]) for node, held in planned.held_then.items()}
-        self.hold_again(Hold(group, planned, now, later, self._of_queues(group.leaf, planned)))
+        self._hold(Hold(group, planned, now, later, self._of_queues(group.leaf, planned)), len(self.holds))
 
-    def hold_again(self, hold: Hold) -> None:
-        """Hold what was released."""
+    def _hold(self, hold: Hold, place: int) -> None:
+        """Hold what is new, or was released, at its place among all."""
         self._reserve_limits(hold.queues)
-        self.holds.append(hold)
+        self.holds.insert(place, hold)
         self._count(hold, 1)
         self._use(hold, 1)
 
@@ -89,10 +89,11 @@ class HeldRoom:
         hold = self.of(group)
         if hold is None:
             return attempt()
+        place = self.holds.index(hold)
         self.release(hold)
         found = attempt()
         if found is None:
-            self.hold_again(hold)
+            self._hold(hold, place)
         return found
 
     @contextmanager
@@ -136,8 +137,8 @@ class HeldRoom:
         for hold in holds:
             self.release(hold)
         yield holds
-        for hold in holds:
-            self.hold_again(hold)
+        for place, hold in enumerate(holds):
+            self._hold(hold, place)
 
     def _of_queues(self, leaf: int, planned: PlannedStart) -> dict[int, Column]:
         """By queue above a leaf: what is counted below it then, and not now.

@@ -71,7 +71,8 @@ class Limits:
         return pairs
 
     def _most(self, queue: int) -> Column:
-        real = self.ledger.real[queue]
+        ledger = self.ledger
+        real = ledger.narrower(queue) if queue in ledger.held else ledger.real[queue]
         if not self._asks_deserved:
             return real
-        return [min(pair) for pair in zip(self.ledger.deserved[queue], real, strict=True)]
+        return [min(pair) for pair in zip(ledger.deserved[queue], real, strict=True)]

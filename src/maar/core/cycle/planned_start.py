@@ -54,8 +54,9 @@ class StartSearch:
                 state.charge(hold.group, hold.planned.needs)
                 for key, node in hold.planned.nodes.items():
                     state.place(hold.group, state.tables.pods[key], node, "later")
-            if state.ledger.beyond(self.group.leaf, self.needs, state.ledger.real) is not None:
-                return None
+            narrower = [state.ledger.narrower(queue) for queue in range(len(state.ledger.real))]
+            if state.ledger.beyond(self.group.leaf, self.needs, narrower) is not None:
+                return None  # the cluster's size is no limit of its queue: others finish
             return self._earliest()
 
     def _earliest(self) -> PlannedStart | None:

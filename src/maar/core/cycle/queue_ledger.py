@@ -10,7 +10,7 @@ import numpy as np
 from maar.core.fairshare.dominant import reserved as reserved_columns
 from maar.core.fairshare.dominant import roll_up_used, sums_below
 from maar.core.fairshare.queue_demand import LARGEST_AMOUNT
-from maar.core.fairshare.share_out import DemandColumns, ShareColumns, share_columns
+from maar.core.fairshare.share_out import UNLIMITED, DemandColumns, ShareColumns, share_columns
 from maar.core.fairshare.tree import QueueTree
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import PODS_ROW, Needs
@@ -105,10 +105,23 @@ class QueueLedger:
         """Find where the leaf or a queue above it would exceed a limit by using this much more."""
         for queue in self.paths[leaf]:
             used, limit = self.used[queue], limits[queue]
+            if queue in self.held and limits is self.real:
+                limit = self.narrower(queue)
             for resource, amount in needs:
                 if used[resource] + amount > limit[resource]:
                     return LimitExceeded(queue, resource, amount, max(0, limit[resource] - used[resource]))
         return None
+
+    def narrower(self, queue: int) -> Column:
+        """The real capability of a queue where that is less than the cluster's size.
+
+        What is held for a group is used, and so may be what it waits for: together more than the cluster
+        has. Where nothing but its size limits a queue, its own limit (`most`) says what is left.
+        """
+        size = self.real[0]
+        return [
+            own if own < whole else UNLIMITED for own, whole in zip(self.real[queue], size, strict=True)
+        ]
 
     def gives_away(self, leaf: int, needs: Needs) -> LimitExceeded | None:
         """Find where using this much more would take what is reserved for a sibling.
