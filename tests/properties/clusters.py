@@ -16,24 +16,26 @@ from hypothesis import strategies as st
 
 from maar.core.model.kinds import from_document, kind_of
 from maar.core.model.metadata import Object
+from maar.core.model.pod_group import SLA_ANNOTATIONS
 from properties.cluster_growth import RESOURCES, Growth, is_part_of
 from properties.cluster_manifests import Document
 from properties.cluster_recipe import Reach, Recipe, Style
 
-WITH_USAGE: Final = {
-    "tiers": [
-        {"plugins": [{"name": name} for name in ("priority", "gang", "conformance")]},
-        {
-            "plugins": [
-                {"name": "nodeorder", "arguments": {"leastrequested.weight": 0}},
-                *[
-                    {"name": name}
-                    for name in ("overcommit", "drf", "predicates", "proportion", "binpack", "usage")
-                ],
-            ]
-        },
-    ]
-}
+
+def _with(*plugins: dict[str, object]) -> dict[str, object]:
+    """The usual configuration and more plugins."""
+    usual = ("overcommit", "drf", "predicates", "proportion", "binpack")
+    nodes = {"name": "nodeorder", "arguments": {"leastrequested.weight": 0}}
+    return {
+        "tiers": [
+            {"plugins": [{"name": name} for name in ("priority", "gang", "conformance")]},
+            {"plugins": [nodes, *({"name": name} for name in usual), *plugins]},
+        ]
+    }
+
+
+WITH_USAGE: Final = _with({"name": "usage"})
+WITH_SLA: Final = _with({"name": "sla", "arguments": {"depth": 2}})
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,14 @@ class Cluster:
 
     @property
     def configuration(self) -> object:
-        """What it is decided by: with the plugin usage where queues have histories, else as usual."""
+        """What it is decided by: with the plugin usage where queues have histories, or sla, else as usual."""
         histories = [one for one in self.documents if one.get("status", {}).get("history")]
+        if any(
+            note in one["metadata"].get("annotations", {})
+            for one in self.documents
+            for note in SLA_ANNOTATIONS
+        ):
+            return WITH_SLA
         return WITH_USAGE if histories else None
 
     def shuffled(self, rng: Random) -> "Cluster":

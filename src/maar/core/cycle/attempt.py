@@ -50,7 +50,7 @@ import numpy as np
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import Eviction
-from maar.core.cycle.turn_pods import for_eviction
+from maar.core.cycle.turn_pods import for_eviction, together
 from maar.core.cycle.unit_pool import UnitPool
 from maar.core.cycle.units import Rank, Unit, is_gang
 from maar.core.cycle.victim_search import VictimSearch
@@ -77,11 +77,7 @@ class Attempt:
     @cached_property
     def request(self) -> Needs:
         """What the pods need together."""
-        amounts: dict[int, int] = {}
-        for pod in self.pods:
-            for resource, amount in pod.shape.needs:
-                amounts[resource] = amounts.get(resource, 0) + amount
-        return tuple(amounts.items())
+        return together(self.pods)
 
     @cached_property
     def reserved_before(self) -> dict[int, Column]:

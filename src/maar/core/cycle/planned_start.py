@@ -25,8 +25,9 @@ from maar.core.cycle.held_room import PlannedStart
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
+from maar.core.cycle.turn_pods import together
 from maar.core.fairshare.water_fill import Ints
-from maar.core.tables.axis import Needs, times
+from maar.core.tables.axis import times
 from maar.core.tables.rows import NodeRow, PodRow
 from maar.core.tables.run_times import RunTimes
 from maar.core.tables.shapes import Shape
@@ -37,11 +38,7 @@ class StartSearch:
 
     def __init__(self, state: State, group: GroupState, pods: Sequence[PodRow], run_times: RunTimes) -> None:
         self.state, self.group, self.pods, self.run_times = state, group, pods, run_times
-        amounts: dict[int, int] = {}
-        for pod in pods:
-            for resource, amount in pod.shape.needs:
-                amounts[resource] = amounts.get(resource, 0) + amount
-        self.needs: Needs = tuple(amounts.items())
+        self.needs = together(pods)
         self._limits = Limits(state, "lent")
 
     def earliest(self) -> PlannedStart | None:
