@@ -16,24 +16,25 @@ from hypothesis import strategies as st
 
 from maar.core.model.kinds import from_document, kind_of
 from maar.core.model.metadata import Object
+from maar.core.model.pod_group import SLA_ANNOTATIONS
 from properties.cluster_growth import RESOURCES, Growth, is_part_of
 from properties.cluster_manifests import Document
 from properties.cluster_recipe import Reach, Recipe, Style
 
-WITH_USAGE: Final = {
-    "tiers": [
-        {"plugins": [{"name": name} for name in ("priority", "gang", "conformance")]},
-        {
-            "plugins": [
-                {"name": "nodeorder", "arguments": {"leastrequested.weight": 0}},
-                *[
-                    {"name": name}
-                    for name in ("overcommit", "drf", "predicates", "proportion", "binpack", "usage")
-                ],
-            ]
-        },
+
+def configured(plugins: Sequence[str], arguments: Mapping[str, object] | None = None) -> Mapping[str, object]:
+    """The usual configuration with more plugins, and with arguments of some."""
+    usual = {"nodeorder": {"leastrequested.weight": 0}}
+    second = ("nodeorder", "overcommit", "drf", "predicates", "proportion", "binpack", *plugins)
+    tiers = [
+        [{"name": name, "arguments": {**usual, **(arguments or {})}.get(name, {})} for name in tier]
+        for tier in (("priority", "gang", "conformance"), second)
     ]
-}
+    return {"tiers": [{"plugins": tier} for tier in tiers]}
+
+
+WITH_USAGE: Final = configured(["usage"])
+WITH_SLA: Final = configured(["sla"], {"sla": {"depth": 3}})
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,11 @@ class Cluster:
 
     @property
     def configuration(self) -> object:
-        """What it is decided by: with the plugin usage where queues have histories, else as usual."""
-        histories = [one for one in self.documents if one.get("status", {}).get("history")]
-        return WITH_USAGE if histories else None
+        """What it is decided by: with usage where queues have histories, with sla where groups state times."""
+        if any(one.get("status", {}).get("history") for one in self.documents):
+            return WITH_USAGE
+        stated = [one["metadata"].get("annotations", {}) for one in self.documents]
+        return WITH_SLA if any(SLA_ANNOTATIONS[0] in one for one in stated) else None
 
     def shuffled(self, rng: Random) -> "Cluster":
         """Return the same objects in another order."""
