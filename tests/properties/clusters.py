@@ -22,20 +22,19 @@ from properties.cluster_manifests import Document
 from properties.cluster_recipe import Reach, Recipe, Style
 
 
-def _with(*plugins: dict[str, object]) -> dict[str, object]:
-    """The usual configuration and more plugins."""
-    usual = ("overcommit", "drf", "predicates", "proportion", "binpack")
-    nodes = {"name": "nodeorder", "arguments": {"leastrequested.weight": 0}}
-    return {
-        "tiers": [
-            {"plugins": [{"name": name} for name in ("priority", "gang", "conformance")]},
-            {"plugins": [nodes, *({"name": name} for name in usual), *plugins]},
-        ]
-    }
+def configured(plugins: Sequence[str], arguments: Mapping[str, object] | None = None) -> Mapping[str, object]:
+    """The usual configuration with more plugins, and with arguments of some."""
+    usual = {"nodeorder": {"leastrequested.weight": 0}}
+    second = ("nodeorder", "overcommit", "drf", "predicates", "proportion", "binpack", *plugins)
+    tiers = [
+        [{"name": name, "arguments": {**usual, **(arguments or {})}.get(name, {})} for name in tier]
+        for tier in (("priority", "gang", "conformance"), second)
+    ]
+    return {"tiers": [{"plugins": tier} for tier in tiers]}
 
 
-WITH_USAGE: Final = _with({"name": "usage"})
-WITH_SLA: Final = _with({"name": "sla", "arguments": {"depth": 2}})
+WITH_USAGE: Final = configured(["usage"])
+WITH_SLA: Final = configured(["sla"], {"sla": {"depth": 3}})
 
 
 @dataclass(frozen=True)
@@ -51,15 +50,11 @@ class Cluster:
 
     @property
     def configuration(self) -> object:
-        """What it is decided by: with the plugin usage where queues have histories, or sla, else as usual."""
-        histories = [one for one in self.documents if one.get("status", {}).get("history")]
-        if any(
-            note in one["metadata"].get("annotations", {})
-            for one in self.documents
-            for note in SLA_ANNOTATIONS
-        ):
-            return WITH_SLA
-        return WITH_USAGE if histories else None
+        """What it is decided by: with usage where queues have histories, with sla where groups state times."""
+        if any(one.get("status", {}).get("history") for one in self.documents):
+            return WITH_USAGE
+        stated = [one["metadata"].get("annotations", {}) for one in self.documents]
+        return WITH_SLA if any(SLA_ANNOTATIONS[0] in one for one in stated) else None
 
     def shuffled(self, rng: Random) -> "Cluster":
         """Return the same objects in another order."""

@@ -149,7 +149,7 @@ def e6_evictions_end(history: History) -> Iterator[str]:
 
 
 def e6_no_groups_trade_places(history: History) -> Iterator[str]:
-    """Law 6, for reclaim alone and preempt alone: "was evicted for" has no circle."""
+    """Law 6, for reclaim alone: "was evicted for" has no circle."""
     lost_to = dict[str, set[str]]()
     for trades in history.trades:
         for victim, beneficiary in trades:
@@ -159,6 +159,34 @@ def e6_no_groups_trade_places(history: History) -> Iterator[str]:
         lost_to = {one: many for one, many in lost_to.items() if many}
     if lost_to:
         yield f"groups trade places: {lost_to}"
+
+
+def e6_no_groups_go_on_trading_places(history: History) -> Iterator[str]:
+    """Law 6, for preempt alone: two groups may trade places once, and nobody loses pods for the same again.
+
+    To go on, a group that lost pods for another takes its place, directly or through others, and then loses
+    pods for it again. Whoever gives pods to another bit by bit does not.
+    """
+    trades = history.trades
+    for number, lost in enumerate(trades):
+        for victim, beneficiary in sorted(lost):
+            back, lost_to = {beneficiary}, dict[str, set[str]]()
+            for later in trades[number + 1 :]:
+                if victim in back and (victim, beneficiary) in later:
+                    yield f"{victim} loses pods for {beneficiary}, takes its place and loses them again"
+                    break
+                for one, other in later:
+                    lost_to.setdefault(one, set()).add(other)
+                back = reached_from(beneficiary, lost_to)
+
+
+def reached_from(group: str, lost_to: Mapping[str, set[str]]) -> set[str]:
+    """A group, those that it lost pods for, those that these lost pods for, and so on."""
+    found, new = set[str](), {group}
+    while new:
+        found |= new
+        new = {one for group in new for one in lost_to.get(group, ())} - found
+    return found
 
 
 def e6_reclaim_is_short(history: History) -> Iterator[str]:

@@ -163,7 +163,9 @@ def cleanup_takes_only_who_starves(outcome: Outcome, now: datetime = NOW) -> Ite
     for group in dict.fromkeys(reading.group_of[one.pod] for one in cleaned):
         pods = {one.pod for one in cleaned if reading.group_of[one.pod] == group}
         leaf = reading.groups[group].spec.queue
-        if not first.is_overused(leaf, first.used[leaf]):
+        if leaf not in reading.leaves:
+            yield f"cleanup of {group}: nobody is entitled to what it holds, as queue {leaf} is no leaf"
+        elif not first.is_overused(leaf, first.used[leaf]):
             yield f"cleanup of {group}: queue {leaf} is not overused"
         if not moment.is_starving(group) or {pod.key for pod in moment.running(group)} != pods:
             yield f"cleanup of {group}: it does not starve, or {pods} are not all of it"

@@ -5,7 +5,7 @@ from copy import deepcopy
 
 from properties.cluster_manifests import NOW
 from properties.clusters import Cluster
-from properties.cycle_histories import STEP, History, Planner
+from properties.cycle_histories import STEP, History, Planner, reached_from
 from properties.cycle_outcomes import Outcome, fits_together, request, turn
 from properties.definitions import asked
 from properties.eviction_attempts import Attempt
@@ -106,12 +106,3 @@ def is_reclaimed(outcome: Outcome, victim: str, beneficiary: str) -> bool:
         and one.beneficiary == beneficiary
         for one in outcome.evictions
     )
-
-
-def reached_from(group: str, lost_to: dict[str, set[str]]) -> set[str]:
-    """The groups that one lost pods for, those that these lost pods for, and so on."""
-    found, new = set[str](), {group}
-    while new:
-        found |= new
-        new = {one for group in new for one in lost_to.get(group, ())} - found
-    return found

@@ -14,6 +14,7 @@ from properties.cycle_histories import (
     History,
     c7_no_group_starves,
     e6_evictions_end,
+    e6_no_groups_go_on_trading_places,
     e6_no_groups_trade_places,
     e6_reclaim_is_short,
     e7_no_entitled_group_waits,
@@ -81,6 +82,7 @@ OF_HISTORIES: Final[dict[str, Callable[[History], Iterable[str]]]] = {
     "C7": c7_no_group_starves,
     "E6": e6_evictions_end,
     "E6 trades": e6_no_groups_trade_places,
+    "E6 lasting trades": e6_no_groups_go_on_trading_places,
 }
 _THROUGHOUT: Final = ("C1", "C2", "C3", "E1", "E2", "E3", "E4", "E5")
 _LOOKED_AT: Final = slice(1, 4)  # the first cycle has its own tests, and later ones are quiet

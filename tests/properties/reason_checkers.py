@@ -270,7 +270,11 @@ def reserved_for_others(outcome: Outcome, group: str, message: str) -> Iterator[
         return
     path = reading.path[reading.groups[group].spec.queue]
     for name in [one.rpartition("/")[2] for one in found["names"].split(", ") if one != "others"]:
-        if name in path or not any(reading.shares[name].guarantee.values()):
+        reserved = any(reading.shares[name].guarantee.values())
+        if NEEDED.search(message):  # said of the empty cluster, where a percentage is of more
+            declared = [below for below in reading.path if reading.names_in_guarantee(below)]
+            reserved = any(name in reading.path[below] for below in declared)
+        if name in path or not reserved:
             yield f"nothing is reserved for {name}, or the group is in it"
 
 

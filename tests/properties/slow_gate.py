@@ -215,7 +215,7 @@ class SlowGate:
                     if pod.spec.node_name == node.metadata.name and not pod.is_finished
                 )
                 budget.update({one: max(0, n - taken[one]) for one, n in node.status.allocatable.items()})
-        return budget, share_out(reading.claims.values(), budget)
+        return budget, share_out(reading.claims.values(), budget, reading.factors)
 
 
 def created(one: object) -> float:

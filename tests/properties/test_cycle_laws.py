@@ -1,5 +1,6 @@
 """The laws of the cycle and of eviction (docs/specification/laws.md) on random clusters."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from datetime import datetime
@@ -94,13 +95,18 @@ def test_e6_reclaim_alone_ends_soon_and_nobody_trades_places(trial: Trial) -> No
     trial.of(check, recipes(Reach.MODEL, Style.LENT, Style.MIXED, Style.STARVED), HISTORIES)
 
 
-def test_e6_preempt_alone_ends_and_nobody_trades_places(trial: Trial) -> None:
+def test_e6_preempt_alone_ends_and_groups_trade_places_rarely_and_once(trial: Trial) -> None:
+    seen = Counter[str]()
+
     def check(case: Case) -> Iterator[str]:
         history = resubmitting(case.cluster, PREEMPT_ALONE)
+        seen["histories"] += 1
+        seen["trades"] += any(OF_HISTORIES["E6 trades"](history))
         yield from OF_HISTORIES["E6"](history)
-        yield from OF_HISTORIES["E6 trades"](history)
+        yield from OF_HISTORIES["E6 lasting trades"](history)
 
     trial.of(check, recipes(Reach.MODEL, Style.RANKED, Style.CROWDED, Style.MIXED), HISTORIES)
+    assert seen["trades"] <= seen["histories"] / 10, f"groups trade places, and not rarely: {seen}"
 
 
 def test_c7_with_finite_jobs_everything_that_can_ever_fit_runs(trial: Trial) -> None:
@@ -384,5 +390,10 @@ def test_the_checkers_notice_groups_that_trade_places_for_ever() -> None:
     history = History([cluster] * len(cycles), cycles)
     assert list(OF_HISTORIES["E6"](history))
     assert list(OF_HISTORIES["E6 trades"](history))
+    assert list(OF_HISTORIES["E6 lasting trades"](history))
     assert len(list(e6_reclaim_is_short(history))) == 2
     assert list(c4_the_same_plan(there, back))
+    for cycles in ([there, back], [there, there, back]):
+        once = History([cluster] * len(cycles), cycles)
+        assert list(OF_HISTORIES["E6 trades"](once))
+        assert not list(OF_HISTORIES["E6 lasting trades"](once))

@@ -5,17 +5,21 @@ from typing import Final
 
 import pytest
 
-from properties.cluster_manifests import NOW, GroupPlan, pod_group, pods_of, priority_class
-from properties.cluster_manifests import node as ready_node
-from properties.cluster_recipe import Reach, Style
-from properties.cluster_trials import Case, Trial
+from maar.core.cycle.gate_preempt import GatePreempt
+from maar.core.cycle.loans import LoanedPods, Loans
+from properties.cluster_manifests import NOW
+from properties.cluster_recipe import Reach, Recipe, Style
+from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial
 from properties.clusters import Cluster, recipes
 from properties.cycle_histories import Future, History, lived
+from properties.cycle_outcomes import Outcome
+from properties.full_clusters import full_cluster
 from properties.gate_checkers import (
     e8_the_gate_opens_for_preempt,
     e10_loans_give_way,
     e10_no_circle_leads_through_a_loan,
 )
+from properties.loans import loaned
 from properties.test_cycle_laws import by_engine, resubmitting
 
 EXAMPLES: Final = 60
@@ -34,6 +38,7 @@ def test_e8_the_gate_opens_for_whom_preempt_would_act(trial: Trial) -> None:
         yield from e8_the_gate_opens_for_preempt(history, by_engine())
 
     trial.of(check, recipes(Reach.MODEL, *CONTESTED), EXAMPLES)
+    trial.of(check, recipes(Reach.MODEL), EXAMPLES, full_cluster).require(ENOUGH_EVICTIONS)
 
 
 def test_e10_loans_give_way_and_no_circle_leads_through_one(trial: Trial) -> None:
@@ -44,36 +49,46 @@ def test_e10_loans_give_way_and_no_circle_leads_through_one(trial: Trial) -> Non
         yield from e10_no_circle_leads_through_a_loan(history)
 
     trial.of(check, recipes(Reach.MODEL, *CONTESTED), EXAMPLES)
+    trial.of(check, recipes(Reach.MODEL), EXAMPLES, full_cluster).require(ENOUGH_EVICTIONS)
 
 
 # The checkers notice what breaks their law.
 
 
-def full_cluster(low_members: int) -> Cluster:
-    """A node that a job of low priority fills, and an important one at the gate."""
-    low = GroupPlan(name="low", namespace="alpha", request={"cpu": 1000}, size=4, min_member=low_members)
-    high = GroupPlan(
-        name="high", namespace="alpha", request={"cpu": 1000}, size=2, min_member=2, priority_class="high"
+def clusters(count: int) -> Iterator[Cluster]:
+    """Full clusters of all sizes."""
+    for seed in range(count):
+        recipe = Recipe(seed, 1 + seed % 3, seed, 4 + seed % 9, 1, Style.RANKED, Reach.MODEL)
+        yield full_cluster(recipe)
+
+
+def test_e8_notices_a_gate_that_never_opens_for_preempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(GatePreempt, "would_make_room", lambda *_: False)
+    noticed = sum(
+        any(e8_the_gate_opens_for_preempt(lived(cluster, by_engine(), Future(), 3), by_engine()))
+        for cluster in clusters(30)
     )
-    running = pods_of(low)
-    for pod in running:
-        pod["spec"]["nodeName"], pod["status"]["phase"] = "n", "Running"
-    group = pod_group(high, "Pending")
-    group["spec"]["minResources"] = {"cpu": "2"}
-    documents = [ready_node("n", {"cpu": 4000, "pods": 20}, {}), priority_class("high", 10)]
-    return Cluster([*documents, pod_group(low, "Running"), *running, group, *pods_of(high)])
+    assert noticed >= 5
 
 
-def test_e8_notices_a_gate_that_stays_shut() -> None:
-    cluster = full_cluster(low_members=4)
-    opens = by_engine()(cluster, NOW)
-    assert [one["for"] for one in opens["evictions"]] == ["alpha/high"] * 4
-    held = {"phase": "Pending", "reason": "", "message": ""}
-    shut = {
-        **opens,
-        "evictions": [],
-        "nominations": {},
-        "podGroups": {**opens["podGroups"], "alpha/high": held},
-    }
-    history = History([cluster] * 2, [shut] * 2)
-    assert list(e8_the_gate_opens_for_preempt(history, by_engine()))
+def test_e10_notices_loans_that_do_not_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Loans, "of", lambda loans, _: LoanedPods(loans.state, {}))
+    noticed = sum(any(e10_loans_give_way(resubmitting(cluster).last)) for cluster in clusters(60))
+    assert noticed >= 3
+
+
+def test_e10_notices_a_circle_through_a_loan() -> None:
+    noticed = 0
+    for cluster in clusters(30):
+        cycle = by_engine()(cluster, NOW)
+        reading = Outcome.of(cluster.objects, cycle).reading
+        for one in [one for one in cycle["evictions"] if one["action"] == "reclaim"]:
+            victim = reading.group_of[one["pod"]]
+            if one["pod"] not in loaned(reading.at_first, reading.budget.keys()):
+                continue
+            evicted = reading.pods_of[one["for"]][0].key
+            back = {"pod": evicted, "for": victim, "action": "preempt"}
+            there, again = ({**cycle, "binds": {}, "evictions": [it]} for it in (one, back))
+            assert not list(e10_no_circle_leads_through_a_loan(History([cluster], [there])))
+            noticed += any(e10_no_circle_leads_through_a_loan(History([cluster] * 2, [there, again])))
+    assert noticed >= 5

@@ -15,7 +15,7 @@ from maar.core.cycle.limits import Limits
 from maar.core.cycle.planned_start import StartSearch
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
-from maar.core.cycle.turn_pods import for_allocate, for_next_turn, together
+from maar.core.cycle.turn_pods import for_allocate, for_backfill, for_next_turn, together
 from maar.core.policy.configured import SlaSettings
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import PodRow
@@ -126,11 +126,13 @@ def _hold(state: State, group: GroupState, planned: PlannedStart) -> None:
 
 def would_start(state: State, group: GroupState) -> bool:
     """Whether a group could start now; nothing is changed."""
-    pods = for_allocate(group)
-    if any(pod.shape.claims for pod in pods):
+    asking = for_allocate(group)
+    pods = asking or for_backfill(group)
+    if not pods or any(pod.shape.claims for pod in pods):
         return False  # a volume would be chosen
+    limits = Limits(state, "lent" if asking else None)
     with state.trial():
-        return GroupPlacement(state, Limits(state, "lent"), is_gang=True).succeeds(group, pods)
+        return GroupPlacement(state, limits, is_gang=True).succeeds(group, pods)
 
 
 def _in_order(state: State, groups: Sequence[GroupState]) -> Iterator[GroupState]:
