@@ -17,6 +17,7 @@ from maar.core.policy.values import (
     names,
     nonnegative_number,
     number,
+    positive,
     positive_duration,
     whole,
 )
@@ -50,6 +51,7 @@ anything = st.recursive(
 FITTING: dict[object, st.SearchStrategy[object]] = {
     boolean: st.sampled_from([True, False, "true", "False"]),
     whole: st.integers(0, 100) | st.just("7"),
+    positive: st.integers(1, 100) | st.just("7"),
     number: st.floats(0.5, 10) | st.just("1.5"),
     duration: st.sampled_from(["60s", "1h30m", 90, "90"]),
     names: st.sampled_from(["", "x", "x, cpu"]),

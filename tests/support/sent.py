@@ -29,7 +29,7 @@ SENT: dict[type[Object], bytes] = {
 "image":"mesh:1","restartPolicy":"Always","resources":{"requests":{"cpu":"100m"}}}],"containers":[{"name":
 "main","image":"train:7","args":["train.py"],"ports":[{"containerPort":80,"hostPort":8080,"hostIP":
 "10.0.0.1","protocol":"UDP"}],"resources":{"limits":{"nvidia.com/gpu":"1"},"requests":{"cpu":"1500m",
-"memory":"2Gi"}}}],"restartPolicy":"OnFailure","nodeName":"n1","schedulerName":"maar","priority":1000,
+"memory":"2Gi"}}}],"restartPolicy":"OnFailure","activeDeadlineSeconds":3600,"nodeName":"n1","schedulerName":"maar","priority":1000,
 "priorityClassName":"high","preemptionPolicy":"Never","nodeSelector":{"disk":"ssd"},"affinity":{
 "nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":
 [{"key":"zone","operator":"In","values":["a","b"]}],"matchFields":[{"key":"metadata.name","operator":
@@ -104,7 +104,7 @@ false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentag
 "lastTransitionTime":"2026-03-01T10:00:00Z","transitionID":"c-1"}],"running":1,"succeeded":2,"failed":3}}""",
     Job: b"""{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"train","namespace":
 "ml","creationTimestamp":null,"managedFields":MANAGED},"spec":{"schedulerName":"maar","minAvailable":3,
-"queue":"research","maxRetry":5,"ttlSecondsAfterFinished":60,"priorityClassName":"high","minSuccess":1,
+"queue":"research","maxRetry":5,"ttlSecondsAfterFinished":60,"priorityClassName":"high","runningEstimate":"1h","minSuccess":1,
 "plugins":{"env":[],"svc":["--publish-not-ready-addresses"]},"policies":[{"event":"PodEvicted","action":
 "RestartJob","timeout":"10m0s"},{"exitCode":3,"action":"AbortJob"}],"volumes":[{"mountPath":"/data",
 "volumeClaimName":"data"},{"mountPath":"/x","volumeClaim":{"storageClassName":"s"}}],"networkTopology":{

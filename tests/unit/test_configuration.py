@@ -102,7 +102,7 @@ metrics: {type: prometheus, interval: 30s}
 SUPPORTED_ACTIONS = "Supported: enqueue, allocate, backfill, reclaim, preempt, cleanup"
 SUPPORTED_PLUGINS = (
     "Supported: priority, gang, conformance, overcommit, drf, predicates, proportion, nodeorder, binpack, "
-    "usage"
+    "sla, usage"
 )
 SUPPORTED_BINPACK = (
     "Supported: binpack.weight, binpack.cpu, binpack.memory, binpack.resources, binpack.resources.<name>"
@@ -164,7 +164,8 @@ def test_the_default_has_every_action_and_every_plugin_in_its_usual_tier() -> No
         ("priority", 1), ("gang", 1), ("conformance", 1), ("overcommit", 2), ("drf", 2), ("predicates", 2),
         ("proportion", 2), ("nodeorder", 2), ("binpack", 2),
     ]  # fmt: skip
-    assert {one.name for one in DEFAULT.plugins} == PLUGINS.keys() - {"usage"}
+    assert {one.name for one in DEFAULT.plugins} == PLUGINS.keys() - {"sla", "usage"}
+    assert DEFAULT.sla is None
     assert DEFAULT.usage is None
     assert (DEFAULT.overcommit_factor, DEFAULT.grace_seconds) == (Fraction("1.2"), 60)
     assert (DEFAULT.binpack, DEFAULT.node_order) == (BinPackWeights(), NodeOrderWeights(least_requested=0))
@@ -197,13 +198,11 @@ def left_out(place: str, name: str) -> str:
 def test_of_volcanos_ci_configuration_the_plugins_that_maar_does_not_have_are_left_out() -> None:
     configuration = read(CI)
     assert configuration.actions == ("enqueue", "allocate", "preempt", "reclaim", "backfill")
-    assert [one.name for one in configuration.plugins] == [one.name for one in DEFAULT.plugins]
-    assert configuration.warnings == (
-        left_out("tiers[0].plugins[3]", "sla"),
-        left_out("tiers[1].plugins[6]", "network-topology-aware"),
-    )
-    provided = parse(yaml.safe_load(CI), {"sla": silent, "network-topology-aware": silent})
-    assert [one.name for one in provided.plugins if one.hooks] == ["sla", "network-topology-aware"]
+    usual = [one.name for one in DEFAULT.plugins]
+    assert [one.name for one in configuration.plugins] == [*usual[:3], "sla", *usual[3:]]
+    assert configuration.warnings == (left_out("tiers[1].plugins[6]", "network-topology-aware"),)
+    provided = parse(yaml.safe_load(CI), {"network-topology-aware": silent})
+    assert [one.name for one in provided.plugins if one.hooks] == ["network-topology-aware"]
     assert provided.warnings == ()
 
 
@@ -232,10 +231,10 @@ def test_a_misspelt_switch_is_refused_with_what_was_meant() -> None:
 
 
 def test_all_problems_are_reported_at_once() -> None:
-    tiers = "[{plugins: [{name: slo}, {name: gang, enableJobReady: x}]}]"
+    tiers = "[{plugins: [{name: quotas}, {name: gang, enableJobReady: x}]}]"
     assert problems(f"{{actions: elect, tiers: {tiers}, metrics: 3}}") == [
         f"actions: unknown action 'elect'. {SUPPORTED_ACTIONS}",
-        f"tiers[0].plugins[0].name: unknown plugin 'slo'. {SUPPORTED_PLUGINS}",
+        f"tiers[0].plugins[0].name: unknown plugin 'quotas'. {SUPPORTED_PLUGINS}",
         "tiers[0].plugins[1].enableJobReady: 'x' is not true or false",
         "metrics: 3 is not a map",
     ]

@@ -29,7 +29,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 LARGEST: Final = 2**30  # bytes; a recording that is forgotten must not fill the disk
 _NOTHING: Final = msgspec.Raw()
-PARTS: Final = ("queues", "binds", "evictions", "nominations", "selections", "pod_groups")
+PARTS: Final = ("queues", "binds", "evictions", "nominations", "selections", "pod_groups", "held_room")
 
 
 class Started(Record, frozen=True, tag=True, tag_field="line"):

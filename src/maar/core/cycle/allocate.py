@@ -26,10 +26,13 @@ Wanted = Callable[[GroupState], list[PodRow]]
 def allocate(state: State) -> None:
     """Keep promises, share out what queues deserve, then lend what is idle."""
     keep_promises(state)
-    hold_room(state)
+    holds_room = state.configuration.sla is not None
+    if holds_room:
+        hold_room(state)
     _take_turns(state, "fair", for_allocate)
     _take_turns(state, "lent", for_allocate)
-    hold_room(state)
+    if holds_room:
+        hold_room(state)
     for group in state.waiting:
         group.was_unschedulable = (
             bool(group.pending) and group.phase in ADMITTED_PHASES and not group.is_ready
@@ -91,14 +94,14 @@ def _take_turns(
         return
     limited = phase if is_limited else None
     placing = GroupPlacement(state, Limits(state, limited), is_gang=is_gang)
-    before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang)
+    before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang) if state.held_room.holds else None
     while waiting:
         again = _take_round(placing, before_starts, TurnOrder(state, phase, waiting), wanted)
         waiting = [group for group in again if group.pending and wanted(group)]
 
 
 def _take_round(
-    placing: GroupPlacement, before_starts: HeldRoomPlacement, turns: TurnOrder, wanted: Wanted
+    placing: GroupPlacement, before_starts: HeldRoomPlacement | None, turns: TurnOrder, wanted: Wanted
 ) -> list[GroupState]:
     """Give turns while any group can use one; a group that cannot is done in this round.
 
@@ -106,11 +109,11 @@ def _take_round(
     """
     state, back, again = placing.state, list[GroupState](), list[GroupState]()
     while group := turns.next():
-        if placing.succeeds(group, wanted(group)) or before_starts.succeeds(group, wanted(group)):
+        if placing.succeeds(group, wanted(group)) or (
+            before_starts is not None and before_starts.succeeds(group, wanted(group))
+        ):
             again += back
             back.clear()
-            if (hold := state.held_room.of(group)) is not None:
-                state.held_room.release(hold)
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None
             if group.pending and wanted(group):

@@ -22,15 +22,14 @@ import msgspec
 
 from maar.core.cycle.empty_cluster import EmptyCluster, opened, tolerated
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.held_room import Hold
+from maar.core.cycle.held_room_reasons import planned_start, room_held
+from maar.core.cycle.missing_pods import too_few_pods
 from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.node_tally import NodeTally, closed_nodes, tally
 from maar.core.cycle.queue_ledger import QueueLedger, larger_cluster
 from maar.core.cycle.refusals import beyond_deserved, beyond_limits
-from maar.core.cycle.sla import would_start
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_pods import for_next_turn
-from maar.core.model.names import natural
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import Needs
@@ -78,7 +77,8 @@ class Diagnosis:
 
     @cached_property
     def _larger(self) -> QueueLedger:
-        return larger_cluster(self.state.tables, self.state.ledger.used)
+        with self.state.held_room.nothing_held():
+            return larger_cluster(self.state.tables, self.state.ledger.used)
 
     def of(self, group: GroupState) -> Refusal | None:
         """What holds a group whose pods wait, or that waits for admission; None where nothing does."""
@@ -90,7 +90,7 @@ class Diagnosis:
         if not waits and not group.was_unschedulable:
             return self._not_let_in(group, []) if group.phase == "Pending" else None
         leaving = sum(pod.key in state.gone for pod in group.row.pods.values())
-        refusal = _too_few_pods(group, leaving)
+        refusal = too_few_pods(group, leaving)
         if refusal is not None or not waits:
             return refusal
         pods = for_next_turn(group)
@@ -196,9 +196,10 @@ class Diagnosis:
     def _waits(self, group: GroupState, pods: list[PodRow]) -> Refusal:
         if group.refusal is not None and group.refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
             return self._behind(group.refusal)
-        hold = self.state.held_room.of(group)
+        hold = self.state.held_room.of(group) if self.state.held_room.holds else None
         if hold is not None:
-            return self._planned(hold, pods)
+            helped = self._would_start_with_nodes(group, pods, hold.planned.needs)
+            return msgspec.structs.replace(planned_start(self.state, hold), more_nodes_help=helped)
         key: object = group
         if group.is_idle and self.state.places.depend_on_shapes_only(pods):
             key = (group.leaf, frozenset(Counter(pod.shape for pod in pods).items()), group.refusal)
@@ -214,42 +215,11 @@ class Diagnosis:
         refusal = refusal or self._no_room(group, pods, needs)
         if refusal.reason in _NO_NODES_WANTED:
             return refusal
-        if refusal.cure not in (Cure.NEVER, Cure.OTHER_NODES) and self._is_room_held(group):
-            holds = self.state.held_room.holds
-            starts = [one.planned.start for one in holds]
-            refusal = Refusal(
-                reason=Reason.ROOM_HELD,
-                queue=group.row.queue_name,
-                others=tuple(one.group.row.key for one in holds),
-                until=None if None in starts else max(one for one in starts if one is not None),
-            )
+        if self.state.held_room.holds and refusal.cure not in (Cure.NEVER, Cure.OTHER_NODES):
+            refusal = room_held(self.state, group) or refusal
         return msgspec.structs.replace(
             refusal, more_nodes_help=self._would_start_with_nodes(group, pods, needs)
         )
-
-    def _planned(self, hold: Hold, pods: list[PodRow]) -> Refusal:
-        """Room is held for the group itself, until pods have ended."""
-        planned, group, known = hold.planned, hold.group, self.state.tables.nodes
-        nodes = sorted({self.state.room.nodes[node].name for node in planned.nodes.values()}, key=natural)
-        self.state.held_room.release(hold)
-        more_nodes_help = self._would_start_with_nodes(group, pods, planned.needs)
-        self.state.held_room.hold_again(hold)
-        return Refusal(
-            reason=Reason.PLANNED_START,
-            more_nodes_help=more_nodes_help,
-            queue=group.row.queue_name,
-            others=tuple(nodes[:_FEW]),
-            nodes=len(nodes),
-            wanted=sum(pod in planned.leaving for name in nodes for pod in known[name].pods),
-            until=planned.start,
-        )
-
-    def _is_room_held(self, group: GroupState) -> bool:
-        """Whether a group would start now if no room were held for others."""
-        if not self.state.held_room.holds:
-            return False
-        with self.state.held_room.nothing_held():
-            return would_start(self.state, group)
 
     def _claims(self, pods: list[PodRow]) -> Refusal | None:
         claims = self.state.places.claims
@@ -373,33 +343,6 @@ class Diagnosis:
         """Whether, with any number of nodes more, the group's queue would let it start, and nodes take it."""
         is_allowed = beyond_limits(self._larger, self.names, group.leaf, needs) is None
         return is_allowed and self.state.places.helped_by_new_nodes(pods)
-
-
-def _too_few_pods(group: GroupState, leaving: int) -> Refusal | None:
-    """A gang that cannot start because its pods are not there, or must not be placed yet."""
-    row, there = group.row, group.placed + len(group.pending) + leaving
-    name, acts = row.queue_name, Cure.SOMEBODY_ACTS
-    exist = there + row.gated
-    too_few = Refusal(
-        reason=Reason.NOT_ENOUGH_TASKS, cure=acts, queue=name, wanted=row.min_member, available=exist
-    )
-    if row.gated and (there < row.min_member or not group.pending):
-        return Refusal(
-            reason=Reason.SCHEDULING_GATED,
-            cure=acts,
-            queue=name,
-            wanted=row.min_member,
-            available=row.gated,
-            further=(too_few,) if exist < row.min_member else (),
-        )
-    if there < row.min_member:
-        return too_few
-    for task, least in row.min_task_member.items():
-        have = group.tasks[task] + sum(pod.task == task for pod in group.pending)
-        if have < least and not leaving:
-            reason = Reason.NOT_ENOUGH_PODS_OF_TASK
-            return Refusal(reason=reason, cure=acts, queue=name, others=(task,), wanted=least, available=have)
-    return None
 
 
 def _all_with(refusal: Refusal, **changes: object) -> Refusal:

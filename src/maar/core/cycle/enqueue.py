@@ -48,7 +48,8 @@ def enqueue(state: State) -> None:
             preempt.let_in(group)
     for group in refused_early:  # so that the numbers of the reason are those at the end
         group.refusal = gate.refuses(group) or group.refusal
-    preempt.note_protection([*refused_early, *refused])
+    if refused or refused_early:
+        preempt.note_protection([*refused_early, *refused])
 
 
 def _is_outside(group: GroupState) -> bool:

@@ -51,6 +51,7 @@ class Hold:
     now: dict[int, Column]
     later: dict[int, Column]
     queues: dict[int, Column]
+    number: int  # the earlier the smaller
 
 
 class HeldRoom:
@@ -59,22 +60,29 @@ class HeldRoom:
     def __init__(self, room: Room, ledger: QueueLedger) -> None:
         self.room, self.ledger = room, ledger
         self.holds: list[Hold] = []
+        self._numbers = 0
 
     def of(self, group: GroupState) -> Hold | None:
         """The hold of a group."""
-        return next((one for one in self.holds if one.group is group), None)
+        for hold in self.holds:
+            if hold.group is group:
+                return hold
+        return None
 
     def hold(self, group: GroupState, planned: PlannedStart) -> None:
         """Hold the room of a planned start."""
         room = self.room
         now = {node: _more(held, room.now[node]) for node, held in planned.held_then.items()}
         later = {node: _more(held, room.later[node]) for node, held in planned.held_then.items()}
-        self.hold_again(Hold(group, planned, now, later, self._of_queues(group.leaf, planned)))
+        queues = self._of_queues(group.leaf, planned)
+        self._numbers += 1
+        self.hold_again(Hold(group, planned, now, later, queues, self._numbers))
 
     def hold_again(self, hold: Hold) -> None:
         """Hold what was released."""
         self._reserve_limits(hold.queues)
         self.holds.append(hold)
+        self.holds.sort(key=lambda one: one.number)
         self._count(hold, 1)
         self._use(hold, 1)
 

@@ -9,7 +9,7 @@ from maar.core.cycle.held_room import Hold
 from maar.core.cycle.sentences import sentence, why_evicted
 from maar.core.cycle.standings import standings
 from maar.core.cycle.state import State
-from maar.core.model.plan import GroupOutcome, HeldRoom, Plan
+from maar.core.model.plan import GroupOutcome, Plan, RoomHold
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.writes import Bind, Evict, Nominate
@@ -42,10 +42,10 @@ def plan_of(state: State) -> Plan:
     )
 
 
-def _held(state: State, hold: Hold) -> HeldRoom:
+def _held(state: State, hold: Hold) -> RoomHold:
     """Where room is held, and until when."""
     nodes = Counter(state.room.nodes[node].name for node in hold.planned.nodes.values())
-    return HeldRoom(pod_group=hold.group.row.key, start=hold.planned.start, nodes=dict(sorted(nodes.items())))
+    return RoomHold(pod_group=hold.group.row.key, start=hold.planned.start, nodes=dict(sorted(nodes.items())))
 
 
 def _outcomes(state: State) -> dict[str, GroupOutcome]:

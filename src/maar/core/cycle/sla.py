@@ -158,7 +158,10 @@ class HeldRoomPlacement:
             limits = Limits(state, self.phase)
             placement = self._placements[holds] = GroupPlacement(state, limits, is_gang=self.is_gang)
         with held.lifted(holds, lambda: self._placed(pods)):
-            return placement.succeeds(group, pods)
+            is_placed = placement.succeeds(group, pods)
+        if is_placed and (own := held.of(group)) is not None:
+            held.release(own)
+        return is_placed
 
     def _placed(self, pods: Sequence[PodRow]) -> Iterator[tuple[PodRow, int]]:
         """The pods of a turn that have been placed, with their nodes."""

@@ -39,6 +39,8 @@ _LONGEST_GAP_S: Final = 300.0  # a scheduler decides every few seconds
 _FOR_SHARE_OR_ROOM: Final = frozenset(
     {Reason.QUEUE_AT_FAIR_SHARE, Reason.NOT_ENOUGH_RESOURCES, Reason.CLUSTER_OVERCOMMITTED}
 )
+# Reasons without shortages: all that their pods ask for is waited for.
+_FOR_ROOM_LATER: Final = frozenset({Reason.VICTIMS_PROTECTED_UNTIL, Reason.ROOM_HELD, Reason.PLANNED_START})
 _OTHERS_MATTER: Final = frozenset({Cure.OTHERS_FINISH, Cure.SHARE_GROWS})
 
 Inside = dict[tuple[str, str], dict[str, float]]  # by leaf and namespace, then by resource
@@ -170,8 +172,11 @@ def _waiting(tables: Tables, plan: Plan) -> Waiting:
         if resources is None:
             rows = tables.axis.row
             resources = known[id(refusal)] = frozenset(rows[name] for name in lacking(refusal))
-        group = tables.groups.get(key) if resources else None
+        is_later = refusal.reason in _FOR_ROOM_LATER
+        group = tables.groups.get(key) if resources or is_later else None
         if group is not None and group.leaf is not None:
+            if is_later:
+                resources = frozenset(row for pod in group.pending for row, _ in pod.shape.needs)
             inside = waits.setdefault(group.leaf.index, {})
             inside.setdefault(group.namespace, set()).update(resources)
     return waits

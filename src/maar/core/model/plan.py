@@ -88,7 +88,7 @@ class GroupOutcome(Record, frozen=True):
     is_unschedulable: bool = False
 
 
-class HeldRoom(Record, frozen=True):
+class RoomHold(Record, frozen=True):
     """Room that is held for a pod group: when it starts, where that is known, and its pods on each node."""
 
     pod_group: str
@@ -105,5 +105,5 @@ class Plan(Record, frozen=True):
     nominations: tuple[Nominate, ...] = ()
     selections: tuple[Selection, ...] = ()
     pod_groups: dict[str, GroupOutcome] = {}
-    held_room: tuple[HeldRoom, ...] = ()
+    held_room: tuple[RoomHold, ...] = ()
     decide_again_at: float | None = None  # time alone may change the decision then

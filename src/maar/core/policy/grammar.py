@@ -130,7 +130,6 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
         dict.fromkeys(set_by(NodeOrderWeights), Argument(whole))
         | {"imagelocality.weight": _WITHOUT_EFFECT[int]},
     ),
-    "sla": PluginGrammar(frozenset(), {SLA_WAITING_TIME: Argument(duration), SLA_DEPTH: Argument(positive)}),
     "binpack": PluginGrammar(
         frozenset({"enableNodeOrder"}),
         {
@@ -141,6 +140,7 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
             f"{BINPACK_RESOURCES}.{ANY_NAME}": Argument(whole),
         },
     ),
+    "sla": PluginGrammar(frozenset(), {SLA_WAITING_TIME: Argument(duration), SLA_DEPTH: Argument(positive)}),
     "usage": PluginGrammar(
         frozenset(),
         {HALF_LIFE: Argument(positive_duration), STRENGTH: Argument(nonnegative_number)}

@@ -199,3 +199,11 @@ def _together(pods: list[PodRow], axis: ResourceAxis) -> Column:
 def _raise(column: Column, least: Needs | None) -> None:
     for row, amount in least or ():
         column[row] = max(column[row], amount)
+
+
+def keep(groups: dict[str, GroupRow], group: GroupRow, *, is_there: bool) -> None:
+    """Add a group to others, or remove it."""
+    if is_there:
+        groups[group.key] = group
+    else:
+        groups.pop(group.key, None)

@@ -22,7 +22,7 @@ from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, is_waiting, uncount
-from maar.core.tables.groups import is_not_started, is_short, sum_up
+from maar.core.tables.groups import is_not_started, is_short, keep, sum_up
 from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.plain_objects import PlainObjects
@@ -255,10 +255,10 @@ class Tables(PlainObjects):
             self.tolerated.add(group.tolerations, 1)
             group.counted_in = group.leaf
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
-        _keep(self.waiting, group, is_there=is_there)
-        _keep(self.not_enqueued, group, is_there=group.phase == "Pending")
-        _keep(self.not_started, group, is_there=is_not_started(group))
-        _keep(self.short, group, is_there=is_now_short)
+        keep(self.waiting, group, is_there=is_there)
+        keep(self.not_enqueued, group, is_there=group.phase == "Pending")
+        keep(self.not_started, group, is_there=is_not_started(group))
+        keep(self.short, group, is_there=is_now_short)
 
     # --- queues
 
@@ -393,11 +393,3 @@ class Tables(PlainObjects):
         for column in (self.budget, self.capacity, *(column for row in rows for column in row.columns)):
             column.extend(more)
         self._claimed = None
-
-
-def _keep(groups: dict[str, GroupRow], group: GroupRow, *, is_there: bool) -> None:
-    """Add a group to others, or remove it."""
-    if is_there:
-        groups[group.key] = group
-    else:
-        groups.pop(group.key, None)

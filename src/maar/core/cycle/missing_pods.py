@@ -1,0 +1,31 @@
+"""Gangs that cannot start because pods of theirs are missing, or must not be placed yet."""
+
+from maar.core.cycle.group_state import GroupState
+from maar.core.model.reasons import Cure, Reason, Refusal
+
+
+def too_few_pods(group: GroupState, leaving: int) -> Refusal | None:
+    """A gang that cannot start because its pods are not there, or must not be placed yet."""
+    row, there = group.row, group.placed + len(group.pending) + leaving
+    name, acts = row.queue_name, Cure.SOMEBODY_ACTS
+    exist = there + row.gated
+    too_few = Refusal(
+        reason=Reason.NOT_ENOUGH_TASKS, cure=acts, queue=name, wanted=row.min_member, available=exist
+    )
+    if row.gated and (there < row.min_member or not group.pending):
+        return Refusal(
+            reason=Reason.SCHEDULING_GATED,
+            cure=acts,
+            queue=name,
+            wanted=row.min_member,
+            available=row.gated,
+            further=(too_few,) if exist < row.min_member else (),
+        )
+    if there < row.min_member:
+        return too_few
+    for task, least in row.min_task_member.items():
+        have = group.tasks[task] + sum(pod.task == task for pod in group.pending)
+        if have < least and not leaving:
+            reason = Reason.NOT_ENOUGH_PODS_OF_TASK
+            return Refusal(reason=reason, cure=acts, queue=name, others=(task,), wanted=least, available=have)
+    return None
