@@ -83,7 +83,7 @@ def _has_waited(state: State, group: GroupState, settings: SlaSettings) -> bool:
     if over > state.now:
         state.times_to_come.append(over)
         return False
-    return bool(for_next_turn(group))
+    return bool(for_allocate(group) and for_next_turn(group))  # backfill places what asks for nothing
 
 
 def _planned(state: State, group: GroupState) -> PlannedStart | None:
@@ -127,8 +127,8 @@ def _hold(state: State, group: GroupState, planned: PlannedStart) -> None:
 def would_start(state: State, group: GroupState) -> bool:
     """Whether a group could start now; nothing is changed."""
     pods = for_allocate(group)
-    if any(pod.shape.claims for pod in pods):
-        return False  # a volume would be chosen
+    if not pods or any(pod.shape.claims for pod in pods):
+        return False  # it is not allocate's turn, or a volume would be chosen
     with state.trial():
         return GroupPlacement(state, Limits(state, "lent"), is_gang=True).succeeds(group, pods)
 
