@@ -53,12 +53,10 @@ class Cluster:
     def configuration(self) -> object:
         """What it is decided by: with the plugin usage where queues have histories, or sla, else as usual."""
         histories = [one for one in self.documents if one.get("status", {}).get("history")]
-        if any(
-            note in one["metadata"].get("annotations", {})
-            for one in self.documents
-            for note in SLA_ANNOTATIONS
-        ):
-            return WITH_SLA
+        marked = [note for one in self.documents for note in one["metadata"].get("annotations", {})]
+        if any(note in SLA_ANNOTATIONS for note in marked):
+            evicts = len(self.documents) % 2  # where nobody is evicted, more room is held
+            return WITH_SLA if evicts else {**WITH_SLA, "actions": "enqueue, allocate, backfill"}
         return WITH_USAGE if histories else None
 
     def shuffled(self, rng: Random) -> "Cluster":

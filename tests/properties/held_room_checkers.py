@@ -65,7 +65,8 @@ def next_turn(outcome: Outcome, group: str) -> list[Any]:
 
 HELD: Final = re.compile(r"held for (?P<groups>[^;]+?)(?: until (?P<until>\S+?))?; ")
 PLANNED: Final = re.compile(
-    r"held for it on (?:node|(?P<count>\d+) nodes) \(?(?P<names>[^;)]+)\)?; it starts (?:by (?P<start>\S+), )?"
+    r"held for it on (?:node|(?P<count>\d+) nodes) \(?(?P<names>[^;)]+)\)?; "
+    r"it starts (?:by (?P<start>\S+), )?"
     r"when (?P<pods>\d+) pods? there ha(?:s|ve) ended(?P<unknown>, and it is not known when)?"
 )
 

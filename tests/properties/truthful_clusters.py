@@ -17,7 +17,17 @@ from maar.core.policy.configuration import Configuration, parse
 from maar.core.simulation.virtual_time import Simulation
 
 START: Final = 1_767_225_600.0
-_PLUGINS: Final = "priority gang conformance overcommit drf predicates proportion nodeorder binpack".split()
+_PLUGINS: Final = [
+    "priority",
+    "gang",
+    "conformance",
+    "overcommit",
+    "drf",
+    "predicates",
+    "proportion",
+    "nodeorder",
+    "binpack",
+]
 _SIZES: Final = (1, 1, 1, 2, 2, 3, 4, 6)
 _AMOUNTS: Final = (500, 1000, 1000, 2000, 3000)
 
