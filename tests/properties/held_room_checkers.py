@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from maar.core.model.pod_group import SLA_ANNOTATIONS
 from maar.core.model.run_time import EXPECTED_RUN_TIME
-from properties.cluster_manifests import ago
+from properties.cluster_manifests import Document, ago
 from properties.cluster_recipe import Recipe
 from properties.clusters import Cluster, grow
 from properties.cycle_outcomes import Outcome, fits_together, turn
@@ -39,6 +39,17 @@ def waiting_long(recipe: Recipe) -> Cluster:
 
 def _condition(kind: str, seconds: int) -> dict[str, str]:
     return {"type": kind, "status": "True", "lastTransitionTime": ago(seconds)}
+
+
+def unstated(document: Document) -> Document:
+    """An object without anything that is written for held room."""
+    found = deepcopy(document)
+    notes = found["metadata"].get("annotations", {})
+    for name in (EXPECTED_RUN_TIME, *SLA_ANNOTATIONS):
+        notes.pop(name, None)
+    conditions = found.get("status", {}).get("conditions", [])
+    conditions[:] = [one for one in conditions if one["type"] not in ("Admitted", "HoldsRoom")]
+    return found
 
 
 def held_by(outcome: Outcome) -> dict[str, dict[str, Any]]:
