@@ -72,7 +72,7 @@ def test_r1_and_r2_hold_for_the_reasons_of_held_room(reach: Reach, trial: Trial)
                 continue
             seen[refusal.reason] += 1
             cured = CURES[refusal.cure](case.cluster, group, refusal, left(case, group, pods))
-            if becomes_of(cured, group, refusal, pods) != "starts":
+            if becomes_of(cured, group, refusal, pods) == "waits for the same":
                 yield f"R1 {refusal.reason}: {group} waits all the same: {refusal}"
             cluster = carried_out(case.cluster, plan, group)
             larger = (other_nodes(cluster, group, refusal, pods), nodes_for(cluster, pods))
