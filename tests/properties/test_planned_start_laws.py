@@ -66,7 +66,8 @@ class Watch:
             }
             wanted = sorted([_cpu(pod) for pod in self._pods(hold.pod_group)], reverse=True)
             if not _fit(wanted, [(room[name], count) for name, count in hold.nodes.items()]):
-                yield f"{hold.pod_group} needs {wanted} on {hold.nodes} and finds {room} at {hold.start - START:g} s"
+                at = hold.start - START
+                yield f"{hold.pod_group} needs {wanted} on {hold.nodes} and finds {room} at {at:g} s"
 
     def _idle(self, node: str, then: float) -> int:
         """What is free of a node once all have ended that are expected to."""
@@ -84,7 +85,7 @@ class Watch:
         return row.allocatable[cpu] - stay
 
     def _held_before(self, plan: Plan, number: int, node: str) -> int:
-        """What groups with an earlier place among those that hold room use of a node, where they are alike."""
+        """What groups that held room before use of a node, at least."""
         amounts = 0
         for hold in plan.held_room[:number]:
             cpu = {_cpu(pod) for pod in self._pods(hold.pod_group)}

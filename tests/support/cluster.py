@@ -232,9 +232,8 @@ class Cluster:
         for number in range(line.placed + line.waiting):
             part = f"{line.task}-{number}" if line.task else str(number)
             pod = f"{batch.name}-{part}"
-            annotations = {PREEMPTABLE_MARK: line.preemptable} if line.preemptable else {}
-            if line.runs:
-                annotations[EXPECTED_RUN_TIME] = line.runs
+            marks = {PREEMPTABLE_MARK: line.preemptable, EXPECTED_RUN_TIME: line.runs}
+            annotations = {name: text for name, text in marks.items() if text}
             spec = pod_spec(line, batch)
             status: Manifest = {"phase": "Pending"}
             if line.claims:

@@ -83,7 +83,7 @@ def _has_waited(state: State, group: GroupState, settings: SlaSettings) -> bool:
     if over > state.now:
         state.times_to_come.append(over)
         return False
-    return bool(for_next_turn(group))
+    return bool(for_allocate(group) and for_next_turn(group))  # backfill places what asks for nothing
 
 
 def _planned(state: State, group: GroupState) -> PlannedStart | None:

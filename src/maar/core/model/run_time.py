@@ -28,8 +28,8 @@ def longest_run_time(pod: Pod) -> float | None:
     deadline = pod.spec.active_deadline_seconds
     if deadline is not None:
         return float(deadline) if deadline >= 0 else None
-    labels = pod.metadata.labels
-    return stated_seconds(labels, _KUEUE) if _KUEUE in labels else None
+    stated = stated_seconds(pod.metadata.labels, _KUEUE)
+    return None if stated is None else float(int(stated))  # deadlines are whole seconds
 
 
 def ran_for(pod: Pod) -> float | None:

@@ -30,6 +30,7 @@ from maar.core.model.plan import (
     PastUseStanding,
     Plan,
     QueueStanding,
+    RoomHold,
     Share,
 )
 from maar.core.model.queue import Queue, QueueMetadata
@@ -229,6 +230,17 @@ def test_a_group_that_stays_held_is_counted_once_and_shown_as_long_as_it_waits(
     assert value(registry, "maar_pod_groups_waiting", reason="NotEnoughResources") == 0
     assert value(registry, "maar_pod_groups_held_total", reason="NotEnoughResources") == 2
     assert value(registry, "maar_pod_groups_held_total", reason="QueueAtFairShare") == 1
+
+
+def test_groups_that_hold_room_are_counted_by_whether_their_start_is_known(
+    registry: CollectorRegistry, metrics: SchedulerMetrics
+) -> None:
+    known, unknown = (RoomHold(pod_group="a/1", start=start, nodes={"n": 1}) for start in (9.0, None))
+    metrics.decided(Plan(held_room=(known, unknown, known)), 0.1)
+    assert value(registry, "maar_pod_groups_holding_room", planned_start="known") == 2
+    assert value(registry, "maar_pod_groups_holding_room", planned_start="unknown") == 1
+    metrics.decided(Plan(), 0.1)
+    assert value(registry, "maar_pod_groups_holding_room", planned_start="known") == 0
 
 
 def test_writes_are_counted_and_timed_by_what_became_of_them(
