@@ -187,12 +187,12 @@ def test_nobody_is_evicted_before_its_minimum_run_time(story: Story) -> None:
     found = json.loads(
         story.kubectl("get", "events", "-o", "json", "--field-selector", "reason=Evict").stdout
     )
-    told = [
+    evicted = [
         when(one["firstTimestamp"])
         for one in found["items"]
         if one["involvedObject"]["name"].startswith("y-")
     ]
-    assert min(told) >= times[0] + enough
+    assert min(evicted) >= times[0] + enough
 
 
 # --- room for the large
@@ -279,13 +279,11 @@ def test_who_had_everything_while_another_waited_comes_later(configured: Story) 
     story.until("shares move", lambda: {
         name: story.get("queue", name)["status"]["deserved"]["cpu"] for name in deserved
     }, deserved)  # fmt: skip
-    told = " ".join(story.run_maar("queue", "explain", "patient").split())
-    assert "weight 1 x 2: it used 0 % of what it and its siblings used while others waited" in told
-    assert "its weight entitles it to 50 %; half-life 2m" in told
-    told = " ".join(story.run_maar("queue", "explain", "greedy").split())
-    assert (
-        "weight 1 x 0.12: it used 100 % of the cpu that it and its siblings used while others waited" in told
-    )
+    printed = " ".join(story.run_maar("queue", "explain", "patient").split())
+    assert "weight 1 x 2: it used 0 % of what it and its siblings used while others waited" in printed
+    assert "its weight entitles it to 50 %; half-life 2m" in printed
+    printed = " ".join(story.run_maar("queue", "explain", "greedy").split())
+    assert "weight 1 x 0.12: it used 100 % of the cpu that it and its siblings used" in printed
 
     story.restart("scheduler")
     story.apply(queue("new"))
