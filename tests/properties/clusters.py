@@ -50,7 +50,7 @@ class Cluster:
 
     @property
     def configuration(self) -> object:
-        """What it is decided by: with usage where queues have histories, with sla where groups state times."""
+        """What it is decided by: with usage where queues have histories, with sla where groups state it."""
         if any(one.get("status", {}).get("history") for one in self.documents):
             return WITH_USAGE
         stated = [one["metadata"].get("annotations", {}) for one in self.documents]
