@@ -11,6 +11,7 @@ from maar.core.model.resources import amount, roughly
 from properties.cluster_reading import Moment
 from properties.cycle_outcomes import Outcome, request, turn
 from properties.definitions import Amounts, lacking, total
+from properties.held_room_checkers import held_by, held_in, room_is_held, start_is_planned
 from properties.run_times import protected_for_a_time
 from properties.slow_gate import SlowGate
 
@@ -120,6 +121,7 @@ def is_full(outcome: Outcome, group: str, found: re.Match[str], limit: int) -> I
     moments = (reading.at_first, outcome.bound, outcome.after)
     admitted = SlowGate(outcome).counted[name][resource]
     uses = [moment.used[name][resource] for moment in moments]
+    uses += [used + held_in(outcome, name)[resource] for used in uses if held_by(outcome)]
     if found["used"] not in {roughly(resource, used) for used in (*uses, admitted)}:
         yield f"used is {uses}, admitted {admitted}"
     wanted = wanted_amounts(outcome, group)
@@ -213,6 +215,7 @@ def no_room(outcome: Outcome, _group: str, message: str) -> Iterator[str]:
         resource = found["resource"]
         left, rough = amount(resource, found["left"]), amount(resource, found["left"]) / 100
         idle = {name: sorted(max(0, moment.idle(name)[resource]) for moment in moments) for name in nodes}
+        idle |= {name: [0, idle[name][-1]] for one in held_by(outcome).values() for name in one["nodes"]}
         if left and not any(some[0] - rough <= left <= some[-1] + rough for some in idle.values()):
             yield f"the nodes have {idle} left"
 
@@ -346,6 +349,8 @@ CHECKERS: Final[dict[Reason, ReasonChecker]] = {
     Reason.WAITING_FOR_VICTIMS: being_waited_for,
     Reason.GUARANTEE_BLOCKED: blocked_by,
     Reason.VICTIMS_PROTECTED_UNTIL: protected_for_a_time,
+    Reason.ROOM_HELD: room_is_held,
+    Reason.PLANNED_START: start_is_planned,
 }
 if missing := set(Reason) - CHECKERS.keys():
     raise AssertionError(f"law C6 has no checker for {sorted(missing)}; add one to CHECKERS")

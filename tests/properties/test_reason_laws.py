@@ -10,6 +10,7 @@ import pytest
 from maar.core.model.plan import Plan
 from maar.core.model.pod import Pod
 from maar.core.model.reasons import Cure, Reason, Refusal
+from maar.core.policy.configuration import parse
 from maar.core.views.planning import plans
 from properties.cluster_manifests import GROUP, NOW, Document, node
 from properties.cluster_recipe import Reach
@@ -37,7 +38,7 @@ def trial(seed: int, record_property: Callable[[str, object], None]) -> Trial:
 
 def decided(cluster: Cluster, cycles: int) -> list[Plan]:
     """What the engine decides, cycle by cycle."""
-    return list(plans(cluster.objects, now=NOW, cycles=cycles))
+    return list(plans(cluster.objects, parse(cluster.configuration), NOW, cycles))
 
 
 def waiting(case: Case) -> list[tuple[str, Refusal, set[str]]]:

@@ -18,6 +18,7 @@ from maar.core.model.pod import (
 from maar.core.model.pod_group import READY_ANNOTATION
 from maar.core.model.queue import DEFAULT, ROOT
 from maar.core.model.resources import Resources
+from maar.core.model.run_time import EXPECTED_RUN_TIME
 from support.fields import BadScenarioError, Fields, long_name
 from support.pods import Batch, Manifest, PodLines, pod_lines, pod_spec
 
@@ -28,6 +29,7 @@ _APART: Final = timedelta(minutes=1)  # what is written first is older
 _LOCAL: Final = "local"  # the storage class of volumes that nodes have
 _QUEUES_AGE: Final = timedelta(days=2)
 _GROUPS_AGE: Final = timedelta(days=1)
+_CONDITIONS: Final = {"unschedulable": "Unschedulable", "admitted": "Admitted", "holds": "HoldsRoom"}
 
 
 @dataclass
@@ -146,6 +148,7 @@ class Cluster:
             if "preemptable" in fields
             else {}
         )
+        annotations |= fields.labels("annotations")
         if "readyWith" in fields:
             annotations[READY_ANNOTATION] = str(fields.take("readyWith", int, 0))
         spec: Manifest = {
@@ -157,13 +160,14 @@ class Cluster:
             spec["priorityClassName"] = lines[0].priority_class
         if "minResources" in fields:
             spec["minResources"] = fields.amounts("minResources")
-        since = fields.time("unschedulable")
-        conditions = (
-            [{"type": "Unschedulable", "status": "True", "lastTransitionTime": self._before(since)}]
-            if since
-            else []
-        )
-        phase = fields.take("phase", str, "Running" if running else "Pending")
+        since = {kind: fields.time(key) for key, kind in _CONDITIONS.items()}
+        conditions = [
+            {"type": kind, "status": "True", "lastTransitionTime": self._before(age)}
+            for kind, age in since.items()
+            if age
+        ]
+        usual = "Running" if running else "Inqueue" if since["Admitted"] else "Pending"
+        phase = fields.take("phase", str, usual)
         self._add(
             _VOLCANO,
             "PodGroup",
@@ -229,6 +233,8 @@ class Cluster:
             part = f"{line.task}-{number}" if line.task else str(number)
             pod = f"{batch.name}-{part}"
             annotations = {PREEMPTABLE_MARK: line.preemptable} if line.preemptable else {}
+            if line.runs:
+                annotations[EXPECTED_RUN_TIME] = line.runs
             spec = pod_spec(line, batch)
             status: Manifest = {"phase": "Pending"}
             if line.claims:

@@ -174,6 +174,15 @@ def _evictions(cycle: Cycle, names: Names, expected: Mapping[str, Any]) -> Compl
             yield f"{group}: by {[one[2] for one in got]}, expected {wanted['by']}"
 
 
+def _holds(cycle: Cycle, names: Names, expected: Mapping[str, Mapping[str, int]]) -> Complaints:
+    """The room that is held for groups, by node; none is held for others."""
+    groups = {key: reference for reference, key in names.groups.items()}
+    actual = {groups[key]: one["nodes"] for key, one in cycle.get("heldRoom", {}).items()}
+    for group in {**expected, **actual}:
+        if expected.get(group) != actual.get(group):
+            yield f"{group}: {actual.get(group, 'none')}, expected {expected.get(group, 'none')}"
+
+
 def _waits(cycle: Cycle, names: Names, expected: Mapping[str, Any]) -> Complaints:
     """A reason, or a list of the reason and what its message must contain; null: no reason."""
     for group, value in expected.items():
@@ -215,7 +224,7 @@ def _number(value: object) -> float:
     return float(str(value).replace(".inf", "inf"))
 
 
-_BY_GROUP: Final = ("binds", "nominated", "evicted", "waits", "cures", "moreNodesHelp", "phases")
+_BY_GROUP: Final = ("binds", "nominated", "evicted", "waits", "cures", "moreNodesHelp", "phases", "holds")
 _CHECKS: Final[dict[str, Check]] = {
     **{key: _amounts(key) for key in _QUEUE_AMOUNTS},
     "binding": _bindings,
@@ -231,4 +240,5 @@ _CHECKS: Final[dict[str, Check]] = {
     "cures": _reported("cure"),
     "moreNodesHelp": _reported("moreNodesHelp"),
     "phases": _phases,
+    "holds": _holds,
 }

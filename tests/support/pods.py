@@ -65,6 +65,7 @@ class PodLines:
     spread: str = ""
     port: int = 0
     claims: str = ""  # the storage class of a claim that each has
+    runs: str = ""  # for how long, from its start on, as it states
 
     def phase_of(self, number: int) -> str:
         """The first have succeeded, the next have failed, the last are still starting, the others run."""
@@ -111,6 +112,7 @@ def _like(fields: Fields, line: PodLines) -> PodLines:
         spread=fields.take("spread", str, line.spread),
         port=fields.take("port", int, line.port),
         claims=fields.take("claims", str, line.claims),
+        runs=fields.take("runs", str, line.runs),
     )
 
 

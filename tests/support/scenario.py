@@ -8,10 +8,11 @@ What there is (what is written first is older; `age` says otherwise):
   weight;
 - `running` and `pending` pod groups: {queue/name: {pods, min, cpu, …}}. Of a group: namespace, priority,
   class, min (1; `all`), readyWith (the `min` it was last ready with), minResources, tasks, preemptable,
-  phase, unschedulable, age. Of its pods, or of those of a task: node, waiting, starting, started (how long
-  ago, one time for all or one for each), succeeded, failed, terminating, evictedFor, promised, never, gated,
-  init, overhead, selector, affinity, tolerates, apart, near, spread, port, claims (the class of a volume that
-  each claims; such are made, unless it is `local`); a task has its own min and preemptable;
+  phase, unschedulable, admitted and holds (room; how long ago each began), annotations, age. Of its pods, or
+  of those of a task: node, waiting, starting, started (how long ago, one time for all or one for each), runs
+  (how long it is expected to), succeeded, failed, terminating, evictedFor, promised, never, gated, init,
+  overhead, selector, affinity, tolerates, apart, near, spread, port, claims (the class of a volume that each
+  claims; such are made, unless it is `local`); a task has its own min and preemptable;
 - `others`: running pods of another scheduler; `budgets`: {name: {of: queue/name, allowed}}; `volumes`:
   {name: {node}}, of the class `local`.
 
@@ -24,8 +25,9 @@ after it and `last` in the last of `cycles`:
   namespaces, factor (of its weight);
 - `binds` and `nominated` by group: a number, a list of pods (queue/name-0), {pod: node} or {node: number};
 - `evicted` by group: a number, a list of pods, or {pods, for, by};
+- `holds` by group: the room that is held for it, {node: number of pods};
 - `waits` by group: a reason, or a list of it and of parts of its message; `phases` by group; `quiet`.
-`binds`, `nominated` and `evicted` are complete, and what nobody expects to be evicted must stay.
+`binds`, `nominated`, `evicted` and `holds` are complete; what nobody expects to be evicted must stay.
 """
 
 from collections.abc import Iterator

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -38,6 +39,7 @@ class Story:
         self.plane, self.maar = plane, maar
         self.kubectl = plane.kubectl
         self._configuration = configuration
+        self._commands: dict[str, list[str]] = {}
 
     def apply(self, *documents: Document) -> None:
         """What people write, all of it at once."""
@@ -132,6 +134,23 @@ class Story:
     def _taken_over(self) -> int:
         return self.maar.log("scheduler").read_text(encoding="utf-8").count("configuration taken over")
 
+    def run_maar(self, *arguments: str) -> str:
+        """Run `maar` as people do, and give what it printed."""
+        command = [MAAR, *arguments, "--kubeconfig", str(self.plane.kubeconfig)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"maar {' '.join(arguments)} ended with {done.returncode}: {done.stderr}"
+        return done.stdout
+
+    def start(self, part: str, *flags: str) -> None:
+        """Start one of Maar's programs."""
+        self._commands[part] = [MAAR, part, "--kubeconfig", str(self.plane.kubeconfig), *flags]
+        self.maar.start(part, self._commands[part])
+
+    def restart(self, part: str) -> None:
+        """End one of Maar's programs and start it again."""
+        self.maar.stop(part, signal.SIGTERM)
+        self.maar.start(part, self._commands[part])
+
     def clear(self) -> None:
         """Take everything away again: work first, then the queues, which have to be closed for that."""
         self.kubectl("uncordon", *NODES)
@@ -170,7 +189,7 @@ def cluster(folder: Path, stages: str = "") -> Iterator[Story]:
             "controllers": (),
         }
         for part, more in flags.items():
-            maar.start(part, [MAAR, part, "--kubeconfig", str(plane.kubeconfig), *more])
+            story.start(part, *more)
             if part == "webhooks":  # nobody can write before they answer
                 story.until("webhooks judge", lambda: _is_judged(story), expected=True)
         story.until("the root is open", lambda: story.state("root"), "Open")

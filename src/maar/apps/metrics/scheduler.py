@@ -63,6 +63,12 @@ class SchedulerMetrics:
             registry=registry,
         )
         self._held = {reason: held.labels(reason.value) for reason in Reason}
+        self._holding_room = Gauge(
+            "maar_pod_groups_holding_room",
+            "Pod groups that room is held for, by whether it is known when they start.",
+            ["planned_start"],
+            registry=registry,
+        )
         writes = Counter(
             "maar_writes_total",
             "Writes of what was decided, by what became of them.",
@@ -102,6 +108,9 @@ class SchedulerMetrics:
             self._victims.set(len(preempted))
             self._attempts.count += len({one.beneficiary for one in preempted})
         self._count_held(plan)
+        unknown = sum(one.start is None for one in plan.held_room)
+        self._holding_room.labels("known").set(len(plan.held_room) - unknown)
+        self._holding_room.labels("unknown").set(unknown)
         self._queues.queues = plan.queues
 
     def answered(self, write: Write, outcome: Outcome, seconds: float) -> None:

@@ -48,15 +48,16 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from maar.core.cycle.group_state import GroupState
-from maar.core.cycle.room import NOWHERE
+from maar.core.cycle.promises import FEW, Promises
 from maar.core.cycle.state import Eviction
-from maar.core.cycle.turn_pods import for_eviction
+from maar.core.cycle.trimming import Trimming, is_crippled
+from maar.core.cycle.turn_pods import for_eviction, together
 from maar.core.cycle.unit_pool import UnitPool
-from maar.core.cycle.units import Rank, Unit, is_gang
+from maar.core.cycle.units import Rank, Unit
 from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import Column, PodRow
+from maar.core.tables.rows import Column
 
 
 class Attempt:
@@ -72,16 +73,12 @@ class Attempt:
         self.blocked: Refusal | None = None  # what may not be evicted and blocks it
         self.moment = self.state.now  # later where it is asked when it would succeed
         self.waited = search.min_runtimes.waited(group)
-        self._found: list[tuple[PodRow, int]] = []  # where its pods can go with the victims of this search
+        self.promises = Promises(self.state, self.pods)  # where its pods can go with the victims
 
     @cached_property
     def request(self) -> Needs:
         """What the pods need together."""
-        amounts: dict[int, int] = {}
-        for pod in self.pods:
-            for resource, amount in pod.shape.needs:
-                amounts[resource] = amounts.get(resource, 0) + amount
-        return tuple(amounts.items())
+        return together(self.pods)
 
     @cached_property
     def reserved_before(self) -> dict[int, Column]:
@@ -151,24 +148,26 @@ class Attempt:
 
     def _collect(self, node: int | None) -> list[Unit] | None:
         """Take units in order until the beneficiary fits; then trim, and check again."""
-        self._found = []
+        self.promises.found = []
         taken = self._gather(node)
         if not taken:
             return None
-        taken = self._trimmed(taken)
+        taken = Trimming(self.promises, self.allows, taken).needed()
         return taken if self._is_lawful(taken) else None
 
     def _gather(self, node: int | None) -> list[Unit]:
         """Find units in order, anywhere or on one node, with which the beneficiary fits; none if too few."""
+        taken, found = list[Unit](), True
         with self.state.trial():
-            taken: list[Unit] = []
             while not self._fits():
                 unit = next(self._candidates(node), None)
                 if unit is None:
+                    found = False
                     break
                 self._take(unit)
                 taken.append(unit)
-            found = bool(taken) and self._fits()
+                if len(taken) == FEW:
+                    self.promises.count_room()
         self._put_back(taken)
         return taken if found else []
 
@@ -225,57 +224,7 @@ class Attempt:
         """Whether the beneficiary may grow and finds its places, with the victims gone."""
         if not self.allows():
             return False
-        with self.state.trial():
-            return self._promise()
-
-    def _promise(self) -> bool:
-        """Promise all pods their nodes, or none.
-
-        Nodes that were found before come first: with a victim fewer, another search may find none.
-        """
-        if self._found and self._are_promised(self._found):
-            return True
-        for pods in self.state.places.tries(self.pods, len(self.pods), "later"):
-            if self._are_promised([(pod, NOWHERE) for pod in pods]):
-                self._found = [(pod, self.state.promised[pod.key]) for pod in pods]
-                return True
-        return False
-
-    def _are_promised(self, places: Sequence[tuple[PodRow, int]]) -> bool:
-        with self.state.trial() as trial:
-            if all(self._is_promised(pod, node) for pod, node in places):
-                trial.keep()
-        return trial.is_kept
-
-    def _is_promised(self, pod: PodRow, wanted: int) -> bool:
-        """Promise a pod the node that is wanted, or the best."""
-        node = self.state.places.best(pod, "later", wanted)
-        if node == NOWHERE or wanted not in (node, NOWHERE):
-            return False
-        self.state.take(pod, node, "later")
-        return True
-
-    def _works_with(self, units: Sequence[Unit]) -> bool:
-        with self.state.trial():
-            for unit in units:
-                for pod in unit.pods:
-                    self.state.evict(pod)
-            return self._fits() and self._leaves_gangs_whole(units)
-
-    def _trimmed(self, taken: list[Unit]) -> list[Unit]:
-        """Drop what was not needed, from the most important unit down."""
-        for unit in reversed(list(taken)):
-            rest = [other for other in taken if other is not unit]
-            if self._works_with(rest):
-                taken = rest
-        return taken
-
-    def _leaves_gangs_whole(self, units: Sequence[Unit]) -> bool:
-        for unit in units:
-            left = [*self.state.holders(unit.group), *self.state.newly_bound(unit.group)]
-            if left and not is_gang(unit.group, left):
-                return False
-        return True
+        return self.promises.are_possible()
 
     def _is_lawful(self, taken: Sequence[Unit]) -> bool:
         """Check every unit again after the trimming, in order."""
@@ -285,7 +234,10 @@ class Attempt:
                     return False
                 for pod in unit.pods:
                     self.state.evict(pod)
-            return bool(taken) and self._leaves_gangs_whole(taken) and self._fits()
+            groups = {unit.group.row.key: unit.group for unit in taken}.values()
+            if any(is_crippled(self.state, group) for group in groups):
+                return False
+            return bool(taken) and self._fits()
 
     def _commit(self, taken: Sequence[Unit]) -> None:
         with self.state.trial() as trial:
@@ -294,7 +246,7 @@ class Attempt:
                 for pod in unit.pods:
                     self.search.leaf_usage.leave(pod)
                     self.state.record(Eviction(pod, self.group.row, self.action))
-            self._promise()
+            self.promises.are_made()
             trial.keep()
 
     def _candidate_nodes(self) -> list[int]:

@@ -14,7 +14,7 @@ queue would let it start and a new node could take its pods.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
@@ -29,7 +29,7 @@ from maar.core.cycle.node_tally import NodeTally, closed_nodes, tally
 from maar.core.cycle.queue_ledger import QueueLedger, larger_cluster
 from maar.core.cycle.refusals import beyond_deserved, beyond_limits
 from maar.core.cycle.state import State
-from maar.core.cycle.turn_pods import for_next_turn
+from maar.core.cycle.turn_pods import for_next_turn, together
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import Needs
@@ -77,8 +77,7 @@ class Diagnosis:
 
     @cached_property
     def _larger(self) -> QueueLedger:
-        with self.state.held_room.nothing_held():
-            return larger_cluster(self.state.tables, self.state.ledger.used)
+        return larger_cluster(self.state.tables, self.state.ledger.used)
 
     def of(self, group: GroupState) -> Refusal | None:
         """What holds a group whose pods wait, or that waits for admission; None where nothing does."""
@@ -101,7 +100,7 @@ class Diagnosis:
     def _loses_pods(self, group: GroupState) -> Refusal:
         """Some of its pods are being evicted, and those that wait are too few without them."""
         pods = group.pending[: max(1, group.missing()[0])]
-        return self._no_room(group, pods, _together(pods))
+        return self._no_room(group, pods, together(pods))
 
     # --- what a user or a controller has to do
 
@@ -134,7 +133,7 @@ class Diagnosis:
         refusal = group.refusal
         if refusal is None or refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
             return self._behind(refusal) if refusal is not None else None
-        if refusal.more_nodes_help and not self._would_start_with_nodes(group, pods, _together(pods)):
+        if refusal.more_nodes_help and not self._would_start_with_nodes(group, pods, together(pods)):
             refusal = _all_with(refusal, more_nodes_help=False)
         alone = (
             self._empty_cluster
@@ -198,7 +197,7 @@ class Diagnosis:
             return self._behind(group.refusal)
         hold = self.state.held_room.of(group) if self.state.held_room.holds else None
         if hold is not None:
-            helped = self._would_start_with_nodes(group, pods, hold.planned.needs)
+            helped = self.state.places.helped_by_new_nodes(pods)  # its queue lets it start
             return msgspec.structs.replace(planned_start(self.state, hold), more_nodes_help=helped)
         key: object = group
         if group.is_idle and self.state.places.depend_on_shapes_only(pods):
@@ -209,7 +208,7 @@ class Diagnosis:
         return refusal
 
     def _find_reason(self, group: GroupState, pods: list[PodRow]) -> Refusal:
-        needs = _together(pods)
+        needs = together(pods)
         refusal = self._claims(pods) or self._unfit(pods) or self._never(group, pods, needs) or group.refusal
         refusal = refusal or beyond_limits(self.state.ledger, self.names, group.leaf, needs)
         refusal = refusal or self._no_room(group, pods, needs)
@@ -251,7 +250,7 @@ class Diagnosis:
             return None
         for pod in filter(places.has_affinity, pods):
             has_place = places.must_join_others(pod) and places.would_take(pod).any()
-            return None if has_place else self._never_together(pods, pod)
+            return None if has_place else self._nevertogether(pods, pod)
         is_never = self._opened_cluster.limits(group, needs) is not None or not self._opened_cluster.has_room(
             group, pods
         )
@@ -283,7 +282,7 @@ class Diagnosis:
             return refusal
         return msgspec.structs.replace(refusal, **_limit_of(share))
 
-    def _never_together(self, pods: list[PodRow], pod: PodRow) -> Refusal:
+    def _nevertogether(self, pods: list[PodRow], pod: PodRow) -> Refusal:
         """Not even alone there are nodes for a pod near the others it needs, or for all pods together."""
         places = self.state.places if self.state.places.must_join_others(pod) else self._empty_cluster.places
         found = tally(places, pod, 1)
@@ -360,12 +359,3 @@ def _limit_of(refusal: Refusal) -> dict[str, object]:
 
 def _has_claims(pod: PodRow) -> bool:
     return bool(pod.shape.claims or pod.shape.has_resource_claims)
-
-
-def _together(pods: Iterable[PodRow]) -> Needs:
-    """What pods need together."""
-    amounts = Counter[int]()
-    for pod in pods:
-        for resource, amount in pod.shape.needs:
-            amounts[resource] += amount
-    return tuple(amounts.items())

@@ -1,15 +1,14 @@
 """Room that is held for groups which have waited long, so that small ones do not go on in front of them.
 
 A hold keeps the room of a planned start (`planned_start.py`): nothing is placed that would be in the way
-then. It adds to what is counted, and what it adds is taken away again (`lifted`) while somebody is placed who
-ends before the planned start:
+then. It adds to what is counted the part of what is counted at the planned start that is not counted already:
 
-- on its nodes, the part of what is held there at the planned start that is not held already. A pod that runs
-  on beyond that time adds to both alike, so that this part need not be computed again;
-- of the queues above its leaf, and of the whole cluster, likewise the part of what is used (or reserved) then
-  that is not used already;
-- in its namespace, its leaf and the queues above all that it needs is used, as with a promise. This stays
-  when the rest is lifted.
+- on its nodes, of what is held there;
+- in its namespace, its leaf and the queues above, of what they use;
+- of the queues above its leaf and of the whole cluster, of what is reserved below them, or used.
+
+A pod that runs on beyond that time adds to both alike, so that these parts need not be computed again. While
+somebody is placed who ends before the planned start, they are taken away (`lifted`).
 
 Two holds may share a node. The planned start of the later one is computed with the pods of the earlier one
 placed, so whoever is placed in lifted room takes it from the earlier one first.
@@ -18,6 +17,7 @@ placed, so whoever is placed in lifted room takes it from the earlier one first.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import add
 from typing import TypeVar
 
 from maar.core.cycle.group_state import GroupState
@@ -39,7 +39,8 @@ class PlannedStart:
     leaving: frozenset[str]  # the pods that are gone then, wherever they are
     needs: Needs  # of the group's pods together
     held_then: dict[int, Column]  # by node: all that is held there then, the group's pods included
-    used_then: dict[int, Column]  # by queue above its leaf: what is used, or reserved, below it
+    used_then: dict[int, Column]  # by queue of its path: what it uses, the group's pods included
+    counted_then: dict[int, Column]  # by queue above its leaf: what is reserved, or used, below it
 
 
 @dataclass(eq=False)
@@ -50,7 +51,8 @@ class Hold:
     planned: PlannedStart
     now: dict[int, Column]
     later: dict[int, Column]
-    queues: dict[int, Column]
+    used: dict[int, Column]  # of the queues of its path
+    below: dict[int, Column]  # of the queues above its leaf
     number: int  # the earlier the smaller
 
 
@@ -60,6 +62,7 @@ class HeldRoom:
     def __init__(self, room: Room, ledger: QueueLedger) -> None:
         self.room, self.ledger = room, ledger
         self.holds: list[Hold] = []
+        self._counted_holds: list[Hold] = []  # all but those that are lifted
         self._numbers = 0
 
     def of(self, group: GroupState) -> Hold | None:
@@ -74,22 +77,21 @@ class HeldRoom:
         room = self.room
         now = {node: _more(held, room.now[node]) for node, held in planned.held_then.items()}
         later = {node: _more(held, room.later[node]) for node, held in planned.held_then.items()}
-        queues = self._of_queues(group.leaf, planned)
+        used = {queue: _more(then, self.ledger.used[queue]) for queue, then in planned.used_then.items()}
         self._numbers += 1
-        self.hold_again(Hold(group, planned, now, later, queues, self._numbers))
+        below = self._below(group.leaf, planned)
+        self.hold_again(Hold(group, planned, now, later, used, below, self._numbers))
 
     def hold_again(self, hold: Hold) -> None:
         """Hold what was released."""
-        self._reserve_limits(hold.queues)
+        self._separate_limits(hold.below)
         self.holds.append(hold)
         self.holds.sort(key=lambda one: one.number)
         self._count(hold, 1)
-        self._use(hold, 1)
 
     def release(self, hold: Hold) -> None:
         """Hold the room of a group no longer."""
         self.holds.remove(hold)
-        self._use(hold, -1)
         self._count(hold, -1)
 
     def without_hold(self, group: GroupState, attempt: Callable[[], T | None]) -> T | None:
@@ -108,17 +110,21 @@ class HeldRoom:
         self, holds: Sequence[Hold], placed: Callable[[], Iterable[tuple[PodRow, int]]]
     ) -> Iterator[None]:
         """Let somebody who ends before be placed on held room; less of it is added afterwards for that."""
-        queues = {queue for hold in holds for queue in hold.queues}
-        before = {queue: self.ledger.counted_below(queue) for queue in queues}
         for hold in holds:
             self._count(hold, -1)
+        ledger = self.ledger
+        used = {queue: list(ledger.used[queue]) for hold in holds for queue in hold.used}
+        below = {queue: ledger.counted_below(queue) for hold in holds for queue in hold.below}
         yield
         for pod, node in placed():
             for parts in ([hold.now for hold in holds], [hold.later for hold in holds]):
                 _take([part[node] for part in parts if node in part], pod.shape.needs)
-        for queue in queues:
-            more = _more(self.ledger.counted_below(queue), before[queue])
-            _take([hold.queues[queue] for hold in holds if queue in hold.queues], _needs(more))
+        for queue, before in used.items():
+            more = _needs(_more(ledger.used[queue], before))
+            _take([hold.used[queue] for hold in holds if queue in hold.used], more)
+        for queue, before in below.items():
+            more = _needs(_more(ledger.counted_below(queue), before))
+            _take([hold.below[queue] for hold in holds if queue in hold.below], more)
         for hold in holds:
             self._count(hold, 1)
 
@@ -133,9 +139,12 @@ class HeldRoom:
             self.room.change(node, pod.shape.needs, 0, sign)
         leaf = pod.group.leaf if pod.group is not None else None
         for queue in (*(self.ledger.paths[leaf.index] if leaf is not None else ()), 0):
-            if queue in hold.queues:
-                add_needs(hold.queues[queue], needs, 1)
+            if queue in hold.below:
+                add_needs(hold.below[queue], needs, 1)
                 add_needs(self.ledger.most[queue], needs, -1)
+            if queue in hold.used:
+                add_needs(hold.used[queue], needs, 1)
+                add_needs(self.ledger.used[queue], needs, 1)
 
     @contextmanager
     def nothing_held(self) -> Iterator[Sequence[Hold]]:
@@ -147,7 +156,7 @@ class HeldRoom:
         for hold in holds:
             self.hold_again(hold)
 
-    def _of_queues(self, leaf: int, planned: PlannedStart) -> dict[int, Column]:
+    def _below(self, leaf: int, planned: PlannedStart) -> dict[int, Column]:
         """By queue above a leaf: what is counted below it then, and not now.
 
         Guarantees that the group itself uses then are added: others who use them meanwhile raise what is
@@ -161,8 +170,8 @@ class HeldRoom:
                 if queue == leaf:
                     least, used = ledger.guarantee[leaf][resource], ledger.taken(leaf, resource)
                 unused[resource] += min(amount, max(0, least - used)) if resource in ledger.reservable else 0
-            if above in planned.used_then:
-                more = _more(planned.used_then[above], self._counted(above))
+            if above in planned.counted_then:
+                more = _more(planned.counted_then[above], self._counted(above))
                 found[above] = [sum(pair) for pair in zip(more, unused, strict=True)]
         return found
 
@@ -174,24 +183,23 @@ class HeldRoom:
 
     def _count(self, hold: Hold, sign: int) -> None:
         """Count what is added on nodes and to queues (+1), or no longer (-1)."""
+        ledger = self.ledger
         for node, column in hold.now.items():
             self.room.change(node, _needs(column), sign, 0)
         for node, column in hold.later.items():
             self.room.change(node, _needs(column), 0, sign)
-        for queue, column in hold.queues.items():
-            add_needs(self.ledger.most[queue], _needs(column), -sign)
+        for queue, column in hold.below.items():
+            add_needs(ledger.most[queue], _needs(column), -sign)
+        for queue, column in hold.used.items():
+            add_needs(ledger.used[queue], _needs(column), sign)
+        add_needs(hold.group.usage_path.columns[0], _needs(hold.used[hold.group.leaf]), sign)
+        (self._counted_holds.append if sign > 0 else self._counted_holds.remove)(hold)
+        ledger.held = {}
+        for one in self._counted_holds:
+            for queue, column in one.used.items():
+                ledger.held[queue] = list(map(add, ledger.held.get(queue, [0] * len(column)), column))
 
-    def _use(self, hold: Hold, sign: int) -> None:
-        """Let its namespace, its leaf and the queues above use what it needs, but not the cluster."""
-        needs, leaf, ledger = times(hold.planned.needs, sign), hold.group.leaf, self.ledger
-        for column in hold.group.usage_path.columns[:-1]:
-            add_needs(column, needs, 1)
-        for queue in ledger.paths[leaf]:
-            add_needs(ledger.held.setdefault(queue, [0] * len(ledger.total)), needs, 1)
-            if not any(ledger.held[queue]):
-                del ledger.held[queue]
-
-    def _reserve_limits(self, queues: Iterable[int]) -> None:
+    def _separate_limits(self, queues: Iterable[int]) -> None:
         """Have limits of their own for queues, which a hold may lower."""
         ledger = self.ledger
         if ledger.most is ledger.real:

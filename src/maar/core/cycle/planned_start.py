@@ -25,8 +25,9 @@ from maar.core.cycle.held_room import PlannedStart
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
+from maar.core.cycle.turn_pods import together
 from maar.core.fairshare.water_fill import Ints
-from maar.core.tables.axis import Needs, times
+from maar.core.tables.axis import times
 from maar.core.tables.rows import NodeRow, PodRow
 from maar.core.tables.run_times import RunTimes
 from maar.core.tables.shapes import Shape
@@ -37,11 +38,7 @@ class StartSearch:
 
     def __init__(self, state: State, group: GroupState, pods: Sequence[PodRow], run_times: RunTimes) -> None:
         self.state, self.group, self.pods, self.run_times = state, group, pods, run_times
-        amounts: dict[int, int] = {}
-        for pod in pods:
-            for resource, amount in pod.shape.needs:
-                amounts[resource] = amounts.get(resource, 0) + amount
-        self.needs: Needs = tuple(amounts.items())
+        self.needs = together(pods)
         self._limits = Limits(state, "lent")
 
     def earliest(self) -> PlannedStart | None:
@@ -54,9 +51,20 @@ class StartSearch:
                 state.charge(hold.group, hold.planned.needs)
                 for key, node in hold.planned.nodes.items():
                     state.place(hold.group, state.tables.pods[key], node, "later")
-            if state.ledger.beyond(self.group.leaf, self.needs, state.ledger.real) is not None:
-                return None
-            return self._earliest()
+            return None if self._is_limited() else self._earliest()
+
+    def _is_limited(self) -> bool:
+        """Whether limits of its queues keep the group from starting: ceilings, or capabilities in use.
+
+        A group that holds room already may have been passed by others of its queue who end before.
+        """
+        ledger, is_new = self.state.ledger, self.group.row.holds_since is None
+        return any(
+            amount > ledger.real[queue][resource]
+            or (is_new and ledger.used[queue][resource] + amount > ledger.claims.capability[resource, queue])
+            for queue in ledger.paths[self.group.leaf]
+            for resource, amount in self.needs
+        )
 
     def _earliest(self) -> PlannedStart | None:
         """The earliest end after which the group finds room."""
@@ -157,7 +165,8 @@ class StartSearch:
             leaving=frozenset(pod.key for pod in gone),
             needs=self.needs,
             held_then={node: list(state.room.later[node]) for node in nodes.values()},
-            used_then={queue: ledger.counted_below(queue) for queue in above},
+            used_then={queue: list(ledger.used[queue]) for queue in ledger.paths[self.group.leaf]},
+            counted_then={queue: ledger.counted_below(queue) for queue in above},
         )
 
     # --- where ends are not known
@@ -190,7 +199,7 @@ class StartSearch:
             else:
                 return None
         # More may leave than are needed here, so nothing is said about queues then.
-        return replace(self._then(leaving), used_then={})
+        return replace(self._then(leaving), counted_then={})
 
     def _counted(self, pod: PodRow) -> list[tuple[int, int]]:
         mask = self.state.places.would_take(pod)

@@ -42,8 +42,7 @@ class Reclaim(Attempt):
         return bool(self._reserved) or not self._idle_is_enough()
 
     def _idle_is_enough(self) -> bool:
-        with self.state.trial():
-            return self._promise()
+        return self.promises.are_possible()
 
     @cached_property
     def _reserved(self) -> frozenset[int]:

@@ -223,10 +223,10 @@ def _planned(_state: State, refusal: Refusal) -> str:
 
 
 def _held(_state: State, refusal: Refusal) -> str:
-    until = "" if refusal.until is None else f" until {time_to_come(refusal.until)}"
-    end = "it starts when that one does and leaves room"
+    until, end = "", "it starts when that one does and leaves room"
     if refusal.until is not None:
-        end += ", or now if it states with maar.sh/expected-runtime that it ends before"
+        until = f" until {time_to_come(refusal.until)}"
+        end += "; pods that are expected to end before (maar.sh/expected-runtime) need not wait for it"
     return f"there is room for it, which is held for {', '.join(refusal.others)}{until}; {end}"
 
 

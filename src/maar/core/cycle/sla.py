@@ -15,7 +15,7 @@ from maar.core.cycle.limits import Limits
 from maar.core.cycle.planned_start import StartSearch
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
-from maar.core.cycle.turn_pods import for_allocate, for_backfill, for_next_turn
+from maar.core.cycle.turn_pods import for_allocate, for_backfill, for_next_turn, together
 from maar.core.policy.configured import SlaSettings
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import PodRow
@@ -153,7 +153,7 @@ class HeldRoomPlacement:
         """Place what makes the group ready, or one more pod, without what is held for a later time."""
         state, held = self.state, self.state.held_room
         holds = self._lasting_beyond(pods) if held.holds else ()
-        if not holds:
+        if not holds or not self._is_within_capabilities(group):
             return False
         placement = self._placements.get(holds)
         if placement is None:
@@ -171,6 +171,15 @@ class HeldRoomPlacement:
             node = self.state.bound.get(pod.key, self.state.promised.get(pod.key))
             if node is not None:
                 yield pod, node
+
+    def _is_within_capabilities(self, group: GroupState) -> bool:
+        """Whether its queues stay within their capabilities with it: held room counts as used there."""
+        ledger, needs = self.state.ledger, together(for_next_turn(group))
+        return all(
+            ledger.used[queue][resource] + amount <= ledger.claims.capability[resource, queue]
+            for queue in ledger.paths[group.leaf]
+            for resource, amount in needs
+        )
 
     def _lasting_beyond(self, pods: Sequence[PodRow]) -> tuple[Hold, ...]:
         """The holds before whose planned start all these pods end."""

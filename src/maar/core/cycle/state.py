@@ -7,7 +7,7 @@ There is one way to place a pod, which allocate, promises, evictions and everyth
 - `charge` lets a group use more: its namespace, its leaf queue and all queues above count it;
 - `place` puts a pod on a node, now or later (bound, or nominated until room there is freed), and takes the
   room; `unplace` takes it off again;
-- `evict` lets a pod count as gone.
+- `evict` lets a pod count as gone, and `put_back` as there again.
 
 A turn charges its queue once for all its pods and then places each of them; `take` does both for one pod.
 Every step is recorded. Leaving a `trial` without `keep()` undoes the steps taken in it, the last first, so
@@ -37,7 +37,7 @@ from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.run_times import RunTimes
 from maar.core.tables.tables import Tables
 
-# A step: what was done ("place", "unplace", "evict" or "charge"), and to which group or pod.
+# A step: what was done ("place", "unplace", "evict", "put back" or "charge"), and to which group or pod.
 Placed = tuple[str, GroupState, PodRow, int, When]
 Evicted = tuple[str, PodRow]
 Charged = tuple[str, GroupState, Needs, Needs]
@@ -281,6 +281,11 @@ class State:
         self._leave(pod, 1)
         self.steps.append(("evict", pod))
 
+    def put_back(self, pod: PodRow) -> None:
+        """Let a pod that counts as gone count as there again."""
+        self._leave(pod, -1)
+        self.steps.append(("put back", pod))
+
     def record(self, eviction: Eviction) -> None:
         """Record an eviction for the plan."""
         self.evictions.append(eviction)
@@ -308,6 +313,8 @@ class State:
             case "charge", group, needs, before:
                 self._use(group, times(needs, -1))
                 group.uncharge(needs, before)
+            case "put back", pod:
+                self._leave(pod, 1)
             case _, pod:
                 self._leave(pod, -1)
 
