@@ -123,15 +123,19 @@ class History:
         return result
 
 
-def lived(cluster: Cluster, plan: Planner, future: Future, cycles: int) -> History:
-    """Let a cluster live for so many cycles, or until a cycle leaves it as it was."""
-    history, now = History(), NOW
+def lived(cluster: Cluster, plan: Planner, future: Future, cycles: int, quiet: float = 1) -> History:
+    """Let a cluster live for so many cycles, or until some in a row leave it as it was.
+
+    One is enough where time alone changes nothing.
+    """
+    history, now, unchanged = History(), NOW, 0
     for _ in range(cycles):
         cycle = plan(cluster, now)
         history.clusters.append(cluster)
         history.cycles.append(cycle)
         after = future.of(cluster, cycle, now)
-        if after.documents == cluster.documents:
+        unchanged = unchanged + 1 if after.documents == cluster.documents else 0
+        if unchanged >= quiet:
             break
         cluster, now = after, now + STEP
     return history

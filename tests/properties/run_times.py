@@ -21,6 +21,7 @@ from properties.eviction_checkers import explained
 
 FIELDS: Final = {"preempt": "preemptMinRuntime", "reclaim": "reclaimMinRuntime"}
 LENGTHS: Final = ("0", "30s", "2m", "10m", "1h")
+SHORT_LENGTHS: Final = ("0", "1s", "2s", "4s")
 LONG_AGO: Final = NOW - timedelta(days=3650)
 
 
@@ -34,7 +35,7 @@ def timed(recipe: Recipe) -> Cluster:
 
 def timed_in_seconds(recipe: Recipe) -> Cluster:
     """The same with minimum run times of a few cycles."""
-    return with_run_times(grow(recipe), recipe, ("0", "1s", "2s", "4s"))
+    return with_run_times(grow(recipe), recipe, SHORT_LENGTHS)
 
 
 def with_run_times(

@@ -17,16 +17,19 @@ from properties.cluster_trials import Case, Trial, planned
 from properties.clusters import Cluster, recipes
 from properties.cycle_histories import STEP, Future, lived
 from properties.cycle_outcomes import Outcome
+from properties.equal_work import POD, equal_work, small_recipes
 from properties.eviction_checkers import explained
-from properties.law_checkers import OF_PLANS, kept_throughout
+from properties.law_checkers import OF_PLANS, e7_no_entitled_group_waits, kept_throughout
 from properties.run_times import (
     LENGTHS,
+    SHORT_LENGTHS,
     after,
     e9_minimum_run_times_hold,
     groups_of,
     timed,
     timed_in_seconds,
     waits_since,
+    with_run_times,
     without_run_times,
 )
 from properties.test_cycle_laws import by_engine
@@ -35,6 +38,7 @@ REACHES: Final = {Reach.MODEL: 150, Reach.BEYOND: 100}
 HISTORIES: Final = 30
 LOUD: Final = (Style.LENT, Style.RANKED, Style.CROWDED)
 LONGEST: Final = timedelta(seconds=seconds(LENGTHS[-1]))
+QUIET: Final = seconds(SHORT_LENGTHS[-1]) + 2  # cycles without a change, of a second each, that end a history
 FEW_EVICTIONS: Final = 0.15  # of the clusters: many victims are too young
 
 
@@ -82,7 +86,10 @@ def test_e9_once_all_pods_are_old_enough_minimum_run_times_change_nothing(trial:
 
 
 def test_the_time_of_the_reason_is_when_somebody_is_evicted_and_not_before(trial: Trial) -> None:
-    """R1 for time that passes, in a cluster in which nothing else happens; and the plan says when it is."""
+    """R1 for time that passes, in a cluster in which nothing else happens; and the plan says when it is.
+
+    A group at the gate is let in then, for preempt to act: for one that lacks pods when it has them.
+    """
     seen = Counter[str]()
 
     def check(case: Case) -> Iterator[str]:
@@ -101,11 +108,12 @@ def test_the_time_of_the_reason_is_when_somebody_is_evicted_and_not_before(trial
         if plan.decide_again_at != until:
             yield f"{group} waits until {until}, and the plan is made again at {plan.decide_again_at}"
         then = datetime.fromtimestamp(until, UTC)
-        if not any(one.action != "cleanup" for one in decided(cluster, then).evictions):
-            yield f"{group} waits until {then}, and nobody is evicted then"
-        before = decided(cluster, then - timedelta(seconds=1)).evictions
-        if any(one.beneficiary == group for one in before):
-            yield f"{group} waits until {then}, and somebody is evicted for it before"
+        later, before = decided(cluster, then), decided(cluster, then - timedelta(seconds=1))
+        is_let_in = [one.pod_groups[group].phase != plan.pod_groups[group].phase for one in (before, later)]
+        if not is_let_in[1] and not any(one.action != "cleanup" for one in later.evictions):
+            yield f"{group} waits until {then}, and nobody is evicted or let in then"
+        if is_let_in[0] or any(one.beneficiary == group for one in before.evictions):
+            yield f"{group} waits until {then}, and is let in or somebody is evicted for it before"
 
     trial.of(check, recipes(Reach.MODEL, *LOUD), 150, timed)
     assert seen["cases"] >= 8, f"only {seen['cases']} clusters waited for nothing but the time"
@@ -132,7 +140,7 @@ def test_e6_evictions_end_once_pods_are_old_enough(trial: Trial, *, lingers: boo
 
     def check(case: Case) -> Iterator[str]:
         cycles = 6 * len(groups_of(case.cluster)) + 6
-        history = lived(case.cluster, by_engine(), Future(lingers=lingers), cycles)
+        history = lived(case.cluster, by_engine(), Future(lingers=lingers), cycles, QUIET)
         evicting = [number for number, cycle in enumerate(history.cycles) if cycle["evictions"]]
         if evicting and evicting[-1] >= cycles - 6:
             yield f"cycles {evicting} evict, with {len(groups_of(case.cluster))} groups"
@@ -141,6 +149,21 @@ def test_e6_evictions_end_once_pods_are_old_enough(trial: Trial, *, lingers: boo
             yield from e9_minimum_run_times_hold(outcome, NOW + number * STEP)
 
     trial.of(check, recipes(Reach.MODEL), HISTORIES, timed_in_seconds)
+
+
+def test_e7_once_pods_are_old_enough_nobody_entitled_waits(trial: Trial) -> None:
+    def check(case: Case) -> Iterator[str]:
+        cycles = 6 * len(groups_of(case.cluster)) + 6
+        last = lived(case.cluster, by_engine(), Future(), cycles, QUIET).last
+        yield from e7_no_entitled_group_waits(last, POD)
+
+    counts = trial.of(check, small_recipes(), HISTORIES, timed_equal_work)
+    counts.require(FEW_EVICTIONS)
+
+
+def timed_equal_work(recipe: Recipe) -> Cluster:
+    """Equal work in queues with minimum run times of a few cycles."""
+    return with_run_times(equal_work(recipe), recipe, SHORT_LENGTHS)
 
 
 def test_the_checker_notices_pods_that_are_evicted_too_early() -> None:
