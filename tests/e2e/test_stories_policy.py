@@ -62,6 +62,11 @@ def condition(story: Story, name: str, kind: str) -> Document:
     return next((one for one in found if one["type"] == kind), {})
 
 
+def holds_room(story: Story, name: str) -> str:
+    """Whether a pod group holds room, as its condition has it."""
+    return str(condition(story, name, "HoldsRoom").get("status", ""))
+
+
 def has_event(story: Story, name: str, part: str) -> None:
     """Wait until an event of a pod group says something."""
     story.until_holds(
@@ -111,7 +116,7 @@ def test_who_may_take_the_place_of_others_is_let_into_a_full_queue(story: Story)
         *work("second", "full", 2, least=2, priority="low"),
     )
     story.until("the queue is full", lambda: story.running("first", "second"), {"first": 2, "second": 2})
-    asks = {"queue": "full", "minMember": 2, "minResources": {"cpu": "2"}}
+    asks: Document = {"queue": "full", "minMember": 2, "minResources": {"cpu": "2"}}
     story.apply(group("equal", priorityClassName="low", **asks), *pods_of("equal", 2, priority="low"))
     story.until("the equal one waits outside", lambda: story.reason("equal")[0], "QueueAtCapability")
     held = story.reason("equal")[1]
@@ -212,7 +217,7 @@ def test_a_large_gang_that_has_waited_holds_room_until_it_starts(configured: Sto
     story.until("small ones go in front", lambda: story.running("early"), {"early": 1})
 
     story.kubectl("annotate", "podgroup", "large", f"{WAITING_TIME}=2s", "--overwrite")
-    story.until("room is held", lambda: condition(story, "large", "HoldsRoom").get("status"), "True")
+    story.until("room is held", lambda: holds_room(story, "large"), "True")
     planned = times[-1] + timedelta(minutes=10)
     reason, message = story.reason("large")
     assert reason == "PlannedStart"
@@ -234,7 +239,7 @@ def test_a_large_gang_that_has_waited_holds_room_until_it_starts(configured: Sto
         end_pod(story, pod, "Succeeded")
     story.until("it starts when they have ended", lambda: story.running("large"), {"large": 7})
     assert until_started(story, "large", 7)[-1] <= planned
-    story.until("no room is held", lambda: condition(story, "large", "HoldsRoom").get("status"), "False")
+    story.until("no room is held", lambda: holds_room(story, "large"), "False")
     assert story.running("small") == {"small": 0}
     end_pod(story, "early-0", "Succeeded")
     story.until("the small one has what is left", lambda: story.running("small"), {"small": 1})

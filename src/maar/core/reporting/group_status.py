@@ -1,6 +1,7 @@
 """The status of pod groups: phase, conditions and counters, as the cycle and the pods give them."""
 
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
@@ -11,6 +12,8 @@ from maar.core.model.reasons import Reason
 from maar.core.model.writes import SetStatus
 from maar.core.tables.groups import phase_at_rest, ready_with
 from maar.core.tables.rows import GroupRow
+
+_LET_IN: Final = "its queue has room for what it needs, or may make it by evictions"
 
 
 def group_write(
@@ -53,7 +56,7 @@ def group_status(
     elif "Unschedulable" in conditions:
         wanted.append(_condition("Unschedulable", False, "", ""))
     if phase == "Inqueue":
-        wanted.append(_condition("Admitted", True, "Admitted", "its queue has room for what it needs"))
+        wanted.append(_condition("Admitted", True, "Admitted", _LET_IN))
     elif phase == "Pending" and "Admitted" in conditions:
         wanted.append(_condition("Admitted", False, "NotAdmitted", "it waits for admission"))
     refusal = None if outcome is None else outcome.refusal
