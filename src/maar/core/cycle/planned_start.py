@@ -198,6 +198,8 @@ class StartSearch:
                 break
             else:
                 return None
+        if not self._limits.allow(self.group.leaf, self.needs):
+            return None  # room is not all that it lacks
         # More may leave than are needed here, so nothing is said about queues then.
         return replace(self._then(leaving), counted_then={})
 
