@@ -27,8 +27,10 @@ Invariants.
 - What all comparisons start from (`reserved_before`, and the shares of the subclasses) is read before the
   first unit is taken.
 
-Complexity. With V units taken, V + 1 placements of the pods to find them, V more to drop, and one to check;
-each costs its own steps only, not a copy of the cluster. What keeps V and the number of searches small:
+Complexity. With V units taken, V + 1 placements of the pods to find them, and one to check; but where many
+units are taken, amounts decide first whether a placement can exist, so that few are tried (`promises.py`). To
+drop a unit costs its own steps and, where amounts do not decide, a placement (`trimming.py`). A placement
+costs its own steps only, not a copy of the cluster. What keeps V and the number of searches small:
 namespaces without a possible victim are skipped (`may_be_victim`); a unit like one that was refused is not
 tested again in the same pass (`refusal`); groups with the same `equivalence_key` fail together until one
 succeeds (`evict.py`); single nodes are left out where even all units of the leaves would not free enough

@@ -85,7 +85,10 @@ class ProtectedUntil:
     def _search(self, attempt: Attempt, waited_now: float) -> _Found | None:
         now, min_runtimes = attempt.state.now, attempt.search.min_runtimes
         leaves = [leaf for leaf in attempt.leaves() if min_runtimes.holds(leaf, waited_now)]
-        ends = {end for leaf in leaves for end in attempt.units(leaf).ends()}
+        pools = [attempt.search.pool(leaf, now, waited_now) for leaf in leaves]
+        if not any(pool.may_gain(attempt.may_be_victim) for pool in pools):
+            return None  # as time passes no unit is added
+        ends = {end for leaf in leaves for end in attempt.units(leaf).ends}
         moments = sorted(ends if attempt.waited == waited_now else {now, *ends})
         victims = _victims_at(attempt, moments[-1]) if moments else None
         if victims is None:

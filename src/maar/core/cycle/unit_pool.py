@@ -1,7 +1,8 @@
 """The units of one leaf in the order of victims, kept while an action runs; `attempt.py` has the theory."""
 
-from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Iterator
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
 from heapq import merge
 from itertools import repeat
 
@@ -30,6 +31,9 @@ class UnitPool:
         self.state, self.leaf, self.protection = state, leaf, protection
         self._min_runtimes, self._moment = min_runtimes, state.now
         self._young: dict[str, GroupState] = {}  # groups with pods that have not run for the minimum run time
+        self._ranks: dict[str, Sequence[Rank]] = {}  # of those groups, the ranks that units may have
+        # By namespace and ranks: those whose units are of another time.
+        self._stale: dict[tuple[str, Sequence[Rank]], set[str]] = {}
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self._shares: dict[str, float] = {}  # of namespaces, per weight
@@ -37,13 +41,15 @@ class UnitPool:
             if any(pod.node_name for pod in row.pods.values()):
                 group = state.group(row)
                 if min_runtimes is not None and min_runtimes.ends(group):
-                    self._young[row.key] = group
+                    self._young[row.key], self._ranks[row.key] = group, _possible_ranks(group)
                 self.refresh(group)
 
     def refresh(self, group: GroupState) -> None:
         """Compute again which unit a group would give."""
         key, namespace = group.row.key, group.row.namespace
         self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
+        if self._stale and key in self._ranks:
+            self._stale.get((namespace, self._ranks[key]), set()).discard(key)
         known = self._units.pop(key, None)
         if known is not None:
             unit, job = known
@@ -60,23 +66,52 @@ class UnitPool:
             return ()
         return {key for key, end in self._min_runtimes.ends(group).items() if end > self._moment}
 
-    def ends(self) -> set[float]:
+    @cached_property
+    def ends(self) -> frozenset[float]:
         """The times to come at which a minimum run time of a pod is over."""
-        return {end for group in self._young.values() for end in self._ends(group)}
+        return frozenset(end for end, _ in self._sorted_ends)
+
+    @cached_property
+    def _young_kinds(self) -> set[tuple[str, Sequence[Rank]]]:
+        return {(group.row.namespace, self._ranks[key]) for key, group in self._young.items()}
+
+    def may_gain(self, may_be_victim: MayBeVictim) -> bool:
+        """Whether a unit may become a victim when its pods have run for long enough."""
+        return any(
+            may_be_victim(rank, namespace, self._shares[namespace])
+            for namespace, ranks in self._young_kinds
+            for rank in ranks
+        )
 
     def move_to(self, moment: float) -> None:
         """Show the units as they are at another time, if nothing else changes."""
         first, last = sorted((self._moment, moment))
         self._moment = moment
-        for group in self._young.values():
-            if any(first < end <= last for end in self._ends(group)):
-                self.refresh(group)
+        ends = self._sorted_ends
+        for place in range(bisect_right(ends, first, key=_time), bisect_right(ends, last, key=_time)):
+            group = self._young[ends[place][1]].row
+            self._stale.setdefault((group.namespace, self._ranks[group.key]), set()).add(group.key)
+
+    @cached_property
+    def _sorted_ends(self) -> list[tuple[float, str]]:
+        """The times at which minimum run times are over, with the groups."""
+        return sorted({(end, key) for key, group in self._young.items() for end in self._ends(group)})
+
+    def _refresh_stale(self, may_be_victim: MayBeVictim) -> None:
+        """Compute units again that are not those of the moment, where they may be victims."""
+        for (namespace, ranks), keys in self._stale.items():
+            share = self._shares[namespace]
+            if keys and any(may_be_victim(rank, namespace, share) for rank in ranks):
+                for key in sorted(keys):
+                    self.refresh(self._young[key])
 
     def _ends(self, group: GroupState) -> Collection[float]:
         return self._min_runtimes.ends(group).values() if self._min_runtimes is not None else ()
 
     def in_order(self, may_be_victim: MayBeVictim) -> Iterator[Unit]:
         """Units of the namespaces that may have victims, in order; of equal shares the job decides."""
+        if self._stale:
+            self._refresh_stale(may_be_victim)
         for rank in sorted(self._jobs):
             streams = [
                 zip(repeat(self._shares[namespace]), reversed(jobs))
@@ -87,6 +122,8 @@ class UnitPool:
                 yield self._units[job[-1]][0]
 
     def __contains__(self, key: str) -> bool:
+        if self._stale and any(key in keys for keys in self._stale.values()):
+            self.refresh(self._young[key])
         return key in self._units
 
     def unit_on(self, node: str, key: str, may_be_victim: MayBeVictim) -> Unit | None:
@@ -98,3 +135,19 @@ class UnitPool:
         if unit.is_surplus:
             return next_unit(self.state, unit.group, self.protection, node, self._too_young(unit.group))
         return unit if all(pod.node_name == node for pod in unit.pods) else None
+
+
+def _possible_ranks(group: GroupState) -> Sequence[Rank]:
+    """The ranks that units of a group may have, once they have run for long enough; a starving one has none.
+
+    Its units do not depend on how long pods have run.
+    """
+    if group.is_starving:
+        return ()
+    row, on_nodes = group.row, sum(bool(pod.node_name) for pod in group.row.pods.values())
+    whole, surplus = (Rank(True, row.priority, is_whole) for is_whole in (True, False))
+    return (whole, surplus) if on_nodes > group.standing_minimum else (whole,)
+
+
+def _time(end: tuple[float, str]) -> float:
+    return end[0]

@@ -1,0 +1,121 @@
+"""What the rules of queues cost a cycle: the gate, many victims, and everything on beside all of it off."""
+
+import gc
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import count
+
+from cycle_bench import GIB, cpu_seconds, few_victims, job, one_queue, ready_node, ten_queues, work_of
+from msgspec.structs import replace
+
+from maar.core.engine import Engine
+from maar.core.model.events import Event, Upserted
+from maar.core.model.pod import Pod, PodSpec
+from maar.core.model.pod_group import PodGroup, PodGroupStatus
+from maar.core.model.queue import Queue, QueueMetadata
+from maar.core.model.resources import Resources
+from maar.core.policy.configuration import DEFAULT, parse
+from maar.core.policy.grammar import USUAL_TIERS
+
+NOW = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def main() -> None:
+    """Print what each costs, beside the same without it or at half the size."""
+    at_the_gate()
+    many_victims()
+    everything_on()
+
+
+def at_the_gate() -> None:
+    """10,000 groups wait at the gate of a full cluster, beside as many that were let in before."""
+    inside = first_and_next(Engine(), ten_queues(1_000))
+    outside = first_and_next(Engine(), map(not_admitted, ten_queues(1_000)))
+    print(
+        f"10,000 gangs wait at the gate of a full cluster of 1,000 nodes: {outside[0]:.2f} s, the next cycle"
+        f" {outside[1]:.2f} s; {outside[1] / inside[1]:.2f}x as many that were let in (target at most 1.25x)"
+    )
+
+
+def many_victims() -> None:
+    """One namespace holds a queue, and a gang of another needs two thirds of it; at half the size, too."""
+    took = {}
+    for nodes in (250, 500):
+        engine = Engine()
+        engine.feed(held_by_one(nodes))
+        begin = time.process_time()
+        evicted = len(engine.decide(1.0).evictions)
+        took[nodes] = time.process_time() - begin
+    print(
+        f"one gang needs {evicted:,} victims on 500 nodes: {took[500]:.2f} s,"
+        f" {took[500] / took[250]:.1f}x half the size (linear: 2x)"
+    )
+
+
+def held_by_one(nodes: int) -> Iterator[Event]:
+    """Single pods of one namespace on all nodes, and a gang of another."""
+    size = Resources({"cpu": 32_000, "memory": 128 * GIB, "pods": 110})
+    yield Upserted(object=Queue(metadata=QueueMetadata(name="queue")))
+    for index in range(nodes):
+        yield Upserted(object=ready_node(f"node-{index:05}", size, {}))
+    for number in range(8 * nodes):
+        spec = PodSpec(node_name=f"node-{number % nodes:05}", containers=work_of(40).containers)
+        yield from job(f"runs-{number:05}", "holder", "queue", [spec])
+    yield from job("waits", "other", "queue", [work_of(40)] * (8 * nodes * 2 // 3))
+
+
+def everything_on() -> None:
+    """The plugins `sla` and `usage`, and minimum run times in all queues; beside all of it off."""
+    cases = {"ten queues": ten_queues, "one queue": one_queue, "few victims": few_victims}
+    tiers = [{"plugins": [{"name": name} for name in tier]} for tier in USUAL_TIERS]
+    off = parse({"actions": ", ".join(DEFAULT.actions), "tiers": tiers})
+    sla: dict[str, object] = {"name": "sla", "arguments": {"sla-waiting-time": "1h"}}
+    more = [{"plugins": [*tiers[0]["plugins"], sla, {"name": "usage"}]}, *tiers[1:]]
+    on = parse({"actions": ", ".join(DEFAULT.actions), "tiers": more})
+    for name, case in cases.items():
+        before, after = (
+            first_and_next(Engine(off), case(1_000)),
+            first_and_next(Engine(on), map(some_young, case(1_000), count())),
+        )
+        print(
+            f"sla, usage and minimum run times, {name}: {after[0]:.2f} s, the next cycle {after[1]:.2f} s;"
+            f" {after[0] / before[0]:.2f}x and {after[1] / before[1]:.2f}x without (target at most 1.25x)"
+        )
+
+
+def first_and_next(engine: Engine, events: Iterable[Event]) -> tuple[float, float]:
+    """The seconds of one core that the first two cycles take."""
+    engine.feed(events)
+    gc.collect()
+    gc.freeze()
+    first, second = (cpu_seconds(partial(engine.decide, NOW.timestamp() + cycle)) for cycle in (0, 1))
+    gc.unfreeze()
+    return first, second
+
+
+def not_admitted(event: Event) -> Event:
+    """A pod group that waits at the gate instead of inside, and needs room to be let in."""
+    if isinstance(event, Upserted) and isinstance(event.object, PodGroup):
+        group = event.object
+        if group.status.phase == "Inqueue":
+            spec = replace(group.spec, min_resources=Resources({"cpu": 10_000, "memory": 10 * GIB}))
+            return Upserted(object=replace(group, spec=spec, status=PodGroupStatus(phase="Pending")))
+    return event
+
+
+def some_young(event: Event, number: int) -> Event:
+    """Queues with minimum run times, and pods of which a sixth started within them."""
+    one = event.object if isinstance(event, Upserted) else None
+    if isinstance(one, Queue):
+        spec = replace(one.spec, preempt_min_runtime="10m", reclaim_min_runtime="10m")
+        return Upserted(object=replace(one, spec=spec))
+    if isinstance(one, Pod) and one.spec.node_name:
+        started = NOW - timedelta(seconds=number * 7919 % 3600)
+        return Upserted(object=replace(one, status=replace(one.status, start_time=started)))
+    return event
+
+
+if __name__ == "__main__":
+    main()
