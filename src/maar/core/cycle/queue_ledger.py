@@ -119,9 +119,7 @@ class QueueLedger:
         has. Where nothing but its size limits a queue, its own limit (`most`) says what is left.
         """
         size = self.real[0]
-        return [
-            own if own < whole else UNLIMITED for own, whole in zip(self.real[queue], size, strict=True)
-        ]
+        return [own if own < whole else UNLIMITED for own, whole in zip(self.real[queue], size, strict=True)]
 
     def gives_away(self, leaf: int, needs: Needs) -> LimitExceeded | None:
         """Find where using this much more would take what is reserved for a sibling.
