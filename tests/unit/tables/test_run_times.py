@@ -58,11 +58,12 @@ GROUP = group(**{"maar.sh/expected-runtime": "50"})
 
 
 def test_sources_come_in_their_order() -> None:
-    everything = {"activeDeadlineSeconds": 45, "labels": KUEUE, "owner": "j"}
-    both = {**IN_GROUP, **STATED}
-    assert expected("p", *EARLIER, GROUP, pod("p", annotations=both, **everything)) == 60
-    assert expected("p", *EARLIER, GROUP, pod("p", annotations=IN_GROUP, **everything)) == 50
-    assert expected("p", *EARLIER, group(), pod("p", annotations=IN_GROUP, **everything)) == 45
+    def one(annotations: dict[str, str]) -> Event:
+        return pod("p", "j", annotations=annotations, activeDeadlineSeconds=45, labels=KUEUE)
+
+    assert expected("p", *EARLIER, GROUP, one({**IN_GROUP, **STATED})) == 60
+    assert expected("p", *EARLIER, GROUP, one(IN_GROUP)) == 50
+    assert expected("p", *EARLIER, group(), one(IN_GROUP)) == 45
     assert expected("p", *EARLIER, pod("p", "j", labels=KUEUE)) == 40
     assert expected("p", *EARLIER, pod("p", "j")) == 20
     assert expected("p", *EARLIER, pod("p")) is None

@@ -99,7 +99,8 @@ def _starts(state: State, group: GroupState, planned: PlannedStart | None) -> bo
     with state.trial() as trial:
         if (
             planned is not None
-            and limits.allow(group.leaf, planned.needs)
+            # A start now has been allowed with all placed who held room before, and exactly so.
+            and (planned.start == state.now or limits.allow(group.leaf, planned.needs))
             and all(_is_bound(state, pod, planned.nodes[pod.key]) for pod in pods)
         ):
             trial.keep()
