@@ -52,7 +52,7 @@ class WithHeldRoom(Outcome):
     @cached_property
     def bound(self) -> Moment:
         """After allocate and backfill, the room of holders taken by them."""
-        moment: Moment = Outcome.bound.func(self)  # type: ignore[attr-defined]
+        moment = Outcome(self.reading, self.cycle).bound
         return moment.with_places(held_places(moment, self))
 
 

@@ -9,7 +9,7 @@ def cleanup(state: State) -> None:
     """Evict the pods of starving groups for which nothing is being freed: they can do no work."""
     ledger = state.ledger
     for row in ledger.rows:
-        if not row.is_leaf or not any(map(gt, ledger.used[row.index], ledger.deserved[row.index])):
+        if not row.is_leaf or not any(map(gt, ledger.used_now(row.index), ledger.deserved[row.index])):
             continue
         promised = {state.tables.pods[key].group_key for key in state.promised}
         for group_row in sorted(row.groups.values(), key=attrgetter("order")):

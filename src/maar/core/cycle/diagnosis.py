@@ -14,7 +14,7 @@ queue would let it start and a new node could take its pods.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -22,6 +22,7 @@ import msgspec
 
 from maar.core.cycle.empty_cluster import EmptyCluster, opened, tolerated
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.held_room import Hold
 from maar.core.cycle.held_room_reasons import planned_start, room_held
 from maar.core.cycle.missing_pods import too_few_pods
 from maar.core.cycle.node_chooser import NodeChooser
@@ -51,8 +52,9 @@ _NO_NODES_WANTED: Final = (
 class Diagnosis:
     """The reasons of one cycle; made when it has decided."""
 
-    def __init__(self, state: State) -> None:
-        self.state, self.names = state, state.tables.axis.names
+    def __init__(self, state: State, holds: Sequence[Hold] = ()) -> None:
+        """With the room that is held, which the state must not count: reasons are of the cluster as it is."""
+        self.state, self.names, self._holds = state, state.tables.axis.names, holds
         self._known: dict[object, Refusal] = {}
         self._tallies: dict[Shape, NodeTally] = {}
 
@@ -195,8 +197,9 @@ class Diagnosis:
     def _waits(self, group: GroupState, pods: list[PodRow]) -> Refusal:
         if group.refusal is not None and group.refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
             return self._behind(group.refusal)
-        hold = self.state.held_room.of(group) if self.state.held_room.holds else None
-        if hold is not None:
+        for hold in self._holds:
+            if hold.group is not group:
+                continue
             helped = self.state.places.helped_by_new_nodes(pods)  # its queue lets it start
             return msgspec.structs.replace(planned_start(self.state, hold), more_nodes_help=helped)
         key: object = group
@@ -214,8 +217,8 @@ class Diagnosis:
         refusal = refusal or self._no_room(group, pods, needs)
         if refusal.reason in _NO_NODES_WANTED:
             return refusal
-        if self.state.held_room.holds and refusal.cure not in (Cure.NEVER, Cure.OTHER_NODES):
-            refusal = room_held(self.state, group) or refusal
+        if self._holds and refusal.cure not in (Cure.NEVER, Cure.OTHER_NODES):
+            refusal = room_held(self.state, group, self._holds) or refusal
         return msgspec.structs.replace(
             refusal, more_nodes_help=self._would_start_with_nodes(group, pods, needs)
         )

@@ -4,7 +4,7 @@ A hold keeps the room of a planned start (`planned_start.py`): nothing is placed
 then. It adds to what is counted the part of what is counted at the planned start that is not counted already:
 
 - on its nodes, of what is held there;
-- in its namespace, its leaf and the queues above, of what they use;
+- in its leaf and the queues above, of what they use (victims are not chosen by that);
 - of the queues above its leaf and of the whole cluster, of what is reserved below them, or used.
 
 A pod that runs on beyond that time adds to both alike, so that these parts need not be computed again. While
@@ -145,6 +145,7 @@ class HeldRoom:
             if queue in hold.used:
                 add_needs(hold.used[queue], needs, 1)
                 add_needs(self.ledger.used[queue], needs, 1)
+                add_needs(self.ledger.held[queue], needs, 1)
 
     @contextmanager
     def nothing_held(self) -> Iterator[Sequence[Hold]]:
@@ -192,7 +193,6 @@ class HeldRoom:
             add_needs(ledger.most[queue], _needs(column), -sign)
         for queue, column in hold.used.items():
             add_needs(ledger.used[queue], _needs(column), sign)
-        add_needs(hold.group.usage_path.columns[0], _needs(hold.used[hold.group.leaf]), sign)
         (self._counted_holds.append if sign > 0 else self._counted_holds.remove)(hold)
         ledger.held = {}
         for one in self._counted_holds:

@@ -1,5 +1,6 @@
 """Why groups wait where room is held: for their own planned start, or for that of others."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from maar.core.cycle.group_state import GroupState
@@ -26,11 +27,10 @@ def planned_start(state: State, hold: Hold) -> Refusal:
     )
 
 
-def room_held(state: State, group: GroupState) -> Refusal | None:
-    """Room is held for others, without which the group would start now."""
-    with state.held_room.nothing_held() as holds:
-        if not would_start(state, group):
-            return None
+def room_held(state: State, group: GroupState, holds: Sequence[Hold]) -> Refusal | None:
+    """Room is held for others, without which the group would start now; the state does not count it."""
+    if not would_start(state, group):
+        return None
     starts = [one.planned.start for one in holds]
     return Refusal(
         reason=Reason.ROOM_HELD,

@@ -50,7 +50,12 @@ def _held(state: State, hold: Hold) -> RoomHold:
 
 def _outcomes(state: State) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
-    outcomes, diagnosis = {}, Diagnosis(state)
+    with state.held_room.nothing_held() as holds:
+        return _diagnosed(state, Diagnosis(state, holds))
+
+
+def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
+    outcomes = dict[str, GroupOutcome]()
     sentences: dict[Refusal, str] = {}  # many wait for the same reason
     for group in state.short():
         group.was_unschedulable |= not group.pending and not group.is_ready  # it has no pods to place

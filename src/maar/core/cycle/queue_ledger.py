@@ -93,6 +93,11 @@ class QueueLedger:
         held = self.held.get(leaf) if self.held else None
         return self.used[leaf][resource] - (held[resource] if held is not None else 0)
 
+    def used_now(self, queue: int) -> Column:
+        """What a queue uses, without room that is held."""
+        used, held = self.used[queue], self.held.get(queue)
+        return used if held is None else [amount - off for amount, off in zip(used, held, strict=True)]
+
     def counted_below(self, queue: int) -> Column:
         """What `most` of a queue is compared with: what is reserved below it, or used in the cluster."""
         below, used = self.reserved_below[queue], self.used[0] if not queue else [0] * len(self.total)

@@ -157,15 +157,15 @@ class Reclaim(Attempt):
         """Whether a leaf and every queue up to where the branches meet use more than they deserve."""
         for queue in self._branch(leaf):
             used, deserved = self.ledger.used[queue], self.ledger.deserved[queue]
-            if without:
+            if without or self.ledger.held:
                 used = self._used(queue, without)
             if not any(used[row] > deserved[row] for row in self.short):
                 return False
         return True
 
     def _used(self, queue: int, without: Mapping[int, Column]) -> Column:
-        """What a queue uses, less something."""
-        used, less = self.ledger.used[queue], without.get(queue)
+        """What a queue uses, less something; nobody is evicted for room that is held."""
+        used, less = self.ledger.used_now(queue), without.get(queue)
         return used if less is None else [amount - off for amount, off in zip(used, less, strict=True)]
 
     def refusal(self, unit: Unit) -> object:
