@@ -34,6 +34,7 @@ from maar.core.cycle.turn_pods import for_next_turn, together
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import PODS
 from maar.core.tables.axis import Needs
+from maar.core.tables.counting import add_needs
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
@@ -79,7 +80,10 @@ class Diagnosis:
 
     @cached_property
     def _larger(self) -> QueueLedger:
-        return larger_cluster(self.state.tables, self.state.ledger.used)
+        used = [list(column) for column in self.state.ledger.used]
+        for hold in self._holds:  # they would start there before others
+            add_needs(used[hold.group.leaf], hold.planned.needs, 1)
+        return larger_cluster(self.state.tables, used)
 
     def of(self, group: GroupState) -> Refusal | None:
         """What holds a group whose pods wait, or that waits for admission; None where nothing does."""
