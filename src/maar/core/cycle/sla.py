@@ -183,16 +183,19 @@ class HeldRoomPlacement:
         )
 
     def _lasting_beyond(self, pods: Sequence[PodRow]) -> tuple[Hold, ...]:
-        """The holds before whose planned start all these pods end."""
+        """The last holds before whose planned starts all these pods end.
+
+        A hold adds to what those before it add, so none of these is lifted without it.
+        """
         longest = 0.0
         for pod in pods:
             expected = self.state.run_times.expected(pod)
             if expected is None:
                 return ()
             longest = max(longest, expected)
-        end = self.state.now + longest
-        return tuple(
-            one
-            for one in self.state.held_room.holds
-            if one.planned.start is not None and end <= one.planned.start
-        )
+        end, holds = self.state.now + longest, list[Hold]()
+        for hold in reversed(self.state.held_room.holds):
+            if hold.planned.start is None or end > hold.planned.start:
+                break
+            holds.append(hold)
+        return tuple(reversed(holds))
