@@ -36,7 +36,7 @@ def test_law_with_held_room(law: str, reach: Reach, trial: Trial) -> None:
         yield from breaches_with_held_room(law, case.outcome)
 
     counts = trial.of(check, recipes(reach), CLUSTERS, waited)
-    counts.require(OFTEN)
+    counts.require(OFTEN / 2)  # every second cluster is configured without evictions
     assert seen["held"] >= OFTEN * counts.clusters, f"room is seldom held: {seen}"
 
 
