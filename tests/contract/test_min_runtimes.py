@@ -86,8 +86,9 @@ async def test_the_scheduler_decides_again_when_a_minimum_run_time_ends(
 
 
 def pod_of(group: str, number: int, where: str, **spec: object) -> Json:
-    """A pod that takes half of the node."""
-    made = pod(f"{group}-{number}", nodeSelector={"only": where}, schedulerName=OURS, **spec)
+    """A pod that takes half of the node, which a real API server taints until its kubelet has reported."""
+    anywhere = {"tolerations": [{"operator": "Exists"}], "nodeSelector": {"only": where}}
+    made = pod(f"{group}-{number}", schedulerName=OURS, **anywhere, **spec)
     made["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": group}
     made["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "4"
     return made
