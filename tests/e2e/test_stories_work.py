@@ -90,9 +90,10 @@ def test_pods_that_request_nothing_fill_the_gaps(story: Story) -> None:
 
 
 def test_pod_groups_enter_while_there_is_room_for_them(story: Story) -> None:
-    story.apply(queue("q"), queue("p"), group("first", queue="q", minMember=6, minResources={"cpu": "6"}))
+    # Who is inside and has no pods yet takes its turn in the same order, in which equal queues go by name.
+    story.apply(queue("q"), queue("r"), group("first", queue="q", minMember=6, minResources={"cpu": "6"}))
     story.until("it is let in, before it has pods", lambda: story.phase("first"), "Inqueue")
-    story.apply(group("second", queue="p", minMember=6, minResources={"cpu": "6"}))
+    story.apply(group("second", queue="r", minMember=6, minResources={"cpu": "6"}))
     story.until("the next waits outside", lambda: story.reason("second")[0], "ClusterOvercommitted")
     assert story.phase("second") == "Pending"
     story.apply(*pods_of("second", 6), *pods_of("first", 6))
