@@ -19,8 +19,9 @@ from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
+from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.simulation.virtual_time import Arrival, Simulation
-from maar.core.simulation.workloads import EXPECTED_RUNTIME_ANNOTATION, JobMix, SyntheticWorkload
+from maar.core.simulation.workloads import JobMix, SyntheticWorkload
 from maar.core.views.planning import plan_data
 
 START = 1_700_000_000.0
@@ -280,7 +281,7 @@ def test_estimates_are_exact_or_upper_bounds_or_missing(kind: str) -> None:
     for job_drawn, arrival in zip(workload.jobs, workload.arrivals(), strict=True):
         pod = list(arrival.objects)[-1]
         assert isinstance(pod, Pod)
-        stated = pod.metadata.annotations.get(EXPECTED_RUNTIME_ANNOTATION)
+        stated = pod.metadata.annotations.get(EXPECTED_RUN_TIME)
         true = workload.run_time(pod)
         assert true == job_drawn.run_time
         if kind == "none":

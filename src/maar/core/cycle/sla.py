@@ -24,7 +24,7 @@ from maar.core.tables.rows import PodRow
 def hold_room(state: State) -> None:
     """Let groups hold room, or start that held some; called before turns are taken, and after."""
     settings = state.configuration.sla
-    if settings is None:
+    if settings is None or len(state.held_room.holds) >= settings.depth:
         return
     waiting = [
         group
@@ -38,10 +38,10 @@ def hold_room(state: State) -> None:
             _hold(state, group, planned)
     failed = set[object]()  # what groups have in common that cannot hold room
     for group in _in_order(state, [group for group in waiting if group.row.holds_since is None]):
-        if not _may_begin(state):
+        if len(state.held_room.holds) >= settings.depth or not _may_begin(state):
             return
         alike = (group.leaf, tuple(pod.shape for pod in for_next_turn(group)))
-        if not _may_hold(state, group, settings) or alike in failed:
+        if alike in failed or not _may_hold(state, group, settings):
             continue
         planned = _planned(state, group)
         if planned is None or would_start(state, group):  # one that can start has its turn

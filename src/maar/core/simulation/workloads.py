@@ -18,9 +18,8 @@ from maar.core.model.metadata import Metadata, Object
 from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, ResourceRequirements
 from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.resources import CPU, MEMORY, Resources
+from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.simulation.virtual_time import Arrival
-
-EXPECTED_RUNTIME_ANNOTATION: Final = "maar.sh/expected-runtime"
 
 _LARGEST_FACTOR: Final = 4.0  # by which users overestimate, at most
 
@@ -138,7 +137,7 @@ def _objects(mix: JobMix, job: SyntheticJob) -> list[Object]:
     )
     notes = {GROUP_ANNOTATION: job.name}
     if job.estimate is not None:
-        notes[EXPECTED_RUNTIME_ANNOTATION] = f"{job.estimate:.0f}s"
+        notes[EXPECTED_RUN_TIME] = f"{job.estimate:.0f}s"
     group = PodGroup(
         metadata=Metadata(name=job.name, namespace=job.namespace),
         spec=PodGroupSpec(
