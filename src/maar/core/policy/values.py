@@ -138,7 +138,7 @@ def positive(value: object) -> int:
     """Read a whole number that is 1 or more, in quotes or not."""
     read = whole(value)
     if not read:
-        raise BadValueError(f"{yaml_text(value)} is less than 1")
+        raise BadValueError(f"{yaml_text(value)} is less than 1: write a whole number from 1 on")
     return read
 
 
