@@ -51,6 +51,7 @@ def main() -> None:
     options.add_argument("--load", type=float, default=1.05)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--waiting-time", default="1h", help="sla-waiting-time")
+    options.add_argument("--depth", type=int, default=1, help="how many groups may hold room at a time")
     options.add_argument(
         "--actions", default="enqueue, allocate, backfill", help="with reclaim, large jobs are evicted"
     )
@@ -76,17 +77,17 @@ def main() -> None:
     )
     objects = cluster(chosen.nodes, queues)
     found = [
-        figures(workload, objects, configuration(chosen.actions, waiting_time))
-        for waiting_time in (None, chosen.waiting_time)
+        figures(workload, objects, configuration(chosen.actions, arguments))
+        for arguments in (None, {"sla-waiting-time": chosen.waiting_time, "depth": chosen.depth})
     ]
     table(*found)
 
 
-def configuration(actions: str, waiting_time: str | None) -> Configuration:
-    """The usual plugins, and `sla` where a waiting time is given."""
+def configuration(actions: str, sla: dict[str, object] | None) -> Configuration:
+    """The usual plugins, and `sla` where its arguments are given."""
     tiers = [{"plugins": [plugin(name) for name in tier]} for tier in USUAL_TIERS]
-    if waiting_time is not None:
-        tiers[0]["plugins"].append({"name": "sla", "arguments": {"sla-waiting-time": waiting_time}})
+    if sla is not None:
+        tiers[0]["plugins"].append({"name": "sla", "arguments": sla})
     parsed = parse({"actions": actions, "tiers": tiers})
     for warning in parsed.warnings:
         print(f"  configuration: {warning}")

@@ -102,6 +102,7 @@ class Simulation:
         self._waiting = 0  # pods without a node
         self._finished: deque[tuple[float, str]] = deque()  # whose members are removed, and when
         self._completed: list[str] = []  # groups, at this moment
+        self._running_already: list[Pod] = []  # that arrive on nodes at this moment
         self._decide_again_at: float | None = None
         self.submit(self.time, objects)
 
@@ -161,6 +162,9 @@ class Simulation:
             events += [self._take_in(one) for one in objects]
             self._expect(more, time)
         self.cluster.learn(events)
+        for pod in self._running_already:  # how long they run may depend on all that is known
+            self._start(pod, pod.status.start_time.timestamp() if pod.status.start_time else self.time)
+        self._running_already.clear()
         completed = [self.cluster.report(key) for key in self._completed if key in self.cluster.groups]
         self.cluster.learn([Upserted(object=one) for one in completed])
         self._completed.clear()
@@ -205,8 +209,7 @@ class Simulation:
         if not pod.spec.node_name:
             self._waiting += 1
             return
-        started = pod.status.start_time
-        self._start(pod, started.timestamp() if started else self.time)
+        self._running_already.append(pod)
         self._log.admit(group, self.time)
         self._log.start(group, self.time)
 

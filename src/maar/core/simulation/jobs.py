@@ -1,0 +1,81 @@
+"""Jobs of a workload, whether drawn at random or read from a trace, and the objects they are submitted as."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from maar.core.model.metadata import Metadata, Object
+from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, ResourceRequirements
+from maar.core.model.pod_group import PodGroup, PodGroupSpec
+from maar.core.model.resources import Resources
+from maar.core.model.run_time import EXPECTED_RUN_TIME
+from maar.core.simulation.virtual_time import Arrival
+
+
+class Job(NamedTuple):
+    """A gang of equal pods."""
+
+    name: str  # as Kubernetes allows it, once in its namespace
+    time: float  # of submission, in seconds since the epoch
+    namespace: str
+    queue: str
+    pods: int
+    requests: Resources  # of one pod
+    run_time: float  # true seconds
+    estimate: float | None  # what its user stated
+    priority: int | None = None
+    node_selector: Mapping[str, str] = {}
+
+    @property
+    def key(self) -> str:
+        """The key of its pod group."""
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(eq=False)
+class Workload:
+    """Jobs in order of submission; they are asked for one by one, and forgotten once they have ended."""
+
+    jobs: Iterable[Job]
+    with_min_resources: bool = False  # then a job waits for admission until the cluster has room for it
+    _run_times: dict[str, float] = field(default_factory=dict)
+
+    def arrivals(self) -> Iterator[Arrival]:
+        """The jobs as objects, made one by one."""
+        for job in self.jobs:
+            self._run_times[job.key] = job.run_time
+            yield Arrival(job.time, objects_of(job, with_min_resources=self.with_min_resources))
+
+    def run_time(self, pod: Pod) -> float:
+        """How long a pod of one of the jobs runs."""
+        return self._run_times[f"{pod.metadata.namespace}/{pod.metadata.annotations[GROUP_ANNOTATION]}"]
+
+
+def objects_of(job: Job, *, with_min_resources: bool = False) -> list[Object]:
+    """The pod group of a job, and its pods."""
+    notes = {GROUP_ANNOTATION: job.name}
+    if job.estimate is not None:
+        notes[EXPECTED_RUN_TIME] = f"{job.estimate:.0f}s"
+    together = Resources({name: amount * job.pods for name, amount in job.requests.items()})
+    group = PodGroup(
+        metadata=Metadata(name=job.name, namespace=job.namespace),
+        spec=PodGroupSpec(
+            min_member=job.pods, queue=job.queue, min_resources=together if with_min_resources else None
+        ),
+    )
+    spec = PodSpec(
+        scheduler_name="volcano",
+        containers=(Container(name="main", resources=ResourceRequirements(requests=job.requests)),),
+        node_selector=dict(job.node_selector),
+        priority=job.priority,
+    )
+    return [
+        group,
+        *(
+            Pod(
+                metadata=Metadata(name=f"{job.name}-{index}", namespace=job.namespace, annotations=notes),
+                spec=spec,
+            )
+            for index in range(job.pods)
+        ),
+    ]
