@@ -26,19 +26,19 @@ from functools import cached_property, partial
 from math import ceil
 from typing import Final, NamedTuple
 
-from maar.core.answers.changes import (
-    AddNodes,
-    Change,
+from maar.core.answers.future import Future, Present
+from maar.core.answers.single_changes import (
     CreateQueue,
     DeleteGroup,
+    MoreNodes,
     RaiseCapability,
     RemoveGates,
     SetWeight,
+    SingleChange,
     group_of,
     node_kinds,
     step_of,
 )
-from maar.core.answers.future import Future, Present
 from maar.core.cycle.queue_ledger import largest_part
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_pods import for_next_turn, together
@@ -69,7 +69,7 @@ class Effect(NamedTuple):
 class Found(NamedTuple):
     """A change with which the group starts, and how."""
 
-    change: Change
+    change: SingleChange
     effect: Effect
 
 
@@ -154,7 +154,7 @@ class _Search:
     tries: int = 0
     _effects: dict[str, Effect | None] = field(default_factory=dict)
 
-    def effect(self, change: Change | None) -> Effect | None:
+    def effect(self, change: SingleChange | None) -> Effect | None:
         """How the group starts with a change, or without any."""
         identity = repr(change)
         if identity not in self._effects:
@@ -189,15 +189,15 @@ class _Search:
         if cure != Cure.NEVER:
             yield from self._gone()
 
-    def _helpful(self, change: Change) -> Iterator[Found]:
+    def _helpful(self, change: SingleChange) -> Iterator[Found]:
         effect = self.effect(change)
         if effect is not None:
             yield Found(change, effect)
 
-    def _starts(self, change: Change) -> bool:
+    def _starts(self, change: SingleChange) -> bool:
         return self.effect(change) is not None
 
-    def _starts_when(self, change: Callable[[int], Change], count: int) -> bool:
+    def _starts_when(self, change: Callable[[int], SingleChange], count: int) -> bool:
         return self._starts(change(count))
 
     @cached_property
@@ -280,7 +280,7 @@ class _Search:
     def _nodes(self) -> Iterator[Found]:
         """More nodes of each kind that suits its pods; the fewest first."""
         suitable = [one for one in node_kinds(self._all_nodes) if self._suits(one[0])][:MOST_KINDS]
-        found, most = list[AddNodes](), max(MOST_NODES, self.row.min_member)
+        found, most = list[MoreNodes](), max(MOST_NODES, self.row.min_member)
         for kind in suitable:
             model = kind[0]
             count = least(partial(self._starts_when, partial(_more, model)), most)
@@ -345,5 +345,5 @@ def _weight(queue: str, now: int, more: int) -> SetWeight:
     return SetWeight(queue=queue, weight=now + more, before=now)
 
 
-def _more(model: Node, count: int) -> AddNodes:
-    return AddNodes(like=model.key, count=count, allocatable=model.status.allocatable)
+def _more(model: Node, count: int) -> MoreNodes:
+    return MoreNodes(like=model.key, count=count, allocatable=model.status.allocatable)

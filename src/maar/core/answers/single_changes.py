@@ -58,7 +58,7 @@ class SetWeight(Record, frozen=True, tag="weight", tag_field="change"):
         )
 
 
-class AddNodes(Record, frozen=True, tag="nodes", tag_field="change"):
+class MoreNodes(Record, frozen=True, tag="nodes", tag_field="change"):
     """More nodes like one that is there, with nothing on them."""
 
     like: str
@@ -126,7 +126,7 @@ class CreateQueue(Record, frozen=True, tag="queue", tag_field="change"):
         return (*objects, Queue(metadata=QueueMetadata(name=self.queue), spec=QueueSpec()))
 
 
-Change = RaiseCapability | SetWeight | AddNodes | DeleteGroup | RemoveGates | CreateQueue
+SingleChange = RaiseCapability | SetWeight | MoreNodes | DeleteGroup | RemoveGates | CreateQueue
 
 
 def group_of(pod: Pod) -> str:
