@@ -129,6 +129,11 @@ class Simulation:
 
     # --- time
 
+    def take_in(self) -> None:
+        """Let everything happen that is due now; the first decision is still to come."""
+        self._let_happen()
+        self._decide_again_at = self.time
+
     def run(self, until: float = inf) -> Iterator[tuple[float, Plan]]:
         """Go from moment to moment, up to and with a time; gives every decision once it is carried out."""
         while (moment := self._next_moment()) <= until and moment != inf:
