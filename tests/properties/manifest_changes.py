@@ -3,7 +3,7 @@
 Nothing of `maar.core.answers` is used here but the fields of a change; what happens is asked of `maar.plan`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Final
 
@@ -18,11 +18,18 @@ from maar.core.answers.single_changes import (
     SingleChange,
 )
 from maar.core.model.resources import Resources
+from maar.core.policy.configuration import DEFAULT, Configuration, parse
 from properties.cluster_manifests import GROUP, HOSTNAME, NOW, Document
 from properties.clusters import Cluster
 
 CYCLES: Final = 10
 STEPS: Final = {"cpu": 1000, "memory": 2**30}
+
+
+def configuration_of(cluster: Cluster) -> Configuration:
+    """What a cluster is decided by."""
+    document = cluster.configuration
+    return parse(document) if isinstance(document, Mapping) else DEFAULT
 
 
 def starts(documents: Sequence[Document], configuration: object, key: str) -> bool:

@@ -12,12 +12,13 @@ from typing import Final, Literal, cast
 
 import msgspec
 
-from maar.core.answers.future import Present
+from maar.core.answers.future import Certainty, Present
 from maar.core.answers.order_terms import Order, place_in_order
 from maar.core.answers.past_evictions import PastEviction, past_evictions
 from maar.core.answers.placement import Placement, placement_of
 from maar.core.answers.single_changes import SingleChange
 from maar.core.answers.smallest_change import GoOn, Search, smallest_changes
+from maar.core.answers.starts import planned_starts
 from maar.core.answers.subject import Subject, SubjectKind
 from maar.core.cycle.decide import state_after
 from maar.core.cycle.node_tally import Clauses, NodeTally, tally
@@ -27,6 +28,7 @@ from maar.core.cycle.turn_pods import for_next_turn
 from maar.core.engine import Engine
 from maar.core.model.durations import time_to_come
 from maar.core.model.events import AnyObject, Upserted
+from maar.core.model.job import Job
 from maar.core.model.kinds import plain, to_json
 from maar.core.model.metadata import Record
 from maar.core.model.plan import GroupOutcome, Plan
@@ -56,6 +58,14 @@ class NodeAnswer(Record, frozen=True):
     pods: int  # of a kind, that the next turn has to place
     fits: int  # those of them that there is room for
     clauses: Clauses
+
+
+class StartAnswer(Record, frozen=True):
+    """When the group starts if nothing else happens, how sure that is and what it depends on."""
+
+    time: float | None
+    certainty: Certainty
+    because: str = ""
 
 
 class ChangeAnswer(Record, frozen=True):
@@ -96,6 +106,7 @@ class GroupExplanation(Record, frozen=True):
     evicted_now: tuple[Evict, ...] = ()  # pods of it that are evicted with this decision
     placement: Placement | None = None
     evictions: tuple[PastEviction, ...] = ()
+    start: StartAnswer | None = None  # None: not asked for, or it does not wait
     changes: ChangesAnswer | None = None  # None: not asked for
 
     def data(self) -> dict[str, object]:
@@ -109,7 +120,8 @@ class Explainer:
     def __init__(self, present: Present, subject: Subject, events: Iterable[EventSummary] = ()) -> None:
         self.present, self.subject, self._events = present, subject, events
         self._engine = Engine(present.configuration, present.scheduler_name)
-        self._engine.feed(Upserted(object=cast("AnyObject", one)) for one in present.objects)
+        objects = [one for one in present.objects if not isinstance(one, Job)]
+        self._engine.feed(Upserted(object=cast("AnyObject", one)) for one in objects)
         if present.configuration.usage is not None:
             self._engine.decide(present.now)  # learns the past use that weights are scaled by
 
@@ -176,6 +188,13 @@ class Explainer:
             placement=self._placement(row),
             evictions=tuple(past_evictions(self._events, row.key, mine)),
         )
+
+    def start(self) -> StartAnswer | None:
+        """When the group starts; None where it does not wait."""
+        found = planned_starts(self.present, groups=[self.subject.group]).get(self.subject.group)
+        if found is None:
+            return None
+        return StartAnswer(time=found.time, certainty=found.certainty, because=found.because)
 
     def changes(self, known: GroupExplanation, go_on: GoOn = lambda _: True) -> Search:
         """The smallest changes with which the group starts now; nothing where it does not wait."""

@@ -6,7 +6,7 @@ from math import ceil
 from textwrap import wrap
 from typing import Final
 
-from maar.core.answers.explanation import ChangesAnswer, GroupExplanation
+from maar.core.answers.explanation import ChangesAnswer, GroupExplanation, StartAnswer
 from maar.core.answers.order_terms import Order
 from maar.core.answers.past_evictions import PastEviction
 from maar.core.answers.placement import Danger, PlacedPod, Placement
@@ -63,8 +63,24 @@ def explanation_lines(one: GroupExplanation, width: int) -> Iterator[Line]:
         yield from _placement(one.placement, one.now, width)
     if one.evictions:
         yield from _evictions(one.evictions, width)
+
+
+def future_lines(one: GroupExplanation, width: int) -> Iterator[Line]:
+    """What has to be decided again: the planned start, and the smallest changes."""
+    if one.start is not None:
+        yield ()
+        yield from _wrapped(_start(one.start, one.now), width)
     if one.changes is not None and one.state == "waits":
         yield from _changes(one.changes, width)
+
+
+def _start(start: StartAnswer, now: float) -> str:
+    because = f" {start.because}" if start.because else ""
+    if start.time is None:
+        return f"Planned start: unknown.{because}"
+    when = "now" if start.time <= now else f"{_time(start.time)}, in {_age(now, start.time)}"
+    sure = {"exact": "exact", "bound": "by estimates", "unknown": "unknown"}[start.certainty]
+    return f"Planned start: {when} ({sure}).{because}"
 
 
 def _summary(one: GroupExplanation) -> str:
@@ -76,17 +92,18 @@ def _summary(one: GroupExplanation) -> str:
     group = "" if one.kind == "podgroup" else f", pod group {one.pod_group}"
     placed = ""
     if counts is not None:
-        placed = f"{counts.placed} of {_pods(counts.exist)} on nodes, {counts.least} start together"
+        placed = f"; {counts.placed} of {_pods(counts.exist)} on nodes"
+        placed += f", {counts.least} start together" if counts.least > 1 else ""
     does = {
         "waits": "waits",
         "starts": "starts now",
         "makes room": f"starts when {_pods(len(one.evicts))} that are evicted for it have gone",
         "runs": "runs",
-        "is evicted": "is being evicted",
+        "is evicted": f"loses {_pods(len(one.evicted_now))} now",
         "has ended": "has nothing left to run",
     }.get(one.state, one.state)
     created = f", {_age(one.created, one.now)} old" if one.created else ""
-    return f"{subject} {does} (queue {queue}, {one.phase}{group}; {placed}{created})."
+    return f"{subject} {does} (queue {queue}, {one.phase}{group}{placed}{created})."
 
 
 # --- the order

@@ -62,7 +62,7 @@ class JobTerm(Record, frozen=True):
     third_parties: tuple[str, ...] = ()  # keys that other plugins give, compared before all else
 
 
-class Terms(Record, frozen=True):
+class OrderTerms(Record, frozen=True):
     """All that decides when a group has its turn; queues from the top down."""
 
     queues: tuple[QueueTerm, ...]
@@ -78,7 +78,7 @@ class Order(Record, frozen=True):
     groups: int  # in the whole order
     first: tuple[str, ...]  # the first few of those before it
     in_queue: int  # its place among those of its own queue
-    terms: Terms
+    terms: OrderTerms
 
 
 class _Contest(NamedTuple):
@@ -117,7 +117,7 @@ def place_in_order(tables: Tables, configuration: Configuration, now: float, key
 
 def terms_of_all(
     tables: Tables, configuration: Configuration, now: float, kind: OrderKind
-) -> dict[str, Terms]:
+) -> dict[str, OrderTerms]:
     """The terms of every group in an order, by key."""
     state = _state(tables, configuration, now, kind)
     contest = _Contest(kind, state, _taking_part(state, kind))
@@ -165,12 +165,12 @@ def _taking_part(state: State, kind: OrderKind) -> list[GroupState]:
     return with_turns(state, for_backfill if kind == "backfill" else for_allocate)
 
 
-def _terms(contest: _Contest, turns: TurnOrder, group: GroupState) -> Terms:
+def _terms(contest: _Contest, turns: TurnOrder, group: GroupState) -> OrderTerms:
     (*queues, namespace), job = turns.keys(group)
     ledger, row = contest.state.ledger, group.row
     path: Collection[int] = tuple(reversed(ledger.paths[group.leaf]))
     others, priority, is_ready, share, order, _ = cast("_JobKey", job)
-    return Terms(
+    return OrderTerms(
         queues=tuple(
             QueueTerm(
                 queue=ledger.rows[queue].name,

@@ -123,16 +123,16 @@ def _danger(state: State, key: str, kind: type[Attempt]) -> Danger:
     action, configuration = kind.action, state.configuration
     if action not in configuration.actions:
         return Danger(action=action, is_possible=False, why=f"{action} is not configured")
-    begun = state_after(state.tables, configuration, state.now, action)
-    group, search = begun.group(begun.tables.groups[key]), VictimSearch(begun, action)
+    before_it = state_after(state.tables, configuration, state.now, action)
+    group, search = before_it.group(before_it.tables.groups[key]), VictimSearch(before_it, action)
     if why := _protected(search, group):
         return Danger(action=action, is_possible=False, why=why)
-    unit = next_unit(begun, group, search.protection)
+    unit = next_unit(before_it, group, search.protection)
     if unit is None:
         return Danger(
             action=action, is_possible=False, why="room is being freed for it, so that it is not evicted"
         )
-    why = _why_not_reclaimed(begun, group) if kind is Reclaim else ""
+    why = _why_not_reclaimed(before_it, group) if kind is Reclaim else ""
     if why:
         return Danger(action=action, is_possible=False, why=why)
     takers = [one.row.key for one in _takers(search, kind, unit)]
@@ -141,7 +141,7 @@ def _danger(state: State, key: str, kind: type[Attempt]) -> Danger:
     return Danger(
         action=action,
         is_possible=True,
-        why=_reclaimed(begun, group) if kind is Reclaim else _preempted(begun, group),
+        why=_reclaimed(before_it, group) if kind is Reclaim else _preempted(before_it, group),
         until=max(young, default=None) if not group.is_starving else None,
         waiting=len(takers),
         groups=tuple(takers[:FEW]),

@@ -35,7 +35,6 @@ from maar.core.answers.single_changes import (
     RemoveGates,
     SetWeight,
     SingleChange,
-    group_of,
     node_kinds,
     step_of,
 )
@@ -43,7 +42,6 @@ from maar.core.cycle.queue_ledger import largest_part
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_pods import for_next_turn, together
 from maar.core.model.node import Node
-from maar.core.model.pod import Pod
 from maar.core.model.queue import Queue
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.resources import Resources
@@ -88,12 +86,12 @@ class _StoppedError(Exception):
 
 def effect_now(present: Present, key: str) -> Effect | None:
     """How a group starts with the decisions of the present; None where it does not."""
-    pods = {one.key for one in present.objects if isinstance(one, Pod) and group_of(one) == key}
     future = Future(present)
-    for _, plan in future.run(until=future.simulation.time):
+    pods = future.simulation.engine.tables.pods
+    for _, plan in future.run(until=future.began):
         if victims := tuple(one.pod for one in plan.evictions if one.beneficiary == key):
             return Effect(victims)
-        if any(one.pod in pods for one in plan.binds):
+        if any(pods[one.pod].group_key == key for one in plan.binds):
             return Effect()
     return None
 
