@@ -25,13 +25,10 @@ Wanted = Callable[[GroupState], list[PodRow]]
 
 def allocate(state: State) -> None:
     """Keep promises, share out what queues deserve, then lend what is idle."""
-    keep_promises(state)
-    holds_room = state.configuration.sla is not None
-    if holds_room:
-        hold_room(state)
-    _take_turns(state, "fair", for_allocate)
-    _take_turns(state, "lent", for_allocate)
-    if holds_room:
+    begin(state)
+    take_turns(state, "fair", for_allocate)
+    take_turns(state, "lent", for_allocate)
+    if state.configuration.sla is not None:
         hold_room(state)
     for group in state.waiting:
         group.was_unschedulable = (
@@ -39,10 +36,17 @@ def allocate(state: State) -> None:
         )
 
 
+def begin(state: State) -> None:
+    """What comes before the first turn: promises are kept, and room is held for those who waited long."""
+    keep_promises(state)
+    if state.configuration.sla is not None:
+        hold_room(state)
+
+
 def backfill(state: State) -> None:
     """Place pods that ask for nothing, in allocate's order; gangs hold."""
     is_gang = ("gang", "enableJobReady") in state.configuration.enabled
-    _take_turns(state, "fair", for_backfill, is_limited=False, is_gang=is_gang)
+    take_turns(state, "fair", for_backfill, is_limited=False, is_gang=is_gang)
 
 
 def keep_promises(state: State) -> None:
@@ -83,13 +87,11 @@ def _release(state: State, pods: Sequence[PodRow]) -> None:
         group.pending = sorted([*group.pending, pod], key=state.pod_order)
 
 
-def _take_turns(
+def take_turns(
     state: State, phase: Phase, wanted: Wanted, *, is_limited: bool = True, is_gang: bool = True
 ) -> None:
     """Give turns until no group is left that can use one."""
-    waiting = [
-        group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES and wanted(group)
-    ]
+    waiting = with_turns(state, wanted)
     if not waiting:
         return
     limited = phase if is_limited else None
@@ -98,6 +100,13 @@ def _take_turns(
     while waiting:
         again = _take_round(placing, before_starts, TurnOrder(state, phase, waiting), wanted)
         waiting = [group for group in again if group.pending and wanted(group)]
+
+
+def with_turns(state: State, wanted: Wanted) -> list[GroupState]:
+    """The groups that take turns."""
+    return [
+        group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES and wanted(group)
+    ]
 
 
 def _take_round(

@@ -22,7 +22,7 @@ def admit_all(state: State) -> None:
 
 def enqueue(state: State) -> None:
     """Move groups from Pending to Inqueue while there is room."""
-    inside, outside = _not_started(state), _not_enqueued(state)
+    inside, outside = not_started(state), not_enqueued(state)
     if not outside:
         return
     gate, preempt = EnqueueGate(state), GatePreempt(state, inside)
@@ -56,13 +56,13 @@ def _is_outside(group: GroupState) -> bool:
     return group.phase == "Pending"
 
 
-def _not_enqueued(state: State) -> list[GroupState]:
+def not_enqueued(state: State) -> list[GroupState]:
     """The groups that wait for admission; one whose pods have scheduling gates is not among them."""
     rows = state.tables.not_enqueued.values()
     return [state.group(row) for row in rows if row.leaf is not None and not lacks_gated_pods(row)]
 
 
-def _not_started(state: State) -> list[GroupState]:
+def not_started(state: State) -> list[GroupState]:
     """The groups inside that hold nothing, of leaves where the order in which they are counted matters."""
     tables = state.tables
     if not tables.not_enqueued:

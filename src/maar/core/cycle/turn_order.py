@@ -182,6 +182,18 @@ class TurnOrder:
         first = branch.jobs.first() if isinstance(branch, _Namespace) else None
         return first[-1] if first is not None else None
 
+    def keys(self, group: GroupState) -> tuple[list[Standing], Job]:
+        """What decides when a group that waits is next.
+
+        The entries of the queues above it, from the top down, and of its namespace; then its own.
+        """
+        branch: _Branch | None = self._namespaces[group.leaf, group.row.namespace]
+        entries = list[Standing]()
+        while branch is not None and branch.entry is not None:
+            entries.append(branch.entry)
+            branch = branch.above
+        return entries[::-1], self._job(group)
+
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
