@@ -44,6 +44,7 @@ class JobMix:
     largest_pod_cpu: int = 16_000  # a larger job is a gang of pods of this size
     memory_per_cpu: int = 2**30
     median_run_time: float = 1800.0
+    speedup: float = 0.0  # run times fall with the size to this power: 0 not at all, 1 all do equal work
     sigma: float = 1.2  # of the logarithm of run times
     longest_run_time: float = 86_400.0
     estimates: Literal["exact", "bound", "none"] = "bound"
@@ -103,7 +104,8 @@ def _draw(mix: JobMix, numbers: UniformNumbers, index: int) -> SyntheticJob:
     cpu = 1000 * 2 ** int(numbers.random() * largest)
     one = min(cpu, mix.largest_pod_cpu)
     normal = sqrt(-2.0 * log(1.0 - numbers.random())) * cos(2.0 * pi * numbers.random())
-    run_time = float(max(1, round(min(mix.longest_run_time, mix.median_run_time * exp(mix.sigma * normal)))))
+    median = mix.median_run_time * (cpu / mix.largest_pod_cpu) ** -mix.speedup
+    run_time = float(max(1, round(min(mix.longest_run_time, median * exp(mix.sigma * normal)))))
     factor = _LARGEST_FACTOR ** numbers.random()
     bound = float(round(run_time * factor + 0.5))
     return SyntheticJob(
