@@ -31,6 +31,11 @@ class Job(NamedTuple):
         """The key of its pod group."""
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def total(self) -> Resources:
+        """What all its pods ask for."""
+        return Resources({name: amount * self.pods for name, amount in self.requests.items()})
+
 
 @dataclass(eq=False)
 class Workload:
@@ -56,11 +61,10 @@ def objects_of(job: Job, *, with_min_resources: bool = False) -> list[Object]:
     notes = {GROUP_ANNOTATION: job.name}
     if job.estimate is not None:
         notes[EXPECTED_RUN_TIME] = f"{job.estimate:.0f}s"
-    together = Resources({name: amount * job.pods for name, amount in job.requests.items()})
     group = PodGroup(
         metadata=Metadata(name=job.name, namespace=job.namespace),
         spec=PodGroupSpec(
-            min_member=job.pods, queue=job.queue, min_resources=together if with_min_resources else None
+            min_member=job.pods, queue=job.queue, min_resources=job.total if with_min_resources else None
         ),
     )
     spec = PodSpec(

@@ -14,7 +14,7 @@ from typing import Final
 from maar.core.simulation.jobs import Job
 from maar.core.traces.lines import Numbered, numbered
 from maar.core.traces.options import TraceOptions
-from maar.core.traces.records import JobMaker, Record
+from maar.core.traces.records import JobMaker, TraceRecord
 from maar.core.traces.skips import Skip, SkipReason, Skips, TraceError
 from maar.core.traces.sources import Source
 from maar.core.traces.swf import looks_like_swf, read_swf
@@ -81,7 +81,7 @@ def read_trace(lines: Iterable[str], format: str = "", options: TraceOptions | N
     return Trace(format, jobs, skips, source.nodes, source.processors, source.queues)
 
 
-def _in_order(records: Iterator[Record], maker: JobMaker, window: int, skips: Skips) -> Iterator[Job]:
+def _in_order(records: Iterator[TraceRecord], maker: JobMaker, window: int, skips: Skips) -> Iterator[Job]:
     held, passed = list[Job](), -1.0
     for record in records:
         job = maker.job(record)

@@ -29,7 +29,7 @@ _LONGEST_NAME: Final = 52  # so that the number of a pod fits into a label
 _NO_SELECTOR: Final[Mapping[str, str]] = {}
 
 
-class Record(NamedTuple):
+class TraceRecord(NamedTuple):
     """A job as a trace has it; what is not known is None or empty."""
 
     line: int
@@ -77,7 +77,7 @@ class JobMaker:
         self._options, self._skips, self._queue_prefix = options, skips, queue_prefix
         self._names = SeenNames()
 
-    def job(self, record: Record) -> Job | None:
+    def job(self, record: TraceRecord) -> Job | None:
         """The job of a record; None: it is left out, and counted."""
         reason, detail = self._problem(record)
         if reason is None:
@@ -92,7 +92,7 @@ class JobMaker:
         self._skips.add(reason, record.line, detail)
         return None
 
-    def _problem(self, record: Record) -> tuple[SkipReason | None, str]:
+    def _problem(self, record: TraceRecord) -> tuple[SkipReason | None, str]:
         """What is wrong with the numbers of a record."""
         submitted, run_time = record.submitted, record.run_time
         if submitted is None or submitted < 0:
@@ -112,7 +112,7 @@ class JobMaker:
             f"submitted {submitted:g}, {run_time:g} s, {float(record.pods):g} pods",
         )
 
-    def _made(self, record: Record) -> Job:
+    def _made(self, record: TraceRecord) -> Job:
         options, run_time, estimate = self._options, record.run_time or 0.0, record.estimate
         if estimate is not None and not (isfinite(estimate) and 0 < estimate <= LONGEST_RUN_TIME):
             estimate = None

@@ -15,7 +15,7 @@ from maar.core.model.resources import CPU, MEMORY
 from maar.core.simulation.jobs import Job
 from maar.core.traces.lines import Numbered
 from maar.core.traces.options import TraceOptions, queue_field
-from maar.core.traces.records import Record, kubernetes_name, pods_of
+from maar.core.traces.records import TraceRecord, kubernetes_name, pods_of
 from maar.core.traces.skips import SkipReason, Skips, excerpt
 from maar.core.traces.sources import Source
 
@@ -93,7 +93,7 @@ def _records(
     header: _Header,
     per_pod: int,
     field: str,
-) -> Iterator[Record]:
+) -> Iterator[TraceRecord]:
     default_memory, start = options.memory_per_processor, header.start
     queue_at = _QUEUE_FIELDS[field]
     users, queues = header.names["user"], header.names[field]
@@ -125,7 +125,7 @@ def _records(
         is_without_run = run_time == -1 or (status == _CANCELLED and run_time <= 0)
         pods, of_pod = pods_of(processors, per_pod) if processors > 0 else (0, 0)
         queue = fields[queue_at]
-        yield Record(
+        yield TraceRecord(
             line=number,
             id=fields[0],
             submitted=start + submitted if submitted >= 0 else None,
