@@ -11,7 +11,7 @@ for each other, which no order of jobs mends.
 import argparse
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,8 +22,9 @@ from maar.core.model.metadata import Object
 from maar.core.policy.configuration import Configuration, parse
 from maar.core.policy.grammar import USUAL_TIERS
 from maar.core.simulation.group_times import Floats
+from maar.core.simulation.jobs import Job, Workload
 from maar.core.simulation.virtual_time import Simulation
-from maar.core.simulation.workloads import JobMix, SyntheticWorkload
+from maar.core.simulation.workloads import JobMix, synthetic_jobs
 
 FULL: Final = 0.9  # of the cluster in use: from then on it is loaded
 LARGEST: Final = 0.1  # of the jobs, by the CPUs of all their pods
@@ -74,10 +75,10 @@ def main() -> None:
         estimates=chosen.estimates,
         speedup=chosen.speedup,
     )
-    workload = SyntheticWorkload(mix, random.Random(chosen.seed), START)
-    ordered = sorted(workload.jobs, key=lambda job: -job.total_cpu)
-    work = [job.total_cpu * job.run_time for job in ordered]
-    days = (workload.jobs[-1].time - START) / (24 * HOUR)
+    jobs = synthetic_jobs(mix, random.Random(chosen.seed), START)
+    ordered = sorted(jobs, key=lambda job: -job.total["cpu"])
+    work = [job.total["cpu"] * job.run_time for job in ordered]
+    days = (jobs[-1].time - START) / (24 * HOUR)
     print(
         f"{chosen.jobs:,} jobs of 1 to {mix.largest_job_cpu // 1000} CPUs in {days:.1f} days,"
         f" {chosen.load:.0%} of {chosen.nodes} nodes of {CPU // 1000} CPUs, 4 queues, actions"
@@ -86,7 +87,7 @@ def main() -> None:
     )
     objects = cluster(chosen.nodes, queues)
     found = [
-        figures(workload, objects, configuration(chosen.actions, arguments))
+        figures(jobs, mix.cluster_cpu, objects, configuration(chosen.actions, arguments))
         for arguments in (None, {"sla-waiting-time": chosen.waiting_time, "depth": chosen.depth})
     ]
     table(*found)
@@ -108,11 +109,12 @@ def plugin(name: str) -> dict[str, object]:
     return {"name": name, "arguments": {"leastrequested.weight": 0} if name == "nodeorder" else {}}
 
 
-def figures(workload: SyntheticWorkload, objects: Iterable[Object], configured: Configuration) -> Figures:
-    """Simulate a workload to its end, and measure."""
+def figures(jobs: Sequence[Job], whole: int, objects: Iterable[Object], configured: Configuration) -> Figures:
+    """Simulate jobs on so many CPUs to their end, and measure."""
+    workload = Workload(jobs)
     simulation = Simulation(objects, workload.run_time, configured, START)
     simulation.submit_all(workload.arrivals())
-    whole, last = workload.mix.cluster_cpu, workload.jobs[-1].time
+    last = jobs[-1].time
     used, since, full_since, busy = 0, START, None, 0.0
     begin = time.process_time()
     for now, _ in simulation.run():
@@ -126,9 +128,9 @@ def figures(workload: SyntheticWorkload, objects: Iterable[Object], configured: 
     times = simulation.times()
     started = np.where(np.isnan(times.started), simulation.time, times.started)
     waits: Floats = started - times.submitted
-    sizes = np.array([job.total_cpu for job in workload.jobs])  # [G] in the order of submission
+    sizes = np.array([job.total["cpu"] for job in jobs])  # [G] in the order of submission
     large = waits[np.argsort(-sizes, kind="stable")[: int(LARGEST * len(sizes))]]
-    ran = sum(job.pods * job.run_time for job in workload.jobs)
+    ran = sum(job.pods * job.run_time for job in jobs)
     return Figures(
         longest_of_large=float(large.max()),
         mean_of_large=float(large.mean()),
