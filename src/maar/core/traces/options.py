@@ -1,7 +1,7 @@
 """How a trace is read: what the user can choose."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from maar.core.model.resources import Resources
 from maar.core.traces.skips import TraceError
@@ -11,7 +11,7 @@ from maar.core.traces.skips import TraceError
 class TraceOptions:
     """Which fields are used, what stands for what is missing, and what is left out."""
 
-    queue_from: str = ""  # the field that names the queue; empty: the usual one of the format
+    queue_from: str = ""  # the field that names the queue; empty: the usual one; none: no field
     namespace_from: Literal["", "user"] = ""  # empty: all jobs are in the namespace below
     queue: str = "default"  # of jobs whose field names none
     namespace: str = "default"
@@ -44,9 +44,13 @@ class TraceOptions:
 
 
 def queue_field(chosen: str, offered: tuple[str, ...], format_name: str) -> str:
-    """The field of a format that names the queue: the chosen one, or the first offered."""
-    if chosen and chosen not in offered:
+    """The field of a format that names the queue: the chosen one, or the first offered; "none": no field."""
+    if chosen not in ("", NO_FIELD, *offered):
         raise TraceError(
-            f"{format_name} has no field {chosen} that could name a queue: choose one of {', '.join(offered)}"
+            f"{format_name} has no field {chosen} that could name a queue:"
+            f" choose one of {', '.join(dict.fromkeys((*offered, NO_FIELD)))}"
         )
     return chosen or offered[0]
+
+
+NO_FIELD: Final = "none"

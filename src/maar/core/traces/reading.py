@@ -12,9 +12,14 @@ from operator import attrgetter
 from typing import Final
 
 from maar.core.simulation.jobs import Job
+from maar.core.traces.acme import looks_like_acme, read_acme
+from maar.core.traces.helios import looks_like_helios, read_helios
 from maar.core.traces.lines import Numbered, numbered
+from maar.core.traces.openb import looks_like_openb, read_openb
 from maar.core.traces.options import TraceOptions
+from maar.core.traces.philly import looks_like_philly, read_philly
 from maar.core.traces.records import JobMaker, TraceRecord
+from maar.core.traces.sacct import looks_like_sacct, read_sacct
 from maar.core.traces.skips import Skip, SkipReason, Skips, TraceError
 from maar.core.traces.sources import Source
 from maar.core.traces.swf import looks_like_swf, read_swf
@@ -33,10 +38,16 @@ __all__ = [
 
 Reader = Callable[[Numbered, TraceOptions, Skips], Source]
 
-_READERS: Final[dict[str, tuple[Callable[[list[str]], bool], Reader]]] = {
+_TABLES: Final[dict[str, tuple[Callable[[list[str]], bool], Reader]]] = {
+    "helios": (looks_like_helios, read_helios),
+    "acme": (looks_like_acme, read_acme),
+    "openb": (looks_like_openb, read_openb),
+    "sacct": (looks_like_sacct, read_sacct),
     "swf": (looks_like_swf, read_swf),
 }
-FORMATS: Final = tuple(_READERS)
+PHILLY: Final = "philly"
+RECORDING: Final = "recording"  # of a scheduler of Maar; it is read by `recordings.py`
+FORMATS: Final = ("swf", "helios", "acme", PHILLY, "openb", "sacct")
 FIRST_LINES: Final = 200  # that a format is recognised by
 _TIME: Final = attrgetter("time")
 
@@ -60,10 +71,20 @@ def detect_format(first_lines: Iterable[str]) -> str:
         raise TraceError("the trace is empty: name a file with jobs")
     if any("\0" in line for line in lines):
         raise TraceError("the trace is not text: unpack it, or name another file")
-    for name, (looks_like, _) in _READERS.items():
+    lines = [line for line in lines if line.strip()]
+    if looks_like_recording(lines):
+        return RECORDING
+    if looks_like_philly(lines):
+        return PHILLY
+    for name, (looks_like, _) in _TABLES.items():
         if looks_like(lines):
             return name
-    raise TraceError(f"the format of the trace is not known: it must be one of {', '.join(FORMATS)}")
+    raise TraceError(f"the format of the trace is not known; name it: {', '.join(FORMATS)}")
+
+
+def looks_like_recording(lines: list[str]) -> bool:
+    """Whether the first line is one of a recording of Maar."""
+    return lines[0].startswith('{"line":"')
 
 
 def read_trace(lines: Iterable[str], format: str = "", options: TraceOptions | None = None) -> Trace:  # noqa: A002
@@ -72,9 +93,12 @@ def read_trace(lines: Iterable[str], format: str = "", options: TraceOptions | N
     if not format:
         first = list(islice(lines, FIRST_LINES))
         format, lines = detect_format(first), chain(first, lines)  # noqa: A001
-    if format not in _READERS:
+    if format not in FORMATS:
         raise TraceError(f"{format} is not a format of traces: choose one of {', '.join(FORMATS)}")
-    source = _READERS[format][1](numbered(lines, skips), options, skips)
+    if format == PHILLY:
+        source = read_philly(lines, options, skips)
+    else:
+        source = _TABLES[format][1](numbered(lines, skips), options, skips)
     maker = JobMaker(options, skips, source.queue_prefix)
     jobs = _in_order(source.records, maker, options.window, skips)
     jobs = _counted(islice(_shifted(jobs, options.start), options.most_jobs), skips)

@@ -1,8 +1,8 @@
 """Records of a trace, and the jobs that are made of them.
 
-Every format gives `Record`s; what is true of all formats is checked here: names that Kubernetes allows and
-that occur once, numbers in range, queues that exist, sizes that fit. Memory stays bounded however long the
-trace is: `SeenNames` keeps a bit for each of 64 neighbouring numbers, which is what ids are in practice.
+Every format gives `TraceRecord`s; what is true of all formats is checked here: names that Kubernetes allows
+and that occur once, numbers in range, queues that exist, sizes that fit. Memory stays bounded however long
+the trace is: `SeenNames` keeps a bit for each of 64 neighbouring numbers, which is what ids are in practice.
 """
 
 import re
@@ -26,7 +26,7 @@ _BITS: Final = 6
 _NOT_IN_NAMES: Final = re.compile("[^a-z0-9]+")
 _NUMBER_AT_END: Final = re.compile("[1-9][0-9]{0,17}$")
 _LONGEST_NAME: Final = 52  # so that the number of a pod fits into a label
-_NO_SELECTOR: Final[Mapping[str, str]] = {}
+_NO_LABELS: Final[Mapping[str, tuple[str, ...]]] = {}
 
 
 class TraceRecord(NamedTuple):
@@ -43,7 +43,7 @@ class TraceRecord(NamedTuple):
     gpu: int = 0  # thousandths of GPUs of a pod
     queue: str = ""
     user: str = ""
-    node_selector: Mapping[str, str] = _NO_SELECTOR
+    node_labels: Mapping[str, tuple[str, ...]] = _NO_LABELS
 
 
 class SeenNames:
@@ -128,7 +128,7 @@ class JobMaker:
             requests=_requests(ceil(record.cpu * 1000), ceil(record.memory), record.gpu, *self._gpu_names()),
             run_time=run_time,
             estimate=None if estimate is None else float(ceil(estimate)),
-            node_selector=record.node_selector,
+            node_labels=record.node_labels,
         )  # fmt: skip
 
     def _gpu_names(self) -> tuple[str, bool]:

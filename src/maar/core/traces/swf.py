@@ -49,7 +49,7 @@ def read_swf(lines: Numbered, options: TraceOptions, skips: Skips) -> Source:
         header.add(line)
     per_pod = options.processors_per_pod or header.processors_per_node or 1
     records = _records(chain(first, lines), options, skips, header, per_pod, field)
-    queues = tuple(kubernetes_name(name, field) for name in header.names[field].values())
+    queues = tuple(kubernetes_name(name, field) for name in header.names.get(field, {}).values())
     return Source(records, field, header.nodes, header.processors, queues)
 
 
@@ -95,8 +95,8 @@ def _records(
     field: str,
 ) -> Iterator[TraceRecord]:
     default_memory, start = options.memory_per_processor, header.start
-    queue_at = _QUEUE_FIELDS[field]
-    users, queues = header.names["user"], header.names[field]
+    queue_at = _QUEUE_FIELDS.get(field)
+    users, queues = header.names["user"], header.names.get(field, {})
     for number, line in lines:
         if line.startswith(";"):
             header.add(line)
@@ -124,7 +124,7 @@ def _records(
             continue
         is_without_run = run_time == -1 or (status == _CANCELLED and run_time <= 0)
         pods, of_pod = pods_of(processors, per_pod) if processors > 0 else (0, 0)
-        queue = fields[queue_at]
+        queue = _UNKNOWN if queue_at is None else fields[queue_at]
         yield TraceRecord(
             line=number,
             id=fields[0],
