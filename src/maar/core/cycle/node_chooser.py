@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 
+_MANY_PODS: Final = 1_000_000  # of one shape on one node
+
 
 class NodeChooser:
     """The choice of nodes in one cycle; the ranking of nodes for a shape is made when it is first needed."""
@@ -35,6 +38,7 @@ class NodeChooser:
         self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, bool] = {}
+        self._capacity: dict[Shape, tuple[int, int]] = {}  # what was given back before, and the pods
         self._neighbours = self._count_neighbours(is_empty=is_empty)
         self.counts_moves = self.any_has_affinity = (
             self._neighbours is not None
@@ -166,6 +170,14 @@ class NodeChooser:
         for resource, amount in shape.needs:
             most = np.minimum(most, idle[resource] // amount)
         return np.maximum(most, 0)
+
+    def capacity(self, shape: Shape) -> int:
+        """How many pods of a shape all nodes have room for now, or had since room was last given back."""
+        given_back, known = self.room.given_back, self._capacity.get(shape)
+        if known is None or known[0] < given_back:
+            pods = int(self.pods_per_node(shape, self.idle("now"), _MANY_PODS).sum())
+            known = self._capacity[shape] = (given_back, pods)
+        return known[1]
 
     def never_fits(self, shape: Shape) -> bool:
         """Whether claims prevent the placement of a shape, or no node could take it even if it were empty."""

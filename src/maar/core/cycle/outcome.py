@@ -59,17 +59,18 @@ def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
     sentences: dict[Refusal, str] = {}  # many wait for the same reason
     for group in state.short():
         group.was_unschedulable |= not group.pending and not group.is_ready  # it has no pods to place
-    for key, group in state.touched().items():
+    for group in list(state.touched().values()):
         phase, refusal = _phase(state, group), diagnosis.of(group)
-        if refusal is None and not group.was_unschedulable:
-            outcomes[key] = _WELL[phase]
-        else:
+        outcome = _WELL[phase]
+        if refusal is not None or group.was_unschedulable:
             message = ""
             if refusal is not None:
                 message = sentences.get(refusal) or sentences.setdefault(refusal, sentence(state, refusal))
-            outcomes[key] = GroupOutcome(
+            outcome = GroupOutcome(
                 phase=phase, refusal=refusal, message=message, is_unschedulable=group.was_unschedulable
             )
+        for row in group.rows:
+            outcomes[row.key] = outcome
     for pod in state.tables.orphans.values():
         key = missing_group_key(pod)
         if key not in outcomes:

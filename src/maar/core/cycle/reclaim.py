@@ -113,7 +113,10 @@ class Reclaim(Attempt):
                 blockers.append(f"queue {row.name} (not reclaimable)")
                 continue
             pods = [
-                pod for group in row.groups.values() for pod in self.state.holders(self.state.group(group))
+                pod
+                for group in row.groups.values()
+                if group.kind is None  # those that have one hold nothing
+                for pod in self.state.holders(self.state.group(group))
             ]
             blockers += sorted(f"pod {pod.key}" for pod in pods if self.search.protection.covers(pod))
             blockers += [f"disruption budget {key}" for key in self.search.budgets.refusing(pods)]

@@ -126,6 +126,13 @@ class Counted:
 
 
 @dataclass(slots=True, eq=False)
+class Kind:
+    """Groups that are alike, in the order in which they came; see `alike.py`."""
+
+    rows: "list[GroupRow]" = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
 class GroupRow:
     """A pod group and its pods."""
 
@@ -161,6 +168,7 @@ class GroupRow:
     admitted: AmountColumn = ()  # of its leaf, while pods of it hold something
     tolerations: frozenset[tuple[Toleration, ...]] = frozenset()  # that live pods of it have
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
+    kind: "Kind | None" = None  # of groups that are alike
 
 
 class MinRuntime(NamedTuple):
