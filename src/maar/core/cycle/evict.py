@@ -73,6 +73,8 @@ def _all_fail(state: State, attempt: type[Attempt], waiting: Sequence[GroupState
     failed: dict[object, Refusal | None] = {}
     alike: dict[object, list[GroupState]] = {}
     for group in waiting:
+        if attempt.cannot_succeed(search, group):
+            continue
         one = attempt(search, group)
         equivalence_key = _equivalence_key(one)
         if equivalence_key not in failed:

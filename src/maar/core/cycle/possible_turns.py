@@ -34,16 +34,16 @@ class PossibleTurns:
         return possible, hopeless
 
     def _may_succeed(self, group: GroupState) -> bool:
-        row = group.row
-        if row.kind is None or group.placed or self.state.is_fifo(group.leaf):
+        kind = group.row.kind
+        if kind is None or kind.shape is None or group.placed or self.state.is_fifo(group.leaf):
             return True
-        shape, count = group.pending[0].shape, (row.min_member if self.is_gang else 0) or 1
-        if count > len(group.pending):
+        needs, count = (kind.needs, kind.count) if self.is_gang else (kind.shape.needs, 1)
+        if not count:
             return False
         left = self._left.get(group.usage_path)
         if left is None:
             left = self._left[group.usage_path] = self.limits.left(group.usage_path)
-        for resource, amount in shape.needs:
-            if amount * count > left[resource]:
+        for resource, amount in needs:
+            if amount > left[resource]:
                 return False
-        return self.state.places.capacity(shape) >= count
+        return self.state.places.capacity(kind.shape) >= count

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
 
+from maar.core.tables.axis import times
 from maar.core.tables.rows import GroupRow, Kind, PodRow
 from maar.core.tables.shapes import Shape
 
@@ -32,8 +33,10 @@ class KindsOfGroups:
         self.remove(row)
         key = _kind_key(row)
         if key is not None:
-            kind = row.kind = self._kinds.setdefault(key, Kind())
-            self._keys[row.key] = key
+            kind = self._kinds.get(key)
+            if kind is None:
+                kind = self._kinds[key] = _kind_of(row)
+            row.kind, self._keys[row.key] = kind, key
             insort(kind.rows, row, key=_order)
 
     def remove(self, row: GroupRow) -> None:
@@ -47,6 +50,14 @@ class KindsOfGroups:
 
     def __iter__(self) -> Iterator[Kind]:
         return iter(self._kinds.values())
+
+
+def _kind_of(row: GroupRow) -> Kind:
+    if not row.pending:
+        return Kind(None, 0, (), never_preempts=False)
+    pod, count = row.pending[0], max(row.min_member, 1)
+    count = count if count <= len(row.pending) else 0
+    return Kind(pod.shape, count, times(pod.shape.needs, count), pod.never_preempts)
 
 
 def _kind_key(row: GroupRow) -> object | None:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from maar.core.model.affinity import Toleration
 from maar.core.model.node import Taint
+from maar.core.model.plan import GroupOutcome
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.queue import Queue
 from maar.core.tables.axis import Needs
@@ -129,7 +130,12 @@ class Counted:
 class Kind:
     """Groups that are alike, in the order in which they came; see `alike.py`."""
 
+    shape: Shape | None  # of all their pods; None: they have none
+    count: int  # of the pods of a turn; 0: too few to start
+    needs: Needs  # of those together
+    never_preempts: bool
     rows: "list[GroupRow]" = field(default_factory=list)
+    outcome: tuple[object, GroupOutcome] | None = None  # that of the last cycle, and the evidence for it
 
 
 @dataclass(slots=True, eq=False)
