@@ -208,9 +208,9 @@ def test_a_drained_node_keeps_its_daemons_and_its_pods_come_again() -> None:
 def test_with_a_node_all_its_pods_go_and_those_with_an_owner_come_again() -> None:
     result = changed(DeleteObject("node/n2"))
     assert found(result, Node, "n2") is None
-    assert set(result.evicted) == {"ns/free-0", "ns/train-1-0", "ns/daemon"}
+    assert set(result.evicted) == {"ns/free-0", "ns/train-1-0"}
     nodes = {one.key: one.spec.node_name for one in result.objects if isinstance(one, Pod)}
-    assert nodes == {"ns/free-1": "", "ns/train-1-0": "", "ns/daemon": ""}
+    assert nodes == {"ns/free-1": "", "ns/train-1-0": ""}
 
 
 def test_a_job_goes_with_its_group_and_pods() -> None:

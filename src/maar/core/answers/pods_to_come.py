@@ -42,11 +42,11 @@ class PodsToCome:
                 case Job():
                     jobs[group_key(one)] = one
                 case Pod():
-                    name = one.metadata.annotations.get(GROUP_ANNOTATION, "")
-                    with_pods.add(f"{one.metadata.namespace or 'default'}/{name}")
+                    with_pods.add(group_of(one))
                 case _:
                     pass
         self._scheduler_name, self._jobs = scheduler_name, jobs
+        self.held: dict[str, list[Pod]] = {}  # pods that were there before, by group
         self.groups = {
             key: group
             for key, group in groups.items()
@@ -62,7 +62,9 @@ class PodsToCome:
         new = list[Object]()
         for event in events:
             if isinstance(event, Deleted):
-                self.groups.pop(event.key, None) if event.kind == "PodGroup" else None
+                if event.kind == "PodGroup":
+                    self.groups.pop(event.key, None)
+                    self.held.pop(event.key, None)
             elif isinstance(event.object, PodGroup) and event.object.key in known:
                 if event.object.key in self.groups:
                     self.groups[event.object.key] = event.object
@@ -72,13 +74,20 @@ class PodsToCome:
         self._jobs |= found._jobs
         self.groups |= found.groups
 
+    def hold(self, group: PodGroup, pod: Pod) -> None:
+        """Keep a pod until its group is admitted again."""
+        self.groups[group.key] = group
+        self.held.setdefault(group.key, []).append(pod)
+
     def is_known(self, group: str) -> bool:
         """Whether the pods of a group will be exactly those that are made here."""
-        return group in self._jobs
+        return group in self._jobs or group in self.held
 
     def take(self, key: str) -> list[Pod]:
         """Make the pods of a group, once."""
         group, job = self.groups.pop(key), self._jobs.get(key)
+        if key in self.held:
+            return self.held.pop(key)
         if job is None:
             return _stand_ins(group, self._scheduler_name)
         maker, waiting = PodMaker(job, lambda *_: None), waiting_tasks(job, [])
@@ -88,6 +97,12 @@ class PodsToCome:
             if task.name not in waiting
             for index in range(task.replicas)
         ]
+
+
+def group_of(pod: Pod) -> str:
+    """The key of a pod's group; one that names none has none of this key."""
+    name = pod.metadata.annotations.get(GROUP_ANNOTATION, "")
+    return f"{pod.metadata.namespace or 'default'}/{name}"
 
 
 def _has_owner(group: PodGroup) -> bool:
