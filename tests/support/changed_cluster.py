@@ -125,7 +125,7 @@ class ChangedCluster:
             SetField(f"queue/{queue}.guarantee.percentage.cpu", str(pick.randint(0, 30))),
             SetField(f"queue/{queue}.reclaimable", pick.choice(["true", "false"])),
             SetField(f"queue/{queue}.priority", str(pick.randint(0, 3))),
-            AddNodes(tuple(from_document(Node, one) for one in self._new_nodes(pick.randint(1, 2)))),
+            AddNodes(tuple(from_document(Node, one) for one in self._new_nodes(1))),  # several come in turn
             SubmitDocument("a job", self._new_job(leaves)),
             SubmitDocument("a job", self._new_job(leaves)),
         ]
