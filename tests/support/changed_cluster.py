@@ -62,7 +62,7 @@ class ChangedCluster:
             await self.make(Queue, *inner)
         leaves = await self.leaves()
         for _ in range(pick.randint(5, 12)):
-            await self.make(Job, self._new_job(leaves))
+            await self.make(Job, self.new_job(leaves))
 
     async def make(self, kind: type[Object], *documents: Document) -> None:
         """Create objects."""
@@ -126,8 +126,8 @@ class ChangedCluster:
             SetField(f"queue/{queue}.reclaimable", pick.choice(["true", "false"])),
             SetField(f"queue/{queue}.priority", str(pick.randint(0, 3))),
             AddNodes(tuple(from_document(Node, one) for one in self._new_nodes(1))),  # several come in turn
-            SubmitDocument("a job", self._new_job(leaves)),
-            SubmitDocument("a job", self._new_job(leaves)),
+            SubmitDocument("a job", self.new_job(leaves)),
+            SubmitDocument("a job", self.new_job(leaves)),
         ]
         if len(open_nodes) > 1:
             choices.append(DrainNode(pick.choice(open_nodes)))
@@ -166,7 +166,8 @@ class ChangedCluster:
         self.nodes += number
         return self._made
 
-    def _new_job(self, leaves: Sequence[str]) -> Document:
+    def new_job(self, leaves: Sequence[str]) -> Document:
+        """A job of a random size in one of some queues."""
         pick = self.choice
         self.jobs += 1
         pods = pick.randint(1, 5)

@@ -83,10 +83,10 @@ TEAMS_PATH = ROOT / TEAMS
 def test_a_submitted_job_is_asked_about_from_a_file_or_standard_input(tmp_path: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text(yaml.safe_dump(JOB), encoding="utf-8")
-    result = run("--submit", str(file), "--add-nodes", "1x8cpu,32Gi")
-    assert "ml/train    research    0 → 2" in result.stdout.replace("  now", "")
+    result = run("--submit", str(file), "--add-nodes", "2x8cpu,32Gi")
+    assert "ml/train    research    0 → 2" in result.stdout
     assert result.returncode == 0
-    again = run("--submit", "-", "--add-nodes", "1x8cpu,32Gi", stdin=yaml.safe_dump(JOB))
+    again = run("--submit", "-", "--add-nodes", "2x8cpu,32Gi", stdin=yaml.safe_dump(JOB))
     assert again.stdout == result.stdout
 
 
@@ -115,17 +115,18 @@ def test_bad_input_is_a_sentence(arguments: tuple[str, ...], code: int, sentence
 
 def test_a_snapshot_is_asked_at_its_own_time(tmp_path: Path) -> None:
     taken = {
-        "apiVersion": "maar.sh/v1alpha1",
+        "apiVersion": "maar.sh/v1",
         "kind": "Snapshot",
-        "time": NOON,
-        "schedulerName": "volcano",
-        "configuration": {"actions": "enqueue, allocate"},
-        "items": yaml.safe_load((ROOT / TEAMS).read_text(encoding="utf-8"))["items"],
+        "time": "2026-01-31T12:29:00Z",
+        "configuration": {"actions": "enqueue, allocate"},  # nothing reclaims there
     }
     file = tmp_path / "snapshot.yaml"
-    file.write_text(yaml.safe_dump(taken), encoding="utf-8")
-    result = run(*WEIGHT, source=str(file))
-    assert (result.returncode, "Would evict: nothing" in result.stdout) == (0, True)  # nothing reclaims there
+    items = yaml.safe_load((ROOT / TEAMS).read_text(encoding="utf-8"))["items"]
+    file.write_text(yaml.safe_dump_all([taken, *items]), encoding="utf-8")
+    answer = maar.whatif(file, set={"queue/serving.weight": 3}, starts=1)
+    assert not answer.evicts
+    row = answer.jobs.group.index("web/report")
+    assert answer.jobs.start_before[row] == datetime(2026, 1, 31, 13, tzinfo=UTC).timestamp()
 
 
 def test_columns_are_arrays_of_numbers_and_lists_of_names() -> None:

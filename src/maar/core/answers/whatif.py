@@ -87,7 +87,7 @@ def what_if(
     options = options or Options(scheduler_names=(present.scheduler_name,))
     future = Future(present, victims_return_later=True)
     before = _at_rest(future, present.objects, first_starts)
-    changed = apply(_objects(present.objects, future), changes, options)
+    changed = apply(objects_at_rest(present.objects, future), changes, options)
     groups_of = {pod: _group(future.simulation.cluster.pods[pod]) for pod in changed.evicted}
     future.change(changed.events, changed.evicted)
     after = _at_rest(future, changed.objects, first_starts)
@@ -119,7 +119,7 @@ def _at_rest(future: Future, objects: Iterable[Object], first_starts: int) -> Re
     starts: Mapping[str, Start] = {}
     if first_starts:
         known = future.present
-        rest = tuple(_objects(objects, future))
+        rest = tuple(objects_at_rest(objects, future))
         starts = planned_starts(
             Present(rest, known.configuration, simulation.time, known.scheduler_name), first=first_starts
         )
@@ -127,7 +127,7 @@ def _at_rest(future: Future, objects: Iterable[Object], first_starts: int) -> Re
     return Rest(simulation.time, plans, last.queues, groups, running, waiting, nodes, starts)
 
 
-def _objects(objects: Iterable[Object], future: Future) -> Iterator[Object]:
+def objects_at_rest(objects: Iterable[Object], future: Future) -> Iterator[Object]:
     """Objects, with what has become of them in the future."""
     cluster, tables = future.simulation.cluster, future.simulation.engine.tables
     yield from (one for one in objects if not isinstance(one, _FOLLOWED))
