@@ -55,7 +55,7 @@ def main() -> None:
     engine, now = future.simulation.engine, future.simulation.time
     decision = median_cpu_ms(lambda: engine.decide(now), chosen.times)
     print(
-        f"{size.nodes:,} nodes, {size.waiting:,} waiting groups, {len(present.objects):,} objects, which are read"
+        f"{size.nodes:,} nodes, {size.waiting:,} waiting groups, {len(present.objects):,} objects, read"
         f" in {reading:,.0f} ms; milliseconds of one core, reference: a decision that changes nothing"
     )
     if chosen.profile:

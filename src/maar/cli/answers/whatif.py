@@ -26,7 +26,7 @@ EVICTS: Final = 3
 
 
 @with_groups
-def whatif(
+def whatif(  # noqa: PLR0913  # each is a flag
     *,
     flags: ChangeFlags,
     files: FilesOption = None,
