@@ -156,8 +156,7 @@ class ChangedCluster:
             case DrainNode(name=name):
                 await self.client.change(Node, name, {"spec": {"unschedulable": True}})
                 pods = [one for one in await self.client.objects(Pod) if one.spec.node_name == name]
-                for pod in pods:
-                    await evict(self.client.server, pod.key)
+                await asyncio.gather(*(evict(self.client.server, one.key) for one in pods))  # as kubectl does
 
     def _new_nodes(self, number: int) -> list[Document]:
         pick = self.choice
