@@ -40,17 +40,22 @@ _ENDS_HELP: Final = (Cure.OTHERS_FINISH, Cure.SHARE_GROWS, Cure.TIME_PASSES)
 
 
 def planned_starts(
-    present: Present, *, first: int | None = None, groups: Collection[str] | None = None
+    present: Present,
+    *,
+    first: int | None = None,
+    groups: Collection[str] | None = None,
+    precision: float = 0.0,
 ) -> dict[str, Start]:
     """When waiting groups start: all of them, the first of each leaf queue, or those that are named.
 
-    A group that is named and does not wait is left out.
+    A group that is named and does not wait is left out. With a precision (0.05: five percent of the time
+    until then) it takes a fraction of the time, and no start but one at once is exact.
     """
-    future = Future(present)
+    future = Future(present, precision)
     asked = waiting_groups(future.tables(), first, groups)
     left, found = dict.fromkeys(asked), dict[str, Start]()
     outcomes: Mapping[str, GroupOutcome] = {}
-    waits_for, sureness = dict[str, str](), _Sureness(future.not_stated)
+    waits_for, sureness = dict[str, str](), _Sureness(future.not_stated, precision)
     for time, plan in future.run() if asked else ():
         outcomes = plan.pod_groups
         sureness.decide_at(time)
@@ -139,8 +144,12 @@ class _Doubt(NamedTuple):
 class _Sureness:
     """How sure starts are: by what had run before the moment of the last decision."""
 
-    def __init__(self, not_stated: EndsNotStated) -> None:
+    def __init__(self, not_stated: EndsNotStated, precision: float) -> None:
         self._not_stated = not_stated
+        self._rounded = (
+            f"Times are rounded by up to {precision:.0%} of the time until then." if precision else ""
+        )
+        self._is_first = True
         self._moment = inf
         self._before = (0,) * len(not_stated.counts)  # a start at once depends on nothing
         self._latest = self._before
@@ -149,7 +158,7 @@ class _Sureness:
     def decide_at(self, time: float) -> None:
         """A decision was made at a time; what its binds begin, and those before at the time, is no cause."""
         if time > self._moment:
-            self._before = self._latest
+            self._before, self._is_first = self._latest, False
         self._moment, self._latest = time, self._not_stated.counts
 
     def of_start(self, group: str, time: float) -> Start:
@@ -166,7 +175,7 @@ class _Sureness:
         known = self._texts.get(counts)
         if known is None:
             known = self._texts[counts] = _depends_on(self._not_stated, counts) if any(counts) else ""
-        return known
+        return known if self._is_first else f"{known} {self._rounded}".strip()
 
 
 def _depends_on(ends: EndsNotStated, counts: tuple[int, ...]) -> str:
