@@ -61,7 +61,7 @@ class ChangedCluster:
             ]
             await self.make(Queue, *inner)
         leaves = await self.leaves()
-        for _ in range(pick.randint(4, 8)):
+        for _ in range(pick.randint(5, 12)):
             await self.make(Job, self._new_job(leaves))
 
     async def make(self, kind: type[Object], *documents: Document) -> None:

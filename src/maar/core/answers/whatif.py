@@ -12,97 +12,55 @@ from math import nan
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maar.core.admission.request import Options
 from maar.core.answers.changes import Change, apply
-from maar.core.answers.future import Certainty, Future, Present, Start
+from maar.core.answers.future import Future, Present, Start
 from maar.core.answers.starts import planned_starts
+from maar.core.answers.whatif_columns import (
+    Binds,
+    Evictions,
+    Floats,
+    Integers,
+    JobChanges,
+    QueueChanges,
+    WhatIfColumns,
+)
+from maar.core.answers.whatif_text import what_if_data, what_if_lines
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan, QueueStanding
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.resources import Resources
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from maar.core.views.drawing import plain
 
 _FOLLOWED: Final = (Pod, PodGroup, PersistentVolume, PersistentVolumeClaim)  # what the simulation changes
 _NOTHING: Final = Resources()
 _NOT_ASKED: Final = Start(None, "unknown")  # or no question: it runs, or is not there
 
 
-class QueueChanges(NamedTuple):
-    """A row for every queue and resource, amounts in whole units: thousandths of a CPU, bytes, pieces."""
-
-    queue: list[str]
-    resource: list[str]
-    deserved_before: Integers
-    deserved_after: Integers
-    used_before: Integers
-    used_after: Integers
-
-
-class JobChanges(NamedTuple):
-    """A row for every pod group; times in seconds since the epoch, NaN where nobody knows."""
-
-    group: list[str]
-    job: list[str]  # the key of its owner, or of the group itself where it has none
-    queue: list[str]
-    running_before: Integers  # pods on nodes
-    running_after: Integers
-    waiting_before: Integers  # pods without a node
-    waiting_after: Integers
-    evicted: Integers  # pods, on the way
-    start_before: Floats
-    start_after: Floats
-    certainty_before: list[Certainty]
-    certainty_after: list[Certainty]
-    reason: list[str]  # why it waits after the change; empty: it does not
-
-
-class Evictions(NamedTuple):
-    """A row for every pod that the change would evict, in the order in which they go."""
-
-    pod: list[str]
-    group: list[str]
-    queue: list[str]
-    action: list[str]  # reclaim, preempt or cleanup; drain, or the deletion of its node
-    beneficiary: list[str]  # the group that it makes room for; empty: none
-    why: list[str]
-
-
-class Binds(NamedTuple):
-    """A row for every pod that runs somewhere only with the change."""
-
-    pod: list[str]
-    node: list[str]
-
-
 @dataclass(frozen=True, eq=False)
-class WhatIf:
-    """What a change would do, as columns."""
+class WhatIf(WhatIfColumns):
+    """What a change would do: columns to work with, and a text that prints as `maar whatif` does."""
 
-    queues: QueueChanges
-    jobs: JobChanges
-    evictions: Evictions
-    binds: Binds
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # what was found in manifests that were submitted
 
-    @property
-    def evicts(self) -> bool:
-        """Whether somebody would be evicted."""
-        return bool(self.evictions.pod)
+    def data(self) -> dict[str, object]:
+        """Everything row by row with exact quantities, as `maar whatif -o json` prints it."""
+        return what_if_data(self)
 
-    def to_dict(self) -> dict[str, dict[str, object]]:
-        """The columns by name; each part can become a data frame of whatever library."""
-        return {
-            "queues": self.queues._asdict(),
-            "jobs": self.jobs._asdict(),
-            "evictions": self.evictions._asdict(),
-            "binds": self.binds._asdict(),
-        }
+    def text(self) -> str:
+        """Draw it."""
+        return "\n".join(plain(line) for line in what_if_lines(self))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        counts = ((len(self.binds.pod), "bind"), (len(self.evictions.pod), "eviction"))
+        counted = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+        return f"<WhatIf: {counted}; print() shows it>"
 
 
 class Rest(NamedTuple):

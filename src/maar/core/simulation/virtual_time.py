@@ -170,6 +170,16 @@ class Simulation:
         """What has become of every group until now."""
         return self._log.columns()
 
+    @property
+    def waiting(self) -> int:
+        """How many pods are without a node."""
+        return self._waiting
+
+    @property
+    def running(self) -> int:
+        """How many pods run."""
+        return len(self._running)
+
     def _next_moment(self) -> float:
         ends = self._ends
         while ends and self._running.get(ends[0].pod, _NOT_RUNNING)[0] != ends[0].run:
