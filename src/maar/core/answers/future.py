@@ -113,9 +113,18 @@ class Future:
         """What has become of every group until now."""
         return self.simulation.times()
 
-    def is_complete(self, group: str) -> bool:
-        """Whether nobody will make pods of a group."""
-        return group not in self._pods_to_come.groups and group not in self._made
+    def has_pods_to_come(self, group: str) -> bool:
+        """Whether somebody will make pods of a group."""
+        return group in self._pods_to_come.groups or group in self._made
+
+    def may_total_change(self) -> bool:
+        """Whether pods end that are in no queue, or on nodes that are not shared: then the total changes."""
+        tables = self.simulation.engine.tables
+        run_times = RunTimes(tables)
+        return any(
+            pod.counted is not None and pod.counted.budget and run_times.with_source(pod) is not None
+            for pod in tables.pods.values()
+        )
 
     def still_running(self) -> Iterator[str]:
         """The pods that run on and whose ends are not known."""

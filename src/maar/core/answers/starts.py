@@ -53,6 +53,7 @@ def planned_starts(
     """
     future = Future(present, precision)
     asked = waiting_groups(future.tables(), first, groups)
+    may_grow = future.may_total_change()
     left, found = dict.fromkeys(asked), dict[str, Start]()
     outcomes: Mapping[str, GroupOutcome] = {}
     waits_for, sureness = dict[str, str](), _Sureness(future.not_stated, precision)
@@ -65,9 +66,12 @@ def planned_starts(
             if key in left:
                 found[key] = sureness.of_start(key, time)
                 del left[key]
-        while left and future.is_complete(first_left := next(iter(left))) and _is_final(outcomes, first_left):
-            del left[first_left]
-            found[first_left] = _never(outcomes.get(first_left))
+        while left:  # those that are refused whoever ends need no simulation
+            key = next(iter(left))
+            if future.has_pods_to_come(key) or not _is_final(outcomes, key, future, may_grow=may_grow):
+                break
+            del left[key]
+            found[key] = _never(outcomes.get(key))
         if not left:
             break
     stays = [*future.still_running()] if left else []
@@ -114,13 +118,20 @@ def _bound(future: Future, plan: Plan) -> Iterable[str]:
     return {pods[one.pod].group_key: None for one in plan.binds}
 
 
-def _is_final(outcomes: Mapping[str, GroupOutcome], key: str) -> bool:
-    """Whether a group is refused whoever ends."""
+def _is_final(outcomes: Mapping[str, GroupOutcome], key: str, future: Future, *, may_grow: bool) -> bool:
+    """Whether a group is refused whoever ends.
+
+    One that is too large for the cluster stays so, unless pods of its own hold room of it, or pods of others
+    that count as no part of it.
+    """
     outcome = outcomes.get(key)
     if outcome is None:
         return True  # it has no pods, and no leaf queue that it could be admitted to
     refusal = outcome.refusal
-    return refusal is not None and (refusal.cure == Cure.NEVER or refusal.reason in _FINAL)
+    if refusal is None or refusal.cure != Cure.NEVER:
+        return refusal is not None and refusal.reason in _FINAL
+    pods = future.simulation.engine.tables.groups[key].pods.values()
+    return not may_grow and not any(pod.node_name for pod in pods)
 
 
 # --- sentences
