@@ -179,9 +179,7 @@ class Explainer:
             created=row.created,
             pods=self._counts(row),
             nodes=self._nodes(row) if is_waiting else None,
-            order=place_in_order(self._engine.tables, self.present.configuration, self.present.now, row.key)
-            if is_waiting or state == "starts"
-            else None,
+            order=self._order(row) if is_waiting or state == "starts" else None,
             binds=binds,
             evicts=evicts,
             evicted_now=gone,
@@ -221,6 +219,10 @@ class Explainer:
         if is_held:
             return "waits"
         return "runs" if any(pod.node_name and pod.is_live for pod in row.pods.values()) else "has ended"
+
+    def _order(self, row: GroupRow) -> Order | None:
+        tables, is_full = self._engine.tables, not self.plan.binds
+        return place_in_order(tables, self.present.configuration, self.present.now, row.key, is_full=is_full)
 
     def _counts(self, row: GroupRow) -> PodCounts:
         live = [pod for pod in row.pods.values() if pod.is_live and not pod.is_terminating]
