@@ -67,7 +67,7 @@ def test_every_smallest_change_is_sufficient_and_minimal(growing: Growing, trial
 def breaches(case: Case, key: str, change: SingleChange | None, *, must_start: bool) -> Iterator[str]:
     """What is wrong with the claim that a group starts with a change, or does not."""
     documents = list(case.cluster.documents) if change is None else changed(case.cluster, change)
-    if starts(documents, case.cluster.configuration, key) != must_start:
+    if starts(documents, configuration_of(case.cluster), key) != must_start:
         yield f"with {change}, {key} {'does not start' if must_start else 'starts'}"
 
 

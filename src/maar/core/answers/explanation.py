@@ -90,6 +90,7 @@ class GroupExplanation(Record, frozen=True):
     name: str  # its key
     now: float
     state: GroupState
+    node: str = ""  # of a pod
     pod_group: str = ""
     queue: tuple[str, ...] = ()  # the path, from below the root
     phase: str = ""
@@ -173,6 +174,7 @@ class Explainer:
         return msgspec.structs.replace(
             found,
             state="is evicted" if gone else state,
+            node=row.pods[subject.key].node_name if subject.key in row.pods else "",
             pod_group=row.key,
             queue=self._path(row),
             phase=phase_at_rest(row) if outcome is None else outcome.phase,
@@ -252,7 +254,8 @@ class Explainer:
         actions = self.present.configuration.actions
         if not any(pod.node_name and pod.is_live for pod in row.pods.values()):
             return None
-        return placement_of(self._state_before(actions[0] if actions else ""), row.key)
+        state = self._state_before(actions[0] if actions else "")
+        return placement_of(state, row.key, self.subject.key)
 
 
 def _with_times(value: object, name: str = "") -> object:
