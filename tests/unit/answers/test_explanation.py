@@ -1,4 +1,4 @@
-"""What an explanation says of small clusters: the smallest changes, by which rule groups run, and evictions."""
+"""What explanations say of small clusters: smallest changes, the rules that groups run by, and evictions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -63,7 +63,7 @@ def explained(documents: Sequence[Document], name: str, configuration: object = 
     """Everything that is said of a group."""
     present = Present(tuple(map(as_object, documents)), now=NOW.timestamp())
     if configuration is not None:
-        present = replace(present, configuration=parse(configuration))  # type: ignore[arg-type]
+        present = replace(present, configuration=parse(configuration))
     explainer = Explainer(present, Subject("podgroup", f"team/{name}", f"team/{name}"))
     found = explainer.explanation()
     return with_changes(found, explainer.changes(found))
@@ -198,17 +198,20 @@ def test_a_group_that_starts_needs_no_change() -> None:
 
 # --- by which rule a group runs
 
-FULL: Final = {"on": ["n0"] * 4, "least": 1}
+FULL: Final[dict[str, Any]] = {"on": ["n0"] * 4, "least": 1}
 
 
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        ({"guarantee": {"resource": {"cpu": 4}}}, "It runs within the guarantee of its queue: queue a uses cpu 4 of 4 guaranteed."),
+        (
+            {"guarantee": {"resource": {"cpu": 4}}},
+            "It runs within the guarantee of its queue: queue a uses cpu 4 of 4 guaranteed.",
+        ),
         ({}, "It runs within what its queue deserves: queue a uses cpu 4 of 4 deserved."),
     ],
     ids=["guarantee", "deserved"],
-)  # fmt: skip
+)
 def test_within_what_a_queue_has(spec: Document, sentence: str) -> None:
     assert sentence in text(explained([*nodes(1), queue("a", spec, OLD), *group("g", "a", 4, **FULL)], "g"))
 
@@ -282,11 +285,14 @@ def test_a_queue_that_is_not_reclaimable_and_a_minimum_run_time() -> None:
     assert preempt == (
         "in queue a, groups of namespace team with a priority above 0; groups of other namespaces with a "
         "priority of at least 0, while namespace team uses more per weight than theirs; protected until "
-        "2026-06-01T12:50:00Z by spec.preemptMinRuntime; of those that wait now team/w may, if that makes enough room"
+        "2026-06-01T12:50:00Z by spec.preemptMinRuntime; of those that wait now team/w may, if that makes "
+        "enough room"
     )
 
 
 # --- evictions that have happened
+
+TOO_FEW: Final = "1 of the 2 pods that its group needs to work have nodes, for too long"
 
 
 def event(
@@ -310,13 +316,13 @@ def test_past_evictions() -> None:
     events = [
         event(f"pod team/g-0 was evicted by {why}"),
         event(f"evicted by {why}", "Pod", "g-0"),  # the same
-        event("pod team/g-1 was evicted by cleanup: 1 of the 2 pods that its group needs to work have nodes, for too long", time="2026-06-01T12:00:00Z"),
+        event(f"pod team/g-1 was evicted by cleanup: {TOO_FEW}", time="2026-06-01T12:00:00Z"),
         event(f"pod team/x-0 was evicted by {why}", name="x"),
         event("pod team/g-1 was evicted by mistake"),
         event(f"evicted by {why}", "Pod", "x-0"),
-    ]  # fmt: skip
+    ]
     found = past_evictions(events, "team/g", {"team/g-0", "team/g-1"})
     assert [(one.pod, one.action, one.beneficiary, one.right) for one in found] == [
-        ("team/g-1", "cleanup", "", "1 of the 2 pods that its group needs to work have nodes, for too long"),
+        ("team/g-1", "cleanup", "", TOO_FEW),
         ("team/g-0", "preempt", "team/w", "it has priority 7, this one 0"),
     ]
