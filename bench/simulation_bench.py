@@ -16,8 +16,9 @@ from maar.core.model.metadata import Condition, Metadata, Object
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.resources import Resources
+from maar.core.simulation.jobs import Workload
 from maar.core.simulation.virtual_time import Simulation
-from maar.core.simulation.workloads import JobMix, SyntheticWorkload
+from maar.core.simulation.workloads import JobMix, synthetic_jobs
 
 GIB = 2**30
 START = 1_700_000_000.0
@@ -107,7 +108,7 @@ def prepared(jobs: int, nodes: int, load: float) -> Simulation:
     """Nodes of 16 CPUs, four queues, and single pods that arrive."""
     names = {f"queue-{index}": 1.0 for index in range(4)}
     mix = JobMix(jobs=jobs, cluster_cpu=nodes * CPU, load=load, queues=names, largest_job_cpu=CPU, sigma=1.0)
-    workload = SyntheticWorkload(mix, random.Random(1), START)
+    workload = Workload(synthetic_jobs(mix, random.Random(1), START))
     simulation = Simulation(cluster(nodes, names), workload.run_time, start=START)
     simulation.submit_all(workload.arrivals())
     return simulation

@@ -20,8 +20,9 @@ from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
+from maar.core.simulation.jobs import Job, Workload
 from maar.core.simulation.virtual_time import Arrival, Simulation
-from maar.core.simulation.workloads import JobMix, SyntheticWorkload
+from maar.core.simulation.workloads import GpuMix, JobMix, synthetic_jobs
 from maar.core.views.planning import plan_data
 
 START = 1_700_000_000.0
@@ -236,15 +237,15 @@ def test_arrivals_are_made_when_they_are_due() -> None:
     assert made == [0, 1, 2, 3]
 
 
-def synthetic(seed: int, **changes: Any) -> SyntheticWorkload:  # noqa: ANN401 - fields of any type
+def synthetic(seed: int, **changes: Any) -> list[Job]:  # noqa: ANN401 - fields of any type
     """Some jobs for four nodes of four CPUs."""
     mix = JobMix(jobs=20, cluster_cpu=16_000, largest_job_cpu=16_000, largest_pod_cpu=4_000)
-    return SyntheticWorkload(replace(mix, **changes), Random(seed), START)
+    return synthetic_jobs(replace(mix, **changes), Random(seed), START)
 
 
 def history(seed: int) -> bytes:
     """All plans of a simulated workload, and what became of the jobs."""
-    workload = synthetic(seed, queues={"default": 1.0, "other": 2.0}, namespaces=3)
+    workload = Workload(synthetic(seed, queues={"default": 1.0, "other": 2.0}, namespaces=3))
     other = Queue(metadata=QueueMetadata(name="other"))
     simulation = Simulation([*(node(f"n{n}", 4) for n in range(4)), other], workload.run_time, start=START)
     simulation.submit_all(workload.arrivals())
@@ -257,28 +258,50 @@ def test_the_same_input_gives_the_same_bytes() -> None:
     assert history(3) != history(4)
 
 
+def work(jobs: Iterable[Job], resource: str = "cpu") -> float:
+    """What jobs use of a resource, times seconds."""
+    return sum(one.total.get(resource, 0) * one.run_time for one in jobs)
+
+
 def test_a_workload_asks_for_exactly_the_part_of_the_cluster_that_is_wanted() -> None:
-    workload = synthetic(1, jobs=500, load=1.05)
-    work = sum(job.total_cpu * job.run_time for job in workload.jobs)
-    length = workload.jobs[-1].time - START
-    assert work / length / 16_000 == pytest.approx(1.05, abs=0.001)
-    assert [job.time for job in workload.jobs] == sorted(job.time for job in workload.jobs)
+    jobs = synthetic(1, jobs=500, load=1.05)
+    length = jobs[-1].time - START
+    assert work(jobs) / length / 16_000 == pytest.approx(1.05, abs=0.001)
+    assert [one.time for one in jobs] == sorted(one.time for one in jobs)
 
 
 def test_jobs_of_a_workload_are_gangs_of_equal_pods_of_all_sizes() -> None:
-    workload = synthetic(2, jobs=500)
-    assert {job.total_cpu for job in workload.jobs} == {1000, 2000, 4000, 8000, 16_000}
-    assert {(job.pods, job.cpu) for job in workload.jobs if job.total_cpu == 16_000} == {(4, 4000)}
-    arrival = next(workload.arrivals())
+    jobs = synthetic(2, jobs=500)
+    assert {one.total["cpu"] for one in jobs} == {1000, 2000, 4000, 8000, 16_000}
+    assert {(one.pods, one.requests["cpu"]) for one in jobs if one.total["cpu"] == 16_000} == {(4, 4000)}
+    arrival = next(Workload(jobs).arrivals())
     group, *pods = arrival.objects
     assert isinstance(group, PodGroup)
-    assert group.spec.min_member == len(pods) == workload.jobs[0].pods
+    assert group.spec.min_member == len(pods) == jobs[0].pods
+
+
+def test_jobs_of_a_workload_may_ask_for_gpus_and_have_priorities() -> None:
+    gpus = GpuMix(cluster=16, share=0.25, largest_job=16, largest_pod=4, cpu_per_gpu=500)
+    jobs = synthetic(3, jobs=2000, gpus=gpus, priorities={0: 3.0, 100: 1.0}, load=0.8)
+    with_gpus = [one for one in jobs if gpus.resource in one.requests]
+    assert len(with_gpus) / 2000 == pytest.approx(0.25, abs=0.03)
+    assert {one.total[gpus.resource] for one in with_gpus} == {1, 2, 4, 8, 16}
+    assert {one.requests[gpus.resource] for one in with_gpus} == {1, 2, 4}
+    assert all(one.requests["cpu"] == 500 * one.requests[gpus.resource] for one in with_gpus)
+    assert sum(one.priority == 100 for one in jobs) / 2000 == pytest.approx(0.25, abs=0.03)
+    length = jobs[-1].time - START
+    loads = work(jobs) / length / 16_000, work(jobs, gpus.resource) / length / 16
+    assert max(loads) == pytest.approx(0.8, abs=0.001)
+    pod = list(next(Workload(jobs).arrivals()).objects)[-1]
+    assert isinstance(pod, Pod)
+    assert pod.spec.priority == jobs[0].priority
 
 
 @pytest.mark.parametrize("kind", ["exact", "bound", "none"])
 def test_estimates_are_exact_or_upper_bounds_or_missing(kind: str) -> None:
-    workload = synthetic(2, estimates=kind)
-    for job_drawn, arrival in zip(workload.jobs, workload.arrivals(), strict=True):
+    jobs = synthetic(2, estimates=kind)
+    workload = Workload(jobs)
+    for job_drawn, arrival in zip(jobs, workload.arrivals(), strict=True):
         pod = list(arrival.objects)[-1]
         assert isinstance(pod, Pod)
         stated = pod.metadata.annotations.get(EXPECTED_RUN_TIME)

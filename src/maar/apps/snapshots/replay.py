@@ -57,7 +57,7 @@ class ReplayTotals:
 def replay(lines: Iterable[bytes]) -> ReplayTotals:
     """Replay all runs of a recording; raises at the first plan that differs."""
     tally, engine = ReplayTotals(), Engine()
-    parsed = _parsed(lines, tally.notes)
+    parsed = parsed_lines(lines, tally.notes)
     for number, line in parsed:
         if not tally.runs and not isinstance(line, Started):
             raise BadRecordingError(f"line {number}: a recording starts with a line that says Started")
@@ -85,7 +85,7 @@ def _repeat(
     """Call the engine as it was called then."""
     match line:
         case LearnedEvents(events=events):
-            engine.feed([_event(one, number) for one in events])
+            engine.feed([recorded_event(one, number) for one in events])
         case Configured(configuration=document):
             engine.configuration = from_recorded(document)
         case WriteAssumed(write=write):
@@ -146,7 +146,7 @@ def _assumed_next(parsed: Iterator[tuple[int, RecordedLine]]) -> list[Write]:
     return writes
 
 
-def _parsed(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, RecordedLine]]:
+def parsed_lines(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, RecordedLine]]:
     """Read line by line; one that was cut short may only be the last before a run starts, or of all."""
     broken = ""
     for number, data in enumerate(lines, start=1):
@@ -169,7 +169,8 @@ def _parsed(lines: Iterable[bytes], notes: list[str]) -> Iterator[tuple[int, Rec
         notes.append("the last line is cut short; the process that wrote it was killed")
 
 
-def _event(recorded: RecordedEvent, number: int) -> Event:
+def recorded_event(recorded: RecordedEvent, number: int) -> Event:
+    """The event of a line; raises where it is of a kind, or has an object, that cannot be read."""
     kind = KINDS_BY_NAME.get(recorded.kind)
     if kind is None:
         raise BadRecordingError(f"line {number}: {recorded.kind} is not a kind that Maar reads")

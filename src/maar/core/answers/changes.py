@@ -18,6 +18,7 @@ from maar.core.answers.known_objects import BadChangeError, KnownObjects, docume
 from maar.core.answers.submitting import submit
 from maar.core.controllers.group_template import MADE_ANNOTATION
 from maar.core.controllers.jobs.group import group_key, group_patch, wanted_group
+from maar.core.model.events import Event
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.metadata import Metadata, Object
@@ -75,6 +76,7 @@ class ChangedObjects:
     """The objects after the changes, and what the changes themselves do to pods that run."""
 
     objects: tuple[Object, ...] = ()
+    events: list[Event] = field(default_factory=list)  # how the objects came to differ
     evicted: dict[str, str] = field(default_factory=dict)  # by pod, the change that evicts it
     warnings: list[str] = field(default_factory=list)
 
@@ -95,7 +97,7 @@ def apply(objects: Iterable[Object], changes: Iterable[Change], options: Options
                 _delete(known, one.target, changed)
     documents = [(one.place, one.document) for one in listed if isinstance(one, SubmitDocument)]
     changed.warnings += submit(known, documents)
-    changed.objects = tuple(known.all())
+    changed.objects, changed.events = tuple(known.all()), known.events()
     return changed
 
 
@@ -141,7 +143,7 @@ def _check_owner(group: PodGroup, keys: tuple[str, ...], place: str) -> None:
         namespace = group.metadata.namespace or "default"
         raise BadChangeError(
             f"{place}: pod group {group.key} follows {owner.kind or 'its owner'} {owner.name}, which would "
-            f"set {keys[1]} back; set it on the job (job/{namespace}/{owner.name}.FIELD), or delete the job and "
+            f"set {keys[1]} back; set it on the job (job/{namespace}/{owner.name}.FIELD), or delete it and "
             "submit another"
         )
 

@@ -5,12 +5,13 @@ would do, the smallest change that would help. It notes of every pod that runs i
 a later decision is as sure as what has run before it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
 from typing import Literal, NamedTuple
 
 from maar.core.answers.pods_to_come import PodsToCome
+from maar.core.model.events import Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
@@ -96,6 +97,12 @@ class Future:
             self._make_pods(plan)
             yield time, plan
 
+    def change(self, events: Iterable[Event]) -> None:
+        """Let somebody change or delete objects now; decisions about it follow."""
+        listed = list(events)
+        self._pods_to_come.change(listed, self.simulation.cluster.groups)
+        self.simulation.change(one for one in listed if not _is_about_job(one))
+
     def times(self) -> GroupTimes:
         """What has become of every group until now."""
         return self.simulation.times()
@@ -148,3 +155,7 @@ class Future:
                 self.not_stated.unknown[pod] = None
             case "overdue":
                 self.not_stated.overdue[pod] = None
+
+
+def _is_about_job(event: Event) -> bool:
+    return isinstance(event.object, Job) if isinstance(event, Upserted) else event.kind == "Job"

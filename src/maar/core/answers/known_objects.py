@@ -15,7 +15,7 @@ from maar.core.admission.offline import Imagined, Sent
 from maar.core.admission.request import DELETE, Options, Request
 from maar.core.admission.review import review
 from maar.core.answers.field_paths import nearest
-from maar.core.model.events import AnyObject, Deleted, Upserted
+from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, from_document, plain, to_json
 from maar.core.model.metadata import Object
@@ -50,6 +50,7 @@ class KnownObjects:
     def __init__(self, objects: Iterable[Object], options: Options) -> None:
         self.options = options
         self._objects: dict[type[Object], dict[str, Object]] = {}
+        self._changed: dict[tuple[type[Object], str], None] = {}
         for one in objects:
             self._objects.setdefault(type(one), {})[one.key] = one
 
@@ -59,6 +60,15 @@ class KnownObjects:
         """Every object."""
         for objects in self._objects.values():
             yield from objects.values()
+
+    def events(self) -> list[Event]:
+        """What has become of the objects that were changed, each once."""
+        found = list[Event]()
+        for kind, key in self._changed:
+            one = self.get(kind, key)
+            gone = Deleted(kind=kind.__name__, key=key)
+            found.append(gone if one is None else Upserted(object=cast("AnyObject", one)))
+        return found
 
     def of_kind(self, kind: type[Object]) -> dict[str, Object]:
         """The objects of a kind, by key."""
@@ -104,11 +114,13 @@ class KnownObjects:
     def put(self, one: Object) -> None:
         """Let an object be there, new or changed."""
         self._objects.setdefault(type(one), {})[one.key] = one
+        self._changed[type(one), one.key] = None
         self._tell(one)
 
     def remove(self, kind: type[Object], key: str) -> None:
         """Let an object be gone."""
         self._objects.get(kind, {}).pop(key, None)
+        self._changed[kind, key] = None
         if "_admission" in self.__dict__:
             self._admission.known.feed([Deleted(kind=kind.__name__, key=key)])
 

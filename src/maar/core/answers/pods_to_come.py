@@ -5,12 +5,13 @@ those that its controller will make. Otherwise as many stand for them as the gro
 parts of its minResources; what nodes they ask for is not known then.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from maar.core.controllers.jobs.dependencies import waiting_tasks
 from maar.core.controllers.jobs.group import group_key
 from maar.core.controllers.jobs.pod_documents import PodMaker
+from maar.core.model.events import Deleted, Event
 from maar.core.model.job import Job
 from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Metadata, Object
@@ -55,6 +56,21 @@ class PodsToCome:
                 key in jobs or (_has_owner(group) and group.spec.min_resources and group.spec.min_member > 0)
             )
         }
+
+    def change(self, events: Iterable[Event], known: Collection[str]) -> None:
+        """Know of groups and jobs that come, change or go; `known` are the groups that there were."""
+        new = list[Object]()
+        for event in events:
+            if isinstance(event, Deleted):
+                self.groups.pop(event.key, None) if event.kind == "PodGroup" else None
+            elif isinstance(event.object, PodGroup) and event.object.key in known:
+                if event.object.key in self.groups:
+                    self.groups[event.object.key] = event.object
+            else:
+                new.append(event.object)
+        found = PodsToCome(new, self._scheduler_name)
+        self._jobs |= found._jobs
+        self.groups |= found.groups
 
     def is_known(self, group: str) -> bool:
         """Whether the pods of a group will be exactly those that are made here."""

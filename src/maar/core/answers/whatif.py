@@ -12,105 +12,64 @@ from math import nan
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maar.core.admission.request import Options
 from maar.core.answers.changes import Change, apply
-from maar.core.answers.future import Certainty, Future, Present, Start
+from maar.core.answers.future import Future, Present, Start
 from maar.core.answers.starts import planned_starts
+from maar.core.answers.whatif_columns import (
+    Binds,
+    Evictions,
+    Floats,
+    Integers,
+    JobChanges,
+    QueueChanges,
+    WhatIfColumns,
+)
+from maar.core.answers.whatif_text import what_if_data, what_if_lines
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan, QueueStanding
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.resources import Resources
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from maar.core.views.drawing import plain
 
 _FOLLOWED: Final = (Pod, PodGroup, PersistentVolume, PersistentVolumeClaim)  # what the simulation changes
 _NOTHING: Final = Resources()
 _NOT_ASKED: Final = Start(None, "unknown")  # or no question: it runs, or is not there
 
 
-class QueueChanges(NamedTuple):
-    """A row for every queue and resource, amounts in whole units: thousandths of a CPU, bytes, pieces."""
-
-    queue: list[str]
-    resource: list[str]
-    deserved_before: Integers
-    deserved_after: Integers
-    used_before: Integers
-    used_after: Integers
-
-
-class JobChanges(NamedTuple):
-    """A row for every pod group; times in seconds since the epoch, NaN where nobody knows."""
-
-    group: list[str]
-    job: list[str]  # the key of its owner, or of the group itself where it has none
-    queue: list[str]
-    running_before: Integers  # pods on nodes
-    running_after: Integers
-    waiting_before: Integers  # pods without a node
-    waiting_after: Integers
-    evicted: Integers  # pods, on the way
-    start_before: Floats
-    start_after: Floats
-    certainty_before: list[Certainty]
-    certainty_after: list[Certainty]
-    reason: list[str]  # why it waits after the change; empty: it does not
-
-
-class Evictions(NamedTuple):
-    """A row for every pod that the change would evict, in the order in which they go."""
-
-    pod: list[str]
-    group: list[str]
-    queue: list[str]
-    action: list[str]  # reclaim, preempt or cleanup; drain, or the deletion of its node
-    beneficiary: list[str]  # the group that it makes room for; empty: none
-    why: list[str]
-
-
-class Binds(NamedTuple):
-    """A row for every pod that runs somewhere only with the change."""
-
-    pod: list[str]
-    node: list[str]
-
-
 @dataclass(frozen=True, eq=False)
-class WhatIf:
-    """What a change would do, as columns."""
+class WhatIf(WhatIfColumns):
+    """What a change would do: columns to work with, and a text that prints as `maar whatif` does."""
 
-    queues: QueueChanges
-    jobs: JobChanges
-    evictions: Evictions
-    binds: Binds
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # what was found in manifests that were submitted
 
-    @property
-    def evicts(self) -> bool:
-        """Whether somebody would be evicted."""
-        return bool(self.evictions.pod)
+    def data(self) -> dict[str, object]:
+        """Everything row by row with exact quantities, as `maar whatif -o json` prints it."""
+        return what_if_data(self)
 
-    def to_dict(self) -> dict[str, dict[str, object]]:
-        """The columns by name; each part can become a data frame of whatever library."""
-        return {
-            "queues": self.queues._asdict(),
-            "jobs": self.jobs._asdict(),
-            "evictions": self.evictions._asdict(),
-            "binds": self.binds._asdict(),
-        }
+    def text(self) -> str:
+        """Draw it."""
+        return "\n".join(plain(line) for line in what_if_lines(self))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        counts = ((len(self.binds.pod), "bind"), (len(self.evictions.pod), "eviction"))
+        counted = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+        return f"<WhatIf: {counted}; print() shows it>"
 
 
 class Rest(NamedTuple):
     """A cluster that has come to rest."""
 
-    future: Future
+    time: float
     plans: list[Plan]
     queues: Mapping[str, QueueStanding]
+    groups: dict[str, PodGroup]
     running: Counter[str]  # pods on nodes, by group
     waiting: Counter[str]
     nodes: dict[str, str]  # of the pods on nodes
@@ -126,24 +85,24 @@ def what_if(
 ) -> WhatIf:
     """Say what changes would do; with starts of the first waiting groups of each queue, where asked for."""
     options = options or Options(scheduler_names=(present.scheduler_name,))
-    before = _at_rest(present, first_starts)
-    changed = apply(_objects(before.future), changes, options)
-    later = Present(
-        changed.objects, present.configuration, before.future.simulation.time, present.scheduler_name
-    )
-    after = _at_rest(later, first_starts)
+    future = Future(present)
+    before = _at_rest(future, present.objects, first_starts)
+    changed = apply(_objects(present.objects, future), changes, options)
+    groups_of = {pod: _group(future.simulation.cluster.pods[pod]) for pod in changed.evicted}
+    future.change(changed.events)
+    after = _at_rest(future, changed.objects, first_starts)
+    evictions = _evictions(future, before, after, changed.evicted, groups_of)
     return WhatIf(
         queues=_queue_changes(before.queues, after.queues),
-        jobs=_job_changes(before, after, changed.evicted),
-        evictions=_evictions(before, after, changed.evicted),
+        jobs=_job_changes(before, after, Counter(evictions.group)),
+        evictions=evictions,
         binds=_binds(before.nodes, after.nodes),
         warnings=tuple(changed.warnings),
     )
 
 
-def _at_rest(present: Present, first_starts: int) -> Rest:
+def _at_rest(future: Future, objects: Iterable[Object], first_starts: int) -> Rest:
     """Let a cluster decide until nothing changes."""
-    future = Future(present)
     plans = future.now()
     simulation = future.simulation
     last = plans[-1]
@@ -157,17 +116,19 @@ def _at_rest(present: Present, first_starts: int) -> Rest:
                 nodes[key] = row.node_name
     starts: Mapping[str, Start] = {}
     if first_starts:
-        rest = Present(
-            tuple(_objects(future)), present.configuration, simulation.time, present.scheduler_name
+        known = future.present
+        rest = tuple(_objects(objects, future))
+        starts = planned_starts(
+            Present(rest, known.configuration, simulation.time, known.scheduler_name), first=first_starts
         )
-        starts = planned_starts(rest, first=first_starts)
-    return Rest(future, plans, last.queues, running, waiting, nodes, starts)
+    groups = dict(simulation.cluster.groups)
+    return Rest(simulation.time, plans, last.queues, groups, running, waiting, nodes, starts)
 
 
-def _objects(future: Future) -> Iterator[Object]:
-    """The objects of a cluster at rest."""
+def _objects(objects: Iterable[Object], future: Future) -> Iterator[Object]:
+    """Objects, with what has become of them in the future."""
     cluster, tables = future.simulation.cluster, future.simulation.engine.tables
-    yield from (one for one in future.present.objects if not isinstance(one, _FOLLOWED))
+    yield from (one for one in objects if not isinstance(one, _FOLLOWED))
     yield from cluster.groups.values()
     yield from cluster.pods.values()
     yield from tables.claims.values()
@@ -190,12 +151,11 @@ def _queue_changes(before: Mapping[str, QueueStanding], after: Mapping[str, Queu
     return QueueChanges(names, resources, table[:, 0], table[:, 1], table[:, 2], table[:, 3])
 
 
-def _job_changes(before: Rest, after: Rest, drained: Mapping[str, str]) -> JobChanges:
-    groups = {**before.future.simulation.cluster.groups, **after.future.simulation.cluster.groups}
-    keys = [key for key in groups if _counts(key, before) or _counts(key, after)]
-    lost = Counter(pod.group for pod in _evicted(before, after, drained))
+def _job_changes(before: Rest, after: Rest, lost: Mapping[str, int]) -> JobChanges:
+    groups = {**before.groups, **after.groups}
+    keys = [key for key in groups if _has_work(key, before) or _has_work(key, after)]
     outcomes = after.plans[-1].pod_groups
-    starts = [_starts(before, keys), _starts(after, keys, before)]
+    was, becomes = _starts(before, keys), _starts(after, keys, before)
     return JobChanges(
         group=keys,
         job=[_owner(groups[key]) for key in keys],
@@ -205,59 +165,55 @@ def _job_changes(before: Rest, after: Rest, drained: Mapping[str, str]) -> JobCh
         waiting_before=_column(before.waiting, keys),
         waiting_after=_column(after.waiting, keys),
         evicted=_column(lost, keys),
-        start_before=np.array([nan if one.time is None else one.time for one in starts[0]], np.float64),
-        start_after=np.array([nan if one.time is None else one.time for one in starts[1]], np.float64),
-        certainty_before=[one.certainty for one in starts[0]],
-        certainty_after=[one.certainty for one in starts[1]],
+        start_before=_times(was),
+        start_after=_times(becomes),
+        certainty_before=[one.certainty for one in was],
+        certainty_after=[one.certainty for one in becomes],
         reason=[outcomes[key].message if key in outcomes else "" for key in keys],
     )
 
 
-def _counts(group: str, rest: Rest) -> bool:
-    """Whether a group has work: pods, or a wait for admission."""
-    known = rest.future.simulation.cluster.groups.get(group)
+def _has_work(group: str, rest: Rest) -> bool:
+    """Whether a group has pods, or waits for admission."""
+    known = rest.groups.get(group)
     is_waiting = known is not None and known.status.phase in ("", "Pending", "Inqueue")
-    return bool(rest.running[group] or rest.waiting[group] or is_waiting)
+    return bool(is_waiting or rest.running[group] or rest.waiting[group])
 
 
 def _starts(rest: Rest, keys: list[str], earlier: Rest | None = None) -> list[Start]:
     """The starts of groups; of those that start with the change, now; of others that run or go, none."""
-    now = Start(rest.future.simulation.time, "exact")
-    started = [earlier is not None and bool(rest.running[key]) and not earlier.running[key] for key in keys]
+    now = Start(rest.time, "exact")
     return [
-        now if is_new else rest.starts.get(key, _NOT_ASKED) for key, is_new in zip(keys, started, strict=True)
+        now
+        if earlier is not None and rest.running[key] and not earlier.running[key]
+        else rest.starts.get(key, _NOT_ASKED)
+        for key in keys
     ]
 
 
-class _Evicted(NamedTuple):
-    pod: str
-    group: str
-    action: str
-    beneficiary: str
-    why: str
+def _times(starts: list[Start]) -> Floats:
+    return np.array([nan if one.time is None else one.time for one in starts], np.float64)
 
 
-def _evicted(before: Rest, after: Rest, drained: Mapping[str, str]) -> Iterable[_Evicted]:
-    """The pods that the changes or decisions after them evict."""
-    pods = before.future.simulation.cluster.pods
-    for pod, how in drained.items():
-        yield _Evicted(pod, _group(pods[pod]), how, "", "")
-    pods = after.future.simulation.cluster.pods
-    for plan in after.plans:
-        for one in plan.evictions:
-            yield _Evicted(one.pod, _group(pods[one.pod]), one.action, one.beneficiary or "", one.why)
-
-
-def _evictions(before: Rest, after: Rest, drained: Mapping[str, str]) -> Evictions:
-    rows = list(_evicted(before, after, drained))
-    groups = {**after.future.simulation.cluster.groups, **before.future.simulation.cluster.groups}
+def _evictions(
+    future: Future, before: Rest, after: Rest, by_change: Mapping[str, str], groups_of: Mapping[str, str]
+) -> Evictions:
+    """The pods that the change itself evicts, and then those that decisions evict."""
+    rows = [(pod, groups_of[pod], how, "", "") for pod, how in by_change.items()]
+    pods = future.simulation.cluster.pods
+    rows += [
+        (one.pod, _group(pods[one.pod]), one.action, one.beneficiary or "", one.why)
+        for plan in after.plans
+        for one in plan.evictions
+    ]
+    groups = {**before.groups, **after.groups}
     return Evictions(
-        [one.pod for one in rows],
-        [one.group for one in rows],
-        [groups[one.group].spec.queue if one.group in groups else "" for one in rows],
-        [one.action for one in rows],
-        [one.beneficiary for one in rows],
-        [one.why for one in rows],
+        pod=[one[0] for one in rows],
+        group=[one[1] for one in rows],
+        queue=[groups[one[1]].spec.queue if one[1] in groups else "" for one in rows],
+        action=[one[2] for one in rows],
+        beneficiary=[one[3] for one in rows],
+        why=[one[4] for one in rows],
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import isnan
 from typing import Final
 
-from maar.core.answers.whatif import JobChanges, WhatIf
+from maar.core.answers.whatif_columns import JobChanges, WhatIfColumns
 from maar.core.model.durations import time_to_come
 from maar.core.model.resources import PODS, quantity_text, roughly
 from maar.core.views.drawing import WIDTH, Line, Part, Row, table
@@ -15,7 +15,7 @@ _MOST_LINES: Final = 40
 _ARROW: Final = "→"
 
 
-def what_if_lines(answer: WhatIf, width: int = WIDTH) -> Iterator[Line]:
+def what_if_lines(answer: WhatIfColumns, width: int = WIDTH) -> Iterator[Line]:
     """Draw an answer: what changes in queues and jobs, then who is evicted."""
     yield from _queues(answer, width)
     yield ()
@@ -24,7 +24,7 @@ def what_if_lines(answer: WhatIf, width: int = WIDTH) -> Iterator[Line]:
     yield from _evictions(answer)
 
 
-def _queues(answer: WhatIf, width: int) -> Iterator[Line]:
+def _queues(answer: WhatIfColumns, width: int) -> Iterator[Line]:
     columns = answer.queues
     rows, changed = list[Row](), dict[str, None]()
     for index, (name, resource) in enumerate(zip(columns.queue, columns.resource, strict=True)):
@@ -44,7 +44,7 @@ def _queues(answer: WhatIf, width: int) -> Iterator[Line]:
         yield (Part(f"{_counted(others, 'other queue')}: nothing changes", "dim"),)
 
 
-def _jobs(answer: WhatIf, width: int) -> Iterator[Line]:
+def _jobs(answer: WhatIfColumns, width: int) -> Iterator[Line]:
     columns = answer.jobs
     concerned = [index for index in range(len(columns.group)) if _is_concerned(columns, index)]
     if not concerned:
@@ -90,7 +90,7 @@ def _time(seconds: float) -> str:
     return "unknown" if isnan(seconds) else time_to_come(seconds)
 
 
-def _evictions(answer: WhatIf) -> Iterator[Line]:
+def _evictions(answer: WhatIfColumns) -> Iterator[Line]:
     columns = answer.evictions
     if not columns.pod:
         yield (Part("Would evict: nothing"),)
@@ -119,7 +119,7 @@ def _counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def what_if_data(answer: WhatIf) -> Json:
+def what_if_data(answer: WhatIfColumns) -> Json:
     """An answer as plain data, row by row, with exact quantities."""
     queues, jobs, evictions = answer.queues, answer.jobs, answer.evictions
     amounts: dict[str, dict[str, dict[str, dict[str, str]]]] = {}

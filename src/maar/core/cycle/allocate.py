@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from maar.core.cycle.group_placement import GroupPlacement, wait_for_claims
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
+from maar.core.cycle.possible_turns import PossibleTurns
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.sla import HeldRoomPlacement, hold_room
@@ -95,11 +96,13 @@ def take_turns(
     if not waiting:
         return
     limited = phase if is_limited else None
-    placing = GroupPlacement(state, Limits(state, limited), is_gang=is_gang)
+    limits = Limits(state, limited)
+    placing = GroupPlacement(state, limits, is_gang=is_gang)
     before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang) if state.held_room.holds else None
+    waiting, hopeless = PossibleTurns(state, limits, is_gang=is_gang).divide(waiting)
     while waiting:
-        again = _take_round(placing, before_starts, TurnOrder(state, phase, waiting), wanted)
-        waiting = [group for group in again if group.pending and wanted(group)]
+        again = _take_round(placing, before_starts, TurnOrder(state, phase, waiting, hopeless), wanted)
+        waiting, hopeless = [group for group in again if group.pending and wanted(group)], []
 
 
 def with_turns(state: State, wanted: Wanted) -> list[GroupState]:
@@ -123,6 +126,7 @@ def _take_round(
         ):
             again += back
             back.clear()
+            turns.add_behind(group, state.separate(group))
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None
             if group.pending and wanted(group):

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from maar.core.model.metadata import Metadata, Object
+from maar.core.model.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm
+from maar.core.model.metadata import Metadata, Object, Requirement
 from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, ResourceRequirements
 from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.resources import Resources
@@ -24,12 +25,17 @@ class Job(NamedTuple):
     run_time: float  # true seconds
     estimate: float | None  # what its user stated
     priority: int | None = None
-    node_selector: Mapping[str, str] = {}
+    node_labels: Mapping[str, tuple[str, ...]] = {}  # values of which its nodes have one
 
     @property
     def key(self) -> str:
         """The key of its pod group."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def total(self) -> Resources:
+        """What all its pods ask for."""
+        return Resources({name: amount * self.pods for name, amount in self.requests.items()})
 
 
 @dataclass(eq=False)
@@ -56,17 +62,16 @@ def objects_of(job: Job, *, with_min_resources: bool = False) -> list[Object]:
     notes = {GROUP_ANNOTATION: job.name}
     if job.estimate is not None:
         notes[EXPECTED_RUN_TIME] = f"{job.estimate:.0f}s"
-    together = Resources({name: amount * job.pods for name, amount in job.requests.items()})
     group = PodGroup(
         metadata=Metadata(name=job.name, namespace=job.namespace),
         spec=PodGroupSpec(
-            min_member=job.pods, queue=job.queue, min_resources=together if with_min_resources else None
+            min_member=job.pods, queue=job.queue, min_resources=job.total if with_min_resources else None
         ),
     )
     spec = PodSpec(
         scheduler_name="volcano",
         containers=(Container(name="main", resources=ResourceRequirements(requests=job.requests)),),
-        node_selector=dict(job.node_selector),
+        affinity=_affinity(job.node_labels),
         priority=job.priority,
     )
     return [
@@ -79,3 +84,12 @@ def objects_of(job: Job, *, with_min_resources: bool = False) -> list[Object]:
             for index in range(job.pods)
         ),
     ]
+
+
+def _affinity(labels: Mapping[str, tuple[str, ...]]) -> Affinity | None:
+    if not labels:
+        return None
+    wanted = tuple(Requirement(key=key, operator="In", values=values) for key, values in labels.items())
+    term = NodeSelectorTerm(match_expressions=wanted)
+    required = NodeSelector(node_selector_terms=(term,))
+    return Affinity(node_affinity=NodeAffinity(required_during_scheduling_ignored_during_execution=required))
