@@ -155,11 +155,12 @@ def _contest(
 
 
 def _state(tables: Tables, configuration: Configuration, now: float, kind: OrderKind) -> State:
-    """The state when the turns of an order begin."""
-    if kind in ("admission", "backfill"):
-        return state_after(tables, configuration, now, "enqueue" if kind == "admission" else "backfill")
-    state = state_after(tables, configuration, now, "allocate")
-    begin(state)
+    """The state when the turns of an order begin; every group stands for itself."""
+    before = {"admission": "enqueue", "backfill": "backfill"}.get(kind, "allocate")
+    state = state_after(tables, configuration, now, before)
+    if before == "allocate":
+        begin(state)
+    state.separate_all(state.of_kinds)
     if kind == "lent":
         take_turns(state, "fair", for_allocate)
     return state
