@@ -4,7 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # at run time each is imported when it is used: commands should be able to say at once
-    from maar.cli.library import PlanError, plan
+    from maar.cli.library import PlanError, plan, whatif
+    from maar.core.answers.known_objects import BadChangeError
+    from maar.core.answers.whatif import WhatIf
     from maar.core.fairshare import (
         BadQueueDemandError,
         FairShares,
@@ -21,6 +23,7 @@ if TYPE_CHECKING:  # at run time each is imported when it is used: commands shou
     __version__: str
 
 __all__ = [
+    "BadChangeError",
     "BadConfigurationError",
     "BadQueueDemandError",
     "FairShares",
@@ -33,13 +36,17 @@ __all__ = [
     "QueueDemand",
     "QueueTree",
     "Share",
+    "WhatIf",
     "fair_shares",
     "plan",
     "share_out",
+    "whatif",
 ]
 
 _MODULES: Final = {
-    "maar.cli.library": ("PlanError", "plan"),
+    "maar.cli.library": ("PlanError", "plan", "whatif"),
+    "maar.core.answers.known_objects": ("BadChangeError",),
+    "maar.core.answers.whatif": ("WhatIf",),
     "maar.core.fairshare": (
         "BadQueueDemandError", "QueueDemand", "FairShares", "QueueTree", "Share", "fair_shares", "share_out",
     ),

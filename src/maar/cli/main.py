@@ -36,6 +36,16 @@ class _MaarCommands(LazyGroup):
             "maar.cli.queue.commands", "queue_app", "Queues: make, change, look at and explain them."
         ),
         "plan": CommandPlace("maar.cli.plan", "plan", "Say what Maar would do with a cluster, and why."),
+        "whatif": CommandPlace(
+            "maar.cli.answers.whatif",
+            "whatif",
+            "Say what a change would do, and who would be evicted; nothing is written.",
+        ),
+        "explain": CommandPlace(
+            "maar.cli.answers.explain",
+            "explain",
+            "Say why a job, a pod group or a pod waits or runs where it does, and what would start it.",
+        ),
         "validate": CommandPlace(
             "maar.cli.validate", "validate", "Check what admission would refuse, and why."
         ),
