@@ -29,7 +29,10 @@ def overview(outcomes: Sequence[Outcome]) -> Table:
             for name in of[0].utilisation
             if all(name in one.utilisation for one in of)
         ),
-        (f"Utilisation while some pod waited, {main}", *(percent(one.busy_utilisation.get(main, np.nan)) for one in of)),
+        (
+            f"Utilisation while some pod waited, {main}",
+            *(percent(one.busy_utilisation.get(main, np.nan)) for one in of),
+        ),
         ("Wait, mean", *(seconds_text(one.wait.mean) for one in of)),
         ("Wait, median", *(seconds_text(one.wait.p50) for one in of)),
         ("Wait, 95th percentile", *(seconds_text(one.wait.p95) for one in of)),
@@ -50,7 +53,12 @@ def waits(outcomes: Sequence[Outcome], what: str, of: Sequence[Mapping[str, Dist
     """Jobs and their waits by something, a row for each policy."""
     names = dict.fromkeys(name for one in of for name in one)
     rows = [
-        (name, outcome.policy.name, f"{one.count:,}", *(map(seconds_text, (one.mean, one.p50, one.p95, one.p99))))
+        (
+            name,
+            outcome.policy.name,
+            f"{one.number:,}",
+            *(map(seconds_text, (one.mean, one.p50, one.p95, one.p99))),
+        )
         for name in names
         for outcome, found in zip(outcomes, of, strict=True)
         if (one := found.get(name)) is not None
@@ -102,7 +110,11 @@ def series_csv(outcome: Outcome) -> Iterator[str]:
 def summary(outcomes: Iterable[Outcome], facts: Mapping[str, object]) -> str:
     """The figures of every policy as JSON; what is not known is null."""
     policies = {
-        one.policy.name: {"decisions": one.decisions, "isWhole": one.is_whole, **_plain(one.figures._asdict())}
+        one.policy.name: {
+            "decisions": one.decisions,
+            "isWhole": one.is_whole,
+            **_plain(one.figures._asdict()),
+        }
         for one in outcomes
     }
     return json.dumps({**facts, "policies": policies}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,1 @@
+"""`maar whatif` and other commands about the future of a cluster."""
