@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # at run time each is imported when it is used: commands should be able to say at once
+    from maar.cli.answers.simulated import Simulated, SimulationError, simulate
     from maar.cli.library import PlanError, plan
     from maar.core.fairshare import (
         BadQueueDemandError,
@@ -33,12 +34,16 @@ __all__ = [
     "QueueDemand",
     "QueueTree",
     "Share",
+    "Simulated",
+    "SimulationError",
     "fair_shares",
     "plan",
     "share_out",
+    "simulate",
 ]
 
 _MODULES: Final = {
+    "maar.cli.answers.simulated": ("Simulated", "SimulationError", "simulate"),
     "maar.cli.library": ("PlanError", "plan"),
     "maar.core.fairshare": (
         "BadQueueDemandError", "QueueDemand", "FairShares", "QueueTree", "Share", "fair_shares", "share_out",

@@ -7,13 +7,14 @@ from typing import Final, Protocol
 
 from maar.apps.snapshots.recorded_workload import recorded_moments, recorded_start
 from maar.apps.snapshots.replay import BadRecordingError
-from maar.cli.answers.simulation_inputs import GeneratedJobs, TraceJobs
+from maar.cli.answers.simulation_inputs import TraceJobs
 from maar.cli.failure import CommandError
 from maar.core.answers.recorded_jobs import RecordedJobs
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import BadConfigurationError
 from maar.core.simulation.experiment import (
     Cluster,
+    JobSource,
     Outcome,
     PolicyRun,
     Submissions,
@@ -75,7 +76,7 @@ def _interrupted(policy: Policy, outcome: Outcome) -> str:
     )
 
 
-def prepared(source: TraceJobs | GeneratedJobs, cluster: Cluster, policies: Sequence[Policy]) -> Experiment:
+def prepared(source: JobSource, cluster: Cluster, policies: Sequence[Policy]) -> Experiment:
     """Go through the jobs once; say what is left out, and which queues are made."""
     found = survey(cluster, source())
     notes = list[str]()

@@ -154,6 +154,17 @@ class TraceJobs:
 
 
 @dataclass(frozen=True)
+class GivenJobs:
+    """Jobs that a program has, in order of submission."""
+
+    jobs: Sequence[Job]
+
+    def __call__(self) -> Iterable[Job]:
+        """The same every time."""
+        return sorted(self.jobs, key=lambda job: job.time)
+
+
+@dataclass(frozen=True)
 class GeneratedJobs:
     """Jobs that are drawn at random for a cluster; the same seed gives the same jobs."""
 

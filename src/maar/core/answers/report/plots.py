@@ -46,7 +46,7 @@ def figures(outcomes: Sequence[Outcome]) -> Iterator[Figure]:
     main = outcomes[0].figures.main_resource
     yield from _utilisation(outcomes, main)
     for one in outcomes:
-        yield from _shares(one, main)
+        yield from _shares(outcomes, one, main)
     yield _wait_distribution(outcomes)
     by_size = [one.figures.wait_by_size for one in outcomes]
     yield _boxes(outcomes, by_size, "Wait by size", f"what a job's pods ask for together, {main}")
@@ -131,24 +131,25 @@ def _over_time(
     return plot
 
 
-def _shares(outcome: Outcome, main: str) -> Iterator[Figure]:
+def _shares(outcomes: Sequence[Outcome], outcome: Outcome, main: str) -> Iterator[Figure]:
     series, name = outcome.series, outcome.policy.name
-    if main not in series.resources or not series.by_queue:
+    used = used_by_queue(outcome, main)
+    if len(used) <= 1:
         return
-    row = series.resources.index(main)
-    whole = np.maximum(series.allocatable[row], 1.0)
-    order = sorted(
-        series.by_queue, key=lambda queue: (-float(series.of_all_time.by_queue[queue].used[row]), queue)
-    )
+    whole = np.maximum(series.allocatable[series.resources.index(main)], 1.0)
+    work = outcome.jobs.total(main) * outcome.jobs.run_time  # the same for all policies, so colours are too
+    names = np.array(outcome.jobs.queue, dtype=object)
+    order = sorted(used, key=lambda queue: (-float(np.nansum(work[names == queue])), queue))
     kept, others = order[:MOST_QUEUES], order[MOST_QUEUES:]
-    parts = [100.0 * series.by_queue[queue].used[row] / whole for queue in kept]
+    parts = [100.0 * used[queue] / whole for queue in kept]
     if others:
-        parts.append(100.0 * np.sum([series.by_queue[queue].used[row] for queue in others], axis=0) / whole)
+        parts.append(100.0 * np.sum([used[queue] for queue in others], axis=0) / whole)
         kept = [*kept, f"{len(others)} other queues"]
     lengths, means = thinned(series.seconds, parts)
     caption = f"{main} in use by queue under {name}, stacked, as a part of what the nodes have."
     title = f"Shares of queues: {name}"
-    plot = Plot(title, caption, _times([outcome]), upwards(linear(100.0, 0, 1, "%")), _TIME, f"{main} in use")
+    y = upwards(linear(100.0, 0, 1, "%"))
+    plot = Plot(title, caption, _times(outcomes), y, _TIME, f"{main} in use")
     ends = np.cumsum(lengths)
     xs = np.stack([ends - lengths, ends], axis=1).reshape(-1)  # a value holds for its interval
     low = np.zeros(len(xs))
@@ -157,6 +158,44 @@ def _shares(outcome: Outcome, main: str) -> Iterator[Figure]:
         plot.area(xs, low, high, index, queue)
         low = high
     yield Figure(title, caption, plot)
+
+
+def used_by_queue(outcome: Outcome, resource: str) -> dict[str, Floats]:
+    """What each queue used in every interval [T].
+
+    Under a policy with one queue it is what the jobs of the trace's queues used: nobody is evicted there, so
+    that a job uses what it asks for from its start to its end.
+    """
+    series, jobs = outcome.series, outcome.jobs
+    if resource not in series.resources:
+        return {}
+    if outcome.policy.one_queue is None:
+        row = series.resources.index(resource)
+        return {queue: one.used[row] for queue, one in series.by_queue.items()}
+    bounds = np.append(series.begins, series.begins[-1:] + series.seconds[-1:])  # [T + 1]
+    names, total = np.array(jobs.queue, dtype=object), jobs.total(resource).astype(np.float64)
+    found = dict[str, Floats]()
+    for queue in sorted(set(jobs.queue)):
+        rows = (names == queue) & np.isfinite(jobs.started)
+        ended = np.where(np.isfinite(jobs.ended[rows]), jobs.ended[rows], np.inf)
+        held = _held_before(bounds, jobs.started[rows], total[rows]) - _held_before(
+            bounds, ended, total[rows]
+        )
+        found[queue] = np.diff(held) / np.maximum(series.seconds, 1e-9)
+    return found
+
+
+def _held_before(bounds: Floats, since: Floats, amounts: Floats) -> Floats:
+    """For each bound, the sum of amount x seconds from `since` until then."""
+    order = np.argsort(since, kind="stable")
+    times, amounts = since[order], amounts[order]
+    known = np.isfinite(times)
+    times, amounts = times[known], amounts[known]
+    count = np.searchsorted(times, bounds)
+    sums = np.append(0.0, np.cumsum(amounts))
+    moments = np.append(0.0, np.cumsum(amounts * (times - bounds[0])))
+    held: Floats = sums[count] * (bounds - bounds[0]) - moments[count]
+    return held
 
 
 def _wait_distribution(outcomes: Sequence[Outcome]) -> Figure:

@@ -1,7 +1,5 @@
 """The tables of a report: figures for the page, columns for spreadsheets, a summary for programs."""
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -144,9 +142,13 @@ def _camel(name: str) -> str:
 
 
 def _line(values: Iterable[object]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(values)
-    return text.getvalue()
+    return ",".join(map(_cell, values)) + "\n"
+
+
+def _cell(value: object) -> str:
+    """A value as RFC 4180 has it."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if any(one in text for one in ',"\r\n') else text
 
 
 def _time(seconds: float) -> str:
