@@ -62,10 +62,10 @@ class SeenNames:
         block, bit = (stem, number >> _BITS), 1 << (number & (1 << _BITS) - 1)
         seen = self._recent.get(block)
         if seen is None:
+            seen = self._before.get(block, 0)
             if len(self._recent) >= _BLOCKS:
                 self.forgets = self.forgets or bool(self._before)
                 self._before, self._recent = self._recent, {}
-            seen = self._before.get(block, 0)
         self._recent[block] = seen | bit
         return not seen & bit
 
