@@ -38,8 +38,8 @@ class SimulationError(ValueError):
 class Simulated(Mapping[str, Outcome]):
     """What became of a workload, by the name of the policy.
 
-    `result["easy"].jobs` are the columns of the jobs (`wait`, `started`, `queue`, ...), `.series` what was seen
-    over time, `.figures` the figures of evaluations. It prints as a table, and shows as one in a notebook.
+    `result["easy"].jobs` are the columns of the jobs (`wait`, `started`, `queue`, ...), `.series` what was
+    seen over time, `.figures` what evaluations print. It prints as a table, in a notebook too.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -77,7 +77,7 @@ class Simulated(Mapping[str, Outcome]):
             raise SimulationError("\n".join(error.sentences)) from None
 
 
-def simulate(
+def simulate(  # noqa: PLR0913  # each is an option of the command
     trace: _PathText | Sequence[Job] | None = None,
     nodes: _PathText | Sequence[_PathText | Node] = (),
     queues: _PathText | Sequence[_PathText | Queue] = (),

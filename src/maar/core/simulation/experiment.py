@@ -142,20 +142,26 @@ class SubmittedJobs:
 class PolicyRun:
     """One policy: run it, moment by moment, then read what became of the jobs."""
 
-    def __init__(self, policy: Policy, submitted: Submissions, queues: Iterable[Queue]) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        submitted: Submissions,
+        queues: Iterable[Queue],
+        recorder: SeriesRecorder | None = None,
+    ) -> None:
         self.policy, self._submitted, self._queues = policy, submitted, queues_under(policy, queues)
         self.simulation = Simulation(
             submitted.objects, submitted.run_time, policy.configuration, submitted.start
         )
         self.simulation.submit_all(submitted.arrivals())
-        self._seen = SeriesRecorder(submitted.start)
+        self._recorder = recorder or SeriesRecorder(submitted.start)
         self._is_whole = False
 
     def moments(self) -> Iterator[int]:
         """Run to the end; gives how many jobs have ended, after every decision."""
         simulation, quiet = self.simulation, 0
         for _, plan in simulation.run():
-            self._seen.observe(simulation, plan)
+            self._recorder.observe(simulation, plan)
             quiet = 0 if simulation.running or plan.binds else quiet + 1
             if quiet > _MOST_QUIET:
                 break  # the jobs that are left never start
@@ -164,7 +170,7 @@ class PolicyRun:
 
     def outcome(self) -> Outcome:
         """What has become of the jobs until now."""
-        jobs, series = self._submitted.columns(self.simulation.times()), self._seen.series()
+        jobs, series = self._submitted.columns(self.simulation.times()), self._recorder.series()
         figures = figures_of(jobs, series, self._queues)
         return Outcome(self.policy, jobs, series, figures, self.simulation.decisions, self._is_whole)
 
