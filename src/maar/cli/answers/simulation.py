@@ -54,8 +54,8 @@ class Experiment:
         """Simulate every policy; Ctrl-C ends it with what there is until then."""
         for policy in self.policies:
             run = PolicyRun(policy, self.submissions(policy), self.queues)
-            follower.begins(policy.name, self.jobs)
             try:
+                follower.begins(policy.name, self.jobs)
                 for ended in run.moments():
                     follower.is_at(ended)
             except KeyboardInterrupt:

@@ -91,8 +91,8 @@ def page(heading: Heading, outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _head(title: str) -> str:
     colours = _classes(_LIGHT) + f"@media(prefers-color-scheme:dark){{{_classes(_DARK)}}}"
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}{colours}</style>\n</head>\n<body>\n"
     )
 
@@ -110,9 +110,7 @@ def _table(table: Table, texts: int) -> Iterator[str]:
     yield "".join(f'<th scope="col">{escape(one)}</th>' for one in headings)
     yield "</tr></thead><tbody>\n"
     for first, *others in rows:
-        cells = "".join(
-            f"<td{' class=text' if index + 1 < texts else ''}>{escape(one)}</td>"
-            for index, one in enumerate(others)
-        )
+        kinds = [' class="text"'] * (texts - 1) + [""] * len(others)
+        cells = "".join(f"<td{kind}>{escape(one)}</td>" for kind, one in zip(kinds, others, strict=False))
         yield f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>\n'
     yield "</tbody></table></div>\n"
