@@ -188,8 +188,8 @@ class GeneratedJobs:
             )
             return lublin_jobs(model, numbers, START)
         largest = _power_of_two(max(cpus))
-        rooms = [one.status.allocatable for one in self.cluster.nodes if one.status.allocatable.get(CPU)]
-        memory = min(room.get(MEMORY, 0) * 1000 // room[CPU] for room in rooms)
+        sizes = [one.status.allocatable for one in self.cluster.nodes if one.status.allocatable.get(CPU)]
+        memory = min(room.get(MEMORY, 0) * 1000 // room[CPU] for room in sizes)
         mix = JobMix(
             jobs=self.jobs,
             cluster_cpu=sum(cpus) * 1000,
@@ -206,11 +206,11 @@ class GeneratedJobs:
 
 def _gpus(nodes: Iterable[Node]) -> GpuMix | None:
     """GPUs as the nodes have them; the first resource whose name ends so."""
-    rooms = [one.status.allocatable for one in nodes]
-    names = sorted({name for room in rooms for name in room if name.endswith("gpu") and room[name]})
+    sizes = [one.status.allocatable for one in nodes]
+    names = sorted({name for room in sizes for name in room if name.endswith("gpu") and room[name]})
     if not names:
         return None
-    having = [room for room in rooms if room.get(names[0])]
+    having = [room for room in sizes if room.get(names[0])]
     total, most = sum(room[names[0]] for room in having), max(room[names[0]] for room in having)
     return GpuMix(
         total,
