@@ -66,6 +66,10 @@ def test_a_generated_workload_gives_the_same_bytes_twice(run: Run, tmp_path: Pat
     assert files(tmp_path / "c")["summary.json"] != files(tmp_path / "a")["summary.json"]
 
 
+def test_the_help_names_every_option(run: Run) -> None:
+    compare("help-maar-simulate.txt", run("maar", "simulate", "--help").out)
+
+
 def test_the_page_needs_no_network_and_no_script(run: Run, tmp_path: Path) -> None:
     asked = ("--trace", str(small(tmp_path)), "--nodes", NODES, "--out", str(tmp_path / "out"))
     assert run("maar", "simulate", *asked).code == 0

@@ -28,9 +28,9 @@ class TraceFlags:
         ),
     ] = ""
     queue_from: Annotated[str, typer.Option(help="The field of the trace that names the queue.")] = ""
-    namespace_from: Annotated[
-        Literal["", "user"], typer.Option(help="user: a namespace for every user of the trace.")
-    ] = ""
+    namespace_per_user: Annotated[
+        bool, typer.Option("--namespace-per-user", help="Every user of the trace has a namespace.")
+    ] = False
     processors_per_pod: Annotated[
         int | None, typer.Option(min=1, help="The CPUs of a pod, for jobs that name processors only.")
     ] = None
@@ -54,7 +54,7 @@ class TraceFlags:
             raise CommandError(f"--memory-per-processor: {error}; write it as 2Gi") from None
         return TraceOptions(
             queue_from=self.queue_from,
-            namespace_from=self.namespace_from,
+            namespace_from="user" if self.namespace_per_user else "",
             processors_per_pod=self.processors_per_pod,
             memory_per_processor=memory,
             start=_time(self.start).timestamp() if self.start else None,
@@ -80,9 +80,7 @@ class GeneratorFlags:
 
 @with_groups
 def simulate(
-    out: Annotated[Path, typer.Option("--out", help="The folder for the report.")],
-    trace_flags: TraceFlags,
-    generator: GeneratorFlags,
+    *,
     trace: Annotated[Path | None, typer.Option("--trace", help="A file with jobs, may end in .gz.")] = None,
     nodes: Annotated[
         list[str] | None,
@@ -97,6 +95,9 @@ def simulate(
         list[str] | None,
         typer.Option("--config", help="default, fcfs, easy, or a configuration; several are compared."),
     ] = None,
+    out: Annotated[Path, typer.Option("--out", help="The folder for the report.")],
+    trace_flags: TraceFlags,
+    generator: GeneratorFlags,
 ) -> None:
     """Simulate a trace of jobs, or generated ones, and report how the scheduler does.
 

@@ -5,7 +5,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from maar.core.answers.report.plots import capacity_text, figures
-from maar.core.answers.report.tables import Table, overview, waits
+from maar.core.answers.report.tables import Table, overview, queues, waits
 from maar.core.simulation.experiment import Outcome
 
 # Eight colours that people with any kind of colour vision can tell apart (Okabe and Ito), lighter on dark.
@@ -83,6 +83,8 @@ def page(heading: Heading, outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "<h2>Wait by queue</h2>\n"
     of_queues = [{name: of.wait for name, of in one.figures.by_queue.items()} for one in outcomes]
     yield from _table(waits(outcomes, "queue", of_queues), texts=2)
+    yield "<h2>Shares and evictions by queue</h2>\n"
+    yield from _table(queues(outcomes), texts=2)
     yield "<h2>What the figures mean</h2>\n<dl>"
     yield from (f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in _DEFINITIONS)
     yield "</dl>\n</body>\n</html>\n"

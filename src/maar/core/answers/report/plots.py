@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from maar.core.answers.report.svg import (
+    COLOURS,
     LEFT,
     RIGHT,
     WIDTH,
@@ -289,7 +290,7 @@ def _slot(x: Scale, group: int, index: int, count: int) -> tuple[float, float]:
 
 
 def _swatch(series: int, name: str) -> tuple[str, str]:
-    return f'<rect class="area f{series}" x="4" y="-11" width="14" height="12"/>', name
+    return f'<rect class="area f{series % COLOURS}" x="4" y="-11" width="14" height="12"/>', name
 
 
 def _with_most_jobs(of: dict[str, Distribution], names: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from maar.core.answers.report.text import NOTHING, amount_text, percent, seconds_text
+from maar.core.answers.report.text import amount_text, percent, seconds_text
 from maar.core.model.resources import quantity_text
 from maar.core.simulation.experiment import Outcome
 from maar.core.simulation.figures import Distribution
@@ -50,7 +50,7 @@ def overview(outcomes: Sequence[Outcome]) -> Table:
 def waits(outcomes: Sequence[Outcome], what: str, of: Sequence[Mapping[str, Distribution]]) -> Table:
     """Jobs and their waits by something, a row for each policy."""
     names = dict.fromkeys(name for one in of for name in one)
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             name,
             outcome.policy.name,
@@ -62,6 +62,33 @@ def waits(outcomes: Sequence[Outcome], what: str, of: Sequence[Mapping[str, Dist
         if (one := found.get(name)) is not None
     ]
     return (what, "policy", "jobs", "mean", "median", "p95", "p99"), rows
+
+
+def queues(outcomes: Sequence[Outcome]) -> Table:
+    """Share errors and evictions by queue, a row for each policy."""
+    main = outcomes[0].figures.main_resource
+    names = dict.fromkeys(name for one in outcomes for name in one.figures.by_queue)
+    rows: list[tuple[str, ...]] = [
+        (
+            name,
+            outcome.policy.name,
+            f"{one.jobs:,}",
+            percent(one.share_error.get(main, np.nan)),
+            f"{one.evictions:,}",
+            amount_text(one.lost),
+        )
+        for name in names
+        for outcome in outcomes
+        if (one := outcome.figures.by_queue.get(name)) is not None
+    ]
+    return (
+        "queue",
+        "policy",
+        "jobs",
+        f"share error, {main}",
+        "evicted pods",
+        f"work lost, {main} hours",
+    ), rows
 
 
 def jobs_csv(outcome: Outcome) -> Iterator[str]:
@@ -159,6 +186,3 @@ def _time(seconds: float) -> str:
 
 def _number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}".rstrip("0").rstrip(".") if isfinite(value) else ""
-
-
-__all__ = ["NOTHING", "Table", "jobs_csv", "overview", "series_csv", "summary", "waits"]
