@@ -199,6 +199,15 @@ def test_a_folder_that_is_a_file_is_refused_before_anything_is_simulated(run: Ru
     assert f"--out {file}: cannot be made" in ended.err
 
 
+def test_nodes_of_several_kinds_have_gpus_that_generated_jobs_ask_for(run: Run, tmp_path: Path) -> None:
+    asked = ("--generate", "mixed", "--jobs", "20", "--nodes", "2x8cpu,32Gi;1x32cpu,128Gi,4gpu,zone=gpu")
+    assert run("maar", "simulate", *asked, "--out", str(tmp_path)).code == 0
+    found = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["policies"]["default"]
+    assert found["mainResource"] == "nvidia.com/gpu"
+    assert 0 < found["utilisation"]["nvidia.com/gpu"] < 1
+    assert found["ended"] == 20
+
+
 def test_several_configurations_of_one_name_are_told_apart(run: Run, tmp_path: Path) -> None:
     config = tmp_path / "default.yaml"
     config.write_text('actions: "enqueue, allocate, backfill"\n')

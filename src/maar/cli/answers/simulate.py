@@ -84,9 +84,7 @@ def simulate(
     trace: Annotated[Path | None, typer.Option("--trace", help="A file with jobs, may end in .gz.")] = None,
     nodes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--nodes", help="Nodes, such as '4x8cpu,32Gi;2x64cpu,256Gi,8nvidia.com/gpu', or a file."
-        ),
+        typer.Option("--nodes", help="Nodes, such as '4x8cpu,32Gi;2x64cpu,256Gi,8gpu', or a file."),
     ] = None,
     queues: Annotated[
         list[Path] | None, typer.Option("--queues", help="A file or folder of queues; others get weight 1.")

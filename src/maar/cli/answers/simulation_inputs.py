@@ -1,6 +1,7 @@
 """What a simulation is made from: nodes, queues, policies, and jobs from a trace or a generator."""
 
 import gzip
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -39,6 +40,7 @@ Generator = Literal["lublin", "mixed"]
 GivenPolicy = str | PathLike[str] | Mapping[str, object] | Configuration | Policy
 
 START: Final = 1_767_225_600.0  # 2026-01-01, when the first day of generated jobs begins
+_SHORT_GPUS: Final = re.compile(r"((?:^|[x,])\s*\d+)gpu\b(?!=)", re.ASCII)
 _CHUNK: Final = 1 << 20
 _LARGEST_JOB: Final = 64  # CPUs or GPUs of a generated job
 
@@ -51,7 +53,7 @@ def nodes_of(given: Sequence[str | PathLike[str]]) -> tuple[Node, ...]:
             if part.strip() and Path(part).is_dir():
                 found += [node for node in _read(Path(part)) if isinstance(node, Node)]
             elif part.strip():
-                texts.append(part)
+                texts.append(_SHORT_GPUS.sub(r"\1nvidia.com/gpu", part))
     try:
         made = parse_nodes(*texts, taken=[node.metadata.name for node in found])
     except BadNodesError as error:

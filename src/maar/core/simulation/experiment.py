@@ -9,6 +9,7 @@ queue and of those above.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple, Protocol
 
 from maar.core.model.metadata import Object
@@ -48,6 +49,14 @@ class Cluster:
     queues: tuple[Queue, ...] = ()
     _fitting: dict[tuple[Resources, Labels], int] = field(default_factory=dict)
 
+    @cached_property
+    def _by_name(self) -> dict[str, Queue]:
+        return {one.metadata.name: one for one in self.queues}
+
+    @cached_property
+    def _inner(self) -> set[str]:
+        return {ROOT, *(one.parent for one in self.queues)}
+
     def with_queues(self, names: Iterable[str]) -> "Cluster":
         """The same cluster with more queues, of weight 1."""
         known = {one.metadata.name for one in self.queues}
@@ -64,10 +73,10 @@ class Cluster:
             most = self._fitting[key] = sum(_pods_on(node, job.requests, labels) for node in self.nodes)
         if most < job.pods:
             return "larger than the cluster" if most else "a pod is larger than every node"
-        by_name = {one.metadata.name: one for one in self.queues}
-        if job.queue in {one.parent for one in self.queues} | {ROOT}:
+        if job.queue in self._inner:
             return f"queue {job.queue} has queues below it, and jobs are in leaves only"
-        queue, above = by_name.get(job.queue), len(by_name)
+        by_name = self._by_name
+        queue, above = by_name.get(job.queue), len(by_name)  # queues may be in a circle
         while queue is not None and above >= 0:
             for name, amount in queue.spec.capability.items():
                 if job.pods * (job.requests.get(name, 0) if name != PODS else 1) > amount:
