@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # at run time each is imported when it is used: commands should be able to say at once
     from maar.cli.answers.simulated import Simulated, SimulationError, simulate
-    from maar.cli.library import PlanError, plan
+    from maar.cli.library import PlanError, plan, whatif
+    from maar.core.answers.known_objects import BadChangeError
+    from maar.core.answers.whatif import WhatIf
     from maar.core.fairshare import (
         BadQueueDemandError,
         FairShares,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:  # at run time each is imported when it is used: commands shou
     __version__: str
 
 __all__ = [
+    "BadChangeError",
     "BadConfigurationError",
     "BadQueueDemandError",
     "FairShares",
@@ -36,15 +39,19 @@ __all__ = [
     "Share",
     "Simulated",
     "SimulationError",
+    "WhatIf",
     "fair_shares",
     "plan",
     "share_out",
     "simulate",
+    "whatif",
 ]
 
 _MODULES: Final = {
     "maar.cli.answers.simulated": ("Simulated", "SimulationError", "simulate"),
-    "maar.cli.library": ("PlanError", "plan"),
+    "maar.cli.library": ("PlanError", "plan", "whatif"),
+    "maar.core.answers.known_objects": ("BadChangeError",),
+    "maar.core.answers.whatif": ("WhatIf",),
     "maar.core.fairshare": (
         "BadQueueDemandError", "QueueDemand", "FairShares", "QueueTree", "Share", "fair_shares", "share_out",
     ),

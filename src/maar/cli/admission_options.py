@@ -24,9 +24,10 @@ class AdmissionFlags:
     ] = "sum"
     max_queue_depth: Annotated[int, typer.Option(min=1, help="How deep the tree may be below root.")] = 5
 
-    def options(self) -> Options:
+    def options(self, scheduler_name: str = "volcano") -> Options:
         """The flags as admission reads them."""
         return Options(
+            scheduler_names=(scheduler_name,),
             guarantee_over_total=self.guarantee_over_total,
             child_capability=self.child_capability,
             max_queue_depth=self.max_queue_depth,

@@ -1,16 +1,22 @@
-"""`maar.plan`: what `maar plan` does, for Python; from files, or from objects that a program has."""
+"""`maar.plan` and `maar.whatif`: what the commands do, for Python, from files or from objects."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path
 
 from maar.apps.plugins import find_plugins
+from maar.cli.answers.change_flags import documents, new_nodes
+from maar.cli.answers.present import present_of
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import Manifests, read_manifests, take_document
 from maar.cli.plan import check, configuration_of, decide_cycles, the_snapshot
+from maar.core.answers.changes import AddNodes, Change, DeleteObject, DrainNode, SetField, SubmitDocument
+from maar.core.answers.known_objects import document_of
+from maar.core.answers.whatif import WhatIf, what_if
 from maar.core.model.metadata import Object
+from maar.core.model.node import Node
 from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
 from maar.core.views.planned import Planned
 
@@ -49,6 +55,58 @@ def plan(
         return Planned(tuple(decided), (*known.warnings, *manifests.warnings))
     except CommandError as error:
         raise PlanError("\n".join(error.sentences)) from None
+
+
+def whatif(  # noqa: PLR0913  a change of each kind, and how it is decided
+    source: Source,
+    *,
+    set: Mapping[str, object] | None = None,  # noqa: A002  as the command calls it
+    add_nodes: str | Iterable[str] = (),
+    drain: str | Iterable[str] = (),
+    delete: str | Iterable[str] = (),
+    submit: Source = (),
+    config: Config = None,
+    now: datetime | None = None,
+    starts: int = 0,
+) -> WhatIf:
+    """Say what a change would do to a cluster: columns of queues, jobs and evictions.
+
+    The cluster and the configuration are given as to `plan`. `set` has values by field, such as
+    `{"queue/research.weight": 3}`; the other changes are as `maar whatif` reads them, and `submit` is given
+    as the cluster is. With `starts`, the planned starts of so many waiting jobs of each queue are compared.
+    A change that cannot be made is a BadChangeError.
+    """
+    try:
+        manifests = _manifests(source)
+        check(manifests)
+        known = None if config is None else _configuration(config)
+        present = present_of(manifests, known, None if now is None else now.timestamp())
+        nodes = [one.key for one in present.objects if isinstance(one, Node)]
+        changes: list[Change] = [AddNodes(new_nodes(_texts(add_nodes), nodes))]
+        changes += [SetField(target, value) for target, value in (set or {}).items()]
+        changes += [DrainNode(name) for name in _texts(drain)]
+        changes += [DeleteObject(target) for target in _texts(delete)]
+        changes += _submitted(submit)
+        return what_if(present, changes, first_starts=starts)
+    except CommandError as error:
+        raise PlanError("\n".join(error.sentences)) from None
+
+
+def _texts(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _submitted(source: Source) -> Iterator[SubmitDocument]:
+    if isinstance(source, str | PathLike):
+        yield from documents([Path(fspath(source))])
+        return
+    for number, one in enumerate([source] if isinstance(source, Mapping) else source, start=1):
+        document: object = one
+        if isinstance(one, Object):
+            document = {"apiVersion": one.api_version, **document_of(one)}
+        yield SubmitDocument(
+            f"object {number}", dict(document) if isinstance(document, Mapping) else document
+        )
 
 
 def _manifests(source: Source) -> Manifests:

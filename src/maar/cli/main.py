@@ -41,6 +41,16 @@ class _MaarCommands(LazyGroup):
             "simulate",
             "Simulate a trace of jobs, or generated ones, and report how the scheduler does.",
         ),
+        "whatif": CommandPlace(
+            "maar.cli.answers.whatif",
+            "whatif",
+            "Say what a change would do, and who would be evicted; nothing is written.",
+        ),
+        "explain": CommandPlace(
+            "maar.cli.answers.explain",
+            "explain",
+            "Say why a job, a pod group or a pod waits or runs where it does, and what would start it.",
+        ),
         "validate": CommandPlace(
             "maar.cli.validate", "validate", "Check what admission would refuse, and why."
         ),

@@ -72,7 +72,7 @@ def plan(
     _print_notes([f"warning: {warning}" for warning in (*configuration.warnings, *manifests.warnings)])
     _print_notes([f"note: {kind} ({count}): not read" for kind, count in manifests.left_out.items()])
     check(manifests)
-    time = _time(now) if now or seen is None else seen.time
+    time = read_time(now) if now or seen is None else seen.time
     decided = decide_cycles(manifests, seen, configuration, time, cycles, resubmit_victims=resubmit_victims)
     if seen is not None and seen.plan is not None and config is None and not now:
         decided = _compared(decided, seen)
@@ -174,7 +174,8 @@ def _concerns(plan: Plan) -> list[str]:
     return concerns
 
 
-def _time(text: str) -> datetime:
+def read_time(text: str) -> datetime:
+    """A time as a command was given it; now, where it was given none."""
     if not text:
         return datetime.now(UTC)
     try:

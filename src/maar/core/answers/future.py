@@ -1,21 +1,27 @@
 """The future of a cluster: what becomes of it if nothing comes and pods end when they are expected to.
 
 Everything that is asked about the future is read from this one simulation: planned starts, what a change
-would do, the smallest change that would help.
+would do, the smallest change that would help. It notes of every pod that runs in it what says when it ends:
+a later decision is as sure as what has run before it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from math import inf
 from typing import Literal, NamedTuple
 
+from maar.core.answers.pods_to_come import PodsToCome
+from maar.core.model.events import Event, Upserted
+from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
 from maar.core.model.pod import Pod
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.simulation.group_times import GroupTimes
 from maar.core.simulation.virtual_time import Simulation
-from maar.core.tables.run_times import RunTimes
+from maar.core.tables.groups import ADMITTED_PHASES
+from maar.core.tables.run_times import RunTimes, RunTimeSource
+from maar.core.tables.tables import Tables
 
 Certainty = Literal["exact", "bound", "unknown"]
 
@@ -25,17 +31,34 @@ class Start(NamedTuple):
 
     time: float | None  # None: unknown
     certainty: Certainty
-    because: str = ""  # where it is not exact: what it depends on, as part of a sentence
+    because: str = ""  # where it is not exact: what it depends on, in whole sentences
+    waits_for: str = ""  # what holds it at present, as in its condition; empty where it starts at once
 
 
 @dataclass(frozen=True)
 class Present:
     """What is known of a cluster at a time: its objects, and how decisions are made."""
 
-    objects: tuple[Object, ...]
+    objects: tuple[Object, ...]  # with jobs, where they are known: a group may have no pods yet
     configuration: Configuration = DEFAULT
     now: float = 0.0
     scheduler_name: str = "volcano"
+
+
+@dataclass(eq=False)
+class EndsNotStated:
+    """Pods that have run in a simulation and whose ends nobody has stated, each once, in that order."""
+
+    deadline: dict[str, None] = field(default_factory=dict)  # they end then at the latest
+    median: dict[str, None] = field(default_factory=dict)  # as long as earlier pods like them
+    unknown: dict[str, None] = field(default_factory=dict)
+    overdue: dict[str, None] = field(default_factory=dict)
+    stand_in: dict[str, None] = field(default_factory=dict)  # groups whose pods do not exist yet
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many there are of each kind."""
+        return tuple(map(len, (self.deadline, self.median, self.unknown, self.overdue, self.stand_in)))
 
 
 class Future:
@@ -44,31 +67,95 @@ class Future:
     def __init__(self, present: Present) -> None:
         self.present = present
         self.simulation = Simulation(
-            present.objects,
+            [one for one in present.objects if not isinstance(one, Job)],
             self._run_time,
             present.configuration,
             present.now,
             scheduler_name=present.scheduler_name,
         )
+        self.began = self.simulation.time
+        self.not_stated = EndsNotStated()
+        self._pods_to_come = PodsToCome(present.objects, present.scheduler_name)
+        self._made = list[str]()  # groups whose pods come with the next decision
         self._run_times: RunTimes | None = None
+
+    def tables(self) -> Tables:
+        """The present as decisions see it; only before the first of them."""
+        self.simulation.take_in()
+        configuration = self.present.configuration
+        tables = self.simulation.engine.tables
+        tables.settle(heeds_taints=configuration.heeds_taints, usage=configuration.usage)
+        return tables
 
     def now(self) -> list[Plan]:
         """The decisions of the present: they go on until one changes nothing."""
-        return [plan for _, plan in self.simulation.run(until=self.simulation.time)]
+        return [plan for _, plan in self.run(until=self.simulation.time)]
 
     def run(self, until: float = inf) -> Iterator[tuple[float, Plan]]:
         """The decisions from here on, up to and with a time."""
-        return self.simulation.run(until)
+        for time, plan in self.simulation.run(until):
+            self._make_pods(plan)
+            yield time, plan
+
+    def change(self, events: Iterable[Event]) -> None:
+        """Let somebody change or delete objects now; decisions about it follow."""
+        listed = list(events)
+        self._pods_to_come.change(listed, self.simulation.cluster.groups)
+        self.simulation.change(one for one in listed if not _is_about_job(one))
 
     def times(self) -> GroupTimes:
         """What has become of every group until now."""
         return self.simulation.times()
+
+    def is_complete(self, group: str) -> bool:
+        """Whether nobody will make pods of a group."""
+        return group not in self._pods_to_come.groups and group not in self._made
+
+    def still_running(self) -> Iterator[str]:
+        """The pods that run on and whose ends are not known."""
+        pods = self.simulation.cluster.pods
+        for key in (*self.not_stated.overdue, *self.not_stated.unknown):
+            if key in pods and pods[key].spec.node_name:
+                yield key
+
+    def _make_pods(self, plan: Plan) -> None:
+        """The pods of groups that have been admitted, as their controllers make them then."""
+        waiting = self._pods_to_come.groups
+        admitted = [
+            key for key in waiting if key in plan.pod_groups and plan.pod_groups[key].phase in ADMITTED_PHASES
+        ]
+        self._made = admitted
+        for key in admitted:
+            if not self._pods_to_come.is_known(key):
+                self.not_stated.stand_in[key] = None
+            self.simulation.submit(self.simulation.time, self._pods_to_come.take(key))
 
     def _run_time(self, pod: Pod) -> float | None:
         """Expected seconds of a pod; None where nobody knows, or where it has run for longer already."""
         tables = self.simulation.engine.tables
         if self._run_times is None:
             self._run_times = RunTimes(tables)
-        row = tables.pods[pod.key]
-        end = self._run_times.end(row, self.simulation.time)
-        return None if end is None else end - (self.simulation.time if row.started is None else row.started)
+        row, now = tables.pods[pod.key], self.simulation.time
+        expected = self._run_times.with_source(row)
+        started = now if row.started is None else row.started
+        is_overdue = expected is not None and started + expected.seconds <= now
+        if not (row.is_daemon or row.is_critical):  # they are there for ever
+            self._note(row.key, "overdue" if is_overdue else expected.source if expected else "unknown")
+        return None if expected is None or is_overdue else expected.seconds
+
+    def _note(self, pod: str, source: Literal["unknown", "overdue"] | RunTimeSource) -> None:
+        match source:
+            case "stated":
+                pass
+            case "deadline":
+                self.not_stated.deadline[pod] = None
+            case "median":
+                self.not_stated.median[pod] = None
+            case "unknown":
+                self.not_stated.unknown[pod] = None
+            case "overdue":
+                self.not_stated.overdue[pod] = None
+
+
+def _is_about_job(event: Event) -> bool:
+    return isinstance(event.object, Job) if isinstance(event, Upserted) else event.kind == "Job"

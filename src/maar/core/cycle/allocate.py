@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from maar.core.cycle.group_placement import GroupPlacement, wait_for_claims
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
+from maar.core.cycle.possible_turns import PossibleTurns
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.sla import HeldRoomPlacement, hold_room
@@ -25,13 +26,10 @@ Wanted = Callable[[GroupState], list[PodRow]]
 
 def allocate(state: State) -> None:
     """Keep promises, share out what queues deserve, then lend what is idle."""
-    keep_promises(state)
-    holds_room = state.configuration.sla is not None
-    if holds_room:
-        hold_room(state)
-    _take_turns(state, "fair", for_allocate)
-    _take_turns(state, "lent", for_allocate)
-    if holds_room:
+    begin(state)
+    take_turns(state, "fair", for_allocate)
+    take_turns(state, "lent", for_allocate)
+    if state.configuration.sla is not None:
         hold_room(state)
     for group in state.waiting:
         group.was_unschedulable = (
@@ -39,10 +37,17 @@ def allocate(state: State) -> None:
         )
 
 
+def begin(state: State) -> None:
+    """What comes before the first turn: promises are kept, and room is held for those who waited long."""
+    keep_promises(state)
+    if state.configuration.sla is not None:
+        hold_room(state)
+
+
 def backfill(state: State) -> None:
     """Place pods that ask for nothing, in allocate's order; gangs hold."""
     is_gang = ("gang", "enableJobReady") in state.configuration.enabled
-    _take_turns(state, "fair", for_backfill, is_limited=False, is_gang=is_gang)
+    take_turns(state, "fair", for_backfill, is_limited=False, is_gang=is_gang)
 
 
 def keep_promises(state: State) -> None:
@@ -83,21 +88,28 @@ def _release(state: State, pods: Sequence[PodRow]) -> None:
         group.pending = sorted([*group.pending, pod], key=state.pod_order)
 
 
-def _take_turns(
+def take_turns(
     state: State, phase: Phase, wanted: Wanted, *, is_limited: bool = True, is_gang: bool = True
 ) -> None:
     """Give turns until no group is left that can use one."""
-    waiting = [
-        group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES and wanted(group)
-    ]
+    waiting = with_turns(state, wanted)
     if not waiting:
         return
     limited = phase if is_limited else None
-    placing = GroupPlacement(state, Limits(state, limited), is_gang=is_gang)
+    limits = Limits(state, limited)
+    placing = GroupPlacement(state, limits, is_gang=is_gang)
     before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang) if state.held_room.holds else None
+    waiting, hopeless = PossibleTurns(state, limits, is_gang=is_gang).divide(waiting)
     while waiting:
-        again = _take_round(placing, before_starts, TurnOrder(state, phase, waiting), wanted)
-        waiting = [group for group in again if group.pending and wanted(group)]
+        again = _take_round(placing, before_starts, TurnOrder(state, phase, waiting, hopeless), wanted)
+        waiting, hopeless = [group for group in again if group.pending and wanted(group)], []
+
+
+def with_turns(state: State, wanted: Wanted) -> list[GroupState]:
+    """The groups that take turns."""
+    return [
+        group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES and wanted(group)
+    ]
 
 
 def _take_round(
@@ -114,6 +126,7 @@ def _take_round(
         ):
             again += back
             back.clear()
+            turns.add_behind(group, state.separate(group))
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None
             if group.pending and wanted(group):

@@ -72,6 +72,7 @@ class Attempt:
         self.group, self.leaf = group, group.leaf
         self.pods = for_eviction(group)
         self.saw_candidates = False  # whether any unit at all could have been taken
+        self.is_without_victims = False  # whether the first search found that there is no unit to take
         self.blocked: Refusal | None = None  # what may not be evicted and blocks it
         self.moment = self.state.now  # later where it is asked when it would succeed
         self.waited = search.min_runtimes.waited(group)
@@ -94,6 +95,19 @@ class Attempt:
         return self.state.places.depend_on_shapes_only(self.pods)
 
     # --- what the actions differ in
+
+    @classmethod
+    def cannot_succeed(cls, search: VictimSearch, group: GroupState) -> bool:
+        """Whether a group that has a kind cannot be made room for, as far as that is seen without trying."""
+        kind = group.row.kind
+        if kind is None or group.placed:
+            return False
+        return not kind.count or kind.never_preempts or cls._is_refused(search, group, kind.needs)
+
+    @classmethod
+    def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:
+        """Whether it is not worthwhile to make room for as much, or there are no victims."""
+        raise NotImplementedError
 
     def equivalence_key(self) -> object:
         """All that the result depends on: until an attempt succeeds, attempts with equal keys fail alike."""
@@ -165,6 +179,7 @@ class Attempt:
                 unit = next(self._candidates(node), None)
                 if unit is None:
                     found = False
+                    self.is_without_victims = node is None and not taken
                     break
                 self._take(unit)
                 taken.append(unit)

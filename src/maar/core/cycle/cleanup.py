@@ -12,7 +12,8 @@ def cleanup(state: State) -> None:
         if not row.is_leaf or not any(map(gt, ledger.used_now(row.index), ledger.deserved[row.index])):
             continue
         promised = {state.tables.pods[key].group_key for key in state.promised}
-        for group_row in sorted(row.groups.values(), key=attrgetter("order")):
+        holding = [group for group in row.groups.values() if group.kind is None]
+        for group_row in sorted(holding, key=attrgetter("order")):
             since = group_row.unschedulable_since
             if (
                 since is None

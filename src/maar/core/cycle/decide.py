@@ -21,11 +21,18 @@ ACTIONS: Final[Mapping[str, Callable[[State], None]]] = {
 
 def decide(tables: Tables, configuration: Configuration, now: float) -> Plan:
     """Decide for the whole cluster; the tables stay as they are."""
+    return plan_of(state_after(tables, configuration, now))  # 4. write it down, with reasons
+
+
+def state_after(tables: Tables, configuration: Configuration, now: float, before: str = "") -> State:
+    """The state once all actions are done, or with `before`, when that action is about to begin."""
     # 1. update what depends on the tree
     tables.settle(heeds_taints=configuration.heeds_taints, usage=configuration.usage)
     state = State(tables, configuration, now)  # 2. share the cluster out, see promises as kept
     if "enqueue" not in configuration.actions:
         admit_all(state)
     for action in configuration.actions:  # 3. act, in the configured order
+        if action == before:
+            break
         ACTIONS[action](state)
-    return plan_of(state)  # 4. write it down, with reasons
+    return state

@@ -15,6 +15,7 @@ queue would let it start and a new node could take its pods.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -25,7 +26,7 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.held_room import Hold
 from maar.core.cycle.held_room_reasons import planned_start, room_held
 from maar.core.cycle.missing_pods import too_few_pods
-from maar.core.cycle.node_chooser import NodeChooser
+from maar.core.cycle.node_chooser import MANY_PODS, NodeChooser
 from maar.core.cycle.node_tally import NodeTally, closed_nodes, tally
 from maar.core.cycle.queue_ledger import QueueLedger, larger_cluster
 from maar.core.cycle.refusals import beyond_deserved, beyond_limits
@@ -58,6 +59,7 @@ class Diagnosis:
         self.state, self.names, self._holds = state, state.tables.axis.names, holds
         self._known: dict[object, Refusal] = {}
         self._tallies: dict[Shape, NodeTally] = {}
+        self._most_idle: dict[Shape, dict[int, int]] = {}
 
     @cached_property
     def _empty_cluster(self) -> EmptyCluster:
@@ -188,13 +190,29 @@ class Diagnosis:
         nodes = self.state.tables.node_list
         return {"cure": Cure.OTHER_NODES, "nodes": len(nodes), "clauses": closed_nodes(nodes)}
 
-    def _tally(self, pod: PodRow) -> NodeTally:
+    def _tally(self, pod: PodRow, count: int = 1) -> NodeTally:
         """The nodes as they are, for a pod; one tally for all pods of a shape where that alone matters."""
         if not self.state.places.depend_on_shapes_only((pod,)):
-            return tally(self.state.places, pod, 1)
-        if pod.shape not in self._tallies:
-            self._tallies[pod.shape] = tally(self.state.places, pod, 1)
-        return self._tallies[pod.shape]
+            return tally(self.state.places, pod, count)
+        found = self._tallies.get(pod.shape)
+        if found is None:
+            found = self._tallies[pod.shape] = tally(self.state.places, pod, MANY_PODS)
+        return replace(found, fits=min(found.fits, count))
+
+    def _idle_at_most(self, shape: Shape) -> dict[int, int]:
+        """The most that is free now on one of the nodes for a shape, of what it needs."""
+        found = self._most_idle.get(shape)
+        if found is None:
+            places = self.state.places
+            idle, mask = places.idle("now"), places.stack.mask(shape)
+            found = self._most_idle[shape] = {
+                row: max(0, int(idle[row][mask].max(initial=0))) for row, _ in shape.needs
+            }
+        return found
+
+    def counted(self, pod: PodRow) -> object:
+        """All that reasons of pods like this one say about the nodes."""
+        return self._tally(pod, MANY_PODS), self._idle_at_most(pod.shape)
 
     # --- what keeps the pods of the next turn from being placed
 
@@ -306,7 +324,16 @@ class Diagnosis:
         kinds: dict[object, list[PodRow]] = {}
         for pod in pods:
             kinds.setdefault(pod.shape, []).append(pod)
-        tallies = [(kind[0], len(kind), tally(places, kind[0], len(kind))) for kind in kinds.values()]
+        tallies = [
+            (
+                kind[0],
+                len(kind),
+                self._tally(kind[0], len(kind))
+                if places is self.state.places
+                else tally(places, kind[0], len(kind)),
+            )
+            for kind in kinds.values()
+        ]
         pod, count, found = min(tallies, key=lambda one: one[2].fits / one[1])
         claims = [key for pod in pods for key in places.claims.unbound(pod.shape)]
         if claims and found.fits >= count:
@@ -318,15 +345,9 @@ class Diagnosis:
 
     def _of_nodes(self, reason: Reason, cure: Cure, pod: PodRow, found: NodeTally) -> Refusal:
         """A refusal by the nodes, with what the pod wants and the most that is free on one of them."""
-        places = self.state.places
-        idle, mask = places.idle("now"), places.stack.mask(pod.shape)
+        idle = self._idle_at_most(pod.shape)
         shortages = tuple(
-            Shortage(
-                resource=self.names[row],
-                wanted=amount,
-                used=0,
-                limit=max(0, int(idle[row][mask].max(initial=0))),
-            )
+            Shortage(resource=self.names[row], wanted=amount, used=0, limit=idle[row])
             for row, amount in pod.shape.needs
             if self.names[row] != PODS or len(pod.shape.needs) == 1
         )

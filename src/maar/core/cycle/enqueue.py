@@ -16,13 +16,15 @@ from maar.core.tables.groups import lacks_gated_pods
 def admit_all(state: State) -> None:
     """Where enqueue is not configured, every group counts as admitted; operators wait for the phase."""
     for row in state.tables.not_enqueued.values():
-        if row.leaf is not None:
+        if row.leaf is not None and row.kind is None:
             state.group(row).phase = "Inqueue"
+    for group in filter(_is_outside, state.of_kinds):
+        group.phase = "Inqueue"
 
 
 def enqueue(state: State) -> None:
     """Move groups from Pending to Inqueue while there is room."""
-    inside, outside = _not_started(state), _not_enqueued(state)
+    inside, outside = not_started(state), not_enqueued(state)
     if not outside:
         return
     gate, preempt = EnqueueGate(state), GatePreempt(state, inside)
@@ -30,19 +32,22 @@ def enqueue(state: State) -> None:
     refused_early = list[GroupState]()  # others were counted after them
     refused = list[GroupState]()
     while group := turns.next():
-        turns.done(group)
         was_outside, refusal = _is_outside(group), gate.refuses(group)
-        if refusal is None:
-            gate.count(group)
-            refused_early += refused
-            refused.clear()
-        elif was_outside and not preempt.would_make_room(group):
+        if refusal is not None and was_outside and not preempt.would_make_room(group):
+            turns.done(group)
             group.refusal = refusal
             refused.append(group)
             if state.ledger.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
                 for behind in turns.stop(group.leaf, _is_outside):
                     behind.refusal = behind_first(behind, group)
             continue
+        if group.row.to_start and (refusal is None or was_outside):  # it counts; those alike may be refused
+            turns.add_behind(group, state.separate(group))
+        turns.done(group)
+        if refusal is None:
+            gate.count(group)
+            refused_early += refused
+            refused.clear()
         if was_outside:
             group.phase = "Inqueue"
             preempt.let_in(group)
@@ -56,21 +61,26 @@ def _is_outside(group: GroupState) -> bool:
     return group.phase == "Pending"
 
 
-def _not_enqueued(state: State) -> list[GroupState]:
+def not_enqueued(state: State) -> list[GroupState]:
     """The groups that wait for admission; one whose pods have scheduling gates is not among them."""
-    rows = state.tables.not_enqueued.values()
-    return [state.group(row) for row in rows if row.leaf is not None and not lacks_gated_pods(row)]
+    rows = (row for row in state.tables.not_enqueued.values() if row.kind is None)
+    alone = [state.group(row) for row in rows if row.leaf is not None and not lacks_gated_pods(row)]
+    return alone + [group for group in state.of_kinds if _is_outside(group)]
 
 
-def _not_started(state: State) -> list[GroupState]:
+def not_started(state: State) -> list[GroupState]:
     """The groups inside that hold nothing, of leaves where the order in which they are counted matters."""
     tables = state.tables
     if not tables.not_enqueued:
         return []
-    rows = (*tables.not_enqueued.values(), *tables.not_started.values())
+    rows = [
+        row for row in (*tables.not_enqueued.values(), *tables.not_started.values()) if row.kind is None
+    ]
+    rows += [group.row for group in state.of_kinds]
     leaves = {row.leaf.index for row in rows if row.leaf is not None and row.to_start}
-    return [
+    alone = [
         state.group(row)
         for row in tables.not_started.values()
-        if row.leaf is not None and row.leaf.index in leaves
+        if row.kind is None and row.leaf is not None and row.leaf.index in leaves
     ]
+    return alone + [group for group in state.of_kinds if group.leaf in leaves and not _is_outside(group)]

@@ -1,4 +1,11 @@
-"""Evictions: every group that waits, in allocate's order, tries to make room until none succeeds."""
+"""Evictions: every group that waits, in allocate's order, tries to make room until none succeeds.
+
+In most cycles none succeeds, and then the order does not matter. So while thousands wait, one of each kind
+tries first (`tables/alike.py`), and only where one of them finds victims the groups have their turns, each
+for itself.
+"""
+
+from collections.abc import Sequence
 
 from maar.core.cycle.attempt import Attempt
 from maar.core.cycle.group_state import GroupState
@@ -17,8 +24,9 @@ def evict(state: State, attempt: type[Attempt]) -> None:
     fail too and are skipped: in a full cluster many groups wait, and they are of few kinds.
     """
     waiting = [group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES]
-    if not waiting:
+    if not waiting or _all_fail(state, attempt, waiting):
         return
+    waiting = state.separate_all(waiting)
     search, turns = VictimSearch(state, attempt.action), TurnOrder(state, "fair", waiting)
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
     alike: dict[object, list[GroupState]] = {}  # the groups that have failed, by equivalence key
@@ -52,6 +60,34 @@ def evict(state: State, attempt: type[Attempt]) -> None:
             if equivalence_key in alike or one.find() is None:
                 alike.setdefault(equivalence_key, []).append(group)
         _note_protection([(key, attempt(search, groups[0]), groups) for key, groups in alike.items()])
+
+
+def _all_fail(state: State, attempt: type[Attempt], waiting: Sequence[GroupState]) -> bool:
+    """Whether groups of which some stand for others that are alike all fail; nothing is changed if not.
+
+    What groups are told that blocks them is told them here where all fail.
+    """
+    if not any(group.alike for group in waiting):
+        return False
+    known, search = state.known_groups(), VictimSearch(state, attempt.action)
+    failed: dict[object, Refusal | None] = {}
+    alike: dict[object, list[GroupState]] = {}
+    for group in waiting:
+        if attempt.cannot_succeed(search, group):
+            continue
+        one = attempt(search, group)
+        equivalence_key = _equivalence_key(one)
+        if equivalence_key not in failed:
+            if one.find() is not None:
+                state.forget_all_but(known)
+                return False
+            failed[equivalence_key] = one.blocked
+            alike[equivalence_key] = []
+        alike[equivalence_key].append(group)
+    for equivalence_key, groups in alike.items():
+        for group in groups:
+            group.refusal = failed[equivalence_key] or group.refusal
+    return True
 
 
 def _note_protection(attempts: list[tuple[object, Attempt, list[GroupState]]]) -> None:

@@ -55,13 +55,13 @@ class GatePreempt:
         self._victims: dict[Kind, _Victims] = {}
         for group in inside:
             if not has_pods(group):
-                self.let_in(group)
+                self.let_in(group, len(group.rows))
 
-    def let_in(self, group: GroupState) -> None:
-        """Count a group that is let in and has not been tried."""
+    def let_in(self, group: GroupState, count: int = 1) -> None:
+        """Count a group, or as many that are alike, that is let in and has not been tried."""
         if group.row.to_start:
             column = self._not_tried.setdefault(group.leaf, self.state.tables.axis.zeros())
-            add_needs(column, group.row.to_start, 1)
+            add_needs(column, group.row.to_start, count)
 
     def would_make_room(self, group: GroupState) -> bool:
         """Whether preempt would make room for a group that is not let in otherwise."""

@@ -56,7 +56,7 @@ class GroupPlacement:
         try:
             choose = self._choosers[shape]
         except KeyError:
-            if state.places.never_fits(shape):
+            if state.places.never_fits(shape) or not state.places.capacity(shape):
                 self.unplaceable.add(shape)
                 return False
             choose = self._chooser(shape)

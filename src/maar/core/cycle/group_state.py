@@ -1,4 +1,7 @@
-"""A pod group while a cycle decides: what of it waits, and what it uses."""
+"""A pod group while a cycle decides: what of it waits, and what it uses.
+
+The state of a group may stand for others that are alike and behind it in the order (`tables/alike.py`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,8 +34,15 @@ class GroupState:
     refusal: Refusal | None = None
     was_unschedulable: bool = False
     more: Needs = ()  # what it uses more than when the cycle began, unless it is summed up
+    alike: Sequence[GroupRow] = ()  # all groups of its kind, where it stands for those behind it
+    place: int = 0  # its own among them
     _used: Column | None = None
     _standing_minimum: int = -1
+
+    @property
+    def rows(self) -> Sequence[GroupRow]:
+        """The groups that it stands for, in order; its own first."""
+        return self.alike[self.place :] if self.alike else (self.row,)
 
     @property
     def used(self) -> Column:

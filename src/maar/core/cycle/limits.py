@@ -56,6 +56,20 @@ class Limits:
             return False
         return ledger.beyond(leaf, needs, ledger.real) is None and ledger.gives_away(leaf, needs) is None
 
+    def left(self, usage_path: UsagePath) -> Column:
+        """How much more may be used there at most; what is reserved for others may leave less."""
+        ledger = self.ledger
+        left = [UNLIMITED] * len(ledger.total)
+        if self.phase is None:
+            return left
+        for queue in ledger.paths[usage_path.leaf]:
+            amounts = [most - used for most, used in zip(self._most(queue), ledger.used[queue], strict=True)]
+            left = list(map(min, left, amounts))
+        for resource, (most, used) in enumerate(zip(ledger.most[0], ledger.used[0], strict=True)):
+            if resource not in ledger.reservable:
+                left[resource] = min(left[resource], most - used)
+        return left
+
     def _pair(self, usage_path: UsagePath) -> list[tuple[Column, Column]]:
         """Set what is used beside the most that may be: in the namespace, in its queue and all above."""
         ledger = self.ledger

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from maar.core.tables.rows import PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 
+MANY_PODS: Final = 1_000_000  # of one shape on one node
+_MANY_NODES: Final = 50  # from here on all nodes together are counted faster than one by one
+
 
 class NodeChooser:
     """The choice of nodes in one cycle; the ranking of nodes for a shape is made when it is first needed."""
@@ -35,6 +39,7 @@ class NodeChooser:
         self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, bool] = {}
+        self._roomy: dict[Shape, tuple[int, list[int]]] = {}  # what was given back before, and the nodes
         self._neighbours = self._count_neighbours(is_empty=is_empty)
         self.counts_moves = self.any_has_affinity = (
             self._neighbours is not None
@@ -166,6 +171,21 @@ class NodeChooser:
         for resource, amount in shape.needs:
             most = np.minimum(most, idle[resource] // amount)
         return np.maximum(most, 0)
+
+    def capacity(self, shape: Shape) -> int:
+        """How many pods of a shape all nodes have room for now; in a full cluster few nodes have any."""
+        room, known = self.room, self._roomy.get(shape)
+        if known is None or known[0] < room.given_back:
+            nodes = np.flatnonzero(self.pods_per_node(shape, self.idle("now"), 1)).tolist()
+            known = self._roomy[shape] = (room.given_back, nodes)
+        if len(known[1]) > _MANY_NODES:
+            return int(self.pods_per_node(shape, self.idle("now"), MANY_PODS).sum())
+        pods = 0
+        for node in known[1]:
+            has, held = room.allocatable[node], list(map(max, room.now[node], room.later[node]))
+            most = min([(has[row] - held[row]) // amount for row, amount in shape.needs])
+            pods += max(0, most)
+        return pods
 
     def never_fits(self, shape: Shape) -> bool:
         """Whether claims prevent the placement of a shape, or no node could take it even if it were empty."""

@@ -6,6 +6,7 @@ from typing import Final, get_args
 from maar.core.cycle.diagnosis import Diagnosis
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.held_room import Hold
+from maar.core.cycle.known_outcomes import KnownOutcomes
 from maar.core.cycle.sentences import sentence, why_evicted
 from maar.core.cycle.standings import standings
 from maar.core.cycle.state import State
@@ -59,23 +60,33 @@ def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
     sentences: dict[Refusal, str] = {}  # many wait for the same reason
     for group in state.short():
         group.was_unschedulable |= not group.pending and not group.is_ready  # it has no pods to place
-    for key, group in state.touched().items():
-        phase, refusal = _phase(state, group), diagnosis.of(group)
-        if refusal is None and not group.was_unschedulable:
-            outcomes[key] = _WELL[phase]
-        else:
-            message = ""
-            if refusal is not None:
-                message = sentences.get(refusal) or sentences.setdefault(refusal, sentence(state, refusal))
-            outcomes[key] = GroupOutcome(
-                phase=phase, refusal=refusal, message=message, is_unschedulable=group.was_unschedulable
-            )
+    known_outcomes = KnownOutcomes(state, diagnosis)
+    for group in list(state.touched().values()):
+        evidence, outcome = known_outcomes.find(group)
+        if outcome is None:
+            outcome = _outcome(state, group, diagnosis.of(group), sentences)
+            known_outcomes.keep(group, evidence, outcome)
+        for row in group.rows:
+            outcomes[row.key] = outcome
     for pod in state.tables.orphans.values():
         key = missing_group_key(pod)
         if key not in outcomes:
             refusal = _group_missing(state, pod)
             outcomes[key] = GroupOutcome(phase="Pending", refusal=refusal, message=sentence(state, refusal))
     return outcomes
+
+
+def _outcome(
+    state: State, group: GroupState, refusal: Refusal | None, sentences: dict[Refusal, str]
+) -> GroupOutcome:
+    phase, message = _phase(state, group), ""
+    if refusal is None and not group.was_unschedulable:
+        return _WELL[phase]
+    if refusal is not None:
+        message = sentences.get(refusal) or sentences.setdefault(refusal, sentence(state, refusal))
+    return GroupOutcome(
+        phase=phase, refusal=refusal, message=message, is_unschedulable=group.was_unschedulable
+    )
 
 
 def missing_group_key(pod: PodRow) -> str:

@@ -32,6 +32,25 @@ class Preempt(Attempt):
         self.by_priority = ("priority", "enablePreemptable") in self.state.configuration.enabled
         self.by_fairness = ("drf", "enablePreemptable") in self.state.configuration.enabled
 
+    @classmethod
+    def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:
+        """Whether it would run on loan, or groups that may evict the same found no victims."""
+        if search.without_victims and cls._victims_key(group) in search.without_victims:
+            return True
+        return would_run_on_loan(needs, search.state.ledger.deserved[group.leaf])
+
+    @staticmethod
+    def _victims_key(group: GroupState) -> object:
+        """What the victims of groups depend on that hold nothing: not on what their pods need."""
+        return (group.leaf, group.row.namespace, group.row.priority, group.is_ready)
+
+    def find(self) -> list[Unit] | None:
+        """A lawful set; where there is no unit to take, it is noted that there is none for similar groups."""
+        found = super().find()
+        if self.is_without_victims and self.group.is_idle:
+            self.search.without_victims.add(self._victims_key(self.group))
+        return found
+
     def equivalence_key(self) -> object:
         """Its own unit, which it leaves out, is no victim for equal groups either: they use as much as it."""
         row, job = self.group.row, None if self.was_ready else self.job_before

@@ -204,6 +204,14 @@ def largest_part(used: Column, whole: Whole) -> float:
     return largest
 
 
+def is_beyond(used: Column, needs: Needs, limit: Column) -> bool:
+    """Whether using this much more exceeds a limit."""
+    for resource, amount in needs:  # noqa: SIM110 (it is asked for every kind of group that waits)
+        if used[resource] + amount > limit[resource]:
+            return True
+    return False
+
+
 def larger_cluster(tables: Tables, leaves_use: Sequence[Column] | None = None) -> QueueLedger:
     """The ledger as it would be with any number of nodes more."""
     return QueueLedger(tables, [LARGEST_AMOUNT // 2] * len(tables.axis.names), leaves_use)

@@ -8,10 +8,12 @@ from maar.core.cycle.attempt import Attempt
 from maar.core.cycle.evict import evict
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.loans import LoanedPods
+from maar.core.cycle.queue_ledger import is_beyond
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Unit
 from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Reason, Refusal
+from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column
 
 _FEW: Final = 5  # names in one message
@@ -32,12 +34,16 @@ class Reclaim(Attempt):
         super().__init__(search, group)
         self.path = self.ledger.paths[self.leaf]
 
+    @classmethod
+    def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:
+        """Whether its queue would use more than it deserves with it."""
+        ledger = search.state.ledger
+        return is_beyond(ledger.used[group.leaf], needs, ledger.deserved[group.leaf])
+
     def is_worthwhile(self) -> bool:
         """Its queue stays within deserved with it, and idle room is not enough."""
         used, deserved = self.ledger.used[self.leaf], self.ledger.deserved[self.leaf]
-        if not self.pods or any(
-            used[resource] + amount > deserved[resource] for resource, amount in self.request
-        ):
+        if not self.pods or is_beyond(used, self.request, deserved):
             return False
         return bool(self._reserved) or not self._idle_is_enough()
 
@@ -113,7 +119,10 @@ class Reclaim(Attempt):
                 blockers.append(f"queue {row.name} (not reclaimable)")
                 continue
             pods = [
-                pod for group in row.groups.values() for pod in self.state.holders(self.state.group(group))
+                pod
+                for group in row.groups.values()
+                if group.kind is None  # those that have one hold nothing
+                for pod in self.state.holders(self.state.group(group))
             ]
             blockers += sorted(f"pod {pod.key}" for pod in pods if self.search.protection.covers(pod))
             blockers += [f"disruption budget {key}" for key in self.search.budgets.refusing(pods)]

@@ -16,7 +16,7 @@ took, however large the cluster is. Once the outermost trial is kept nothing can
 record of them is dropped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -105,7 +105,7 @@ class State:
         self.open_trials = 0
         self._change_room, self._counts_moves = self.room.change, self.places.counts_moves
         for group in tables.waiting.values():
-            for pod in group.pods.values():
+            for pod in group.pods.values() if group.kind is None else ():
                 if pod.counted is not None and not pod.counted.is_now:
                     self.promised[pod.key] = pod.counted.node.index
                     if pod.shape.claims:
@@ -136,8 +136,71 @@ class State:
 
     @cached_property
     def waiting(self) -> list[GroupState]:
-        """The groups of leaf queues that had pods without a place when the cycle began."""
-        return [self.group(row) for row in self.tables.waiting.values() if row.leaf is not None]
+        """The groups of leaf queues that had pods without a place when the cycle began.
+
+        One stands for others that are alike; where it is decided about alone, these are separated.
+        """
+        rows = self.tables.waiting.values()
+        alone = [self.group(row) for row in rows if row.kind is None and row.leaf is not None]
+        return alone + [group for group in self.of_kinds if group.pending]
+
+    @cached_property
+    def of_kinds(self) -> list[GroupState]:
+        """The groups that have a kind; where turns allow it, the first of a kind stands for all."""
+        found = list[GroupState]()
+        for kind in self.tables.kinds:
+            first = self.group(kind.rows[0])
+            if self.have_alike_equal_turns and not self.is_fifo(first.leaf):
+                first.alike = kind.rows
+                found.append(first)
+            else:
+                found += map(self.group, kind.rows)
+        return found
+
+    def is_fifo(self, leaf: int) -> bool:
+        """Whether the groups of a leaf wait for the first of them."""
+        return self.ledger.rows[leaf].queue.spec.dequeue_strategy == "fifo"
+
+    @cached_property
+    def have_alike_equal_turns(self) -> bool:
+        """Whether a turn that fails for a group fails for all that are alike.
+
+        It may not where more than room decides, where room can be given back in a phase, or where it matters
+        for how long a group has waited.
+        """
+        configuration, tables = self.configuration, self.tables
+        return not (
+            configuration.sla is not None
+            or configuration.job_orders
+            or configuration.node_hooks
+            or tables.with_affinity
+            or any(row.min_runtimes for row in tables.rows)
+        )
+
+    def separate(self, group: GroupState) -> GroupState | None:
+        """Let a group stand for itself alone; gives the state that stands for those behind it, if any."""
+        rows, place, group.alike = group.alike, group.place + 1, ()
+        if place >= len(rows):
+            return None
+        behind = self.group(rows[place])
+        behind.phase, behind.refusal = group.phase, group.refusal
+        behind.was_unschedulable = group.was_unschedulable
+        if place + 1 < len(rows):
+            behind.alike, behind.place = rows, place
+        self.of_kinds.append(behind)
+        if "waiting" in self.__dict__ and behind.pending:
+            self.waiting.append(behind)
+        return behind
+
+    def separate_all(self, groups: Iterable[GroupState]) -> list[GroupState]:
+        """Let groups, and all that they stand for, stand for themselves alone."""
+        found = list[GroupState]()
+        for first in list(groups):
+            group: GroupState | None = first
+            while group is not None:
+                found.append(group)
+                group = self.separate(group)
+        return found
 
     def short(self) -> list[GroupState]:
         """The groups of leaf queues that held nodes, and fewer than minMember, when the cycle began."""
@@ -150,6 +213,14 @@ class State:
             if row.leaf is None:
                 self.group(row)
         return self._groups
+
+    def known_groups(self) -> frozenset[str]:
+        """The keys of all groups that the cycle has looked at so far."""
+        return frozenset(self._groups)
+
+    def forget_all_but(self, known: frozenset[str]) -> None:
+        """Forget groups that were looked at since, of which nothing was decided."""
+        self._groups = {key: group for key, group in self._groups.items() if key in known}
 
     def _read(self, row: GroupRow) -> GroupState:
         leaf = row.leaf.index if row.leaf is not None else NOWHERE

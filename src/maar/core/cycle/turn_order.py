@@ -26,9 +26,12 @@ together. Keys that are computed when a heap compares would change while they ar
 would be wrong without any sign of it. Decision records 10 and 24.
 """
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
+from itertools import accumulate
+from operator import neg
 from typing import Literal
 
 from maar.core.cycle.group_state import GroupState
@@ -137,21 +140,54 @@ class _Branch:
 class _Namespace(_Branch):
     """A namespace of a leaf, as old as the oldest of its jobs that wait."""
 
-    __slots__ = ("_ages", "_by_age", "jobs")
+    __slots__ = ("_ages", "_by_age", "_hopeless", "_oldest_hopeless", "jobs")
 
-    def __init__(self, above: _Branch, used: Column, whole: Whole, order: str, jobs: Sequence[Job]) -> None:
+    def __init__(
+        self,
+        above: _Branch,
+        used: Column,
+        whole: Whole,
+        order: str,
+        jobs: Sequence[Job],
+        hopeless: Iterable[Job] = (),
+    ) -> None:
+        """With jobs that wait and need no turn, because it would fail."""
         self.jobs = _JobHeap(jobs)
         self._by_age = dict(Counter([job[-1].row.created for job in jobs]))
         self._ages = sorted(self._by_age, reverse=True)  # the oldest last
         super().__init__(above, used, whole, self._ages[-1], order)
         self.waiting = len(jobs)
+        self._hopeless = sorted(hopeless, reverse=True)  # the first last
+        ages = (job[-1].row.created for job in self._hopeless)
+        self._oldest_hopeless = list(accumulate(ages, min))  # of each and all that come after it
+
+    def settle(self) -> None:
+        """Renew its entry, and those above."""
+        first = self.jobs.first() if self._hopeless else None
+        if first is not None:
+            while self._hopeless and self._hopeless[-1] < first:  # it would have had its turn
+                self._hopeless.pop()
+                self._oldest_hopeless.pop()
+            self.age = min([self._ages[-1], *self._oldest_hopeless[-1:]])
+        super().settle()
+
+    def add(self, job: Job) -> None:
+        """Add a job that is not older than all that wait."""
+        created = job[-1].row.created
+        self.jobs.put(job)
+        self.waiting += 1
+        if created in self._by_age:
+            self._by_age[created] += 1
+        else:
+            self._by_age[created] = 1
+            insort(self._ages, created, key=neg)
 
     def drop(self, group: GroupState) -> None:
         """Remove a job that waits no longer."""
         self.jobs.drop(group)
         self.waiting -= 1
         self._by_age[group.row.created] -= 1
-        while self.waiting and not self._by_age[self.age]:
+        while self.waiting and not self._by_age[self._ages[-1]]:
             self._ages.pop()
             self.age = self._ages[-1]
 
@@ -159,7 +195,10 @@ class _Namespace(_Branch):
 class TurnOrder:
     """The order of turns among groups that wait."""
 
-    def __init__(self, state: State, phase: Phase, groups: Iterable[GroupState]) -> None:
+    def __init__(
+        self, state: State, phase: Phase, groups: Iterable[GroupState], hopeless: Iterable[GroupState] = ()
+    ) -> None:
+        """Of groups that wait, beside others that wait and need no turn, because it would fail."""
         self.state = state
         self._job = job_entry(state)
         self._phase = phase
@@ -170,8 +209,13 @@ class TurnOrder:
         jobs: dict[tuple[int, str], list[Job]] = {}
         for group in groups:
             jobs.setdefault((group.leaf, group.row.namespace), []).append(self._job(group))
+        leaves = Counter(leaf for leaf, _ in jobs)
+        others: dict[tuple[int, str], list[Job]] = {}  # where the age of a namespace can matter
+        for group in hopeless:
+            if leaves[group.leaf] > 1:
+                others.setdefault((group.leaf, group.row.namespace), []).append(self._job(group))
         self._namespaces = {
-            (leaf, name): self._namespace(leaf, name, waiting) for (leaf, name), waiting in jobs.items()
+            key: self._namespace(*key, waiting, others.get(key, ())) for key, waiting in jobs.items()
         }
 
     def next(self) -> GroupState | None:
@@ -181,6 +225,18 @@ class TurnOrder:
             branch = branch.children[0][-1]
         first = branch.jobs.first() if isinstance(branch, _Namespace) else None
         return first[-1] if first is not None else None
+
+    def keys(self, group: GroupState) -> tuple[list[Standing], Job]:
+        """What decides when a group that waits is next.
+
+        The entries of the queues above it, from the top down, and of its namespace; then its own.
+        """
+        branch: _Branch | None = self._namespaces[group.leaf, group.row.namespace]
+        entries = list[Standing]()
+        while branch is not None and branch.entry is not None:
+            entries.append(branch.entry)
+            branch = branch.above
+        return entries[::-1], self._job(group)
 
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
@@ -193,6 +249,11 @@ class TurnOrder:
         namespace = self._namespaces[group.leaf, group.row.namespace]
         namespace.drop(group)
         namespace.settle()
+
+    def add_behind(self, group: GroupState, behind: GroupState | None) -> None:
+        """A group had stood for others, and the first of them now has turns of its own, if there is any."""
+        if behind is not None:
+            self._namespaces[group.leaf, group.row.namespace].add(self._job(behind))
 
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
         """Give no group of a leaf another turn, or none of some; returns those that still waited."""
@@ -213,11 +274,13 @@ class TurnOrder:
         else:
             namespace.settle()
 
-    def _namespace(self, leaf: int, name: str, jobs: Sequence[Job]) -> _Namespace:
+    def _namespace(
+        self, leaf: int, name: str, jobs: Sequence[Job], hopeless: Sequence[Job]
+    ) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
         queue, used = self._queue(leaf), jobs[0][-1].usage_path.columns[0]
         whole = self.state.namespace_whole(leaf, name) if self._by_share else ()
-        namespace = _Namespace(queue, used, whole, natural(name), jobs)
+        namespace = _Namespace(queue, used, whole, natural(name), jobs, hopeless)
         namespace.settle()
         return namespace
 

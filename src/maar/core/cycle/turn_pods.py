@@ -9,7 +9,7 @@ from maar.core.tables.rows import PodRow
 
 def for_allocate(group: GroupState) -> list[PodRow]:
     """The pods that allocate places: those that ask for something, and all of a gang that mixes both."""
-    for pod in group.pending:
+    for pod in group.pending if group.row.kind is None else group.pending[:1]:
         if pod.shape.asks_for_nothing:
             break
     else:
@@ -20,6 +20,8 @@ def for_allocate(group: GroupState) -> list[PodRow]:
 
 def for_backfill(group: GroupState) -> list[PodRow]:
     """The pods that backfill places: those that ask for nothing."""
+    if group.row.kind is not None and group.pending and not group.pending[0].shape.asks_for_nothing:
+        return []
     return [pod for pod in group.pending if pod.shape.asks_for_nothing]
 
 

@@ -14,6 +14,7 @@ from maar.core.cycle.units import Rank, Unit, next_unit
 from maar.core.tables.rows import GroupOrder
 
 Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest is evicted first
+_KindOfUnit = tuple[str, tuple[Rank, ...]]  # a namespace, and the ranks that a unit may have
 MayBeVictim = Callable[[Rank, str, float], bool]  # the rank, the namespace, and what that uses per weight
 
 
@@ -21,7 +22,8 @@ class UnitPool:
     """Units by rank, then by namespace and job: those that use most are evicted first.
 
     Whole namespaces are skipped where no unit can be a victim: a full cluster has many units and many groups
-    that wait, and an attempt must not look at every unit for every group.
+    that wait, and an attempt must not look at every unit for every group. The unit of a group is computed
+    when one of its rank and namespace may be a victim for the first time.
     """
 
     def __init__(
@@ -37,17 +39,34 @@ class UnitPool:
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self._shares: dict[str, float] = {}  # of namespaces, per weight
+        self._unread: dict[_KindOfUnit, dict[str, GroupState]] = {}  # groups whose units are not computed yet
+        self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
         for row in state.ledger.rows[leaf].groups.values():
-            if any(pod.node_name for pod in row.pods.values()):
+            if row.kind is None and any(pod.node_name for pod in row.pods.values()):
                 group = state.group(row)
                 if min_runtimes is not None and min_runtimes.ends(group):
                     self._young[row.key], self._ranks[row.key] = group, _possible_ranks(group)
-                self.refresh(group)
+                kind = self._kinds[row.key] = (row.namespace, _ranks_now(group))
+                self._unread.setdefault(kind, {})[row.key] = group
+        for namespace, _ in self._unread:
+            self._shares[namespace] = state.namespace_share(leaf, namespace)
+
+    def _read(self, may_be_victim: MayBeVictim) -> None:
+        """Compute the units that may be victims."""
+        for namespace, ranks in list(self._unread):
+            if any(may_be_victim(rank, namespace, self._shares[namespace]) for rank in ranks):
+                for group in list(self._unread[namespace, ranks].values()):
+                    self.refresh(group)
 
     def refresh(self, group: GroupState) -> None:
         """Compute again which unit a group would give."""
         key, namespace = group.row.key, group.row.namespace
         self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
+        kind = self._kinds.pop(key, None)
+        if kind is not None:
+            del self._unread[kind][key]
+            if not self._unread[kind]:
+                del self._unread[kind]
         if self._stale and key in self._ranks:
             self._stale.get((namespace, self._ranks[key]), set()).discard(key)
         known = self._units.pop(key, None)
@@ -110,6 +129,8 @@ class UnitPool:
 
     def in_order(self, may_be_victim: MayBeVictim) -> Iterator[Unit]:
         """Units of the namespaces that may have victims, in order; of equal shares the job decides."""
+        if self._unread:
+            self._read(may_be_victim)
         if self._stale:
             self._refresh_stale(may_be_victim)
         for rank in sorted(self._jobs):
@@ -122,6 +143,8 @@ class UnitPool:
                 yield self._units[job[-1]][0]
 
     def __contains__(self, key: str) -> bool:
+        if key in self._kinds:
+            self.refresh(self._unread[self._kinds[key]][key])
         if self._stale and any(key in keys for keys in self._stale.values()):
             self.refresh(self._young[key])
         return key in self._units
@@ -135,6 +158,12 @@ class UnitPool:
         if unit.is_surplus:
             return next_unit(self.state, unit.group, self.protection, node, self._too_young(unit.group))
         return unit if all(pod.node_name == node for pod in unit.pods) else None
+
+
+def _ranks_now(group: GroupState) -> tuple[Rank, ...]:
+    """The ranks that the next unit of a group may have now."""
+    whole = Rank(not group.is_starving, group.row.priority, True)
+    return (whole, whole._replace(is_not_surplus=False)) if group.placed > group.standing_minimum else (whole,)
 
 
 def _possible_ranks(group: GroupState) -> Sequence[Rank]:

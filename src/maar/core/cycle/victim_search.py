@@ -26,6 +26,7 @@ class VictimSearch:
         self.protection = Protection(state.tables, state.configuration, action)
         self.leaf_usage = LeafUsage(state)
         self.min_runtimes = MinRuntimes(state, action)
+        self.without_victims: set[object] = set()  # what groups have in common for which there are none
         self._pools: dict[int, dict[str, UnitPool]] = {}  # by leaf; for what is in `pool`
 
     @property

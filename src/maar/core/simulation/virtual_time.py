@@ -116,6 +116,31 @@ class Simulation:
         """Let objects arrive, the earliest first; each is asked for when the one before it has come."""
         self._expect(iter(arrivals), self.time)
 
+    def change(self, events: Iterable[Event]) -> None:
+        """Let somebody change or delete objects at this moment; a decision follows."""
+        made = list[Event]()
+        for event in events:
+            match event:
+                case Deleted(kind="Pod", key=key) | Upserted(object=Pod(key=key)):
+                    self._forget(key)
+                case _:
+                    pass
+            made.append(self._take_in(event.object) if isinstance(event, Upserted) else event)
+        self.cluster.learn(made)
+        self._decide_again_at = self.time
+
+    def _forget(self, key: str) -> None:
+        """A pod goes, or is another one from now on."""
+        pod = self.cluster.pods.get(key)
+        members = self._members.get(_owner(pod)) if pod is not None else None
+        if pod is None or members is None or key not in members.pods:
+            return
+        del members.pods[key]
+        self._running.pop(key, None)
+        if not pod.is_finished:
+            members.unfinished -= 1
+            self._waiting -= not pod.spec.node_name
+
     def _expect(self, arrivals: Iterator[Arrival], since: float) -> None:
         found = next(arrivals, None)
         if found is None:
@@ -128,6 +153,11 @@ class Simulation:
         heappush(self._arrivals, (_moment(found.time), self._submissions, found.objects, arrivals))
 
     # --- time
+
+    def take_in(self) -> None:
+        """Let everything happen that is due now; the first decision is still to come."""
+        self._let_happen()
+        self._decide_again_at = self.time
 
     def run(self, until: float = inf) -> Iterator[tuple[float, Plan]]:
         """Go from moment to moment, up to and with a time; gives every decision once it is carried out."""

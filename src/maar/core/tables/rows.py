@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from maar.core.model.affinity import Toleration
 from maar.core.model.node import Taint
+from maar.core.model.plan import GroupOutcome
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.queue import Queue
 from maar.core.tables.axis import Needs
@@ -126,6 +127,18 @@ class Counted:
 
 
 @dataclass(slots=True, eq=False)
+class Kind:
+    """Groups that are alike, in the order in which they came; see `alike.py`."""
+
+    shape: Shape | None  # of all their pods; None: they have none
+    count: int  # of the pods of a turn; 0: too few to start
+    needs: Needs  # of those together
+    never_preempts: bool
+    rows: "list[GroupRow]" = field(default_factory=list)
+    outcome: tuple[object, GroupOutcome] | None = None  # that of the last cycle, and the evidence for it
+
+
+@dataclass(slots=True, eq=False)
 class GroupRow:
     """A pod group and its pods."""
 
@@ -161,6 +174,7 @@ class GroupRow:
     admitted: AmountColumn = ()  # of its leaf, while pods of it hold something
     tolerations: frozenset[tuple[Toleration, ...]] = frozenset()  # that live pods of it have
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
+    kind: "Kind | None" = None  # of groups that are alike
 
 
 class MinRuntime(NamedTuple):

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from functools import cached_property
 from statistics import median
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from maar.core.tables.rows import PodRow
 from maar.core.tables.tables import Tables
@@ -12,7 +12,17 @@ from maar.core.tables.tables import Tables
 _ENOUGH: Final = 3  # pods that a median is taken of
 _NUMBERED: Final = re.compile(r"(?:-[a-z0-9]*[0-9][a-z0-9]*)+$")  # train-17, train-28439520-x7k2p
 
+# What an expected run time follows from: an annotation or `runningEstimate`, the time after which the pod is
+# ended, or how long earlier pods like it have run.
+RunTimeSource = Literal["stated", "deadline", "median"]
 Work = tuple[str, str, str]  # a namespace, the name of an owner or its stem, and a task
+
+
+class ExpectedRunTime(NamedTuple):
+    """How long a pod runs from its start, and what says so."""
+
+    seconds: float
+    source: RunTimeSource
 
 
 class RunTimes:
@@ -23,18 +33,24 @@ class RunTimes:
         self._medians: dict[tuple[str, str, str], float | None] = {}
 
     def expected(self, pod: PodRow) -> float | None:
-        """How long a pod runs from its start; None where nobody knows.
+        """How long a pod runs from its start; None where nobody knows."""
+        found = self.with_source(pod)
+        return None if found is None else found.seconds
+
+    def with_source(self, pod: PodRow) -> ExpectedRunTime | None:
+        """How long a pod runs from its start, and what says so; None where nobody knows.
 
         What is stated of a pod or its group comes first, then the time after which it is ended, then the
         median of earlier pods of its owner, or of the same task of jobs whose names differ in a number.
         """
         if pod.stated_run_time is not None:
-            return pod.stated_run_time
+            return ExpectedRunTime(pod.stated_run_time, "stated")
         if pod.group is not None and pod.group.stated_run_time is not None:
-            return pod.group.stated_run_time
+            return ExpectedRunTime(pod.group.stated_run_time, "stated")
         if pod.longest_run_time is not None:
-            return pod.longest_run_time
-        return self._of_others(pod) if pod.owner and self._finished else None
+            return ExpectedRunTime(pod.longest_run_time, "deadline")
+        earlier = self._of_others(pod) if pod.owner and self._finished else None
+        return None if earlier is None else ExpectedRunTime(earlier, "median")
 
     def end(self, pod: PodRow, now: float) -> float | None:
         """When a pod that is on a node ends; None where it is overdue or nobody knows.

@@ -20,6 +20,7 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
+from maar.core.tables.alike import KindsOfGroups
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.counting import add, count, is_waiting, uncount
 from maar.core.tables.groups import is_not_started, is_short, keep, sum_up
@@ -53,6 +54,7 @@ class Tables(PlainObjects):
     tree: QueueTree = field(default_factory=lambda: QueueTree.of([]))
     not_enqueued: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait for admission
     not_started: dict[str, GroupRow] = field(default_factory=dict)  # groups that were let in and hold nothing
+    kinds: KindsOfGroups = field(default_factory=KindsOfGroups)  # of those that wait and hold nothing
     orphans: dict[str, PodRow] = field(default_factory=dict)  # pods of ours whose group is missing
     with_affinity: dict[str, PodRow] = field(default_factory=dict)  # pods with affinity, spread or host ports
     set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
@@ -61,6 +63,7 @@ class Tables(PlainObjects):
     shown: dict[str, tuple[object, QueueStanding]] = field(default_factory=dict)  # inputs and result
     shown_on: object = None  # the inputs that all standings share
     past_use: PastUse = field(default_factory=PastUse)
+    kept_between_cycles: object = None  # by core/cycle/known_outcomes.py
 
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)
@@ -217,6 +220,7 @@ class Tables(PlainObjects):
             if is_waiting(pod):
                 self.orphans[pod.key] = pod
         self._withdraw(group)
+        self.kinds.remove(group)
         self.waiting.pop(key, None)
         self.short.pop(key, None)
         self.not_enqueued.pop(key, None)
@@ -259,6 +263,7 @@ class Tables(PlainObjects):
         keep(self.not_enqueued, group, is_there=group.phase == "Pending")
         keep(self.not_started, group, is_there=is_not_started(group))
         keep(self.short, group, is_there=is_now_short)
+        self.kinds.put(group)
 
     # --- queues
 

@@ -1,0 +1,91 @@
+"""The changes that a command line asks about: --set, --add-nodes, --drain, --delete and --submit."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from maar.cli.documents import read_documents
+from maar.cli.failure import CommandError
+from maar.core.answers.changes import AddNodes, Change, DeleteObject, DrainNode, SetField, SubmitDocument
+from maar.core.model.kinds import from_document
+from maar.core.model.node import Node
+
+
+@dataclass(frozen=True)
+class ChangeFlags:
+    """The changes, by kind."""
+
+    set_fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KIND/NAME.FIELD=VALUE",
+            help="Set a field, such as queue/research.weight=3; no value takes it out.",
+        ),
+    ] = None
+    add_nodes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--add-nodes", metavar="NODES", help="Add nodes, such as 4x8cpu,32Gi, or those of a file."
+        ),
+    ] = None
+    drain: Annotated[
+        list[str] | None, typer.Option("--drain", metavar="NODE", help="Cordon a node and evict its pods.")
+    ] = None
+    delete: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--delete",
+            metavar="KIND/NAME",
+            help="Delete job/NAMESPACE/NAME, a podgroup with its pods, a pod, a queue or a node.",
+        ),
+    ] = None
+    submit: Annotated[
+        list[Path] | None,
+        typer.Option("--submit", help="Apply a file or folder of manifests: jobs, pod groups, pods, queues."),
+    ] = None
+
+    def changes(self, nodes: Collection[str]) -> list[Change]:
+        """The changes in the order in which they are made; `nodes` are the names of those that are there."""
+        made: list[Change] = []
+        if self.add_nodes:
+            made.append(AddNodes(new_nodes(self.add_nodes, nodes)))
+        made += [field_change(text) for text in self.set_fields or ()]
+        made += [DrainNode(name.removeprefix("node/")) for name in self.drain or ()]
+        made += [DeleteObject(target) for target in self.delete or ()]
+        made += documents(self.submit or [])
+        return made
+
+
+def field_change(text: str) -> SetField:
+    """Read `queue/research.weight=3`."""
+    target, equals, value = text.partition("=")
+    if not equals:
+        raise CommandError(f"--set {text}: it has no value; write --set {text}=VALUE")
+    return SetField(target, value)
+
+
+def new_nodes(texts: list[str], taken: Collection[str]) -> tuple[Node, ...]:
+    """Read nodes as `maar up --nodes` does."""
+    from maar.embedded.nodes.node_files import BadNodesError  # noqa: PLC0415  few questions are about nodes
+    from maar.embedded.nodes.specification import parse  # noqa: PLC0415
+
+    try:
+        found = parse(*texts, taken=taken)
+    except BadNodesError as error:
+        raise CommandError(str(error).replace("--nodes", "--add-nodes", 1)) from None
+    return tuple(from_document(Node, one) for one in found)
+
+
+def documents(paths: list[Path]) -> Iterator[SubmitDocument]:
+    """The documents of files and folders."""
+    read = read_documents(paths)
+    if read.errors:
+        raise CommandError(*read.errors)
+    if paths and not read.found:
+        raise CommandError(f"there is no document in {', '.join(map(str, paths))}; name a file that has one")
+    for place, document in read.found:
+        yield SubmitDocument(place, document)

@@ -1,0 +1,193 @@
+"""`maar explain`: why a job, a pod group or a pod waits, runs where it does or was evicted."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from maar.cli.answers.present import present_of, read_present
+from maar.cli.cluster.access import Access, on_cluster
+from maar.cli.cluster.refusal import Operation, unknown
+from maar.cli.completion import NamespaceFlags
+from maar.cli.configuration import read_configuration
+from maar.cli.documents import read_documents
+from maar.cli.failure import CommandError
+from maar.cli.files import read_manifests
+from maar.cli.lines import print_lines, width_of
+from maar.cli.option_groups import with_groups
+from maar.cli.plan import check, read_time
+from maar.cli.queue.sharing import FilesOption
+from maar.cli.tables import DataOption, text_of
+from maar.core.answers.explanation import Explainer, GroupExplanation, with_changes
+from maar.core.answers.explanation_text import explanation_lines, future_lines
+from maar.core.answers.future import Present
+from maar.core.answers.smallest_change import GoOn
+from maar.core.answers.subject import Subject, elsewhere, find_subject, names
+from maar.core.model.durations import BadDurationError, seconds
+from maar.core.model.job import Job
+from maar.core.model.kinds import BadObjectError, from_document
+from maar.core.model.metadata import Object
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.views.job_summary import EventSummary
+
+if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
+    from maar.cli.cluster.client import ClusterClient
+
+Kind = Literal["job", "podgroup", "pod"]
+
+_KINDS: dict[Kind, type[Object]] = {"job": Job, "podgroup": PodGroup, "pod": Pod}
+
+
+@with_groups
+def explain(  # noqa: PLR0913  # each is an argument or a flag
+    kind: Annotated[Kind, typer.Argument(help="What it is: job, podgroup or pod.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Its name.", show_default=False)],
+    *,
+    place: NamespaceFlags,
+    files: FilesOption = None,
+    config: Annotated[
+        Path | None, typer.Option(help="The scheduler's configuration, in Volcano's grammar.")
+    ] = None,
+    now: Annotated[
+        str, typer.Option(help="The time to decide at, with -f; such as 2026-01-31T12:00:00Z.")
+    ] = "",
+    within: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION",
+            help="Look for so long for the smallest change that would help; 0: neither that nor the start.",
+        ),
+    ] = "20s",
+    output: DataOption = None,
+    access: Access,
+) -> None:
+    """Say why a job, a pod group or a pod waits or runs where it does, and what would start it.
+
+    Decides on the cluster as it is, or on one in files or in a snapshot, and writes nothing.
+    """
+    limit = _seconds(within)
+    if files:
+        present, events = _from_files(files, config, now)
+        namespace = place.namespace or "default"
+    else:
+        if now:
+            raise typer.BadParameter("--now is for clusters in files; a running one is as it is now")
+        present = read_present(None, config, access)
+        namespace = place.namespace or on_cluster(access, _namespace)
+        events = None
+    subject = _subject(present, kind, namespace, name)
+    if events is None:
+        events = on_cluster(access, partial(_events, subject)) if subject.group else []
+    explainer = Explainer(present, subject, events)
+    known, console = explainer.explanation(), Console(highlight=False)
+    if not output:
+        print_lines(console, explanation_lines(known, width_of(console)))
+    if limit and known.state in ("waits", "makes room"):
+        known = _with_future(explainer, known, limit)
+        if not output:
+            print_lines(console, future_lines(known, width_of(console)))
+    if output:
+        typer.echo(text_of(known.data(), output))
+
+
+def _with_future(explainer: Explainer, known: GroupExplanation, limit: float) -> GroupExplanation:
+    """Add what has to be decided again."""
+    with _progress(limit) as go_on:
+        if explainer.subject.group:
+            known = msgspec.structs.replace(known, start=explainer.start())
+        return with_changes(known, explainer.changes(known, go_on))
+
+
+@contextmanager
+def _progress(limit: float) -> Iterator[GoOn]:
+    """Show on a terminal how many decisions have been tried; no more of them when the time is over."""
+    end, columns = time.monotonic() + limit, (SpinnerColumn(), TextColumn("{task.description}"))
+    console = Console(stderr=True)
+    with Progress(
+        *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
+    ) as shown:
+        task = shown.add_task("looking for its planned start", total=None)
+
+        def go_on(tries: int) -> bool:
+            shown.update(task, description=f"looking for the smallest change: decision {tries + 1}")
+            return time.monotonic() < end
+
+        yield go_on
+
+
+def _seconds(text: str) -> float:
+    try:
+        return seconds(text)
+    except BadDurationError as error:
+        raise typer.BadParameter(f"--within: {error}") from None
+
+
+def _from_files(files: list[Path], config: Path | None, now: str) -> tuple[Present, list[EventSummary]]:
+    """Read a cluster in files, with its events."""
+    manifests = read_manifests(files)
+    check(manifests)
+    given = read_configuration(config) if config is not None else None
+    present = present_of(manifests, given, read_time(now).timestamp() if now else None)
+    for warning in (*present.configuration.warnings, *manifests.warnings):
+        typer.echo(f"warning: {warning}", err=True)
+    return present, [*_events_in(files)] if manifests.left_out["Event"] else []
+
+
+def _events_in(files: list[Path]) -> Iterator[EventSummary]:
+    """The events among the documents; one that cannot be read explains nothing."""
+    for _, document in read_documents(files).found:
+        if isinstance(document, dict) and (document.get("apiVersion"), document.get("kind")) == (
+            "v1",
+            "Event",
+        ):
+            try:
+                yield from_document(EventSummary, document)
+            except BadObjectError:
+                continue
+
+
+def _subject(present: Present, kind: Kind, namespace: str, name: str) -> Subject:
+    """What is asked about; an error names what may have been meant."""
+    subject = find_subject(present.objects, kind, f"{namespace}/{name}", present.scheduler_name)
+    if subject is not None:
+        return subject
+    if others := elsewhere(present.objects, kind, name):
+        raise CommandError(
+            f"{kind} {namespace}/{name} does not exist; there is one in namespace {' and '.join(others)}: "
+            f"add -n {others[0]}"
+        )
+    if kind == "job" and find_subject(present.objects, "podgroup", f"{namespace}/{name}") is not None:
+        raise CommandError(
+            f"job {namespace}/{name} does not exist; there is a pod group of this name: "
+            f"maar explain podgroup {name} -n {namespace}"
+        )
+    operation = Operation("get", _KINDS[kind], f"{namespace}/{name}")
+    known = names(present.objects, kind, namespace)
+    if not known:
+        raise CommandError(f"{operation.name} does not exist; namespace {namespace} has none: choose with -n")
+    sentence = unknown(operation, known)
+    if "did you mean" not in sentence:
+        sentence = f"{operation.name} does not exist; there are {', '.join(known[:5])}"
+    raise CommandError(sentence)
+
+
+async def _namespace(cluster: "ClusterClient") -> str:
+    return cluster.namespace
+
+
+async def _events(subject: Subject, cluster: "ClusterClient") -> list[EventSummary]:
+    """The events of a group; none where they may not be read."""
+    namespace, _, name = subject.group.partition("/")
+    fields = f"involvedObject.kind=PodGroup,involvedObject.name={name}"
+    try:
+        return await cluster.objects(EventSummary, namespace, fields=fields)
+    except CommandError:
+        return []

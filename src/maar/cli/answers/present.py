@@ -1,0 +1,63 @@
+"""The cluster that a question about the future is asked of: one in files, a snapshot, or a running one."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from maar.cli.cluster.access import Access, on_cluster
+from maar.cli.configuration import read_configuration
+from maar.cli.files import Manifests, read_manifests
+from maar.cli.plan import check, configuration_of, the_snapshot
+from maar.core.answers.future import Present
+from maar.core.model.job import Job
+from maar.core.model.metadata import Object
+from maar.core.model.queue import Queue
+from maar.core.policy.configuration import Configuration
+from maar.core.views.past_use import usage_in_force, with_usage
+
+if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
+    from maar.cli.cluster.client import ClusterClient
+
+
+def read_present(files: list[Path] | None, config: Path | None, access: Access) -> Present:
+    """Read a cluster; what is odd about it goes to standard error."""
+    if files:
+        manifests = read_manifests(files)
+        check(manifests)
+        given = read_configuration(config) if config is not None else None
+        present = present_of(manifests, given)
+        _print_notes([*present.configuration.warnings, *manifests.warnings])
+        return present
+    known = read_configuration(config)
+    _print_notes(list(known.warnings))
+    objects = on_cluster(access, _everything)
+    if config is None:
+        queues = [one for one in objects if isinstance(one, Queue)]
+        known = with_usage(known, usage_in_force(queues))
+        typer.echo(
+            "note: the scheduler's configuration is taken for the default one; --config names another",
+            err=True,
+        )
+    return Present(tuple(objects), known, time.time())
+
+
+def present_of(manifests: Manifests, given: Configuration | None = None, now: float | None = None) -> Present:
+    """A cluster in files: at the time and with the configuration of the snapshot, where there is one."""
+    seen = the_snapshot(manifests.snapshots)
+    if seen is None:
+        known = given or read_configuration(None)
+        return Present(tuple(manifests.objects), known, time.time() if now is None else now)
+    moment = seen.time.timestamp() if now is None else now
+    return Present(tuple(manifests.objects), given or configuration_of(seen), moment, seen.scheduler_name)
+
+
+async def _everything(cluster: "ClusterClient") -> list[Object]:
+    """All that the scheduler decides with, and the jobs, whose pods may not be made yet."""
+    return [*await cluster.everything(), *await cluster.objects(Job)]
+
+
+def _print_notes(sentences: list[str]) -> None:
+    for sentence in sentences:
+        typer.echo(f"warning: {sentence}", err=True)

@@ -1,0 +1,66 @@
+"""`maar whatif`: what a change would do to queues and jobs, and who would be evicted; nothing is written."""
+
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import typer
+from rich.console import Console
+
+from maar.cli.admission_options import AdmissionFlags
+from maar.cli.answers.change_flags import ChangeFlags
+from maar.cli.answers.present import read_present
+from maar.cli.cluster.access import Access
+from maar.cli.failure import CommandError
+from maar.cli.lines import print_lines, width_of
+from maar.cli.option_groups import with_groups
+from maar.cli.queue.sharing import FilesOption
+from maar.cli.tables import text_of
+from maar.core.answers.known_objects import BadChangeError
+from maar.core.answers.whatif import what_if
+from maar.core.answers.whatif_text import what_if_data, what_if_lines
+from maar.core.model.node import Node
+
+EVICTS: Final = 3
+
+
+@with_groups
+def whatif(
+    *,
+    flags: ChangeFlags,
+    files: FilesOption = None,
+    config: Annotated[
+        Path | None, typer.Option(help="The scheduler's configuration, in Volcano's grammar.")
+    ] = None,
+    starts: Annotated[
+        int,
+        typer.Option(min=0, help="Compare the planned starts of so many waiting jobs of each queue."),
+    ] = 10,
+    output: Annotated[
+        Literal["table", "json", "yaml"], typer.Option("--output", "-o", help="How to print the answer.")
+    ] = "table",
+    admission: AdmissionFlags,
+    access: Access,
+) -> None:
+    """Say what a change would do, and who would be evicted; nothing is written.
+
+    Reads a cluster, or with -f manifests or a snapshot. Nodes are added first, then fields are set, nodes
+    drained, objects deleted, and then submitted. Leaves with 3 when somebody would be evicted.
+    """
+    if not any((flags.set_fields, flags.add_nodes, flags.drain, flags.delete, flags.submit)):
+        raise typer.BadParameter("there is no change: give --set, --add-nodes, --drain, --delete or --submit")
+    present = read_present(files, config, access)
+    changes = flags.changes([one.key for one in present.objects if isinstance(one, Node)])
+    options = admission.options(present.scheduler_name)
+    try:
+        answer = what_if(present, changes, options, first_starts=starts)
+    except BadChangeError as error:
+        raise CommandError(*error.sentences) from None
+    for warning in answer.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    if output == "table":
+        console = Console(highlight=False)
+        print_lines(console, what_if_lines(answer, width_of(console)))
+    else:
+        typer.echo(text_of(what_if_data(answer), output))
+    if answer.evicts:
+        raise typer.Exit(EVICTS)

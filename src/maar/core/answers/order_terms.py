@@ -1,0 +1,198 @@
+"""The place of a pod group in the order of turns, and the terms that the order follows from.
+
+The order is that of the cycle itself (`core/cycle/turn_order.py`): the terms are its keys, read before the
+first turn is taken. A turn that places pods changes the shares of those above it. So the place is exact until
+somebody before the group is placed, which in a full cluster is nobody.
+
+A group has a place in one of three orders: of those that wait for admission; of those whose queues stay
+within what they deserve; and where its queue would not, of those that borrow what is idle.
+"""
+
+from collections.abc import Collection, Sequence
+from math import inf
+from typing import Final, Literal, NamedTuple, cast
+
+from maar.core.cycle.allocate import begin, take_turns, with_turns
+from maar.core.cycle.decide import state_after
+from maar.core.cycle.enqueue import not_enqueued, not_started
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.refusals import beyond_deserved
+from maar.core.cycle.state import State
+from maar.core.cycle.turn_order import TurnOrder
+from maar.core.cycle.turn_pods import for_allocate, for_backfill, for_next_turn, together
+from maar.core.model.metadata import Record
+from maar.core.model.plan import Share
+from maar.core.policy.configuration import Configuration
+from maar.core.tables.rows import GroupOrder
+from maar.core.tables.tables import Tables
+
+_JobKey = tuple[Sequence[object], int, bool, float, GroupOrder, GroupState]
+OrderKind = Literal["admission", "fair", "lent", "backfill"]
+
+FEW: Final = 3  # names of groups that come first
+
+
+class QueueTerm(Record, frozen=True):
+    """What a queue is compared with its siblings by, in this order; the smaller share goes first."""
+
+    queue: str
+    priority: int  # the higher goes first
+    share: Share  # used of deserved; where idle room is lent, of the cluster's total and per weight
+    weight: float  # with what past use makes of it
+    created: float  # the older goes first
+
+
+class NamespaceTerm(Record, frozen=True):
+    """What a namespace is compared with the others of its queue by."""
+
+    namespace: str
+    share: float  # of the cluster's total, per weight
+    weight: int
+    created: float  # of the oldest group of it that waits
+
+
+class JobTerm(Record, frozen=True):
+    """What a group is compared with the others of its namespace by, in this order."""
+
+    priority: int
+    is_ready: bool  # those that are not go first
+    share: float  # of the cluster's total
+    created: float
+    name: str  # its owner's, or its own
+    third_parties: tuple[str, ...] = ()  # keys that other plugins give, compared before all else
+
+
+class OrderTerms(Record, frozen=True):
+    """All that decides when a group has its turn; queues from the top down."""
+
+    queues: tuple[QueueTerm, ...]
+    namespace: NamespaceTerm
+    job: JobTerm
+
+
+class Order(Record, frozen=True):
+    """The place of a group in an order."""
+
+    kind: OrderKind
+    place: int  # the first is 1
+    groups: int  # in the whole order
+    first: tuple[str, ...]  # the first few of those before it
+    in_queue: int  # its place among those of its own queue
+    terms: OrderTerms
+
+
+class _Contest(NamedTuple):
+    """An order, the groups in it, and the state that their terms are read from."""
+
+    kind: OrderKind
+    state: State
+    groups: Sequence[GroupState]
+
+    @property
+    def turns(self) -> TurnOrder:
+        """The order, from its beginning."""
+        return TurnOrder(self.state, "lent" if self.kind == "lent" else "fair", self.groups)
+
+
+def place_in_order(tables: Tables, configuration: Configuration, now: float, key: str) -> Order | None:
+    """Where a group stands; None where it takes no turns."""
+    contest = _contest(tables, configuration, now, key)
+    if contest is None:
+        return None
+    turns, own = contest.turns, contest.state.group(tables.groups[key])
+    terms = _terms(contest, turns, own)
+    before = list[GroupState]()
+    while (group := turns.next()) is not None and group is not own:
+        before.append(group)
+        turns.done(group)
+    return Order(
+        kind=contest.kind,
+        place=len(before) + 1,
+        groups=len(contest.groups),
+        first=tuple(one.row.key for one in before[:FEW]),
+        in_queue=1 + sum(one.leaf == own.leaf for one in before),
+        terms=terms,
+    )
+
+
+def terms_of_all(
+    tables: Tables, configuration: Configuration, now: float, kind: OrderKind
+) -> dict[str, OrderTerms]:
+    """The terms of every group in an order, by key."""
+    state = _state(tables, configuration, now, kind)
+    contest = _Contest(kind, state, _taking_part(state, kind))
+    turns = contest.turns
+    return {one.row.key: _terms(contest, turns, one) for one in contest.groups}
+
+
+def _contest(tables: Tables, configuration: Configuration, now: float, key: str) -> _Contest | None:
+    """The order that decides about a group: the first in which it is not let through."""
+    state = _state(tables, configuration, now, "fair")  # after admission
+    row = tables.groups.get(key)
+    if row is None or row.leaf is None:
+        return None
+    own, kinds = state.group(row), list[OrderKind]()
+    if own.phase == "Pending":
+        kinds = ["admission"]
+    elif own.pending and for_allocate(own):
+        needs = together(for_next_turn(own))
+        is_beyond = beyond_deserved(state.ledger, tables.axis.names, own.leaf, needs) is not None
+        kinds = ["lent", "fair"] if is_beyond else ["fair"]
+    elif own.pending:
+        kinds = ["backfill"]
+    for kind in kinds:
+        found = state if kind == "fair" else _state(tables, configuration, now, kind)
+        groups = _taking_part(found, kind)
+        if any(one.row.key == key for one in groups):
+            return _Contest(kind, found, groups)
+    return None
+
+
+def _state(tables: Tables, configuration: Configuration, now: float, kind: OrderKind) -> State:
+    """The state when the turns of an order begin."""
+    if kind in ("admission", "backfill"):
+        return state_after(tables, configuration, now, "enqueue" if kind == "admission" else "backfill")
+    state = state_after(tables, configuration, now, "allocate")
+    begin(state)
+    if kind == "lent":
+        take_turns(state, "fair", for_allocate)
+    return state
+
+
+def _taking_part(state: State, kind: OrderKind) -> list[GroupState]:
+    if kind == "admission":
+        return [*not_enqueued(state), *not_started(state)]
+    return with_turns(state, for_backfill if kind == "backfill" else for_allocate)
+
+
+def _terms(contest: _Contest, turns: TurnOrder, group: GroupState) -> OrderTerms:
+    (*queues, namespace), job = turns.keys(group)
+    ledger, row = contest.state.ledger, group.row
+    path: Collection[int] = tuple(reversed(ledger.paths[group.leaf]))
+    others, priority, is_ready, share, order, _ = cast("_JobKey", job)
+    return OrderTerms(
+        queues=tuple(
+            QueueTerm(
+                queue=ledger.rows[queue].name,
+                priority=-entry[0],
+                share="inf" if entry[1] == inf else entry[1],
+                weight=ledger.weight[queue],
+                created=entry[2],
+            )
+            for queue, entry in zip(path, queues, strict=True)
+        ),
+        namespace=NamespaceTerm(
+            namespace=row.namespace,
+            share=namespace[1],
+            weight=contest.state.tables.namespace_weights.get(row.namespace, 1),
+            created=namespace[2],
+        ),
+        job=JobTerm(
+            third_parties=tuple(map(str, others)),
+            priority=-priority,
+            is_ready=is_ready,
+            share=share,
+            created=order[0],
+            name=row.owner or row.key.partition("/")[2],
+        ),
+    )

@@ -1,0 +1,216 @@
+"""Planned starts: when each waiting group starts, how sure that is, and what it waits for.
+
+The problem. Users ask when their job starts. Nobody can know what will be submitted and what will fail; what
+can be said is when it starts if nothing else happens: the engine goes on deciding from the objects as they
+are, and pods end when they are expected to (docs/planned-starts.md).
+
+How it works. The future is simulated until all groups in question have started, or nothing more can happen.
+A group starts with the first decision that binds pods of it. That start is as sure as the ends of all pods
+that ran before: an end that is moved by a second can change every decision after it. So it is exact where
+all of them are stated, and where it starts at once. Pods of DaemonSets and of the system do not count: they
+run for ever.
+
+A group that does not start is unknown, because of pods that run for ever as far as anybody knows, or because
+the engine refuses it whoever ends.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
+from math import inf
+from typing import Final, NamedTuple
+
+from maar.core.answers.future import EndsNotStated, Future, Present, Start
+from maar.core.model.plan import GroupOutcome, Plan
+from maar.core.model.reasons import Cure, Reason
+from maar.core.tables.groups import is_finished, is_ready
+from maar.core.tables.rows import GroupRow
+from maar.core.tables.tables import Tables
+
+_FEW: Final = 3  # names in one sentence
+_FINAL: Final = (  # no end of a pod changes that
+    Reason.BAD_OBJECT,
+    Reason.QUEUE_MISSING,
+    Reason.QUEUE_NOT_LEAF,
+    Reason.QUEUE_SET_ASIDE,
+    Reason.SCHEDULING_GATED,
+    Reason.NOT_ENOUGH_TASKS,
+    Reason.NOT_ENOUGH_PODS_OF_TASK,
+)
+_ENDS_HELP: Final = (Cure.OTHERS_FINISH, Cure.SHARE_GROWS, Cure.TIME_PASSES)
+
+
+def planned_starts(
+    present: Present, *, first: int | None = None, groups: Collection[str] | None = None
+) -> dict[str, Start]:
+    """When waiting groups start: all of them, the first of each leaf queue, or those that are named.
+
+    A group that is named and does not wait is left out.
+    """
+    future = Future(present)
+    asked = waiting_groups(future.tables(), first, groups)
+    left, found = dict.fromkeys(asked), dict[str, Start]()
+    outcomes: Mapping[str, GroupOutcome] = {}
+    waits_for, sureness = dict[str, str](), _Sureness(future.not_stated)
+    for time, plan in future.run() if asked else ():
+        outcomes = plan.pod_groups
+        sureness.decide_at(time)
+        if not waits_for:
+            waits_for = {key: outcomes[key].message for key in asked if key in outcomes}
+        for key in _bound(future, plan):
+            if key in left:
+                found[key] = sureness.of_start(key, time)
+                del left[key]
+        while left and future.is_complete(first_left := next(iter(left))) and _is_final(outcomes, first_left):
+            del left[first_left]
+            found[first_left] = _never(outcomes.get(first_left))
+        if not left:
+            break
+    stays = [*future.still_running()] if left else []
+    for key in left:
+        outcome = outcomes.get(key)
+        is_held = outcome is not None and outcome.refusal is not None and outcome.refusal.cure in _ENDS_HELP
+        found[key] = _after(future.not_stated, stays) if is_held and stays else _never(outcome)
+    return {
+        key: found[key]
+        if found[key].time == future.began
+        else found[key]._replace(waits_for=waits_for.get(key, ""))
+        for key in asked
+    }
+
+
+def waiting_groups(
+    tables: Tables, first: int | None = None, named: Collection[str] | None = None
+) -> list[str]:
+    """The groups that wait for their start, or the first of each leaf queue, or those that are named.
+
+    The first of a queue are the first of its namespaces, one after the other, by priority and then by age.
+    """
+    waiting = [row for row in tables.groups.values() if _waits(row) and (named is None or row.key in named)]
+    if first is None:
+        return [row.key for row in waiting]
+    ranks: dict[tuple[str, str], int] = {}
+    chosen: dict[str, list[tuple[int, int, GroupRow]]] = {}
+    for row in sorted(waiting, key=lambda one: (-one.priority, one.order)):
+        rank = ranks[row.queue_name, row.namespace] = ranks.get((row.queue_name, row.namespace), 0) + 1
+        if rank <= first:
+            chosen.setdefault(row.queue_name, []).append((rank, len(ranks), row))
+    return [row.key for rows in chosen.values() for _, _, row in sorted(rows, key=lambda one: one[0])[:first]]
+
+
+def _waits(row: GroupRow) -> bool:
+    """Whether a group is not ready, or is without any minimum and has nothing on a node yet."""
+    if is_finished(row):
+        return False
+    return not is_ready(row) or bool(row.pending and not row.placed)
+
+
+def _bound(future: Future, plan: Plan) -> Iterable[str]:
+    pods = future.simulation.engine.tables.pods
+    return {pods[one.pod].group_key: None for one in plan.binds}
+
+
+def _is_final(outcomes: Mapping[str, GroupOutcome], key: str) -> bool:
+    """Whether a group is refused whoever ends."""
+    outcome = outcomes.get(key)
+    if outcome is None:
+        return True  # it has no pods, and no leaf queue that it could be admitted to
+    refusal = outcome.refusal
+    return refusal is not None and (refusal.cure == Cure.NEVER or refusal.reason in _FINAL)
+
+
+# --- sentences
+
+
+class _Doubt(NamedTuple):
+    """Pods of one kind whose ends are not stated."""
+
+    pods: Iterable[str]
+    number: int
+    one: str
+    many: str
+
+    @property
+    def text(self) -> str:
+        """How many, what of them, and the first few."""
+        what = self.one if self.number == 1 else self.many
+        return f"{self.number} {what} ({_named(self.pods, self.number)})"
+
+
+class _Sureness:
+    """How sure starts are: by what had run before the moment of the last decision."""
+
+    def __init__(self, not_stated: EndsNotStated) -> None:
+        self._not_stated = not_stated
+        self._moment = inf
+        self._before = (0,) * len(not_stated.counts)  # a start at once depends on nothing
+        self._latest = self._before
+        self._texts: dict[tuple[int, ...], str] = {}
+
+    def decide_at(self, time: float) -> None:
+        """A decision was made at a time; what its binds begin, and those before at the time, is no cause."""
+        if time > self._moment:
+            self._before = self._latest
+        self._moment, self._latest = time, self._not_stated.counts
+
+    def of_start(self, group: str, time: float) -> Start:
+        """The start of a group by the decision that is being looked at."""
+        if group in self._not_stated.stand_in:
+            pods = "Its pods do not exist yet: equal parts of its minResources stand for them. "
+            return Start(time, "bound", f"{pods}{self._text()}".strip())
+        text = self._text()
+        return Start(time, "bound" if text else "exact", text)
+
+    def _text(self) -> str:
+        """What a start depends on that nobody has stated; empty where there is nothing."""
+        counts = self._before
+        known = self._texts.get(counts)
+        if known is None:
+            known = self._texts[counts] = _depends_on(self._not_stated, counts) if any(counts) else ""
+        return known
+
+
+def _depends_on(ends: EndsNotStated, counts: tuple[int, ...]) -> str:
+    deadline, median, unknown, overdue, stand_in = counts
+    doubts = [
+        _Doubt(ends.deadline, deadline, "pod that has only a deadline", "pods that have only deadlines"),
+        _Doubt(
+            ends.median,
+            median,
+            "pod that is expected to run as long as earlier ones",
+            "pods that are expected to run as long as earlier ones",
+        ),
+        _Doubt(ends.unknown, unknown, "pod whose end is unknown", "pods whose ends are unknown"),
+        _Doubt(ends.overdue, overdue, "pod that is overdue", "pods that are overdue"),
+        _Doubt(ends.stand_in, stand_in, "group without pods yet", "groups without pods yet"),
+    ]
+    return f"It depends on {_listed([one.text for one in doubts if one.number])}."
+
+
+def _after(ends: EndsNotStated, stays: list[str]) -> Start:
+    """Unknown because of pods that run on."""
+    ordered = [*(one for one in stays if one in ends.overdue), *(one for one in stays if one in ends.unknown)]
+    overdue = sum(one in ends.overdue for one in stays)
+    late = f", {overdue} of them overdue" if overdue else ""
+    pods = (
+        "a pod whose end is unknown" if len(ordered) == 1 else f"{len(ordered)} pods whose ends are unknown"
+    )
+    return Start(
+        None,
+        "unknown",
+        f"It waits for {pods}{late}: {_named(ordered, len(ordered))}. "
+        "The annotation maar.sh/expected-runtime on a pod or its job says how long it runs.",
+    )
+
+
+def _never(outcome: GroupOutcome | None) -> Start:
+    message = outcome.message if outcome is not None else "it has no pods"
+    return Start(None, "unknown", f"It does not start when others end: {message}.")
+
+
+def _named(names: Iterable[str], count: int) -> str:
+    few = [*islice(names, min(_FEW, count))]
+    return ", ".join(few) if count <= _FEW else f"{', '.join(few)} and {count - _FEW} more"
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,170 @@
+"""Outcomes of groups that wait, used again while the evidence for them stays the same.
+
+The problem. Thousands of groups wait, and every cycle says of each why, with numbers. Between two cycles a
+few pods end and a few start: the numbers of one or two queues change, and the room on a few nodes.
+
+How it works. All groups of a kind (`tables/alike.py`) have one outcome, which is kept on the kind together
+with its evidence: all that the reason, its numbers and its sentence are computed from. In the next cycle the
+evidence is made again and compared. It has four parts:
+
+- what stays the same as long as nodes, queues and the configuration do (`_Basis`);
+- of the leaf and the queues above it: what they use, deserve and may use, and which siblings use something;
+- of the nodes: how they are counted for the shape, and how much is idle on them at most;
+- of the cluster as a whole, whose use changes all the time: whether it deserves to use as much more.
+
+Equal evidence of one leaf, or of one shape, is the same object as in the last cycle, so that the comparison
+for a kind takes about a microsecond.
+
+Invariants. Nothing that `diagnosis.py`, `refusals.py` and `sentences.py` read for such a group is missing
+from the evidence; whoever lets them read more adds it here. A property compares engines that have lived
+through many cycles with new ones. Where queues have guarantees, what one uses bears on all others, and the
+evidence is the whole ledger.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from maar.core.cycle.diagnosis import Diagnosis
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.queue_ledger import QueueLedger
+from maar.core.cycle.state import State
+from maar.core.model.plan import GroupOutcome
+from maar.core.tables.rows import Column
+from maar.core.tables.shapes import Shape
+
+_NO_EVIDENCE: Final = None
+
+
+@dataclass(eq=False)
+class _Basis:
+    """What is the same for all groups, and parts of the evidence that depend on nothing else that changes."""
+
+    objects: tuple[object, ...]
+    values: tuple[object, ...]
+    leaves: dict[int, object] = field(default_factory=dict)
+    shapes: dict[Shape, object] = field(default_factory=dict)
+
+    def is_like(self, other: "_Basis") -> bool:
+        """Whether both have the very same objects, and equal values."""
+        return all(map(_is_same, self.objects, other.objects)) and self.values == other.values
+
+
+class KnownOutcomes:
+    """What the last cycle found out, as far as it is still so."""
+
+    def __init__(self, state: State, diagnosis: Diagnosis) -> None:
+        self.state, self.diagnosis = state, diagnosis
+        self._is_used = state.have_alike_equal_turns and bool(state.of_kinds)
+        if self._is_used:
+            self._begin(state.ledger)
+
+    def _begin(self, ledger: QueueLedger) -> None:
+        tables, nodes = self.state.tables, self.state.room.nodes
+        basis = _Basis(
+            (self.state.configuration, tables.tree, tables.node_list, tables.past_use.factors),
+            (
+                list(ledger.total),
+                [node.is_tolerated for node in nodes],
+                [tuple(node.daemons) for node in nodes],
+            ),
+        )
+        known = tables.kept_between_cycles
+        self._basis = known if isinstance(known, _Basis) and known.is_like(basis) else basis
+        tables.kept_between_cycles = self._basis
+        guarantees = [row.queue.spec.guarantee for row in ledger.rows]
+        self._is_reserved = any(one.resource or one.percentage for one in guarantees)
+        self._leaves: dict[int, object] = {}
+        self._shapes: dict[Shape, object] = {}
+        self._siblings: dict[int, object] = {}
+        self._requests: list[Column] = ledger.shares.request.T.tolist()
+        self._bindings: list[Column] = ledger.shares.binding.T.tolist()
+        self._left: Column = [
+            most - used for most, used in zip(ledger.deserved[0], ledger.used[0], strict=True)
+        ]
+        self._is_idle = [
+            most > used for most, used in zip(ledger.real[0], ledger.used[0], strict=True)
+        ]
+
+    def find(self, group: GroupState) -> tuple[object, GroupOutcome | None]:
+        """The evidence for a group, and the outcome that was kept with it; without a kind there is none."""
+        row, kind = group.row, group.row.kind
+        if not self._is_used or kind is None or kind.shape is None or group.refusal is not None:
+            return _NO_EVIDENCE, None
+        if group.pending is not row.pending or group.phase != "Inqueue":
+            return _NO_EVIDENCE, None
+        left = self._left
+        evidence = (
+            self._basis,
+            self._leaves.get(group.leaf) or self._leaf(group.leaf),
+            self._shapes.get(kind.shape) or self._shape(group),
+            [amount <= left[resource] for resource, amount in kind.needs],
+            group.was_unschedulable,
+        )
+        known = kind.outcome
+        return evidence, known[1] if known is not None and known[0] == evidence else None
+
+    def keep(self, group: GroupState, evidence: object, outcome: GroupOutcome) -> None:
+        """Keep an outcome for the cycles to come."""
+        if evidence is not _NO_EVIDENCE and group.row.kind is not None:
+            group.row.kind.outcome = (evidence, outcome)
+
+    def _leaf(self, leaf: int) -> object:
+        """What the reasons of a leaf depend on."""
+        ledger = self.state.ledger
+        if self._is_reserved:
+            found: object = self._whole_ledger
+        else:
+            found = (
+                [
+                    (
+                        ledger.used[queue],
+                        ledger.deserved[queue],
+                        ledger.real[queue],
+                        self._bindings[queue],
+                        self._requests[queue] if ledger.rows[queue].queue.spec.request is not None else (),
+                        self._siblings_below(ledger.parent[queue]),
+                    )
+                    for queue in ledger.paths[leaf]
+                ],
+                self._is_idle,
+            )
+        known = self._basis.leaves.get(leaf)
+        found = self._basis.leaves[leaf] = self._leaves[leaf] = known if known == found else found
+        return found
+
+    def _siblings_below(self, parent: int) -> object:
+        """Which children of a queue use something, and which request something."""
+        found = self._siblings.get(parent)
+        if found is None:
+            ledger = self.state.ledger
+            children = [queue for queue in range(1, len(ledger.rows)) if ledger.parent[queue] == parent]
+            found = self._siblings[parent] = [
+                (list(map(bool, ledger.used[queue])), list(map(bool, self._requests[queue])))
+                for queue in children
+            ]
+        return found
+
+    @property
+    def _whole_ledger(self) -> object:
+        ledger = self.state.ledger
+        return (
+            ledger.used,
+            ledger.deserved,
+            ledger.real,
+            ledger.guarantee,
+            ledger.reserved,
+            self._bindings,
+            self._requests,
+        )
+
+    def _shape(self, group: GroupState) -> object:
+        """How the nodes are counted for the shape of a group's pods."""
+        pod = group.pending[0]
+        found = self.diagnosis.counted(pod)
+        known = self._basis.shapes.get(pod.shape)
+        found = self._basis.shapes[pod.shape] = self._shapes[pod.shape] = known if known == found else found
+        return found
+
+
+def _is_same(one: object, other: object) -> bool:
+    return one is other

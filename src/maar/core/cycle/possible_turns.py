@@ -1,0 +1,49 @@
+"""Which groups can have a turn that succeeds in a phase of allocate, by amounts alone.
+
+In a full cluster nearly all turns fail, and thousands of groups wait. In one phase room is only taken and
+queues only use more. So where the limits of its queues, or the nodes together, have too little for the pods
+of a group now, its turn fails whenever it comes. Such a group needs no turn, but while it waits it counts for
+the age of its namespace (`turn_order.py`).
+
+Only groups that have a kind are judged (`tables/alike.py`): their pods are equal and nothing but room decides
+where they go. A group of a queue that is first in, first out stops others when its turn fails, and has one.
+"""
+
+from collections.abc import Iterable
+
+from maar.core.cycle.group_state import GroupState, UsagePath
+from maar.core.cycle.limits import Limits
+from maar.core.cycle.state import State
+from maar.core.tables.rows import Column
+
+
+class PossibleTurns:
+    """What turns of one phase could use."""
+
+    def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
+        self.state, self.limits, self.is_gang = state, limits, is_gang
+        self._left: dict[UsagePath, Column] = {}  # of the limits of queues
+
+    def divide(self, groups: Iterable[GroupState]) -> tuple[list[GroupState], list[GroupState]]:
+        """Groups whose turn may succeed, and those whose turn cannot."""
+        possible, hopeless = list[GroupState](), list[GroupState]()
+        if not self.state.have_alike_equal_turns:
+            return list(groups), hopeless
+        for group in groups:
+            (possible if self._may_succeed(group) else hopeless).append(group)
+        return possible, hopeless
+
+    def _may_succeed(self, group: GroupState) -> bool:
+        kind = group.row.kind
+        if kind is None or kind.shape is None or group.placed or self.state.is_fifo(group.leaf):
+            return True
+        needs, count = (kind.needs, kind.count) if self.is_gang else (kind.shape.needs, 1)
+        if not count:
+            return False
+        left = self._left.get(group.usage_path)
+        if left is None:
+            left = self._left[group.usage_path] = self.limits.left(group.usage_path)
+        for resource, amount in needs:
+            if amount > left[resource]:
+                return False
+        return self.state.places.capacity(kind.shape) >= count

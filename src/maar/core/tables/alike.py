@@ -1,0 +1,95 @@
+"""Pod groups that wait and are alike: equal to every decision but for their place in the order.
+
+Thousands of groups may wait, and they are of few kinds. Those of one kind wait for the same reason, and
+until one of them is placed, what cannot be done for the first of them cannot be done for any other. So a
+cycle looks at a kind once, however many groups it has (`core/cycle/state.py`).
+
+A group has a kind while it holds nothing and all its pods wait and are equal: of one shape, whose nodes
+nothing but room and the filters decide. A group without pods has one until it is let in.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Final
+
+from maar.core.tables.axis import times
+from maar.core.tables.rows import GroupRow, Kind, PodRow
+from maar.core.tables.shapes import Shape
+
+_order: Final = attrgetter("order", "key")  # names of owners may be equal
+
+
+@dataclass(eq=False)
+class KindsOfGroups:
+    """All kinds that have groups."""
+
+    _kinds: dict[object, Kind] = field(default_factory=dict)
+    _keys: dict[str, object] = field(default_factory=dict)  # of the kinds, by the key of the group
+
+    def put(self, row: GroupRow) -> None:
+        """Find the kind of a group again that was summed up."""
+        self.remove(row)
+        key = _kind_key(row)
+        if key is not None:
+            kind = self._kinds.get(key)
+            if kind is None:
+                kind = self._kinds[key] = _kind_of(row)
+            row.kind, self._keys[row.key] = kind, key
+            insort(kind.rows, row, key=_order)
+
+    def remove(self, row: GroupRow) -> None:
+        """Take a group out of its kind."""
+        kind, row.kind = row.kind, None
+        if kind is not None:
+            key = self._keys.pop(row.key)
+            del kind.rows[bisect_left(kind.rows, _order(row), key=_order)]
+            if not kind.rows:
+                del self._kinds[key]
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self._kinds.values())
+
+
+def _kind_of(row: GroupRow) -> Kind:
+    if not row.pending:
+        return Kind(None, 0, (), never_preempts=False)
+    pod, count = row.pending[0], max(row.min_member, 1)
+    count = count if count <= len(row.pending) else 0
+    return Kind(pod.shape, count, times(pod.shape.needs, count), pod.never_preempts)
+
+
+def _kind_key(row: GroupRow) -> object | None:
+    """All that decisions read of a group, other than its place in the order; None where it has no kind."""
+    if row.leaf is None or row.phase not in ("Pending", "Inqueue") or row.min_task_member:
+        return None
+    pods, shape, never_preempts = row.pending, None, False
+    if pods:
+        shape, never_preempts = pods[0].shape, pods[0].never_preempts
+    if len(pods) < len(row.pods) or not (pods or row.phase == "Pending"):
+        return None  # others of its pods have places, are leaving, or must not be placed yet
+    if shape is not None and not _depends_on_room_only(shape):
+        return None
+    if not all(_is_like(pod, shape, never_preempts=never_preempts) for pod in pods):
+        return None
+    return (
+        row.leaf,
+        row.namespace,
+        row.priority,
+        row.phase,
+        row.min_member,
+        row.standing_minimum,
+        row.to_start,
+        len(pods),
+        shape,
+        never_preempts,
+    )
+
+
+def _depends_on_room_only(shape: Shape) -> bool:
+    return not (shape.claims or shape.has_resource_claims or shape.has_affinity)
+
+
+def _is_like(pod: PodRow, shape: Shape | None, *, never_preempts: bool) -> bool:
+    return pod.shape is shape and pod.never_preempts == never_preempts and not pod.nominated

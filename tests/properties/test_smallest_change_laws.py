@@ -1,0 +1,82 @@
+"""Every smallest change is sufficient and minimal: decided again with it the group starts, with less not."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pytest
+
+from maar.core.answers.future import Present
+from maar.core.answers.single_changes import SingleChange
+from maar.core.answers.smallest_change import least, smallest_changes
+from maar.core.cycle.decide import state_after
+from maar.core.cycle.outcome import plan_of
+from maar.core.engine import Engine
+from maar.core.model.events import Upserted
+from properties.cluster_manifests import NOW
+from properties.cluster_recipe import Reach
+from properties.cluster_trials import Case, Growing, Trial
+from properties.clusters import grow, recipes
+from properties.full_clusters import full_cluster
+from properties.manifest_changes import changed, configuration_of, one_step_less, starts
+
+CLUSTERS: Final = 40
+GROUPS: Final = 2  # of a cluster that are asked about
+
+
+@pytest.fixture
+def trial(seed: int, record_property: Callable[[str, object], None]) -> Trial:
+    """Where a law is tried."""
+    return Trial(seed, record_property)
+
+
+@pytest.mark.parametrize("growing", [grow, full_cluster], ids=["any", "full"])
+def test_every_smallest_change_is_sufficient_and_minimal(growing: Growing, trial: Trial) -> None:
+    seen = Counter[str]()
+
+    def check(case: Case) -> Iterator[str]:
+        configuration, objects, now = (
+            configuration_of(case.cluster),
+            tuple(case.cluster.objects),
+            NOW.timestamp(),
+        )
+        engine = Engine(configuration)
+        engine.feed(Upserted(object=one) for one in objects)  # type: ignore[arg-type]
+        state = state_after(engine.tables, configuration, now)
+        waiting = {
+            key: one.refusal
+            for key, one in plan_of(state).pod_groups.items()
+            if one.refusal is not None and key in engine.tables.groups
+        }
+        for key in case.rng.sample(sorted(waiting), min(GROUPS, len(waiting))):
+            found = smallest_changes(Present(objects, configuration, now), state, waiting[key], key)
+            seen["asked"] += 1
+            seen["nothing"] += not found.found and found.starts is None
+            yield from breaches(case, key, None, must_start=found.starts is not None)
+            for change, effect in found.found:
+                seen[type(change).__name__] += 1
+                seen["by eviction"] += bool(effect.victims)
+                yield from breaches(case, key, change, must_start=True)
+                for less in one_step_less(change):
+                    yield from breaches(case, key, less, must_start=False)
+
+    trial.of(check, recipes(Reach.MODEL), CLUSTERS, growing)
+    assert seen["asked"] > seen["nothing"]
+
+
+def breaches(case: Case, key: str, change: SingleChange | None, *, must_start: bool) -> Iterator[str]:
+    """What is wrong with the claim that a group starts with a change, or does not."""
+    documents = list(case.cluster.documents) if change is None else changed(case.cluster, change)
+    if starts(documents, case.cluster.configuration, key) != must_start:
+        yield f"with {change}, {key} {'does not start' if must_start else 'starts'}"
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 64, 1000])
+def test_the_least_number_is_found_whether_or_not_more_always_helps(most: int) -> None:
+    for number in range(1, most + 1, max(1, most // 9)):
+        assert least(lambda count, enough=number: count >= enough, most) == number  # type: ignore[misc]
+    odd = least(lambda count: count == most or count % 5 == 3, most)
+    assert odd is not None
+    assert odd == most or odd % 5 == 3
+    assert odd == 1 or (odd - 1) % 5 != 3
+    assert least(lambda _: False, most) is None
