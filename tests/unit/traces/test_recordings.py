@@ -90,10 +90,10 @@ def simulated(
     return {key: [float(column[row]) for column in columns] for row, key in enumerate(times.group)}
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_the_same_becomes_of_every_group_again(seed: int, tmp_path: Path) -> None:
     mix = JobMix(
-        jobs=40, cluster_cpu=16_000, largest_job_cpu=16_000, largest_pod_cpu=4_000, load=1.5,
+        jobs=30, cluster_cpu=16_000, largest_job_cpu=16_000, largest_pod_cpu=4_000, load=1.5,
         queues={"default": 1.0, "other": 2.0}, namespaces=2,
     )  # fmt: skip
     jobs = Workload(synthetic_jobs(mix, Random(seed), START))
@@ -177,10 +177,11 @@ def test_what_has_not_ended_is_counted() -> None:
 def test_what_is_there_at_the_start_stays_as_it_is_and_what_comes_later_has_no_status() -> None:
     first, old = job("old")
     second, new = job("new")
-    admitted = msgspec.structs.replace(second.status, phase="Running")  # type: ignore[attr-defined]
+    assert isinstance(second, PodGroup)
+    admitted = msgspec.structs.replace(second.status, phase="Running")
     found = workload(
         RecordedMoment(START, upserted(node("n", 2), first, on(old, "n", START - 5))),
-        RecordedMoment(START + 1, upserted(msgspec.structs.replace(second, status=admitted))),  # type: ignore[call-arg]
+        RecordedMoment(START + 1, upserted(msgspec.structs.replace(second, status=admitted))),
         RecordedMoment(START + 1, upserted(on(new, "n", START + 1))),
     )
     present, later = found.arrivals()

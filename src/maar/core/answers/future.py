@@ -7,8 +7,8 @@ a later decision is as sure as what has run before it.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import inf
-from typing import Literal, NamedTuple
+from math import ceil, inf, log, log1p
+from typing import Final, Literal, NamedTuple
 
 from maar.core.answers.pods_to_come import PodsToCome, group_of
 from maar.core.model.events import Deleted, Event, Upserted
@@ -24,6 +24,8 @@ from maar.core.simulation.virtual_time import Simulation
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.run_times import RunTimes, RunTimeSource
 from maar.core.tables.tables import Tables
+
+_MINUTE: Final = 60.0
 
 Certainty = Literal["exact", "bound", "unknown"]
 
@@ -64,10 +66,16 @@ class EndsNotStated:
 
 
 class Future:
-    """A simulation from the present on; run times of pods are those that are expected."""
+    """A simulation from the present on; run times of pods are those that are expected.
 
-    def __init__(self, present: Present, *, victims_return_later: bool = False) -> None:
-        self.present = present
+    With a precision ends are put off by up to that part of the time until then, and at least to the next
+    minute, so that many pods end at one moment: fewer decisions, and times that are that much less exact.
+    """
+
+    def __init__(
+        self, present: Present, precision: float = 0.0, *, victims_return_later: bool = False
+    ) -> None:
+        self.present, self.precision = present, precision
         self.simulation = Simulation(
             [one for one in present.objects if not isinstance(one, Job)],
             self._run_time,
@@ -128,9 +136,18 @@ class Future:
         """What has become of every group until now."""
         return self.simulation.times()
 
-    def is_complete(self, group: str) -> bool:
-        """Whether nobody will make pods of a group."""
-        return group not in self._pods_to_come.groups and group not in self._made
+    def has_pods_to_come(self, group: str) -> bool:
+        """Whether somebody will make pods of a group."""
+        return group in self._pods_to_come.groups or group in self._made
+
+    def may_total_change(self) -> bool:
+        """Whether pods end that are in no queue, or on nodes that are not shared: then the total changes."""
+        tables = self.simulation.engine.tables
+        run_times = RunTimes(tables)
+        return any(
+            pod.counted is not None and pod.counted.budget and run_times.with_source(pod) is not None
+            for pod in tables.pods.values()
+        )
 
     def still_running(self) -> Iterator[str]:
         """The pods that run on and whose ends are not known."""
@@ -181,7 +198,15 @@ class Future:
         is_overdue = expected is not None and started + expected.seconds <= now
         if not (row.is_daemon or row.is_critical):  # they are there for ever
             self._note(row.key, "overdue" if is_overdue else expected.source if expected else "unknown")
-        return None if expected is None or is_overdue else expected.seconds
+        if expected is None or is_overdue:
+            return None
+        return self._put_off(started + expected.seconds) - started if self.precision else expected.seconds
+
+    def _put_off(self, end: float) -> float:
+        """The next of the moments at which pods end; each is later than the one before by the precision."""
+        after = end - self.began
+        steps = ceil(log(after / _MINUTE) / log1p(self.precision)) if after > _MINUTE else 0
+        return self.began + _MINUTE * (1.0 + self.precision) ** steps
 
     def _note(self, pod: str, source: Literal["unknown", "overdue"] | RunTimeSource) -> None:
         match source:

@@ -126,7 +126,7 @@ def _take_round(
         ):
             again += back
             back.clear()
-            turns.add_behind(group, state.separate(group))
+            turns.add_behind(group, state.groups.separate(group))
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None
             if group.pending and wanted(group):

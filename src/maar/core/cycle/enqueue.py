@@ -18,7 +18,7 @@ def admit_all(state: State) -> None:
     for row in state.tables.not_enqueued.values():
         if row.leaf is not None and row.kind is None:
             state.group(row).phase = "Inqueue"
-    for group in filter(_is_outside, state.of_kinds):
+    for group in filter(_is_outside, state.groups.of_kinds):
         group.phase = "Inqueue"
 
 
@@ -42,7 +42,7 @@ def enqueue(state: State) -> None:
                     behind.refusal = behind_first(behind, group)
             continue
         if group.row.to_start and (refusal is None or was_outside):  # it counts; those alike may be refused
-            turns.add_behind(group, state.separate(group))
+            turns.add_behind(group, state.groups.separate(group))
         turns.done(group)
         if refusal is None:
             gate.count(group)
@@ -65,7 +65,7 @@ def not_enqueued(state: State) -> list[GroupState]:
     """The groups that wait for admission; one whose pods have scheduling gates is not among them."""
     rows = (row for row in state.tables.not_enqueued.values() if row.kind is None)
     alone = [state.group(row) for row in rows if row.leaf is not None and not lacks_gated_pods(row)]
-    return alone + [group for group in state.of_kinds if _is_outside(group)]
+    return alone + [group for group in state.groups.of_kinds if _is_outside(group)]
 
 
 def not_started(state: State) -> list[GroupState]:
@@ -76,11 +76,11 @@ def not_started(state: State) -> list[GroupState]:
     rows = [
         row for row in (*tables.not_enqueued.values(), *tables.not_started.values()) if row.kind is None
     ]
-    rows += [group.row for group in state.of_kinds]
+    rows += [group.row for group in state.groups.of_kinds]
     leaves = {row.leaf.index for row in rows if row.leaf is not None and row.to_start}
     alone = [
         state.group(row)
         for row in tables.not_started.values()
         if row.kind is None and row.leaf is not None and row.leaf.index in leaves
     ]
-    return alone + [group for group in state.of_kinds if group.leaf in leaves and not _is_outside(group)]
+    return alone + [group for group in state.groups.of_kinds if group.leaf in leaves and not _is_outside(group)]

@@ -99,6 +99,7 @@ class Simulation:
         self._running: dict[str, tuple[int, float]] = {}  # run and start of pods that run
         self._runs = 0
         self._members: dict[str, _Members] = {}
+        self._not_admitted: dict[str, None] = {}  # groups
         self._waiting = 0  # pods without a node
         self._finished: deque[tuple[float, str]] = deque()  # whose members are removed, and when
         self._completed: list[str] = []  # groups, at this moment
@@ -232,8 +233,9 @@ class Simulation:
             one = msgspec.structs.replace(one, metadata=metadata)
         if isinstance(one, PodGroup):
             self._log.submit(one.key, one.spec.queue, self.time)
+            self._not_admitted[one.key] = None
             if one.status.phase in ADMITTED_PHASES:
-                self._log.admit(one.key, self.time)
+                self._admit(one.key)
         elif isinstance(one, Pod) and not one.is_finished and not one.is_terminating:
             self._take_in_pod(one)
         return Upserted(object=cast("AnyObject", one))
@@ -250,8 +252,12 @@ class Simulation:
             self._waiting += 1
             return
         self._running_already.append(pod)
-        self._log.admit(group, self.time)
+        self._admit(group)
         self._log.start(group, self.time)
+
+    def _admit(self, group: str) -> None:
+        self._not_admitted.pop(group, None)
+        self._log.admit(group, self.time)
 
     def _start(self, pod: Pod, started: float) -> None:
         self._runs += 1
@@ -273,9 +279,10 @@ class Simulation:
             self._log.start(_group(pods[bind.pod]), now)
             self._start(pods[bind.pod], now)
         self._waiting += len(plan.evictions) - len(plan.binds)
-        for key, outcome in plan.pod_groups.items():
-            if outcome.phase != "Pending":
-                self._log.admit(key, now)
+        for key in [*self._not_admitted] if self._not_admitted else ():
+            outcome = plan.pod_groups.get(key)
+            if outcome is not None and outcome.phase != "Pending":
+                self._admit(key)
 
     def _ended_pods(self) -> Iterator[Pod]:
         """The pods whose end is due; a group completes where no other pod of it is left."""
@@ -303,6 +310,7 @@ class Simulation:
             members = self._members.pop(owner)
             events += [Deleted(kind="Pod", key=key) for key in members.pods]
             if members.group:
+                self._not_admitted.pop(members.group, None)
                 events.append(Deleted(kind="PodGroup", key=members.group))
         return events
 

@@ -19,7 +19,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
-from math import exp, floor, lgamma, log, log2
+from math import exp, floor, lgamma, log, log2, sqrt
 from typing import Final, NamedTuple, Protocol
 
 from maar.core.model.resources import CPU, MEMORY, Resources
@@ -31,6 +31,7 @@ from maar.core.traces.skips import TraceError
 INTERVALS: Final = 48  # of a day
 INTERVAL_S: Final = 1800.0
 FIRST_INTERVAL: Final = 11  # the day of the arrivals starts with it
+_FAR: Final = 50.0  # standard deviations beyond the mean, where nothing is left
 _ENOUGH: Final = 1e-15  # relative size of a term that changes nothing
 
 
@@ -58,6 +59,8 @@ class Gamma(NamedTuple):
         alpha, scaled = self.alpha, value / self.beta
         if scaled <= 0:
             return 0.0
+        if scaled > alpha + _FAR * (1 + sqrt(alpha)):
+            return 1.0
         term = total = 1.0
         step = alpha
         while term > total * _ENOUGH:

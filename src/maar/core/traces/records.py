@@ -62,10 +62,10 @@ class SeenNames:
         block, bit = (stem, number >> _BITS), 1 << (number & (1 << _BITS) - 1)
         seen = self._recent.get(block)
         if seen is None:
+            seen = self._before.get(block, 0)
             if len(self._recent) >= _BLOCKS:
                 self.forgets = self.forgets or bool(self._before)
                 self._before, self._recent = self._recent, {}
-            seen = self._before.get(block, 0)
         self._recent[block] = seen | bit
         return not seen & bit
 
@@ -76,6 +76,14 @@ class JobMaker:
     def __init__(self, options: TraceOptions, skips: Skips, queue_prefix: str) -> None:
         self._options, self._skips, self._queue_prefix = options, skips, queue_prefix
         self._names = SeenNames()
+        self._limits = [
+            (limit, is_of_all, reason)
+            for limit, is_of_all, reason in (
+                (options.largest_node, False, SkipReason.LARGER_THAN_NODE),
+                (options.cluster, True, SkipReason.LARGER_THAN_CLUSTER),
+            )
+            if limit is not None
+        ]
 
     def job(self, record: TraceRecord) -> Job | None:
         """The job of a record; None: it is left out, and counted."""
@@ -104,8 +112,12 @@ class JobMaker:
         if record.pods < 1 or not (record.cpu > 0 or record.gpu > 0 or record.memory > 0):
             return SkipReason.NO_RESOURCES, ""
         largest = max(record.cpu * 1000, record.memory, record.gpu) * min(record.pods, MOST_PODS + 1)
-        numbers = (submitted / LAST_TIME, run_time / LONGEST_RUN_TIME, record.pods / MOST_PODS)
-        if all(one <= 1 for one in (*numbers, largest / _LARGEST_AMOUNT)):  # none of them is NaN, either
+        if (
+            submitted <= LAST_TIME
+            and run_time <= LONGEST_RUN_TIME
+            and record.pods <= MOST_PODS
+            and largest < _LARGEST_AMOUNT  # what is not a number is not
+        ):
             return None, ""
         return (
             SkipReason.OUT_OF_RANGE,
@@ -140,14 +152,11 @@ class JobMaker:
         options = self._options
         if options.queues is not None and job.queue not in options.queues:
             return SkipReason.NO_QUEUE, job.queue
-        for limit, times, reason in (
-            (options.largest_node, 1, SkipReason.LARGER_THAN_NODE),
-            (options.cluster, job.pods, SkipReason.LARGER_THAN_CLUSTER),
-        ):
-            if limit is not None:
-                for name, amount in job.requests.items():
-                    if amount * times > limit.get(name, 0):
-                        return reason, f"{job.name} asks for {name}"
+        for limit, is_of_all, reason in self._limits:
+            times = job.pods if is_of_all else 1
+            for name, amount in job.requests.items():
+                if amount * times > limit.get(name, 0):
+                    return reason, f"{job.name} asks for {name}"
         return None, ""
 
 
