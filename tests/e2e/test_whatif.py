@@ -14,9 +14,11 @@ import pytest
 
 from maar.cli.cluster.access import Access
 from maar.cli.cluster.client import connected
-from maar.core.answers.changes import Change, DeleteObject
+from maar.core.admission.request import Options
+from maar.core.answers.changes import Change, DeleteObject, apply
+from maar.core.answers.future import Future, Present
 from maar.core.answers.known_objects import BadChangeError
-from maar.core.answers.whatif import WhatIf, what_if
+from maar.core.answers.whatif import WhatIf, objects_at_rest, what_if
 from maar.core.model.job import Job
 from maar.core.model.resources import Resources
 from support.changed_cluster import ChangedCluster, Standing
@@ -68,33 +70,57 @@ async def ask_and_make(kubeconfig: Path, choice: random.Random, count: int) -> N
     async with connected(Access(kubeconfig)) as client:
         cluster = ChangedCluster(client, choice)
         await cluster.fill()
-        before, done = await cluster.at_rest(), 0
+        before, done, differ = await cluster.at_rest(), 0, list[Change]()
         while done < count:
             change = await cluster.choose()
+            present = await cluster.present()
             try:
-                answer = what_if(await cluster.present(), [change])
+                answer = what_if(present, [change])
             except BadChangeError:
                 continue  # a cluster refuses it, too: the unit tests show that
             await cluster.carry_out(change)
             after = await cluster.at_rest()
-            compare(answer, change, before, after)
+            differ += compare(answer, change, present, before, after)
             before, done = after, done + 1
+        assert len(differ) <= count / 2, (SAME, differ)
 
 
-def compare(answer: WhatIf, change: Change, before: Standing, after: Standing) -> None:
-    """Hold an answer to what has happened."""
-    running = Counter[str]()
-    for job, pods in zip(answer.jobs.job, answer.jobs.running_after.tolist(), strict=True):
-        running[job] += pods
+def compare(
+    answer: WhatIf, change: Change, present: Present, before: Standing, after: Standing
+) -> list[Change]:
+    """Hold an answer to what has happened; gives the change where they differ and may.
+
+    Who is evicted first is certain. Several pods do not go at one moment, and what is decided meanwhile
+    depends on which are gone: then later binds and evictions may be others.
+    """
     deleted = f"{change.target.removeprefix('job/')}-" if isinstance(change, DeleteObject) else " "
     evicted = {  # a pod of a group that is not admitted any more comes back later
         pod
         for pod, (uid, node) in before.pods.items()
         if node and after.pods.get(pod, ("", ""))[0] != uid and not pod.startswith(deleted)
     }
-    assert (change, {job: pods for job, pods in running.items() if pods}) == (change, after.running), SAME
-    assert (change, evicted) == (change, {*answer.evictions.pod}), SAME
-    assert (change, deserved(answer)) == (change, after.deserved), SAME
+    running = Counter[str]()
+    for job, pods in zip(answer.jobs.job, answer.jobs.running_after.tolist(), strict=True):
+        running[job] += pods
+    said = {job: pods for job, pods in running.items() if pods}, {*answer.evictions.pod}, deserved(answer)
+    happened = after.running, evicted, after.deserved
+    assert evicted_first(present, change) <= evicted, (SAME, change)
+    if said != happened and len(answer.evictions.pod) > 1:
+        return [change]
+    assert (change, said) == (change, happened), SAME
+    return []
+
+
+def evicted_first(present: Present, change: Change) -> set[str]:
+    """Whom the change itself evicts, or else the first decision after it."""
+    future = Future(present, victims_return_later=True)
+    future.now()
+    changed = apply(objects_at_rest(present.objects, future), [change], Options())
+    if changed.evicted:
+        return {*changed.evicted}
+    future.change(changed.events)
+    _, plan = next(future.run())
+    return {one.pod for one in plan.evictions}
 
 
 def deserved(answer: WhatIf) -> dict[str, Resources]:
