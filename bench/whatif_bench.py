@@ -65,6 +65,7 @@ def main() -> None:
         return
     questions: dict[str, list[Change]] = {
         "one more job": [job()],
+        "a gang in a queue without pods": gang(),
         "a smaller capability": [SetField("queue/queue-0.capability.cpu", size.nodes)],
         "another weight": [SetField("queue/queue-0.weight", 2)],
     }
@@ -110,6 +111,19 @@ def job() -> Change:
         "spec": {"minMember": 1, "queue": "queue-1"},
     }
     return SubmitDocument("the bench", document)
+
+
+def gang() -> list[Change]:
+    """Four pods together in a queue that has none: others give way."""
+    header = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
+    spec = {"minMember": 4, "queue": "default", "minResources": {"cpu": "16"}}
+    documents: list[object] = [{**header, "metadata": {"name": "four"}, "spec": spec}]
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "4"}}}
+    for number in range(4):
+        metadata = {"name": f"four-{number}", "annotations": {"scheduling.k8s.io/group-name": "four"}}
+        work = {"schedulerName": "volcano", "containers": [container]}
+        documents.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": work})
+    return [SubmitDocument("the bench", one) for one in documents]
 
 
 def full_cluster(size: Size) -> list[Object]:

@@ -5,7 +5,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from maar.cli.cluster.client import ClusterClient
@@ -45,6 +45,7 @@ class ChangedCluster:
     choice: random.Random
     jobs: int = 0
     nodes: int = 0
+    _made: list[Document] = field(default_factory=list)  # the nodes that were made up last
 
     # --- what there is
 
