@@ -32,7 +32,7 @@ def main() -> None:
     engine, now = future.simulation.engine, future.simulation.time
     decision = median_cpu_ms(lambda: engine.decide(now), chosen.times)
     print(
-        f"{chosen.nodes:,} nodes, {chosen.waiting:,} waiting groups; reference: a decision on them as they are"
+        f"{chosen.nodes:,} nodes, {chosen.waiting:,} waiting groups; reference: a decision on them"
     )
     subject = Subject("podgroup", key, key)
     whole = median_cpu_ms(lambda: Explainer(present, subject).explanation(), chosen.times)
