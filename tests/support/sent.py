@@ -101,7 +101,8 @@ false,"capability":{"cpu":"100"},"guarantee":{"resource":{"cpu":"10"},"percentag
 "queue":"research","priorityClassName":"high","minResources":{"cpu":"4500m"},
 "networkTopology":{"mode":"soft","highestTierAllowed":1,"highestTierName":"room"}},"status":{"phase":"Inqueue",
 "conditions":[{"type":"Unschedulable","status":"True","reason":"NotEnoughResources","message":"3/0 tasks",
-"lastTransitionTime":"2026-03-01T10:00:00Z","transitionID":"c-1"}],"running":1,"succeeded":2,"failed":3}}""",
+"lastTransitionTime":"2026-03-01T10:00:00Z","transitionID":"c-1"}],"running":1,"succeeded":2,"failed":3,
+"plannedStart":{"time":"2026-03-01T11:00:00Z","certainty":"bound","because":"It depends on 1 pod."}}}""",
     Job: b"""{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"train","namespace":
 "ml","creationTimestamp":null,"managedFields":MANAGED},"spec":{"schedulerName":"maar","minAvailable":3,
 "queue":"research","maxRetry":5,"ttlSecondsAfterFinished":60,"priorityClassName":"high","runningEstimate":"1h","minSuccess":1,

@@ -11,10 +11,12 @@ import uvloop
 from maar.cli.cluster.access import Access
 from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
+from maar.core.model.durations import BadDurationError, seconds
 
 if TYPE_CHECKING:  # at run time they are imported where they are used: a server takes long to import
     from maar.apps.daemons.programs import Work
 
+_SHORTEST_INTERVAL_S: Final = 1.0
 _KEY: Final = re.compile(r"[^/\s]+/[^/\s]+")
 
 NameOption = Annotated[
@@ -76,6 +78,13 @@ def scheduler(  # noqa: PLR0913  # each is a flag
         Path | None,
         typer.Option(help="The folder for snapshots on SIGUSR1; without it, the temporary folder."),
     ] = None,
+    planned_starts_interval: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION",
+            help="How often the planned starts of waiting pod groups are worked out; 0: never.",
+        ),
+    ] = "60s",
 ) -> None:
     """Schedule the pods of a cluster."""
     if config is not None and config_map:
@@ -92,6 +101,7 @@ def scheduler(  # noqa: PLR0913  # each is a flag
         config_map=_key("--config-map", config_map) if config_map else "",
         record=record,
         snapshots=snapshot_folder or Path(gettempdir()),
+        planned_starts_s=_interval("--planned-starts-interval", planned_starts_interval),
     )
     _run(log_format, schedule(settings, lambda words: typer.echo(f"maar scheduler is {words}")), verbose)
 
@@ -120,6 +130,18 @@ def _key(flag: str, text: str) -> str:
     if _KEY.fullmatch(text) is None:
         raise CommandError(f"{flag} {text}: write NAMESPACE/NAME")
     return text
+
+
+def _interval(flag: str, text: str) -> float:
+    try:
+        found = seconds(text)
+    except BadDurationError as error:
+        raise CommandError(f"{flag} {text}: {error}") from None
+    if 0 < found < _SHORTEST_INTERVAL_S:
+        raise CommandError(
+            f"{flag} {text}: that is too often; write at least {_SHORTEST_INTERVAL_S:g}s, or 0"
+        )
+    return found
 
 
 def _run(log_format: Literal["text", "json"], work: "Work", verbosity: int = 0) -> None:

@@ -106,6 +106,7 @@ def test_a_mark_of_the_byte_order_is_no_part_of_the_first_line() -> None:
     data = b"\xef\xbb\xbf" + (SAMPLES / "helios.csv").read_bytes()
     assert read_trace(text_lines([data])).format == "helios"
     assert len(list(read_trace(data.decode().splitlines(keepends=True)).jobs)) == 4
+    assert read_trace(["\ufeff; MaxNodes: 3\n", swf(1, 0)], "swf").nodes == 3
 
 
 # --- order

@@ -16,6 +16,7 @@ from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.daemons.configuration_source import Source, UnreadableError, follow, from_config_map, from_file
 from maar.apps.daemons.health import Checks, can_write, changes_within, happened, serve_status, within
 from maar.apps.daemons.leadership import Leadership
+from maar.apps.daemons.planned_starts import PlannedStarts
 from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.metrics.registry import new_registry
 from maar.apps.metrics.scheduler import SchedulerMetrics
@@ -52,6 +53,7 @@ class DaemonSettings:
     config_map: str = ""
     record: Path | None = None
     snapshots: Path = Path()
+    planned_starts_s: float = 0.0  # between planned starts of groups; 0: none are written
 
 
 class BadStartError(Exception):
@@ -77,6 +79,8 @@ async def schedule(settings: DaemonSettings, announce: Announce) -> None:
             _announce(scheduler.known, scheduler.first_decision, leadership, announce),
             _show(settings.listen, {"decision": deciding}, scheduler, registry),
         ]
+        if settings.planned_starts_s:
+            beside.append(PlannedStarts(api, engine, scheduler, settings.planned_starts_s).run())
         if source is not None:
             accept, refuse = _configuration_callbacks(settings, source, scheduler)
             beside.append(follow(source, accept, refuse))

@@ -71,8 +71,8 @@ class Scheduler:
         self._configuration: Configuration | None = None
         self._failed: list[Write] = []
         self._filter, self._decisions = EventFilter(engine.tables), DecisionLog()
-        self._at_rest = asyncio.Event()  # nobody is deciding: the tables may be read
-        self._at_rest.set()
+        self.at_rest = asyncio.Event()  # nobody is deciding: the tables may be read
+        self.at_rest.set()
         self.deciding_since: float | None = None
         self._writers = Writers()
         status_writers = Writers(16, behind=self._writers, meanwhile=_STATUSES_MEANWHILE)
@@ -88,7 +88,7 @@ class Scheduler:
         )
         self.known, self.first_decision, self.failures = loop.known, loop.first_round, loop.failures
         self._reports = Reports(
-            server, engine.assumptions, status_writers, loop.recorder, loop.see, self._at_rest, loop.failures
+            server, engine.assumptions, status_writers, loop.recorder, loop.see, self.at_rest, loop.failures
         )
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
@@ -144,9 +144,9 @@ class Scheduler:
         now = datetime.now(UTC)
         self.deciding_since = began = time.monotonic()
         # In a thread, so that watches are read and writes go on meanwhile; the tables are ours until it ends.
-        self._at_rest.clear()
+        self.at_rest.clear()
         plan = await asyncio.to_thread(self._engine.decide, now.timestamp())
-        self._at_rest.set()
+        self.at_rest.set()
         took_s = time.monotonic() - began
         self._observer.decided(plan, took_s)
         self._filter.decided(plan)

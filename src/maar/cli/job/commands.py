@@ -23,6 +23,7 @@ from maar.cli.job.flags import (
     ReplicasOption,
     RequestsOption,
     SchedulerOption,
+    StartFlags,
     TaskOption,
 )
 from maar.cli.job.logs import LogFlags, show_logs
@@ -94,21 +95,32 @@ def run(  # noqa: PLR0913  # the flags of the command
 
 @job_app.command("list")
 @with_groups
-def list_all(
+def list_all(  # noqa: PLR0913  # the flags of the command
     *,
     queue: QueueOption = "",
     phase: Annotated[str, typer.Option(help="Only jobs in this phase, such as Running.")] = "",
     labels: LabelsOption = "",
     output: OutputOption = None,
     watch: WatchOption = False,
+    starts: StartFlags,
     place: NamespacesFlags,
     access: Access,
 ) -> None:
     """Show jobs; the pods are running/succeeded/failed/all."""
     check_watch(output, JobSummary, watch=watch)
+    if starts.start and watch:
+        raise typer.BadParameter(
+            "--start is worked out once; leave -w out, or watch kubectl get podgroups -w"
+        )
 
     def keep(job: JobSummary) -> bool:
         return queue in ("", job.spec.queue) and phase.lower() in ("", job.phase.lower())
+
+    if starts.start:
+        from maar.cli.job.starts import list_with_starts  # noqa: PLC0415  # it simulates, and that takes long
+
+        list_with_starts(starts, place, labels, keep, output, access)
+        return
 
     async def work(cluster: "ClusterClient") -> None:
         await show_all(cluster, TABLE, Scope(place.of(cluster), labels), output, keep, watch=watch)

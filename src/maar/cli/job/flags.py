@@ -1,5 +1,7 @@
 """The flags of the job commands, each declared once."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -41,3 +43,20 @@ CommandArgument = Annotated[
 ]
 TaskOption = Annotated[str, typer.Option("--task", "-t", help="Only the pods of this task.")]
 IndexOption = Annotated[int | None, typer.Option("--index", min=0, help="Only the pod with this index.")]
+
+
+@dataclass(frozen=True)
+class StartFlags:
+    """Whether planned starts are shown, of how many jobs, and by which configuration they are decided."""
+
+    start: Annotated[
+        bool, typer.Option("--start", help="Show when jobs that wait will start, and how sure that is.")
+    ] = False
+    first: Annotated[
+        int,
+        typer.Option(min=0, help="With --start: of each queue so many jobs that wait, the first; 0: all."),
+    ] = 100
+    config: Annotated[
+        Path | None,
+        typer.Option(help="With --start: the scheduler's configuration, in Volcano's grammar."),
+    ] = None

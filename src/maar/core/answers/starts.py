@@ -40,17 +40,23 @@ _ENDS_HELP: Final = (Cure.OTHERS_FINISH, Cure.SHARE_GROWS, Cure.TIME_PASSES)
 
 
 def planned_starts(
-    present: Present, *, first: int | None = None, groups: Collection[str] | None = None
+    present: Present,
+    *,
+    first: int | None = None,
+    groups: Collection[str] | None = None,
+    precision: float = 0.0,
 ) -> dict[str, Start]:
     """When waiting groups start: all of them, the first of each leaf queue, or those that are named.
 
-    A group that is named and does not wait is left out.
+    A group that is named and does not wait is left out. With a precision (0.05: five percent of the time
+    until then) it takes a fraction of the time, and no start but one at once is exact.
     """
-    future = Future(present)
+    future = Future(present, precision)
     asked = waiting_groups(future.tables(), first, groups)
+    may_grow = future.may_total_change()
     left, found = dict.fromkeys(asked), dict[str, Start]()
     outcomes: Mapping[str, GroupOutcome] = {}
-    waits_for, sureness = dict[str, str](), _Sureness(future.not_stated)
+    waits_for, sureness = dict[str, str](), _Sureness(future.not_stated, precision)
     for time, plan in future.run() if asked else ():
         outcomes = plan.pod_groups
         sureness.decide_at(time)
@@ -60,9 +66,12 @@ def planned_starts(
             if key in left:
                 found[key] = sureness.of_start(key, time)
                 del left[key]
-        while left and future.is_complete(first_left := next(iter(left))) and _is_final(outcomes, first_left):
-            del left[first_left]
-            found[first_left] = _never(outcomes.get(first_left))
+        while left:  # those that are refused whoever ends need no simulation
+            key = next(iter(left))
+            if future.has_pods_to_come(key) or not _is_final(outcomes, key, future, may_grow=may_grow):
+                break
+            del left[key]
+            found[key] = _never(outcomes.get(key))
         if not left:
             break
     stays = [*future.still_running()] if left else []
@@ -109,13 +118,20 @@ def _bound(future: Future, plan: Plan) -> Iterable[str]:
     return {pods[one.pod].group_key: None for one in plan.binds}
 
 
-def _is_final(outcomes: Mapping[str, GroupOutcome], key: str) -> bool:
-    """Whether a group is refused whoever ends."""
+def _is_final(outcomes: Mapping[str, GroupOutcome], key: str, future: Future, *, may_grow: bool) -> bool:
+    """Whether a group is refused whoever ends.
+
+    One that is too large for the cluster stays so, unless pods of its own hold room of it, or pods of others
+    that count as no part of it.
+    """
     outcome = outcomes.get(key)
     if outcome is None:
         return True  # it has no pods, and no leaf queue that it could be admitted to
     refusal = outcome.refusal
-    return refusal is not None and (refusal.cure == Cure.NEVER or refusal.reason in _FINAL)
+    if refusal is None or refusal.cure != Cure.NEVER:
+        return refusal is not None and refusal.reason in _FINAL
+    pods = future.simulation.engine.tables.groups[key].pods.values()
+    return not may_grow and not any(pod.node_name for pod in pods)
 
 
 # --- sentences
@@ -139,8 +155,12 @@ class _Doubt(NamedTuple):
 class _Sureness:
     """How sure starts are: by what had run before the moment of the last decision."""
 
-    def __init__(self, not_stated: EndsNotStated) -> None:
+    def __init__(self, not_stated: EndsNotStated, precision: float) -> None:
         self._not_stated = not_stated
+        self._rounded = (
+            f"Times are rounded by up to {precision:.0%} of the time until then." if precision else ""
+        )
+        self._is_first = True
         self._moment = inf
         self._before = (0,) * len(not_stated.counts)  # a start at once depends on nothing
         self._latest = self._before
@@ -149,7 +169,7 @@ class _Sureness:
     def decide_at(self, time: float) -> None:
         """A decision was made at a time; what its binds begin, and those before at the time, is no cause."""
         if time > self._moment:
-            self._before = self._latest
+            self._before, self._is_first = self._latest, False
         self._moment, self._latest = time, self._not_stated.counts
 
     def of_start(self, group: str, time: float) -> Start:
@@ -166,7 +186,7 @@ class _Sureness:
         known = self._texts.get(counts)
         if known is None:
             known = self._texts[counts] = _depends_on(self._not_stated, counts) if any(counts) else ""
-        return known
+        return known if self._is_first else f"{known} {self._rounded}".strip()
 
 
 def _depends_on(ends: EndsNotStated, counts: tuple[int, ...]) -> str:

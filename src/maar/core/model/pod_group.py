@@ -61,6 +61,14 @@ class PodGroupCondition(Record, frozen=True):
     transition_id: str = msgspec.field(default="", name="transitionID")
 
 
+class PlannedStartStatus(Record, frozen=True):
+    """When the group starts if nothing else happens; without a time nobody knows."""
+
+    time: Time | None = None
+    certainty: Literal["exact", "bound", "unknown"] = "unknown"
+    because: str = ""
+
+
 class PodGroupStatus(Record, frozen=True):
     """How far the group has come."""
 
@@ -69,6 +77,7 @@ class PodGroupStatus(Record, frozen=True):
     running: int = 0
     succeeded: int = 0
     failed: int = 0
+    planned_start: PlannedStartStatus | None = None  # while it waits; it is worked out now and then
 
 
 class PodGroup(Object, frozen=True, tag="PodGroup"):

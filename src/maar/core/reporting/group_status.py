@@ -79,6 +79,7 @@ def group_status(
         running=sum(pod.is_running for pod in pods),
         succeeded=sum(pod.has_succeeded for pod in pods),
         failed=sum(not pod.is_live and not pod.has_succeeded for pod in pods),
+        planned_start=None if phase in ("Running", "Completed") else old.planned_start,
     )
 
 

@@ -8,7 +8,7 @@ read (the phase, or whether a condition holds) or pods of the group moved. A rea
 changed is in the plan only: with thousands waiting, most numbers change with every decision.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -42,6 +42,7 @@ class ImaginaryCluster:
     groups: dict[str, PodGroup] = field(default_factory=dict)
     _leaving: dict[str, None] = field(default_factory=dict)  # pods whose deletion has been requested
     _raised: dict[str, None] = field(default_factory=dict)  # groups last ready with a smaller minMember
+    _outcomes: Mapping[str, GroupOutcome] = field(default_factory=dict)  # of the last decision
     _reported: dict[str, tuple[object, ...]] = field(default_factory=dict)  # what decisions read
 
     def learn(self, events: Iterable[Event]) -> None:
@@ -104,11 +105,15 @@ class ImaginaryCluster:
                 yield Upserted(object=_pod(pod, "", pod.status.phase, node, None))
 
     def _changed_groups(self, decided: Plan, moved: set[str]) -> Iterator[PodGroup]:
+        before, self._outcomes = self._outcomes, decided.pod_groups
         for key, outcome in decided.pod_groups.items():
+            if before.get(key) is outcome and key not in moved:
+                continue  # of most that wait nothing has changed
             if key not in self.groups:
                 continue  # pods that wait for a group that does not exist
             reason = outcome.refusal.reason if outcome.refusal is not None else None
-            read = (reason is not None, reason == Reason.PLANNED_START, _without_reason(outcome))
+            is_planned = reason == Reason.PLANNED_START
+            read = (reason is not None, is_planned, outcome.phase, outcome.is_unschedulable)
             if self._reported.get(key) != read or key in moved:
                 self._reported[key] = read
                 group = self.report(key, outcome)
@@ -165,11 +170,6 @@ def _owned(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persistent
     spec = msgspec.structs.replace(volume.spec, claim_ref=reference)
     status = msgspec.structs.replace(volume.status, phase="Bound")
     return msgspec.structs.replace(volume, spec=spec, status=status)
-
-
-def _without_reason(outcome: GroupOutcome) -> GroupOutcome:
-    held = outcome.refusal is not None
-    return msgspec.structs.replace(outcome, refusal=None, message="") if held else outcome
 
 
 def _key(event: Event) -> str:

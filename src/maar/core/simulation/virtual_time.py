@@ -19,6 +19,8 @@ decisions read are the moments themselves. Nothing depends on a clock, on random
 set: the same input gives the same decisions.
 
 A decision is left out where it cannot change anything: a further one at the same time, when no pod waits.
+Without `decides_again` there is a further one after evictions only: half as many decisions, and what another
+would have changed is changed at the next moment.
 """
 
 from collections import deque
@@ -86,12 +88,13 @@ class Simulation:
         *,
         keep_finished: float = 0.0,
         scheduler_name: str = "volcano",
+        decides_again: bool = True,
     ) -> None:
         self.engine = Engine(configuration, scheduler_name)
         self.time = _moment(start)
         self.cluster = ImaginaryCluster(self.engine, datetime.fromtimestamp(self.time, UTC), resubmits=True)
         self.decisions = 0
-        self._run_time, self._keep_finished = run_time, keep_finished
+        self._run_time, self._keep_finished, self._decides_again = run_time, keep_finished, decides_again
         self._log = GroupLog()
         self._arrivals: list[tuple[float, int, Iterable[Object], Iterator[Arrival]]] = []
         self._submissions = 0
@@ -99,6 +102,7 @@ class Simulation:
         self._running: dict[str, tuple[int, float]] = {}  # run and start of pods that run
         self._runs = 0
         self._members: dict[str, _Members] = {}
+        self._not_admitted: dict[str, None] = {}  # groups
         self._waiting = 0  # pods without a node
         self._finished: deque[tuple[float, str]] = deque()  # whose members are removed, and when
         self._completed: list[str] = []  # groups, at this moment
@@ -216,7 +220,7 @@ class Simulation:
             is_changed = self.cluster.apply(plan)
             self._note(plan)
             self.decisions += 1
-            is_settled = not is_changed or not self._waiting
+            is_settled = not is_changed or not self._waiting or not (self._decides_again or plan.evictions)
             self._decide_again_at = plan.decide_again_at if is_settled else self.time
             yield self.time, plan
             if is_settled:
@@ -232,8 +236,9 @@ class Simulation:
             one = msgspec.structs.replace(one, metadata=metadata)
         if isinstance(one, PodGroup):
             self._log.submit(one.key, one.spec.queue, self.time)
+            self._not_admitted[one.key] = None
             if one.status.phase in ADMITTED_PHASES:
-                self._log.admit(one.key, self.time)
+                self._admit(one.key)
         elif isinstance(one, Pod) and not one.is_finished and not one.is_terminating:
             self._take_in_pod(one)
         return Upserted(object=cast("AnyObject", one))
@@ -250,8 +255,12 @@ class Simulation:
             self._waiting += 1
             return
         self._running_already.append(pod)
-        self._log.admit(group, self.time)
+        self._admit(group)
         self._log.start(group, self.time)
+
+    def _admit(self, group: str) -> None:
+        self._not_admitted.pop(group, None)
+        self._log.admit(group, self.time)
 
     def _start(self, pod: Pod, started: float) -> None:
         self._runs += 1
@@ -273,9 +282,10 @@ class Simulation:
             self._log.start(_group(pods[bind.pod]), now)
             self._start(pods[bind.pod], now)
         self._waiting += len(plan.evictions) - len(plan.binds)
-        for key, outcome in plan.pod_groups.items():
-            if outcome.phase != "Pending":
-                self._log.admit(key, now)
+        for key in [*self._not_admitted] if self._not_admitted else ():
+            outcome = plan.pod_groups.get(key)
+            if outcome is not None and outcome.phase != "Pending":
+                self._admit(key)
 
     def _ended_pods(self) -> Iterator[Pod]:
         """The pods whose end is due; a group completes where no other pod of it is left."""
@@ -303,6 +313,7 @@ class Simulation:
             members = self._members.pop(owner)
             events += [Deleted(kind="Pod", key=key) for key in members.pods]
             if members.group:
+                self._not_admitted.pop(members.group, None)
                 events.append(Deleted(kind="PodGroup", key=members.group))
         return events
 

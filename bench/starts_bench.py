@@ -1,0 +1,148 @@
+"""Planned starts of thousands of waiting groups, beside a plain replay of the same decisions."""
+
+import argparse
+import cProfile
+import gc
+import pstats
+import random
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Final
+from unittest.mock import patch
+
+from maar.core.answers import starts
+from maar.core.answers.future import Future, Present
+from maar.core.engine import Engine
+from maar.core.model.events import Event
+from maar.core.model.metadata import Condition, Metadata, Object
+from maar.core.model.node import Node, NodeStatus
+from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, PodStatus, ResourceRequirements
+from maar.core.model.pod_group import PodGroup, PodGroupSpec, PodGroupStatus
+from maar.core.model.queue import Queue, QueueMetadata
+from maar.core.model.resources import Resources
+from maar.core.model.run_time import EXPECTED_RUN_TIME
+
+NOW: Final = 1_767_225_600.0
+GIB: Final = 2**30
+CPU: Final = 16  # of a node
+QUEUES: Final = 10
+SIZES: Final = (1, 2, 4, 8, 16)  # CPUs of a pod
+MEMBERS: Final = (1, 1, 1, 2, 4)
+MINUTES: Final = (10, 30, 60, 120, 240)  # what users state
+
+
+def main() -> None:
+    """Say how long all starts take, and those of the first groups of each queue."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--nodes", type=int, default=1_000)
+    options.add_argument("--groups", type=int, default=10_000)
+    options.add_argument("--first", type=int, default=100)
+    options.add_argument("--precision", type=float, default=0.05)
+    options.add_argument("--only", choices=("all", "first"))
+    options.add_argument("--profile", action="store_true")
+    chosen = options.parse_args()
+    present = Present(tuple(cluster(chosen.nodes, chosen.groups)), now=NOW)
+    cases = {"all": (None, 10.0), "first": (chosen.first, 1.0)}
+    for name, (first, target) in cases.items():
+        if chosen.only in (None, name):
+            measured(present, first, chosen.precision, target, profile=chosen.profile)
+
+
+def measured(present: Present, first: int | None, precision: float, target: float, *, profile: bool) -> None:
+    """Work out starts, and replay what the engine was given on an engine alone."""
+    gc.collect()
+    gc.freeze()
+    profiler = cProfile.Profile()
+    if profile:
+        profiler.enable()
+    begin = time.process_time()
+    found = starts.planned_starts(present, first=first, precision=precision)
+    took = time.process_time() - begin
+    profiler.disable()
+    if profile:
+        pstats.Stats(profiler).sort_stats("tottime").print_stats(35)
+    calls = recorded(present, first, precision)
+    engine = Engine()
+    begin = time.process_time()
+    for events, now in calls:
+        engine.feed(events)
+        engine.decide(now)
+    bare = time.process_time() - begin
+    gc.unfreeze()
+    known = sum(one.time is not None for one in found.values())
+    which = "all" if first is None else f"the first {first} of each queue"
+    print(
+        f"{which}: {len(found):,} groups, {known:,} with a start, in {took:.2f} s (target {target:g});"
+        f" {len(calls):,} decisions replayed in {bare:.2f} s: {took / bare:.2f}x"
+    )
+
+
+def recorded(present: Present, first: int | None, precision: float) -> list[tuple[list[Event], float]]:
+    """Every call of the engine while starts are worked out."""
+    calls, collected = list[tuple[list[Event], float]](), list[Event]()
+
+    class Watched(Future):
+        def __init__(self, present: Present, precision: float) -> None:
+            super().__init__(present, precision)
+            engine = self.simulation.engine
+            feed, decide = engine.feed, engine.decide
+
+            def fed(events: Iterable[Event]) -> None:
+                listed = list(events)
+                collected.extend(listed)
+                feed(listed)
+
+            def decided(now: float) -> object:
+                calls.append((list(collected), now))
+                collected.clear()
+                return decide(now)
+
+            engine.feed, engine.decide = fed, decided  # type: ignore[method-assign, assignment]
+
+    with patch.object(starts, "Future", Watched):
+        starts.planned_starts(present, first=first, precision=precision)
+    return calls
+
+
+def cluster(nodes: int, groups: int) -> Iterator[Object]:
+    """Full nodes, and groups that wait; every pod states how long it runs."""
+    numbers = random.Random(1)
+    size = Resources({"cpu": 1000 * CPU, "memory": 4 * CPU * GIB, "pods": 110})
+    status = NodeStatus(allocatable=size, conditions=(Condition(type="Ready", status="True"),))
+    yield from (Queue(metadata=QueueMetadata(name=f"q{number}")) for number in range(QUEUES))
+    for number in range(nodes):
+        yield Node(metadata=Metadata(name=f"n{number:04}"), status=status)
+        for place in range(2):
+            yield from group(f"r{number:04}-{place}", numbers, [CPU // 2], f"n{number:04}")
+    for number in range(groups):
+        yield from group(f"w{number:05}", numbers, [numbers.choice(SIZES)] * numbers.choice(MEMBERS), "")
+
+
+def group(name: str, numbers: random.Random, cpus: list[int], node: str) -> Iterator[Object]:
+    """A group that runs on a node since some time, or waits."""
+    created = datetime.fromtimestamp(NOW - numbers.randrange(86_400), UTC)
+    minutes = numbers.choice(MINUTES)
+    started = datetime.fromtimestamp(NOW - numbers.randrange(minutes * 60), UTC)
+    spec = PodGroupSpec(min_member=len(cpus), queue=f"q{numbers.randrange(QUEUES)}")
+    metadata = Metadata(name=name, namespace="team", creation_timestamp=created)
+    phase = "Running" if node else "Inqueue"
+    yield PodGroup(metadata=metadata, spec=spec, status=PodGroupStatus(phase=phase))
+    notes = {GROUP_ANNOTATION: name, EXPECTED_RUN_TIME: f"{minutes}m"}
+    for number, cpu in enumerate(cpus):
+        asked = ResourceRequirements(requests=Resources({"cpu": 1000 * cpu, "memory": 2 * cpu * GIB}))
+        yield Pod(
+            metadata=Metadata(
+                name=f"{name}-{number}", namespace="team", creation_timestamp=created, annotations=notes
+            ),
+            spec=PodSpec(
+                scheduler_name="volcano",
+                node_name=node,
+                containers=(Container(name="main", resources=asked),),
+            ),
+            status=PodStatus(phase=phase if node else "Pending", start_time=started if node else None),
+        )
+
+
+if __name__ == "__main__":
+    main()

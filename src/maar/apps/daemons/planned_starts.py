@@ -1,0 +1,150 @@
+"""Planned starts in the status of pod groups: worked out now and then, in a process of its own.
+
+No decision waits for it. Between two decisions the rows of the tables are noted, which takes milliseconds:
+a row is replaced when its object changes, so that the rest can be done later. A thread writes them as a
+snapshot, another process simulates what follows from it, with a lower priority, and is ended where it takes
+too long. Of what it finds only that is written which differs from what is there by more than a minute and by
+more than a tenth of the time to come: with every pod that ends all later starts may move a little.
+"""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import msgspec
+
+from maar import __version__
+from maar.apps.scheduler.scheduler import Scheduler
+from maar.apps.snapshots.configuration import as_document
+from maar.apps.snapshots.files import Snapshot, write
+from maar.core.engine import Engine
+from maar.core.model.kinds import BadObjectError
+from maar.core.model.pod_group import PlannedStartStatus, PodGroup
+from maar.core.views.objects import Seen
+from maar.kube.api_server import ApiServer
+from maar.kube.errors import ApiError, UnansweredError
+from maar.kube.listing import objects
+from maar.kube.outcome import Done, Gone
+from maar.kube.paths import resource_path_of
+from maar.kube.write import patch
+
+_LOG: Final = logging.getLogger(__name__)
+
+_SMALL_S: Final = 60.0
+_SMALL_PART: Final = 0.1  # of the time to come
+_LONGEST_S: Final = 300.0
+
+Starts = dict[str, PlannedStartStatus]
+
+
+class PlannedStarts:
+    """Writes planned starts every so many seconds, while this process leads."""
+
+    def __init__(self, server: ApiServer, engine: Engine, scheduler: Scheduler, interval_s: float) -> None:
+        self._server, self._engine, self._scheduler = server, engine, scheduler
+        self._interval_s = interval_s
+        self._written: Starts | None = None  # as the API server has them
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await self._scheduler.first_decision.wait()
+        while True:
+            await asyncio.sleep(self._interval_s)
+            try:
+                await self._write_all()
+            except (ApiError, UnansweredError, OSError, msgspec.DecodeError, _FailedError) as error:
+                _LOG.warning("planned starts are not written this time: %s", error)
+
+    async def _write_all(self) -> None:
+        """Work the planned starts out and write those that have changed."""
+        if self._written is None:  # another process may have written some
+            found = await objects(self._server, PodGroup, _ignore)
+            planned = {one.key: one.status.planned_start for one in found}
+            self._written = {key: start for key, start in planned.items() if start is not None}
+        await self._scheduler.at_rest.wait()
+        tables, now = self._engine.tables, datetime.now(UTC)
+        starts: Starts = {}
+        if tables.waiting or tables.not_enqueued:
+            starts = await self._worked_out(Seen.of(tables), now)
+        for key, start in changes(self._written, starts, now).items():
+            document = {"status": {"plannedStart": None if start is None else _plain(start)}}
+            outcome = await patch(self._server, resource_path_of(PodGroup), key, document)
+            if isinstance(outcome, Gone) or (isinstance(outcome, Done) and start is None):
+                self._written.pop(key, None)
+            elif isinstance(outcome, Done) and start is not None:
+                self._written[key] = start
+
+    async def _worked_out(self, seen: Seen, now: datetime) -> Starts:
+        snapshot = Snapshot(
+            time=now,
+            scheduler_name=seen.scheduler_name,
+            configuration=as_document(self._engine.configuration),
+            resources=seen.resources,
+            version=__version__,
+        )
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "snapshot.json"
+            await asyncio.to_thread(write, file, snapshot, seen.objects())
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "maar.apps.daemons.starts_process",
+                str(file),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            try:
+                async with asyncio.timeout(_LONGEST_S):
+                    out, err = await process.communicate()
+            except TimeoutError:
+                raise _FailedError(f"they take longer than {_LONGEST_S:g} s") from None
+            finally:
+                with suppress(ProcessLookupError):
+                    process.kill()
+        if process.returncode:
+            raise _FailedError(err.decode(errors="replace").strip().rpartition("\n")[2])
+        return _STARTS.decode(out)
+
+
+class _FailedError(Exception):
+    """The process has ended with an error."""
+
+
+def changes(
+    written: Mapping[str, PlannedStartStatus], starts: Mapping[str, PlannedStartStatus], now: datetime
+) -> dict[str, PlannedStartStatus | None]:
+    """What is to be written: starts that are new or quite different, None where one is not known any more."""
+    wanted: dict[str, PlannedStartStatus | None] = {key: None for key in written if key not in starts}
+    for key, start in starts.items():
+        before = written.get(key)
+        if before is None or _differs(before, start, now):
+            wanted[key] = start
+    return wanted
+
+
+def _differs(before: PlannedStartStatus, start: PlannedStartStatus, now: datetime) -> bool:
+    if before.certainty != start.certainty or before.time is None or start.time is None:
+        return before.certainty != start.certainty or before.time != start.time
+    moved = abs((start.time - before.time).total_seconds())
+    return moved > max(_SMALL_S, _SMALL_PART * (start.time - now).total_seconds())
+
+
+def _plain(start: PlannedStartStatus) -> dict[str, object]:
+    return {
+        "time": None if start.time is None else start.time.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "certainty": start.certainty,
+        "because": start.because,
+    }
+
+
+def _ignore(error: BadObjectError) -> None:
+    """The scheduler itself reports objects that it cannot read."""
+
+
+_STARTS: Final = msgspec.json.Decoder(Starts)
