@@ -14,7 +14,7 @@ from maar.core.model.queue import Guarantee, Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME, stated_seconds
 from maar.core.policy.configuration import Configuration, parse
-from maar.core.simulation.virtual_time import Simulation
+from maar.core.simulation.virtual_time import RunTime, Simulation
 
 START: Final = 1_767_225_600.0
 _PLUGINS: Final = [
@@ -45,14 +45,16 @@ class Recipe:
     has_mixed_gangs: bool
     has_parts_of_seconds: bool
 
-    def simulation(self) -> Simulation:
-        """The cluster, with groups that come within half a minute."""
+    def simulation(self, true_run_time: RunTime | None = None) -> Simulation:
+        """The cluster, with groups that come within half a minute; pods run as long as they state."""
         nodes = [self._node(number) for number in range(self.nodes)]
         total = sum(one.status.allocatable["cpu"] for one in nodes)
         queues = [self._queue(number, total) for number in range(self.queues)]
         if self.has_inner_queue:
             queues.append(Queue(metadata=QueueMetadata(name="inner", uid="inner"), spec=QueueSpec()))
-        simulation = Simulation([*nodes, *queues], run_time, configuration(self.depth), START)
+        simulation = Simulation(
+            [*nodes, *queues], true_run_time or run_time, configuration(self.depth), START
+        )
         arrivals = [self._group(number) for number in range(self.groups)]
         for after, objects in sorted(arrivals, key=lambda one: one[0]):
             simulation.submit(START + after, objects)

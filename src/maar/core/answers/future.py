@@ -82,6 +82,7 @@ class Future:
             present.configuration,
             present.now,
             scheduler_name=present.scheduler_name,
+            decides_again=not precision,
         )
         self.began = self.simulation.time
         self.not_stated = EndsNotStated()

@@ -160,7 +160,7 @@ def _state(tables: Tables, configuration: Configuration, now: float, kind: Order
     state = state_after(tables, configuration, now, before)
     if before == "allocate":
         begin(state)
-    state.separate_all(state.of_kinds)
+    state.groups.separate_all(state.groups.of_kinds)
     if kind == "lent":
         take_turns(state, "fair", for_allocate)
     return state

@@ -142,7 +142,7 @@ def _danger(state: State, key: str, kind: type[Attempt]) -> Danger:
     why = _why_not_reclaimed(before_it, group) if kind is Reclaim else ""
     if why:
         return Danger(action=action, is_possible=False, why=why)
-    takers = [row.key for one in _takers(search, kind, unit) for row in one.rows]
+    takers = [key for one in _takers(search, kind, unit) for key in one.keys]
     ends = search.min_runtimes.ends(group)
     young = [ends[pod.key] for pod in unit.pods if pod.key in ends]
     return Danger(

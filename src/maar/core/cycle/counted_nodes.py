@@ -46,7 +46,8 @@ class CountedNodes:
 
     def stays(self, before: Ints, idle: Ints, changed: Iterable[int]) -> bool:
         """Whether a new count would be the same, where the room on few nodes has changed. [R, N]"""
-        return all(self._is_alike(node, before[:, node], idle[:, node]) for node in changed if self._suits[node])
+        suiting = [node for node in changed if self._suits[node]]
+        return all(self._is_alike(node, before[:, node], idle[:, node]) for node in suiting)
 
     def _is_alike(self, node: int, before: Ints, now: Ints) -> bool:
         """Whether a node is short of the same as before, of something at least, and others have more. [R]"""

@@ -60,7 +60,7 @@ class Diagnosis:
         self.state, self.names, self._holds = state, state.tables.axis.names, holds
         self._known: dict[object, Refusal] = {}
         self._counted: dict[Shape, CountedNodes] = {}
-        self.lasting: dict[object, Refusal | None] | None = None  # what is known of groups alone on the cluster
+        self.lasting: dict[object, Refusal | None] | None = None  # of groups alone on the cluster
 
     @cached_property
     def _empty_cluster(self) -> EmptyCluster:

@@ -32,6 +32,9 @@ def evict(state: State, attempt: type[Attempt]) -> None:
     alike: dict[object, list[GroupState]] = {}  # the groups that have failed, by equivalence key
     failed_before = list[GroupState]()  # an attempt that succeeded afterwards
     while group := turns.next():
+        if state.groups.have_alike_equal_turns and attempt.cannot_succeed(search, group):
+            turns.done(group)
+            continue
         one = attempt(search, group)
         equivalence_key = _equivalence_key(one)
         is_tried = equivalence_key not in failed
@@ -43,6 +46,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
             turns.done(group)
             continue
         failed.clear()
+        search.without_victims.clear()
         failed_before += [one for groups in alike.values() for one in groups]
         alike.clear()
         group.pending = [pod for pod in group.pending if pod.key not in state.promised]

@@ -1,9 +1,9 @@
 """The states of pod groups in one cycle; each is made when it is first asked for.
 
-Where turns allow it, the state of the first group of a kind stands for all that are alike (`tables/alike.py`).
-What cannot be done for it cannot be done for those behind it either, and they wait for the same reason. When
-something is done for it, it is separated from them, and the next of them stands for the rest. So a cycle
-costs as much as there are kinds, and as much more as it does, however many groups wait.
+Where turns allow it, the state of the first group of a kind stands for all that are alike
+(`tables/alike.py`). What cannot be done for it cannot be done for those behind it either, and they wait for
+the same reason. When something is done for it, it is separated from them, and the next of them stands for
+the rest. So a cycle costs as much as there are kinds, and as much more as it does, however many groups wait.
 """
 
 from collections.abc import Iterable

@@ -338,6 +338,4 @@ class State:
 
 def _promised_pods(group: GroupRow) -> list[PodRow]:
     """The pods of a group that are nominated to a node."""
-    return [
-        pod for pod in group.pods.values() if pod.counted is not None and not pod.counted.is_now
-    ]
+    return [pod for pod in group.pods.values() if pod.counted is not None and not pod.counted.is_now]

@@ -19,6 +19,8 @@ decisions read are the moments themselves. Nothing depends on a clock, on random
 set: the same input gives the same decisions.
 
 A decision is left out where it cannot change anything: a further one at the same time, when no pod waits.
+Without `decides_again` there is a further one after evictions only: half as many decisions, and what another
+would have changed is changed at the next moment.
 """
 
 from collections import deque
@@ -86,12 +88,13 @@ class Simulation:
         *,
         keep_finished: float = 0.0,
         scheduler_name: str = "volcano",
+        decides_again: bool = True,
     ) -> None:
         self.engine = Engine(configuration, scheduler_name)
         self.time = _moment(start)
         self.cluster = ImaginaryCluster(self.engine, datetime.fromtimestamp(self.time, UTC), resubmits=True)
         self.decisions = 0
-        self._run_time, self._keep_finished = run_time, keep_finished
+        self._run_time, self._keep_finished, self._decides_again = run_time, keep_finished, decides_again
         self._log = GroupLog()
         self._arrivals: list[tuple[float, int, Iterable[Object], Iterator[Arrival]]] = []
         self._submissions = 0
@@ -217,7 +220,7 @@ class Simulation:
             is_changed = self.cluster.apply(plan)
             self._note(plan)
             self.decisions += 1
-            is_settled = not is_changed or not self._waiting
+            is_settled = not is_changed or not self._waiting or not (self._decides_again or plan.evictions)
             self._decide_again_at = plan.decide_again_at if is_settled else self.time
             yield self.time, plan
             if is_settled:
