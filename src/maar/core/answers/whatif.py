@@ -37,6 +37,8 @@ from maar.core.views.drawing import plain
 
 _FOLLOWED: Final = (Pod, PodGroup, PersistentVolume, PersistentVolumeClaim)  # what the simulation changes
 _NOTHING: Final = Resources()
+_MANY: Final = 1_000  # waiting groups; with more, starts are worked out to within 5 % of the time until then
+_PRECISION: Final = 0.05
 _NOT_ASKED: Final = Start(None, "unknown")  # or no question: it runs, or is not there
 
 
@@ -121,7 +123,9 @@ def _at_rest(future: Future, objects: Iterable[Object], first_starts: int) -> Re
         known = future.present
         rest = tuple(objects_at_rest(objects, future))
         starts = planned_starts(
-            Present(rest, known.configuration, simulation.time, known.scheduler_name), first=first_starts
+            Present(rest, known.configuration, simulation.time, known.scheduler_name),
+            first=first_starts,
+            precision=_PRECISION if len(waiting) > _MANY else 0.0,
         )
     groups = dict(simulation.cluster.groups)
     return Rest(simulation.time, plans, last.queues, groups, running, waiting, nodes, starts)
