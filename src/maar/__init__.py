@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # at run time each is imported when it is used: commands should be able to say at once
+    from maar.cli.answers.simulated import Simulated, SimulationError, simulate
     from maar.cli.library import PlanError, plan, whatif
     from maar.core.answers.known_objects import BadChangeError
     from maar.core.answers.whatif import WhatIf
@@ -36,14 +37,18 @@ __all__ = [
     "QueueDemand",
     "QueueTree",
     "Share",
+    "Simulated",
+    "SimulationError",
     "WhatIf",
     "fair_shares",
     "plan",
     "share_out",
+    "simulate",
     "whatif",
 ]
 
 _MODULES: Final = {
+    "maar.cli.answers.simulated": ("Simulated", "SimulationError", "simulate"),
     "maar.cli.library": ("PlanError", "plan", "whatif"),
     "maar.core.answers.known_objects": ("BadChangeError",),
     "maar.core.answers.whatif": ("WhatIf",),

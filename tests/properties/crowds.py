@@ -46,7 +46,9 @@ APART: Final = Affinity(
 )
 
 
-def configuration(rng: Random, plugins: Mapping[str, PluginFactory] | None = None) -> Configuration:
+def configuration(
+    rng: Random, plugins: Mapping[str, PluginFactory] | None = None, *, counts_use: bool = True
+) -> Configuration:
     """The usual one, or with a plugin more or less, or other actions."""
     tiers = [[{"name": name} for name in tier] for tier in USUAL_TIERS]
     more: list[dict[str, object]] = [{"name": name} for name in plugins or ()]
@@ -54,7 +56,7 @@ def configuration(rng: Random, plugins: Mapping[str, PluginFactory] | None = Non
     match rng.randrange(12):
         case 0:
             more.append({"name": "sla", "arguments": {"sla-waiting-time": "2s", "depth": 2}})
-        case 1 | 2:
+        case 1 | 2 if counts_use:
             more.append({"name": "usage", "arguments": {"halfLife": "20s"}})
         case 3:
             left_out = rng.choice([one["name"] for tier in tiers for one in tier])
@@ -65,13 +67,12 @@ def configuration(rng: Random, plugins: Mapping[str, PluginFactory] | None = Non
             tiers = [[{**one, "enableJobOrder": rng.random() < 0.5} for one in tier] for tier in tiers]
         case _:
             pass
-    document = {
+    document: dict[str, object] = {
         "actions": ", ".join(actions),
         "tiers": [{"plugins": [*tiers[0], *more]}, *({"plugins": tier} for tier in tiers[1:])],
-        "configurations": [{"name": "cleanup", "arguments": {"gracePeriod": "3s"}}] if rng.random() < 0.5 else [],
     }
-    if "cleanup" not in actions:
-        document["configurations"] = []
+    if "cleanup" in actions:
+        document["configurations"] = [{"name": "cleanup", "arguments": {"gracePeriod": "3s"}}]
     return parse(document, plugins or {})
 
 
@@ -145,14 +146,14 @@ class Crowd:
                 spec = QuotaSpec(hard={WEIGHT_RESOURCE: rng.randint(1, 3)})
                 yield ResourceQuota(metadata=Metadata(name="weight", namespace=name), spec=spec)
         for number in range(rng.randint(1, 6)):
-            yield self._node(f"n{number}", rng.random() < 0.1)
+            yield self._node(f"n{number}", is_tainted=rng.random() < 0.1)
         parents = [f"d{number}" for number in range(rng.choice((0, 0, 1, 2)))]
         for name in parents:
             yield self._queue(name, "")
         for number in range(rng.randint(1, 5)):
             yield self._queue(f"q{number}", rng.choice(["", *parents]))
 
-    def _node(self, name: str, is_tainted: bool) -> Node:
+    def _node(self, name: str, *, is_tainted: bool) -> Node:
         cpu = self.rng.choice((4_000, 8_000, 8_000, 16_000))
         taints = (Taint(key="kept", value="yes", effect="NoSchedule"),) if is_tainted else ()
         size = Resources({"cpu": cpu, "memory": 16 * 2**30, "pods": self.rng.choice((6, 110))})
@@ -267,7 +268,7 @@ class Crowd:
             old = rng.choice(queues)
             self._put(self._queue(old.key, old.spec.parent))
         elif chance < 0.93:
-            self._put(self._node(f"n{rng.randrange(8)}", rng.random() < 0.1))
+            self._put(self._node(f"n{rng.randrange(8)}", is_tainted=rng.random() < 0.1))
         else:  # another kind of job, a few at once
             self._jobs.append(self._job())
             cluster.learn([one for _ in range(self.rng.randint(3, 15)) for one in self._submit()])

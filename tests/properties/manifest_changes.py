@@ -3,6 +3,7 @@
 Nothing of `maar.core.answers` is used here but the fields of a change; what happens is asked of `maar.plan`.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Final
@@ -19,10 +20,12 @@ from maar.core.answers.single_changes import (
 )
 from maar.core.model.resources import Resources
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
-from properties.cluster_manifests import GROUP, HOSTNAME, NOW, Document
+from properties.cluster_manifests import GROUP, HOSTNAME, NOW, Document, queue
+from properties.cluster_recipe import Recipe
 from properties.clusters import Cluster
+from properties.full_clusters import full_cluster
 
-CYCLES: Final = 10
+CYCLES: Final = 8
 STEPS: Final = {"cpu": 1000, "memory": 2**30}
 
 
@@ -32,11 +35,36 @@ def configuration_of(cluster: Cluster) -> Configuration:
     return parse(document) if isinstance(document, Mapping) else DEFAULT
 
 
-def starts(documents: Sequence[Document], configuration: object, key: str) -> bool:
+def starts(documents: Sequence[Document], configuration: Configuration, key: str) -> bool:
     """Whether a pod of a group is bound within a few cycles, or another evicted for it."""
-    planned = maar.plan(list(documents), configuration, NOW, CYCLES, resubmit_victims=True)
-    pods = {name_of(one) for one in documents if one["kind"] == "Pod" and group_of(one) == key}
-    return not pods.isdisjoint(planned.binds) or any(one.beneficiary == key for one in planned.evictions)
+    pods = {name_of(one) for one in _pods(documents, key)}
+    for cycles in (1, CYCLES):  # the first says it in most cases
+        planned = maar.plan(list(documents), configuration, NOW, cycles, resubmit_victims=True)
+        if not pods.isdisjoint(planned.binds) or any(one.beneficiary == key for one in planned.evictions):
+            return True
+    return False
+
+
+def capped_cluster(recipe: Recipe) -> Cluster:
+    """A full cluster in which capabilities are in the way: of queues, and of one above some of them."""
+    rng = recipe.random("capabilities")
+    documents = deepcopy(list(full_cluster(recipe).documents))
+    used = Counter[str]()
+    for group in (one for one in documents if one["kind"] == "PodGroup"):
+        for pod in _pods(documents, name_of(group)):
+            request = pod["spec"]["containers"][0]["resources"]["requests"]["cpu"]
+            used[group["spec"]["queue"]] += int(request.rstrip("m")) * ("nodeName" in pod["spec"])
+    below = list[str]()
+    for one in (one for one in documents if one["kind"] == "Queue"):
+        name = one["metadata"]["name"]
+        if rng.random() < 0.7:
+            one["spec"]["capability"] = {"cpu": f"{used[name] + rng.choice((0, 0, 500, 1000))}m", "pods": 12}
+        if rng.random() < 0.5:
+            one["spec"]["parent"] = "above"
+            below.append(name)
+    most = sum(used[name] for name in below) + rng.choice((0, 1000, 2000))
+    documents.append(queue("above", {"weight": 2, "capability": {"cpu": f"{most}m"}}, 60_000))
+    return Cluster(documents)
 
 
 def name_of(document: Document) -> str:
@@ -55,44 +83,41 @@ def changed(cluster: Cluster, change: SingleChange) -> list[Document]:
     documents = deepcopy(list(cluster.documents))
     match change:
         case RaiseCapability(queues=queues):
-            for one in documents:
-                if one["kind"] == "Queue" and one["metadata"]["name"] in queues:
-                    one["spec"].setdefault("capability", {}).update(
-                        queues[one["metadata"]["name"]].quantities()
-                    )
+            for name, amounts in queues.items():
+                queue = _named(documents, "Queue", name)
+                queue["spec"].setdefault("capability", {}).update(amounts.quantities())
         case SetWeight(queue=name, weight=weight):
-            for one in documents:
-                if one["kind"] == "Queue" and one["metadata"]["name"] == name:
-                    one["spec"]["weight"] = weight
+            _named(documents, "Queue", name)["spec"]["weight"] = weight
         case MoreNodes(like=like, count=count):
-            model = next(
-                one for one in documents if one["kind"] == "Node" and one["metadata"]["name"] == like
-            )
-            for number in range(count):
-                new = deepcopy(model)
-                new["metadata"]["name"] = new["metadata"]["labels"][HOSTNAME] = f"another-{number}"
-                documents.append(new)
+            documents += [_node(_named(documents, "Node", like), number) for number in range(count)]
         case DeleteGroup(group=key):
-            documents = [
-                one
-                for one in documents
-                if not (one["kind"] == "PodGroup" and name_of(one) == key)
-                and not (one["kind"] == "Pod" and group_of(one) == key)
-            ]
+            gone = [*_pods(documents, key), *(one for one in documents if _is_group(one, key))]
+            documents = [one for one in documents if one not in gone]
         case RemoveGates(group=key):
-            for one in documents:
-                if one["kind"] == "Pod" and group_of(one) == key:
-                    one["spec"].pop("schedulingGates", None)
+            for one in _pods(documents, key):
+                one["spec"].pop("schedulingGates", None)
         case CreateQueue(queue=name):
-            documents.append(
-                {
-                    "apiVersion": "scheduling.volcano.sh/v1beta1",
-                    "kind": "Queue",
-                    "metadata": {"name": name},
-                    "spec": {},
-                }
-            )
+            version = "scheduling.volcano.sh/v1beta1"
+            documents.append({"apiVersion": version, "kind": "Queue", "metadata": {"name": name}, "spec": {}})
     return documents
+
+
+def _named(documents: Sequence[Document], kind: str, name: str) -> Document:
+    return next(one for one in documents if (one["kind"], one["metadata"]["name"]) == (kind, name))
+
+
+def _node(model: Document, number: int) -> Document:
+    new = deepcopy(model)
+    new["metadata"]["name"] = new["metadata"]["labels"][HOSTNAME] = f"another-{number}"
+    return new
+
+
+def _pods(documents: Sequence[Document], group: str) -> list[Document]:
+    return [one for one in documents if one["kind"] == "Pod" and group_of(one) == group]
+
+
+def _is_group(document: Document, key: str) -> bool:
+    return bool(document["kind"] == "PodGroup") and name_of(document) == key
 
 
 def one_step_less(change: SingleChange) -> list[SingleChange | None]:

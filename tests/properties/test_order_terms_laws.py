@@ -1,7 +1,7 @@
 """The terms of the order are those that the cycle used: from them alone its turns follow."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pytest
@@ -29,8 +29,10 @@ class RecordedTurns(TurnOrder):
 
     all: Final[list["RecordedTurns"]] = []
 
-    def __init__(self, state: State, phase: Phase, groups: list[GroupState]) -> None:
-        super().__init__(state, phase, groups)
+    def __init__(
+        self, state: State, phase: Phase, groups: list[GroupState], hopeless: Sequence[GroupState] = ()
+    ) -> None:
+        super().__init__(state, phase, groups, hopeless)
         self.members = {group.row.key for group in groups}
         self.phase, self.keys_in_order, self.is_over = phase, list[str](), False
         self._placed = len(state.bound), len(state.promised)
@@ -89,15 +91,17 @@ def test_the_turns_of_the_engine_follow_from_the_terms(
     growing: Growing, trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = Counter[str]()
-    monkeypatch.setattr(enqueue, "TurnOrder", RecordedTurns)
-    monkeypatch.setattr(allocate, "TurnOrder", RecordedTurns)
 
     def check(case: Case) -> Iterator[str]:
         configuration, now = configuration_of(case.cluster), NOW.timestamp()
         engine = Engine(configuration)
         engine.feed(Upserted(object=one) for one in case.cluster.objects)  # type: ignore[arg-type]
         RecordedTurns.all.clear()
-        engine.decide(now)
+        with monkeypatch.context() as patched:
+            patched.setattr(State, "have_alike_equal_turns", False)  # every group has a turn of its own
+            patched.setattr(enqueue, "TurnOrder", RecordedTurns)
+            patched.setattr(allocate, "TurnOrder", RecordedTurns)
+            engine.decide(now)
         turns = list(RecordedTurns.all)
         kinds: list[OrderKind] = ["admission", "fair", "lent"]
         for kind in kinds:

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from maar.core.answers.future import Present
-from maar.core.answers.single_changes import SingleChange
+from maar.core.answers.single_changes import DeleteGroup, MoreNodes, RaiseCapability, SetWeight, SingleChange
 from maar.core.answers.smallest_change import least, smallest_changes
 from maar.core.cycle.decide import state_after
 from maar.core.cycle.outcome import plan_of
@@ -18,9 +18,9 @@ from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Growing, Trial
 from properties.clusters import grow, recipes
 from properties.full_clusters import full_cluster
-from properties.manifest_changes import changed, configuration_of, one_step_less, starts
+from properties.manifest_changes import capped_cluster, changed, configuration_of, one_step_less, starts
 
-CLUSTERS: Final = 40
+CLUSTERS: Final = 20
 GROUPS: Final = 2  # of a cluster that are asked about
 
 
@@ -30,9 +30,19 @@ def trial(seed: int, record_property: Callable[[str, object], None]) -> Trial:
     return Trial(seed, record_property)
 
 
-@pytest.mark.parametrize("growing", [grow, full_cluster], ids=["any", "full"])
-def test_every_smallest_change_is_sufficient_and_minimal(growing: Growing, trial: Trial) -> None:
-    seen = Counter[str]()
+@pytest.mark.parametrize(
+    ("growing", "often"),
+    [
+        (grow, (MoreNodes, DeleteGroup)),
+        (full_cluster, (MoreNodes, SetWeight)),
+        (capped_cluster, (RaiseCapability, DeleteGroup)),
+    ],
+    ids=["any", "full", "capped"],
+)
+def test_every_smallest_change_is_sufficient_and_minimal(
+    growing: Growing, often: tuple[type[SingleChange], ...], trial: Trial
+) -> None:
+    seen = Counter[object]()
 
     def check(case: Case) -> Iterator[str]:
         configuration, objects, now = (
@@ -46,7 +56,7 @@ def test_every_smallest_change_is_sufficient_and_minimal(growing: Growing, trial
         waiting = {
             key: one.refusal
             for key, one in plan_of(state).pod_groups.items()
-            if one.refusal is not None and key in engine.tables.groups
+            if one.refusal is not None and key in engine.tables.groups and engine.tables.groups[key].pods
         }
         for key in case.rng.sample(sorted(waiting), min(GROUPS, len(waiting))):
             found = smallest_changes(Present(objects, configuration, now), state, waiting[key], key)
@@ -54,7 +64,7 @@ def test_every_smallest_change_is_sufficient_and_minimal(growing: Growing, trial
             seen["nothing"] += not found.found and found.starts is None
             yield from breaches(case, key, None, must_start=found.starts is not None)
             for change, effect in found.found:
-                seen[type(change).__name__] += 1
+                seen[type(change)] += 1
                 seen["by eviction"] += bool(effect.victims)
                 yield from breaches(case, key, change, must_start=True)
                 for less in one_step_less(change):
@@ -62,12 +72,13 @@ def test_every_smallest_change_is_sufficient_and_minimal(growing: Growing, trial
 
     trial.of(check, recipes(Reach.MODEL), CLUSTERS, growing)
     assert seen["asked"] > seen["nothing"]
+    assert all(seen[kind] for kind in often), seen
 
 
 def breaches(case: Case, key: str, change: SingleChange | None, *, must_start: bool) -> Iterator[str]:
     """What is wrong with the claim that a group starts with a change, or does not."""
     documents = list(case.cluster.documents) if change is None else changed(case.cluster, change)
-    if starts(documents, case.cluster.configuration, key) != must_start:
+    if starts(documents, configuration_of(case.cluster), key) != must_start:
         yield f"with {change}, {key} {'does not start' if must_start else 'starts'}"
 
 

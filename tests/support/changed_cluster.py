@@ -5,7 +5,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from maar.cli.cluster.client import ClusterClient
@@ -45,6 +45,7 @@ class ChangedCluster:
     choice: random.Random
     jobs: int = 0
     nodes: int = 0
+    _made: list[Document] = field(default_factory=list)  # the nodes that were made up last
 
     # --- what there is
 
@@ -62,7 +63,7 @@ class ChangedCluster:
             await self.make(Queue, *inner)
         leaves = await self.leaves()
         for _ in range(pick.randint(5, 12)):
-            await self.make(Job, self._new_job(leaves))
+            await self.make(Job, self.new_job(leaves))
 
     async def make(self, kind: type[Object], *documents: Document) -> None:
         """Create objects."""
@@ -125,9 +126,9 @@ class ChangedCluster:
             SetField(f"queue/{queue}.guarantee.percentage.cpu", str(pick.randint(0, 30))),
             SetField(f"queue/{queue}.reclaimable", pick.choice(["true", "false"])),
             SetField(f"queue/{queue}.priority", str(pick.randint(0, 3))),
-            AddNodes(tuple(from_document(Node, one) for one in self._new_nodes(pick.randint(1, 2)))),
-            SubmitDocument("a job", self._new_job(leaves)),
-            SubmitDocument("a job", self._new_job(leaves)),
+            AddNodes(tuple(from_document(Node, one) for one in self._new_nodes(1))),  # several come in turn
+            SubmitDocument("a job", self.new_job(leaves)),
+            SubmitDocument("a job", self.new_job(leaves)),
         ]
         if len(open_nodes) > 1:
             choices.append(DrainNode(pick.choice(open_nodes)))
@@ -156,8 +157,7 @@ class ChangedCluster:
             case DrainNode(name=name):
                 await self.client.change(Node, name, {"spec": {"unschedulable": True}})
                 pods = [one for one in await self.client.objects(Pod) if one.spec.node_name == name]
-                for pod in pods:
-                    await evict(self.client.server, pod.key)
+                await asyncio.gather(*(evict(self.client.server, one.key) for one in pods))  # as kubectl does
 
     def _new_nodes(self, number: int) -> list[Document]:
         pick = self.choice
@@ -166,7 +166,8 @@ class ChangedCluster:
         self.nodes += number
         return self._made
 
-    def _new_job(self, leaves: Sequence[str]) -> Document:
+    def new_job(self, leaves: Sequence[str]) -> Document:
+        """A job of a random size in one of some queues."""
         pick = self.choice
         self.jobs += 1
         pods = pick.randint(1, 5)

@@ -36,6 +36,11 @@ class _MaarCommands(LazyGroup):
             "maar.cli.queue.commands", "queue_app", "Queues: make, change, look at and explain them."
         ),
         "plan": CommandPlace("maar.cli.plan", "plan", "Say what Maar would do with a cluster, and why."),
+        "simulate": CommandPlace(
+            "maar.cli.answers.simulate",
+            "simulate",
+            "Simulate a trace of jobs, or generated ones, and report how the scheduler does.",
+        ),
         "whatif": CommandPlace(
             "maar.cli.answers.whatif",
             "whatif",

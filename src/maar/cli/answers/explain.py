@@ -90,7 +90,7 @@ def explain(  # noqa: PLR0913  # each is an argument or a flag
     known, console = explainer.explanation(), Console(highlight=False)
     if not output:
         print_lines(console, explanation_lines(known, width_of(console)))
-    if limit and known.state in ("waits", "makes room"):
+    if limit and known.pod_group and known.state in ("waits", "makes room"):
         known = _with_future(explainer, known, limit)
         if not output:
             print_lines(console, future_lines(known, width_of(console)))
@@ -101,8 +101,7 @@ def explain(  # noqa: PLR0913  # each is an argument or a flag
 def _with_future(explainer: Explainer, known: GroupExplanation, limit: float) -> GroupExplanation:
     """Add what has to be decided again."""
     with _progress(limit) as go_on:
-        if explainer.subject.group:
-            known = msgspec.structs.replace(known, start=explainer.start())
+        known = msgspec.structs.replace(known, start=explainer.start())
         return with_changes(known, explainer.changes(known, go_on))
 
 
@@ -159,17 +158,17 @@ def _subject(present: Present, kind: Kind, namespace: str, name: str) -> Subject
     subject = find_subject(present.objects, kind, f"{namespace}/{name}", present.scheduler_name)
     if subject is not None:
         return subject
+    operation = Operation("get", _KINDS[kind], f"{namespace}/{name}")
     if others := elsewhere(present.objects, kind, name):
         raise CommandError(
-            f"{kind} {namespace}/{name} does not exist; there is one in namespace {' and '.join(others)}: "
+            f"{operation.name} does not exist; there is one in namespace {' and '.join(others)}: "
             f"add -n {others[0]}"
         )
     if kind == "job" and find_subject(present.objects, "podgroup", f"{namespace}/{name}") is not None:
         raise CommandError(
-            f"job {namespace}/{name} does not exist; there is a pod group of this name: "
+            f"{operation.name} does not exist; there is a pod group of this name: "
             f"maar explain podgroup {name} -n {namespace}"
         )
-    operation = Operation("get", _KINDS[kind], f"{namespace}/{name}")
     known = names(present.objects, kind, namespace)
     if not known:
         raise CommandError(f"{operation.name} does not exist; namespace {namespace} has none: choose with -n")

@@ -1,5 +1,6 @@
 """`maar whatif`: what a change would do to queues and jobs, and who would be evicted; nothing is written."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -13,6 +14,7 @@ from maar.cli.cluster.access import Access
 from maar.cli.failure import CommandError
 from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
+from maar.cli.plan import read_time
 from maar.cli.queue.sharing import FilesOption
 from maar.cli.tables import text_of
 from maar.core.answers.known_objects import BadChangeError
@@ -24,13 +26,16 @@ EVICTS: Final = 3
 
 
 @with_groups
-def whatif(
+def whatif(  # noqa: PLR0913  # each is a flag
     *,
     flags: ChangeFlags,
     files: FilesOption = None,
     config: Annotated[
         Path | None, typer.Option(help="The scheduler's configuration, in Volcano's grammar.")
     ] = None,
+    now: Annotated[
+        str, typer.Option(help="The time to decide at, with -f; such as 2026-01-31T12:00:00Z.")
+    ] = "",
     starts: Annotated[
         int,
         typer.Option(min=0, help="Compare the planned starts of so many waiting jobs of each queue."),
@@ -49,6 +54,8 @@ def whatif(
     if not any((flags.set_fields, flags.add_nodes, flags.drain, flags.delete, flags.submit)):
         raise typer.BadParameter("there is no change: give --set, --add-nodes, --drain, --delete or --submit")
     present = read_present(files, config, access)
+    if files and now:
+        present = replace(present, now=read_time(now).timestamp())
     changes = flags.changes([one.key for one in present.objects if isinstance(one, Node)])
     options = admission.options(present.scheduler_name)
     try:

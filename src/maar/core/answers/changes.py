@@ -186,9 +186,10 @@ def _empty(known: KnownObjects, node: str, how: str, changed: ChangedObjects) ->
     """Let the pods of a node go: those that Maar schedules are made again, and wait."""
     for one in [each for each in known.of_kind(Pod).values() if _is_on(each, node)]:
         pod = cast(Pod, one)
-        if _stays(pod) and how == "drain":
-            continue
-        _remove_pod(known, pod, how, changed)
+        if not _comes_with_node(pod):
+            _remove_pod(known, pod, how, changed)
+        elif how != "drain":
+            known.remove(Pod, pod.key)
 
 
 def _remove_pod(known: KnownObjects, pod: Pod, how: str, changed: ChangedObjects) -> None:
@@ -207,8 +208,8 @@ def _is_on(one: Object, node: str) -> bool:
     return isinstance(one, Pod) and one.spec.node_name == node
 
 
-def _stays(pod: Pod) -> bool:
-    """Whether a drain leaves a pod where it is."""
+def _comes_with_node(pod: Pod) -> bool:
+    """Whether a pod is there with its node, so that a drain leaves it where it is."""
     is_daemon = any(one.kind == "DaemonSet" for one in pod.metadata.owner_references)
     return is_daemon or _MIRROR in pod.metadata.annotations
 

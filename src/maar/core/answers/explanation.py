@@ -90,6 +90,7 @@ class GroupExplanation(Record, frozen=True):
     name: str  # its key
     now: float
     state: GroupState
+    node: str = ""  # of a pod
     pod_group: str = ""
     queue: tuple[str, ...] = ()  # the path, from below the root
     phase: str = ""
@@ -173,15 +174,14 @@ class Explainer:
         return msgspec.structs.replace(
             found,
             state="is evicted" if gone else state,
+            node=row.pods[subject.key].node_name if subject.key in row.pods else "",
             pod_group=row.key,
             queue=self._path(row),
             phase=phase_at_rest(row) if outcome is None else outcome.phase,
             created=row.created,
             pods=self._counts(row),
             nodes=self._nodes(row) if is_waiting else None,
-            order=place_in_order(self._engine.tables, self.present.configuration, self.present.now, row.key)
-            if is_waiting or state == "starts"
-            else None,
+            order=self._order(row) if is_waiting or state == "starts" else None,
             binds=binds,
             evicts=evicts,
             evicted_now=gone,
@@ -222,6 +222,10 @@ class Explainer:
             return "waits"
         return "runs" if any(pod.node_name and pod.is_live for pod in row.pods.values()) else "has ended"
 
+    def _order(self, row: GroupRow) -> Order | None:
+        tables, is_full = self._engine.tables, not self.plan.binds
+        return place_in_order(tables, self.present.configuration, self.present.now, row.key, is_full=is_full)
+
     def _counts(self, row: GroupRow) -> PodCounts:
         live = [pod for pod in row.pods.values() if pod.is_live and not pod.is_terminating]
         placed = sum(bool(pod.node_name) for pod in live)
@@ -250,7 +254,8 @@ class Explainer:
         actions = self.present.configuration.actions
         if not any(pod.node_name and pod.is_live for pod in row.pods.values()):
             return None
-        return placement_of(self._state_before(actions[0] if actions else ""), row.key)
+        state = self._state_before(actions[0] if actions else "")
+        return placement_of(state, row.key, self.subject.key)
 
 
 def _with_times(value: object, name: str = "") -> object:

@@ -28,6 +28,7 @@ from maar.core.model.resources import PODS, Resources, precisely, roughly
 from maar.core.views.drawing import Line, Part
 
 _FEW: Final = 5  # evictions and pods that are listed
+_TEENS: Final = (11, 12, 13)
 _ORDERS: Final = {
     "admission": "that wait for admission",
     "fair": "whose turn it is within what queues deserve",
@@ -45,9 +46,8 @@ _RULES: Final = {
 def explanation_lines(one: GroupExplanation, width: int) -> Iterator[Line]:
     """The whole explanation."""
     yield from _wrapped(_summary(one), width, "bold")
-    if one.message:
-        reason = f"{one.reason}: " if one.reason else ""
-        yield from _wrapped(f"{reason}{one.message}.", width, indent="  ")
+    if one.reason:
+        yield from _wrapped(f"{one.reason}: {one.message}.", width, indent="  ")
     for past in one.evicted_now[:_FEW]:
         yield from _wrapped(f"Pod {past.pod} is evicted now by {past.why}.", width, indent="  ")
     if one.order is not None:
@@ -69,13 +69,13 @@ def future_lines(one: GroupExplanation, width: int) -> Iterator[Line]:
     """What has to be decided again: the planned start, and the smallest changes."""
     if one.start is not None:
         yield ()
-        yield from _wrapped(_start(one.start, one.now), width)
+        yield from _wrapped(_start(one.start, one.message, one.now), width)
     if one.changes is not None and one.state == "waits":
         yield from _changes(one.changes, width)
 
 
-def _start(start: StartAnswer, now: float) -> str:
-    because = f" {start.because}" if start.because else ""
+def _start(start: StartAnswer, message: str, now: float) -> str:
+    because = f" {start.because.replace(f': {message}', '.').rstrip('.')}." if start.because else ""
     if start.time is None:
         return f"Planned start: unknown.{because}"
     when = "now" if start.time <= now else f"{_time(start.time)}, in {_age(now, start.time)}"
@@ -87,23 +87,30 @@ def _summary(one: GroupExplanation) -> str:
     what = f"{WORDS[one.kind]} {one.name}"
     subject = what[0].upper() + what[1:]
     if not one.pod_group:
-        return f"{subject} {'waits' if one.state == 'waits' else 'is not placed by Maar'}."
+        return f"{subject} waits." if one.reason else f"{subject}: {one.message}."
     queue, counts = "/".join(one.queue), one.pods
     group = "" if one.kind == "podgroup" else f", pod group {one.pod_group}"
     placed = ""
     if counts is not None:
         placed = f"; {counts.placed} of {_pods(counts.exist)} on nodes"
         placed += f", {counts.least} start together" if counts.least > 1 else ""
+    is_one_pod = one.kind == "pod" and one.state in ("waits", "runs")
     does = {
-        "waits": "waits",
+        "waits": "runs, and waits for more of its pods" if _is_ready(one) else "waits",
         "starts": "starts now",
         "makes room": f"starts when {_pods(len(one.evicts))} that are evicted for it have gone",
         "runs": "runs",
         "is evicted": f"loses {_pods(len(one.evicted_now))} now",
         "has ended": "has nothing left to run",
     }.get(one.state, one.state)
+    if is_one_pod:
+        does = f"runs on {one.node}" if one.node else "waits"
     created = f", {_age(one.created, one.now)} old" if one.created else ""
     return f"{subject} {does} (queue {queue}, {one.phase}{group}{placed}{created})."
+
+
+def _is_ready(one: GroupExplanation) -> bool:
+    return one.pods is not None and 0 < one.pods.placed >= one.pods.least
 
 
 # --- the order
@@ -111,9 +118,8 @@ def _summary(one: GroupExplanation) -> str:
 
 def _order(one: GroupExplanation, order: Order, width: int) -> Iterator[Line]:
     yield ()
-    place = (
-        f"Order: {order.place} of {order.groups} groups {_ORDERS[order.kind]}, {order.in_queue} in its queue"
-    )
+    place = f"Order: {_ordinal(order.place)} of {order.groups} groups {_ORDERS[order.kind]}"
+    place += f", {_ordinal(order.in_queue)} of its queue"
     first = ""
     if order.first:
         more = f" and {order.place - 1 - len(order.first)} more" if order.place - 1 > len(order.first) else ""
@@ -163,20 +169,23 @@ def _placement(placement: Placement, now: float, width: int) -> Iterator[Line]:
     whose = "it uses" if placement.rule == "loan" else f"queue {placement.queue} uses"
     yield from _wrapped(f"{_RULES[placement.rule]}: {whose} {_shares(placement.shares, word)}.", width)
     for pod in placement.pods:
-        yield from _wrapped(_placed(pod, now), width, indent="  ")
+        since = f" for {_age(pod.since, now)}" if pod.since is not None else ""
+        yield (Part(f"  {pod.pod} on {pod.node}{since}"),)
     if placement.placed > len(placement.pods):
         yield (Part(f"  and {_pods(placement.placed - len(placement.pods))} more"),)
+    for text in dict.fromkeys(_suitable(pod) for pod in placement.pods):
+        chosen = f"; of those that suit, {' and '.join(placement.scores)} chose" if placement.scores else ""
+        yield from _wrapped(f"{text}{chosen}.", width, indent="  ")
     yield ()
     yield (Part("Who could take its place:"),)
     for danger in placement.dangers:
         yield from _wrapped(_danger(danger), width, indent="  ")
 
 
-def _placed(pod: PlacedPod, now: float) -> str:
-    since = f" for {_age(pod.since, now)}" if pod.since is not None else ""
-    others = f"; the others: {listed(pod.clauses)}" if pod.clauses else ""
-    suits = "it suits" if pod.suitable == 1 else "they suit"
-    return f"{pod.pod} on {pod.node}{since}: {pod.suitable} of {pod.nodes} nodes, as {suits} the pod{others}"
+def _suitable(pod: PlacedPod) -> str:
+    suits = "suits" if pod.suitable == 1 else "suit"
+    others = f" ({listed(pod.clauses)})" if pod.clauses else ""
+    return f"{pod.suitable} of {pod.nodes} nodes {suits} it{others}"
 
 
 def _danger(danger: Danger) -> str:
@@ -258,6 +267,11 @@ def change_text(change: SingleChange) -> str:
 
 def _exactly(amounts: Resources) -> str:
     return ", ".join(f"{name} {precisely(name, units)}" for name, units in sorted(amounts.items()))
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in _TEENS else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def _pods(count: int) -> str:

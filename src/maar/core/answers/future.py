@@ -5,18 +5,20 @@ would do, the smallest change that would help. It notes of every pod that runs i
 a later decision is as sure as what has run before it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil, inf, log, log1p
 from typing import Final, Literal, NamedTuple
 
-from maar.core.answers.pods_to_come import PodsToCome
-from maar.core.model.events import Event, Upserted
+from maar.core.answers.pods_to_come import PodsToCome, group_of
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan
-from maar.core.model.pod import Pod
+from maar.core.model.pod import TASK_ANNOTATION, Pod
+from maar.core.model.pod_group import PodGroup
 from maar.core.policy.configuration import DEFAULT, Configuration
+from maar.core.simulation.cluster import resubmitted
 from maar.core.simulation.group_times import GroupTimes
 from maar.core.simulation.virtual_time import Simulation
 from maar.core.tables.groups import ADMITTED_PHASES
@@ -70,7 +72,9 @@ class Future:
     minute, so that many pods end at one moment: fewer decisions, and times that are that much less exact.
     """
 
-    def __init__(self, present: Present, precision: float = 0.0) -> None:
+    def __init__(
+        self, present: Present, precision: float = 0.0, *, victims_return_later: bool = False
+    ) -> None:
         self.present, self.precision = present, precision
         self.simulation = Simulation(
             [one for one in present.objects if not isinstance(one, Job)],
@@ -84,6 +88,8 @@ class Future:
         self.not_stated = EndsNotStated()
         self._pods_to_come = PodsToCome(present.objects, present.scheduler_name)
         self._made = list[str]()  # groups whose pods come with the next decision
+        self._victims_return_later = victims_return_later  # when all is decided without them
+        self._returning = list[Pod]()
         self._run_times: RunTimes | None = None
 
     def tables(self) -> Tables:
@@ -96,17 +102,34 @@ class Future:
 
     def now(self) -> list[Plan]:
         """The decisions of the present: they go on until one changes nothing."""
-        return [plan for _, plan in self.run(until=self.simulation.time)]
+        plans = [plan for _, plan in self.run(until=self.simulation.time)]
+        while self._returning:
+            self._return_victims()
+            plans += [plan for _, plan in self.run(until=self.simulation.time)]
+        return plans
 
     def run(self, until: float = inf) -> Iterator[tuple[float, Plan]]:
         """The decisions from here on, up to and with a time."""
         for time, plan in self.simulation.run(until):
             self._make_pods(plan)
+            if self._victims_return_later and plan.evictions:
+                self._evict(one.pod for one in plan.evictions)
             yield time, plan
 
-    def change(self, events: Iterable[Event]) -> None:
-        """Let somebody change or delete objects now; decisions about it follow."""
-        listed = list(events)
+    @property
+    def held(self) -> Mapping[str, list[Pod]]:
+        """Pods that are made again when their group is admitted again, by group."""
+        return self._pods_to_come.held
+
+    def change(self, events: Iterable[Event], evicted: Collection[str] = ()) -> None:
+        """Let somebody change or delete objects now; pods that are evicted by it are made again later."""
+        listed = list[Event]()
+        for event in events:
+            pod = event.object if isinstance(event, Upserted) else None
+            if isinstance(pod, Pod) and pod.key in evicted:
+                self._evict([pod.key])
+            else:
+                listed.append(event)
         self._pods_to_come.change(listed, self.simulation.cluster.groups)
         self.simulation.change(one for one in listed if not _is_about_job(one))
 
@@ -133,6 +156,25 @@ class Future:
         for key in (*self.not_stated.overdue, *self.not_stated.unknown):
             if key in pods and pods[key].spec.node_name:
                 yield key
+
+    def _evict(self, pods: Iterable[str]) -> None:
+        """Let pods be gone for now; their controllers make them again."""
+        victims = [self.simulation.cluster.pods[key] for key in pods]
+        self._returning += map(resubmitted, victims)
+        self.simulation.change(Deleted(kind="Pod", key=one.key) for one in victims)
+
+    def _return_victims(self) -> None:
+        """Submit victims again; Volcano's jobs do so only while their group is admitted."""
+        groups = self.simulation.cluster.groups
+        back = list[Pod]()
+        for pod in self._returning:
+            group = groups.get(group_of(pod))
+            if group is not None and TASK_ANNOTATION in pod.metadata.annotations and _is_outside(group):
+                self._pods_to_come.hold(group, pod)
+            else:
+                back.append(pod)
+        self._returning.clear()
+        self.simulation.submit(self.simulation.time, back)
 
     def _make_pods(self, plan: Plan) -> None:
         """The pods of groups that have been admitted, as their controllers make them then."""
@@ -179,6 +221,11 @@ class Future:
                 self.not_stated.unknown[pod] = None
             case "overdue":
                 self.not_stated.overdue[pod] = None
+
+
+def _is_outside(group: PodGroup) -> bool:
+    """Whether a group is not admitted, or not any more."""
+    return group.status.phase in ("", "Pending")
 
 
 def _is_about_job(event: Event) -> bool:

@@ -94,9 +94,14 @@ class _Contest(NamedTuple):
         return TurnOrder(self.state, "lent" if self.kind == "lent" else "fair", self.groups)
 
 
-def place_in_order(tables: Tables, configuration: Configuration, now: float, key: str) -> Order | None:
-    """Where a group stands; None where it takes no turns."""
-    contest = _contest(tables, configuration, now, key)
+def place_in_order(
+    tables: Tables, configuration: Configuration, now: float, key: str, *, is_full: bool = False
+) -> Order | None:
+    """Where a group stands; None where it takes no turns.
+
+    Where it is known that no turn places anything (`is_full`), no turns are taken to find out.
+    """
+    contest = _contest(tables, configuration, now, key, is_full=is_full)
     if contest is None:
         return None
     turns, own = contest.turns, contest.state.group(tables.groups[key])
@@ -125,35 +130,37 @@ def terms_of_all(
     return {one.row.key: _terms(contest, turns, one) for one in contest.groups}
 
 
-def _contest(tables: Tables, configuration: Configuration, now: float, key: str) -> _Contest | None:
+def _contest(
+    tables: Tables, configuration: Configuration, now: float, key: str, *, is_full: bool
+) -> _Contest | None:
     """The order that decides about a group: the first in which it is not let through."""
-    state = _state(tables, configuration, now, "fair")  # after admission
     row = tables.groups.get(key)
     if row is None or row.leaf is None:
         return None
-    own, kinds = state.group(row), list[OrderKind]()
+    state = _state(tables, configuration, now, "fair")
+    own = state.group(row)
+    kind: OrderKind = "fair"
     if own.phase == "Pending":
-        kinds = ["admission"]
-    elif own.pending and for_allocate(own):
-        needs = together(for_next_turn(own))
-        is_beyond = beyond_deserved(state.ledger, tables.axis.names, own.leaf, needs) is not None
-        kinds = ["lent", "fair"] if is_beyond else ["fair"]
+        kind, state = "admission", _state(tables, configuration, now, "admission")
+    elif own.pending and not for_allocate(own):
+        kind, state = "backfill", _state(tables, configuration, now, "backfill")
     elif own.pending:
-        kinds = ["backfill"]
-    for kind in kinds:
-        found = state if kind == "fair" else _state(tables, configuration, now, kind)
-        groups = _taking_part(found, kind)
-        if any(one.row.key == key for one in groups):
-            return _Contest(kind, found, groups)
-    return None
+        needs = together(for_next_turn(own))
+        if beyond_deserved(state.ledger, tables.axis.names, own.leaf, needs) is not None:
+            kind = "lent"
+            if not is_full:
+                take_turns(state, "fair", for_allocate)
+    groups = _taking_part(state, kind)
+    return _Contest(kind, state, groups) if any(one.row is row for one in groups) else None
 
 
 def _state(tables: Tables, configuration: Configuration, now: float, kind: OrderKind) -> State:
-    """The state when the turns of an order begin."""
-    if kind in ("admission", "backfill"):
-        return state_after(tables, configuration, now, "enqueue" if kind == "admission" else "backfill")
-    state = state_after(tables, configuration, now, "allocate")
-    begin(state)
+    """The state when the turns of an order begin; every group stands for itself."""
+    before = {"admission": "enqueue", "backfill": "backfill"}.get(kind, "allocate")
+    state = state_after(tables, configuration, now, before)
+    if before == "allocate":
+        begin(state)
+    state.groups.separate_all(state.groups.of_kinds)
     if kind == "lent":
         take_turns(state, "fair", for_allocate)
     return state

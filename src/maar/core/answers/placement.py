@@ -20,12 +20,14 @@ from maar.core.cycle.units import Unit, next_unit
 from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.metadata import Record
 from maar.core.model.reasons import Shortage
+from maar.core.model.resources import roughly
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import Column, PodRow
 
 Rule = Literal["guarantee", "deserved", "lent", "loan"]
 
 FEW: Final = 3  # groups, or pods with their nodes, that are named
+_SCORES: Final = ("nodeorder", "binpack")
 _ACTIONS: Final[tuple[type[Attempt], ...]] = (Reclaim, Preempt)
 
 
@@ -59,24 +61,29 @@ class Placement(Record, frozen=True):
     shares: tuple[Shortage, ...]  # what that queue uses, and what it deserves or is guaranteed
     pods: tuple[PlacedPod, ...]  # the first few
     placed: int
+    scores: tuple[str, ...]  # the plugins that chose among the nodes that suit a pod
     dangers: tuple[Danger, ...]
 
 
-def placement_of(state: State, key: str) -> Placement | None:
-    """How a group stands that has pods on nodes, before anything is decided; None where it has none."""
+def placement_of(state: State, key: str, first: str = "") -> Placement | None:
+    """How a group stands that has pods on nodes, before anything is decided; None where it has none.
+
+    The pod that is to be named first is.
+    """
     row = state.tables.groups.get(key)
     pods = [] if row is None else [one for one in row.pods.values() if one.node_name and one.is_live]
     if row is None or row.leaf is None or not pods:
         return None
     group = state.group(row)
     rule, queue, shares = _rule(state, group)
-    listed = sorted(pods, key=state.pod_order)
+    listed = sorted(pods, key=lambda pod: (pod.key != first, state.pod_order(pod)))
     return Placement(
         rule=rule,
         queue=state.ledger.rows[queue].name,
         shares=shares,
         pods=tuple(_placed(state, pod) for pod in listed[:FEW]),
         placed=len(pods),
+        scores=tuple(name for name in _SCORES if (name, "enableNodeOrder") in state.configuration.enabled),
         dangers=tuple(_danger(state, key, action) for action in _ACTIONS),
     )
 
@@ -135,7 +142,7 @@ def _danger(state: State, key: str, kind: type[Attempt]) -> Danger:
     why = _why_not_reclaimed(before_it, group) if kind is Reclaim else ""
     if why:
         return Danger(action=action, is_possible=False, why=why)
-    takers = [one.row.key for one in _takers(search, kind, unit)]
+    takers = [key for one in _takers(search, kind, unit) for key in one.keys]
     ends = search.min_runtimes.ends(group)
     young = [ends[pod.key] for pod in unit.pods if pod.key in ends]
     return Danger(
@@ -177,8 +184,12 @@ def _over(state: State, group: GroupState) -> list[Shortage]:
 
 
 def _reclaimed(state: State, group: GroupState) -> str:
+    over = ", ".join(
+        f"{one.resource} {roughly(one.resource, one.used)} of {roughly(one.resource, one.limit)}"
+        for one in _over(state, group)
+    )
     name = state.ledger.rows[group.leaf].name
-    return f"queue {name} uses more than it deserves, which queues within their own may reclaim"
+    return f"queue {name} uses {over} deserved, and queues that stay within theirs may take that back"
 
 
 def _preempted(state: State, group: GroupState) -> str:

@@ -34,7 +34,7 @@ class PodsToCome:
     """The groups without pods whose pods somebody makes once they are admitted."""
 
     def __init__(self, objects: Iterable[Object], scheduler_name: str) -> None:
-        groups, jobs, with_pods = dict[str, PodGroup](), dict[str, Job](), set[str]()
+        groups, jobs, there = dict[str, PodGroup](), dict[str, Job](), dict[str, set[str]]()
         for one in objects:
             match one:
                 case PodGroup():
@@ -42,27 +42,35 @@ class PodsToCome:
                 case Job():
                     jobs[group_key(one)] = one
                 case Pod():
-                    name = one.metadata.annotations.get(GROUP_ANNOTATION, "")
-                    with_pods.add(f"{one.metadata.namespace or 'default'}/{name}")
+                    there.setdefault(group_of(one), set()).add(one.key)
                 case _:
                     pass
-        self._scheduler_name, self._jobs = scheduler_name, jobs
+        self._scheduler_name, self._jobs, self._there = scheduler_name, jobs, there
+        self.held: dict[str, list[Pod]] = {}  # pods that were there before, by group
         self.groups = {
             key: group
             for key, group in groups.items()
-            if key not in with_pods
+            if (key not in there or self._lacks_pods(group))
             and group.status.phase != _FINISHED
             and (
                 key in jobs or (_has_owner(group) and group.spec.min_resources and group.spec.min_member > 0)
             )
         }
 
+    def _lacks_pods(self, group: PodGroup) -> bool:
+        """Whether pods of a job have gone while its group is not admitted any more."""
+        job = self._jobs.get(group.key)
+        is_outside = group.status.phase in ("", "Pending")
+        return is_outside and job is not None and len(self._there[group.key]) < job.spec.replicas
+
     def change(self, events: Iterable[Event], known: Collection[str]) -> None:
         """Know of groups and jobs that come, change or go; `known` are the groups that there were."""
         new = list[Object]()
         for event in events:
             if isinstance(event, Deleted):
-                self.groups.pop(event.key, None) if event.kind == "PodGroup" else None
+                if event.kind == "PodGroup":
+                    self.groups.pop(event.key, None)
+                    self.held.pop(event.key, None)
             elif isinstance(event.object, PodGroup) and event.object.key in known:
                 if event.object.key in self.groups:
                     self.groups[event.object.key] = event.object
@@ -70,24 +78,39 @@ class PodsToCome:
                 new.append(event.object)
         found = PodsToCome(new, self._scheduler_name)
         self._jobs |= found._jobs
+        self._there |= found._there
         self.groups |= found.groups
+
+    def hold(self, group: PodGroup, pod: Pod) -> None:
+        """Keep a pod until its group is admitted again."""
+        self.groups[group.key] = group
+        self.held.setdefault(group.key, []).append(pod)
 
     def is_known(self, group: str) -> bool:
         """Whether the pods of a group will be exactly those that are made here."""
-        return group in self._jobs
+        return group in self._jobs or group in self.held
 
     def take(self, key: str) -> list[Pod]:
         """Make the pods of a group, once."""
         group, job = self.groups.pop(key), self._jobs.get(key)
+        pods = self.held.pop(key, [])
         if job is None:
-            return _stand_ins(group, self._scheduler_name)
+            return pods or _stand_ins(group, self._scheduler_name)
         maker, waiting = PodMaker(job, lambda *_: None), waiting_tasks(job, [])
-        return [
+        made = (
             from_document(Pod, maker.document(task, index))
             for task in job.spec.tasks
             if task.name not in waiting
             for index in range(task.replicas)
-        ]
+        )
+        there = {one.key for one in pods} | self._there.get(key, set())
+        return [*pods, *(one for one in made if one.key not in there)]
+
+
+def group_of(pod: Pod) -> str:
+    """The key of a pod's group; one that names none has none of this key."""
+    name = pod.metadata.annotations.get(GROUP_ANNOTATION, "")
+    return f"{pod.metadata.namespace or 'default'}/{name}"
 
 
 def _has_owner(group: PodGroup) -> bool:

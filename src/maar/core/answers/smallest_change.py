@@ -2,9 +2,9 @@
 
 The problem. A reason names what is in the way, but not how much of a change would be enough: behind one limit
 there may be another, others stand before the group and take what comes first, and more of one thing changes
-the shares of all. So every candidate is made on the objects and decided on, as the future of the cluster
-(`future.py`): all decisions of the present, until one changes nothing. The group starts where a pod of it is
-bound, or where victims are found for it.
+the shares of all. So every candidate is made on the objects and decided on (`decision_trials.py`): all
+decisions of the present, until one changes nothing. The group starts where a pod of it is bound, or where
+victims are found for it.
 
 What is tried: more capability of the queues above it, alone or together; another weight of each of them; more
 nodes of every kind that there is; one other group gone; and what only somebody can do, gates that are removed
@@ -21,12 +21,13 @@ What it costs. Each try is a decision on the whole cluster, which takes long whe
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import ceil
 from typing import Final, NamedTuple
 
-from maar.core.answers.future import Future, Present
+from maar.core.answers.decision_trials import DecisionTrials, Effect
+from maar.core.answers.future import Present
 from maar.core.answers.single_changes import (
     CreateQueue,
     DeleteGroup,
@@ -58,12 +59,6 @@ Coordinate = tuple[str, str]  # a queue and a resource
 GoOn = Callable[[int], bool]  # asked with the number of tries so far
 
 
-class Effect(NamedTuple):
-    """How a group starts."""
-
-    victims: tuple[str, ...] = ()  # pods that are evicted for it; none: there is room
-
-
 class Found(NamedTuple):
     """A change with which the group starts, and how."""
 
@@ -84,18 +79,6 @@ class _StoppedError(Exception):
     """No more tries."""
 
 
-def effect_now(present: Present, key: str) -> Effect | None:
-    """How a group starts with the decisions of the present; None where it does not."""
-    future = Future(present)
-    pods = future.simulation.engine.tables.pods
-    for _, plan in future.run(until=future.began):
-        if victims := tuple(one.pod for one in plan.evictions if one.beneficiary == key):
-            return Effect(victims)
-        if any(pods[one.pod].group_key == key for one in plan.binds):
-            return Effect()
-    return None
-
-
 def smallest_changes(
     present: Present,
     state: State,
@@ -114,25 +97,28 @@ def smallest_changes(
         effect = search.effect(None)
         if effect is not None:
             return Search((), search.tries, is_complete=True, starts=effect)
-        found.extend(search.found())
+        for one in search.found():
+            found.append(one)  # what was found before it is stopped is kept
     except _StoppedError:
         is_complete = False
     return Search(tuple(found), search.tries, is_complete)
 
 
-def least(holds: Callable[[int], bool], most: int) -> int | None:
+def least(holds: Callable[[int], bool], most: int, *, is_costly: bool = False) -> int | None:
     """A number from 1 to `most` for which something holds while it does not for one less; None if none.
 
-    It does not hold for 0.
+    It does not hold for 0. Where large numbers are costly to try, small ones are tried first.
     """
-    if most < 1 or not holds(most):
+    if most < 1 or (not is_costly and not holds(most)):
         return None
     low, high, step = 0, most, 1
     while low + step < high:
         if holds(low + step):
-            high = low + step
+            high, is_costly = low + step, False
         else:
             low, step = low + step, 2 * step
+    if is_costly and not holds(most):
+        return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -160,8 +146,12 @@ class _Search:
                 raise _StoppedError
             self.tries += 1
             objects = self.present.objects if change is None else change.made(self.present.objects)
-            self._effects[identity] = effect_now(replace(self.present, objects=objects), self.key)
+            self._effects[identity] = self._trials.effect(objects)
         return self._effects[identity]
+
+    @cached_property
+    def _trials(self) -> DecisionTrials:
+        return DecisionTrials(self.present, self.key)
 
     @property
     def row(self) -> GroupRow:
@@ -181,11 +171,10 @@ class _Search:
         if self.row.gated:
             yield from self._helpful(RemoveGates(group=self.key, pods=self.row.gated))
         yield from self._capabilities()
-        if cure != Cure.NEVER:
-            yield from self._weights()
         yield from self._nodes()
         if cure != Cure.NEVER:
             yield from self._gone()
+            yield from self._weights()  # last: with a large weight much is evicted, which takes long
 
     def _helpful(self, change: SingleChange) -> Iterator[Found]:
         effect = self.effect(change)
@@ -281,7 +270,7 @@ class _Search:
         found, most = list[MoreNodes](), max(MOST_NODES, self.row.min_member)
         for kind in suitable:
             model = kind[0]
-            count = least(partial(self._starts_when, partial(_more, model)), most)
+            count = least(partial(self._starts_when, partial(_more, model)), most, is_costly=True)
             if count is not None:
                 found.append(_more(model, count))
         for change in sorted(found, key=lambda one: one.count):

@@ -85,11 +85,11 @@ def what_if(
 ) -> WhatIf:
     """Say what changes would do; with starts of the first waiting groups of each queue, where asked for."""
     options = options or Options(scheduler_names=(present.scheduler_name,))
-    future = Future(present)
+    future = Future(present, victims_return_later=True)
     before = _at_rest(future, present.objects, first_starts)
-    changed = apply(_objects(present.objects, future), changes, options)
+    changed = apply(objects_at_rest(present.objects, future), changes, options)
     groups_of = {pod: _group(future.simulation.cluster.pods[pod]) for pod in changed.evicted}
-    future.change(changed.events)
+    future.change(changed.events, changed.evicted)
     after = _at_rest(future, changed.objects, first_starts)
     evictions = _evictions(future, before, after, changed.evicted, groups_of)
     return WhatIf(
@@ -114,10 +114,12 @@ def _at_rest(future: Future, objects: Iterable[Object], first_starts: int) -> Re
             (running if row.node_name else waiting)[row.group_key] += 1
             if row.node_name:
                 nodes[key] = row.node_name
+    for group, pods in future.held.items():
+        waiting[group] += len(pods)
     starts: Mapping[str, Start] = {}
     if first_starts:
         known = future.present
-        rest = tuple(_objects(objects, future))
+        rest = tuple(objects_at_rest(objects, future))
         starts = planned_starts(
             Present(rest, known.configuration, simulation.time, known.scheduler_name), first=first_starts
         )
@@ -125,7 +127,7 @@ def _at_rest(future: Future, objects: Iterable[Object], first_starts: int) -> Re
     return Rest(simulation.time, plans, last.queues, groups, running, waiting, nodes, starts)
 
 
-def _objects(objects: Iterable[Object], future: Future) -> Iterator[Object]:
+def objects_at_rest(objects: Iterable[Object], future: Future) -> Iterator[Object]:
     """Objects, with what has become of them in the future."""
     cluster, tables = future.simulation.cluster, future.simulation.engine.tables
     yield from (one for one in objects if not isinstance(one, _FOLLOWED))
@@ -200,7 +202,8 @@ def _evictions(
 ) -> Evictions:
     """The pods that the change itself evicts, and then those that decisions evict."""
     rows = [(pod, groups_of[pod], how, "", "") for pod, how in by_change.items()]
-    pods = future.simulation.cluster.pods
+    held = {one.key: one for pods in future.held.values() for one in pods}
+    pods = {**future.simulation.cluster.pods, **held}
     rows += [
         (one.pod, _group(pods[one.pod]), one.action, one.beneficiary or "", one.why)
         for plan in after.plans

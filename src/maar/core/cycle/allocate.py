@@ -126,7 +126,7 @@ def _take_round(
         ):
             again += back
             back.clear()
-            turns.add_behind(group, state.separate(group))
+            turns.add_behind(group, state.groups.separate(group))
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None
             if group.pending and wanted(group):
@@ -137,7 +137,7 @@ def _take_round(
         turns.done(group)
         if state.places.any_has_affinity and any(map(state.places.has_affinity, wanted(group))):
             back.append(group)
-        if wanted is for_allocate and state.ledger.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
+        if wanted is for_allocate and state.groups.is_fifo(group.leaf):
             for behind in turns.stop(group.leaf):
                 behind.refusal = behind_first(behind, group)
     return again

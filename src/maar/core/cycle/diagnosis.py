@@ -21,12 +21,13 @@ from typing import Final
 
 import msgspec
 
+from maar.core.cycle.counted_nodes import CountedNodes, idle_at_most
 from maar.core.cycle.empty_cluster import EmptyCluster, opened, tolerated
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.held_room import Hold
 from maar.core.cycle.held_room_reasons import planned_start, room_held
 from maar.core.cycle.missing_pods import too_few_pods
-from maar.core.cycle.node_chooser import MANY_PODS, NodeChooser
+from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.node_tally import NodeTally, closed_nodes, tally
 from maar.core.cycle.queue_ledger import QueueLedger, larger_cluster
 from maar.core.cycle.refusals import beyond_deserved, beyond_limits
@@ -58,8 +59,8 @@ class Diagnosis:
         """With the room that is held, which the state must not count: reasons are of the cluster as it is."""
         self.state, self.names, self._holds = state, state.tables.axis.names, holds
         self._known: dict[object, Refusal] = {}
-        self._tallies: dict[Shape, NodeTally] = {}
-        self._most_idle: dict[Shape, dict[int, int]] = {}
+        self._counted: dict[Shape, CountedNodes] = {}
+        self.lasting: dict[object, Refusal | None] | None = None  # of groups alone on the cluster
 
     @cached_property
     def _empty_cluster(self) -> EmptyCluster:
@@ -194,25 +195,17 @@ class Diagnosis:
         """The nodes as they are, for a pod; one tally for all pods of a shape where that alone matters."""
         if not self.state.places.depend_on_shapes_only((pod,)):
             return tally(self.state.places, pod, count)
-        found = self._tallies.get(pod.shape)
-        if found is None:
-            found = self._tallies[pod.shape] = tally(self.state.places, pod, MANY_PODS)
+        found = self.counted(pod).tally
         return replace(found, fits=min(found.fits, count))
 
-    def _idle_at_most(self, shape: Shape) -> dict[int, int]:
-        """The most that is free now on one of the nodes for a shape, of what it needs."""
-        found = self._most_idle.get(shape)
-        if found is None:
-            places = self.state.places
-            idle, mask = places.idle("now"), places.stack.mask(shape)
-            found = self._most_idle[shape] = {
-                row: max(0, int(idle[row][mask].max(initial=0))) for row, _ in shape.needs
-            }
-        return found
+    def counted(self, pod: PodRow) -> CountedNodes:
+        """The nodes, counted for pods like this one where nothing but their shape matters."""
+        return self._counted.get(pod.shape) or self.use(pod.shape, CountedNodes.of(self.state.places, pod))
 
-    def counted(self, pod: PodRow) -> object:
-        """All that reasons of pods like this one say about the nodes."""
-        return self._tally(pod, MANY_PODS), self._idle_at_most(pod.shape)
+    def use(self, shape: Shape, counted: CountedNodes) -> CountedNodes:
+        """Use what is known of the nodes for a shape."""
+        self._counted[shape] = counted
+        return counted
 
     # --- what keeps the pods of the next turn from being placed
 
@@ -234,7 +227,8 @@ class Diagnosis:
 
     def _find_reason(self, group: GroupState, pods: list[PodRow]) -> Refusal:
         needs = together(pods)
-        refusal = self._claims(pods) or self._unfit(pods) or self._never(group, pods, needs) or group.refusal
+        never = self._claims(pods) or self._unfit(pods) or self._known_never(group, pods, needs)
+        refusal = never or group.refusal
         refusal = refusal or beyond_limits(self.state.ledger, self.names, group.leaf, needs)
         refusal = refusal or self._no_room(group, pods, needs)
         if refusal.reason in _NO_NODES_WANTED:
@@ -262,6 +256,16 @@ class Diagnosis:
             cure = Cure.NEVER if is_never else Cure.OTHER_NODES
             return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
         return None
+
+    def _known_never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
+        """The same for all groups of a leaf that hold nothing and have as many pods of one shape."""
+        kind, known = group.row.kind, self.lasting
+        if known is None or kind is None or group.placed:
+            return self._never(group, pods, needs)
+        key = (group.leaf, kind.shape, len(pods))
+        if key not in known:
+            known[key] = self._never(group, pods, needs)
+        return known[key]
 
     def _never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
         """Not even alone on the cluster would the group start."""
@@ -345,7 +349,8 @@ class Diagnosis:
 
     def _of_nodes(self, reason: Reason, cure: Cure, pod: PodRow, found: NodeTally) -> Refusal:
         """A refusal by the nodes, with what the pod wants and the most that is free on one of them."""
-        idle = self._idle_at_most(pod.shape)
+        known, places = self._counted.get(pod.shape), self.state.places
+        idle = idle_at_most(places, pod.shape) if known is None else known.idle_at_most
         shortages = tuple(
             Shortage(resource=self.names[row], wanted=amount, used=0, limit=idle[row])
             for row, amount in pod.shape.needs

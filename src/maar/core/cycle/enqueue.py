@@ -10,6 +10,7 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
+from maar.core.model.reasons import Refusal
 from maar.core.tables.groups import lacks_gated_pods
 
 
@@ -18,7 +19,7 @@ def admit_all(state: State) -> None:
     for row in state.tables.not_enqueued.values():
         if row.leaf is not None and row.kind is None:
             state.group(row).phase = "Inqueue"
-    for group in filter(_is_outside, state.of_kinds):
+    for group in filter(_is_outside, state.groups.of_kinds):
         group.phase = "Inqueue"
 
 
@@ -34,15 +35,11 @@ def enqueue(state: State) -> None:
     while group := turns.next():
         was_outside, refusal = _is_outside(group), gate.refuses(group)
         if refusal is not None and was_outside and not preempt.would_make_room(group):
-            turns.done(group)
-            group.refusal = refusal
+            _keep_out(turns, group, refusal)
             refused.append(group)
-            if state.ledger.rows[group.leaf].queue.spec.dequeue_strategy == "fifo":
-                for behind in turns.stop(group.leaf, _is_outside):
-                    behind.refusal = behind_first(behind, group)
             continue
         if group.row.to_start and (refusal is None or was_outside):  # it counts; those alike may be refused
-            turns.add_behind(group, state.separate(group))
+            turns.add_behind(group, state.groups.separate(group))
         turns.done(group)
         if refusal is None:
             gate.count(group)
@@ -57,6 +54,15 @@ def enqueue(state: State) -> None:
         preempt.note_protection([*refused_early, *refused])
 
 
+def _keep_out(turns: TurnOrder, group: GroupState, refusal: Refusal) -> None:
+    """Refuse a group, and in a queue that is first in, first out all behind it."""
+    turns.done(group)
+    group.refusal = refusal
+    if turns.state.groups.is_fifo(group.leaf):
+        for behind in turns.stop(group.leaf, _is_outside):
+            behind.refusal = behind_first(behind, group)
+
+
 def _is_outside(group: GroupState) -> bool:
     return group.phase == "Pending"
 
@@ -65,7 +71,7 @@ def not_enqueued(state: State) -> list[GroupState]:
     """The groups that wait for admission; one whose pods have scheduling gates is not among them."""
     rows = (row for row in state.tables.not_enqueued.values() if row.kind is None)
     alone = [state.group(row) for row in rows if row.leaf is not None and not lacks_gated_pods(row)]
-    return alone + [group for group in state.of_kinds if _is_outside(group)]
+    return alone + [group for group in state.groups.of_kinds if _is_outside(group)]
 
 
 def not_started(state: State) -> list[GroupState]:
@@ -73,14 +79,13 @@ def not_started(state: State) -> list[GroupState]:
     tables = state.tables
     if not tables.not_enqueued:
         return []
-    rows = [
-        row for row in (*tables.not_enqueued.values(), *tables.not_started.values()) if row.kind is None
-    ]
-    rows += [group.row for group in state.of_kinds]
+    rows = [row for row in (*tables.not_enqueued.values(), *tables.not_started.values()) if row.kind is None]
+    rows += [group.row for group in state.groups.of_kinds]
     leaves = {row.leaf.index for row in rows if row.leaf is not None and row.to_start}
     alone = [
         state.group(row)
         for row in tables.not_started.values()
         if row.kind is None and row.leaf is not None and row.leaf.index in leaves
     ]
-    return alone + [group for group in state.of_kinds if group.leaf in leaves and not _is_outside(group)]
+    of_kinds = [group for group in state.groups.of_kinds if group.leaf in leaves]
+    return alone + [group for group in of_kinds if not _is_outside(group)]

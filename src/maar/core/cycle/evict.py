@@ -26,12 +26,15 @@ def evict(state: State, attempt: type[Attempt]) -> None:
     waiting = [group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES]
     if not waiting or _all_fail(state, attempt, waiting):
         return
-    waiting = state.separate_all(waiting)
+    waiting = state.groups.separate_all(waiting)
     search, turns = VictimSearch(state, attempt.action), TurnOrder(state, "fair", waiting)
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
     alike: dict[object, list[GroupState]] = {}  # the groups that have failed, by equivalence key
     failed_before = list[GroupState]()  # an attempt that succeeded afterwards
     while group := turns.next():
+        if state.groups.have_alike_equal_turns and attempt.cannot_succeed(search, group):
+            turns.done(group)
+            continue
         one = attempt(search, group)
         equivalence_key = _equivalence_key(one)
         is_tried = equivalence_key not in failed
@@ -43,6 +46,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
             turns.done(group)
             continue
         failed.clear()
+        search.without_victims.clear()
         failed_before += [one for groups in alike.values() for one in groups]
         alike.clear()
         group.pending = [pod for pod in group.pending if pod.key not in state.promised]
@@ -67,9 +71,9 @@ def _all_fail(state: State, attempt: type[Attempt], waiting: Sequence[GroupState
 
     What groups are told that blocks them is told them here where all fail.
     """
-    if not any(group.alike for group in waiting):
+    if all(group.alike is None for group in waiting):
         return False
-    known, search = state.known_groups(), VictimSearch(state, attempt.action)
+    known, search = state.groups.known(), VictimSearch(state, attempt.action)
     failed: dict[object, Refusal | None] = {}
     alike: dict[object, list[GroupState]] = {}
     for group in waiting:
@@ -79,7 +83,7 @@ def _all_fail(state: State, attempt: type[Attempt], waiting: Sequence[GroupState
         equivalence_key = _equivalence_key(one)
         if equivalence_key not in failed:
             if one.find() is not None:
-                state.forget_all_but(known)
+                state.groups.forget_all_but(known)
                 return False
             failed[equivalence_key] = one.blocked
             alike[equivalence_key] = []

@@ -55,7 +55,7 @@ class GatePreempt:
         self._victims: dict[Kind, _Victims] = {}
         for group in inside:
             if not has_pods(group):
-                self.let_in(group, len(group.rows))
+                self.let_in(group, len(group.keys))
 
     def let_in(self, group: GroupState, count: int = 1) -> None:
         """Count a group, or as many that are alike, that is let in and has not been tried."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
-from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
+from maar.core.tables.rows import NO_TASKS, Column, GroupRow, Kind, PodRow
 
 
 @dataclass(slots=True, eq=False)
@@ -34,15 +34,15 @@ class GroupState:
     refusal: Refusal | None = None
     was_unschedulable: bool = False
     more: Needs = ()  # what it uses more than when the cycle began, unless it is summed up
-    alike: Sequence[GroupRow] = ()  # all groups of its kind, where it stands for those behind it
-    place: int = 0  # its own among them
+    alike: Kind | None = None  # its kind, where it stands for those behind it, too
+    place: int = 0  # its own in its kind
     _used: Column | None = None
     _standing_minimum: int = -1
 
     @property
-    def rows(self) -> Sequence[GroupRow]:
-        """The groups that it stands for, in order; its own first."""
-        return self.alike[self.place :] if self.alike else (self.row,)
+    def keys(self) -> Sequence[str]:
+        """The keys of the groups that it stands for, in order; its own first."""
+        return (self.row.key,) if self.alike is None else self.alike.keys[self.place :]
 
     @property
     def used(self) -> Column:

@@ -24,15 +24,21 @@ evidence is the whole ledger.
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
+from maar.core.cycle.counted_nodes import CountedNodes
 from maar.core.cycle.diagnosis import Diagnosis
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.state import State
+from maar.core.fairshare.water_fill import Ints
 from maar.core.model.plan import GroupOutcome
+from maar.core.model.reasons import Refusal
 from maar.core.tables.rows import Column
 from maar.core.tables.shapes import Shape
 
 _NO_EVIDENCE: Final = None
+_MANY: Final = 50  # nodes that have changed; from here on all are counted again
 
 
 @dataclass(eq=False)
@@ -42,7 +48,9 @@ class _Basis:
     objects: tuple[object, ...]
     values: tuple[object, ...]
     leaves: dict[int, object] = field(default_factory=dict)
-    shapes: dict[Shape, object] = field(default_factory=dict)
+    shapes: dict[Shape, CountedNodes] = field(default_factory=dict)
+    idle: Ints | None = None  # [R, N] that the nodes were counted with
+    lasting: dict[object, Refusal | None] = field(default_factory=dict)  # see `Diagnosis.lasting`
 
     def is_like(self, other: "_Basis") -> bool:
         """Whether both have the very same objects, and equal values."""
@@ -54,7 +62,7 @@ class KnownOutcomes:
 
     def __init__(self, state: State, diagnosis: Diagnosis) -> None:
         self.state, self.diagnosis = state, diagnosis
-        self._is_used = state.have_alike_equal_turns and bool(state.of_kinds)
+        self._is_used = state.groups.have_alike_equal_turns and bool(state.groups.of_kinds)
         if self._is_used:
             self._begin(state.ledger)
 
@@ -73,17 +81,22 @@ class KnownOutcomes:
         tables.kept_between_cycles = self._basis
         guarantees = [row.queue.spec.guarantee for row in ledger.rows]
         self._is_reserved = any(one.resource or one.percentage for one in guarantees)
+        if not self._is_reserved:
+            self.diagnosis.lasting = self._basis.lasting
         self._leaves: dict[int, object] = {}
-        self._shapes: dict[Shape, object] = {}
+        self._shapes: dict[Shape, CountedNodes] = {}
         self._siblings: dict[int, object] = {}
         self._requests: list[Column] = ledger.shares.request.T.tolist()
         self._bindings: list[Column] = ledger.shares.binding.T.tolist()
         self._left: Column = [
             most - used for most, used in zip(ledger.deserved[0], ledger.used[0], strict=True)
         ]
-        self._is_idle = [
-            most > used for most, used in zip(ledger.real[0], ledger.used[0], strict=True)
-        ]
+        self._is_idle = [most > used for most, used in zip(ledger.real[0], ledger.used[0], strict=True)]
+        self._idle, self._idle_before = self.state.places.idle("now"), self._basis.idle
+        self._shapes_before, self._basis.shapes = self._basis.shapes, self._shapes
+        self._basis.idle, self._changed = self._idle, _MANY * [0]
+        if self._idle_before is not None and self._idle_before.shape == self._idle.shape:
+            self._changed = np.flatnonzero((self._idle != self._idle_before).any(axis=0)).tolist()
 
     def find(self, group: GroupState) -> tuple[object, GroupOutcome | None]:
         """The evidence for a group, and the outcome that was kept with it; without a kind there is none."""
@@ -157,12 +170,17 @@ class KnownOutcomes:
             self._requests,
         )
 
-    def _shape(self, group: GroupState) -> object:
+    def _shape(self, group: GroupState) -> CountedNodes:
         """How the nodes are counted for the shape of a group's pods."""
         pod = group.pending[0]
-        found = self.diagnosis.counted(pod)
-        known = self._basis.shapes.get(pod.shape)
-        found = self._basis.shapes[pod.shape] = self._shapes[pod.shape] = known if known == found else found
+        known, before, changed = self._shapes_before.get(pod.shape), self._idle_before, self._changed
+        if known is None or before is None or len(changed) >= _MANY:
+            found = self.diagnosis.counted(pod)
+        elif known.stays(before, self._idle, changed):
+            found = self.diagnosis.use(pod.shape, known)
+        else:
+            found = self.diagnosis.counted(pod)
+        self._shapes[pod.shape] = found
         return found
 
 

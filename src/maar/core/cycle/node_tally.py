@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -81,6 +82,7 @@ def _shortages(places: NodeChooser, resource: int, lacks: Flags, idle: Ints) -> 
     return found
 
 
+@lru_cache(maxsize=1024)  # many wait for the same nodes
 def summary(nodes: int, taking: int, clauses: Clauses) -> str:
     """A tally as text: 0/12 nodes: 8 lack memory (at most 3Gi free of 8Gi), 4 have taint gpu=only."""
     text = listed(clauses)

@@ -58,16 +58,18 @@ def _outcomes(state: State) -> dict[str, GroupOutcome]:
 def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
     outcomes = dict[str, GroupOutcome]()
     sentences: dict[Refusal, str] = {}  # many wait for the same reason
-    for group in state.short():
+    for group in state.groups.short():
         group.was_unschedulable |= not group.pending and not group.is_ready  # it has no pods to place
     known_outcomes = KnownOutcomes(state, diagnosis)
-    for group in list(state.touched().values()):
+    for group in state.groups.touched():
         evidence, outcome = known_outcomes.find(group)
         if outcome is None:
             outcome = _outcome(state, group, diagnosis.of(group), sentences)
             known_outcomes.keep(group, evidence, outcome)
-        for row in group.rows:
-            outcomes[row.key] = outcome
+        if group.alike is None:
+            outcomes[group.row.key] = outcome
+        else:
+            outcomes.update(dict.fromkeys(group.keys, outcome))
     for pod in state.tables.orphans.values():
         key = missing_group_key(pod)
         if key not in outcomes:
@@ -107,5 +109,11 @@ def _phase(state: State, group: GroupState) -> PodGroupPhase:
     row, gone, bound = group.row, state.gone, state.bound
     if row.phase == "Completed":
         return "Completed"
+    is_at_rest = not (gone or group.was_unschedulable or row.key in state.tables.waiting)
+    if is_at_rest and group.phase == row.phase and row.phase_at_rest is not None:
+        return row.phase_at_rest
     there = [pod for key, pod in row.pods.items() if (pod.node_name and key not in gone) or key in bound]
-    return phase_with(row, group.phase, there, is_unschedulable=group.was_unschedulable)
+    phase = phase_with(row, group.phase, there, is_unschedulable=group.was_unschedulable)
+    if is_at_rest and group.phase == row.phase:
+        row.phase_at_rest = phase
+    return phase

@@ -27,7 +27,7 @@ class PossibleTurns:
     def divide(self, groups: Iterable[GroupState]) -> tuple[list[GroupState], list[GroupState]]:
         """Groups whose turn may succeed, and those whose turn cannot."""
         possible, hopeless = list[GroupState](), list[GroupState]()
-        if not self.state.have_alike_equal_turns:
+        if not self.state.groups.have_alike_equal_turns:
             return list(groups), hopeless
         for group in groups:
             (possible if self._may_succeed(group) else hopeless).append(group)
@@ -35,7 +35,7 @@ class PossibleTurns:
 
     def _may_succeed(self, group: GroupState) -> bool:
         kind = group.row.kind
-        if kind is None or kind.shape is None or group.placed or self.state.is_fifo(group.leaf):
+        if kind is None or kind.shape is None or group.placed or self.state.groups.is_fifo(group.leaf):
             return True
         needs, count = (kind.needs, kind.count) if self.is_gang else (kind.shape.needs, 1)
         if not count:

@@ -12,6 +12,8 @@ and for one group it is the earliest at which it has waited for so long and ther
 that have. Attempts with equal equivalence keys share these times.
 """
 
+from bisect import bisect_left
+from math import inf
 from typing import Final, NamedTuple
 
 from maar.core.cycle.attempt import Attempt
@@ -34,6 +36,7 @@ class ProtectedUntil:
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, float], _Found | None] = {}
+        self._latest = inf  # the time that was found last
 
     def note(
         self, attempt: Attempt, equivalence_key: object, alike: GroupState | None = None
@@ -90,18 +93,42 @@ class ProtectedUntil:
             return None  # as time passes no unit is added
         ends = {end for leaf in leaves for end in attempt.units(leaf).ends}
         moments = sorted(ends if attempt.waited == waited_now else {now, *ends})
-        victims = _victims_at(attempt, moments[-1]) if moments else None
-        if victims is None:
+        if not moments:
             return None
-        first, last = 0, len(moments) - 1
-        while first < last:
+        first, last, victims = self._between(attempt, moments)
+        while first < last and victims is not None:
             middle = (first + last) // 2
             earlier = _victims_at(attempt, moments[middle])
             if earlier is None:
                 first = middle + 1
             else:
                 victims, last = earlier, middle
+        if victims is None:
+            return None
+        self._latest = moments[last]
         return _Found(moments[last], _protecting(attempt, victims, leaves))
+
+    def _between(self, attempt: Attempt, moments: list[float]) -> tuple[int, int, list[Unit] | None]:
+        """Between which moments the earliest is, and a lawful set at the last of them; None: there is none.
+
+        Groups of one queue mostly wait for the same victims, so it is looked for around the time of the last.
+        """
+        last, step = len(moments) - 1, 1
+        near = bisect_left(moments, self._latest)
+        victims = _victims_at(attempt, moments[last])
+        if victims is None or near >= last:
+            return 0, last, victims
+        then = _victims_at(attempt, moments[near])
+        if then is None:
+            return near + 1, last, victims
+        victims = then
+        while near:
+            before = max(near - step, 0)
+            earlier = _victims_at(attempt, moments[before])
+            if earlier is None:
+                return before + 1, near, victims
+            victims, near, step = earlier, before, 2 * step
+        return 0, 0, victims
 
 
 def _victims_at(attempt: Attempt, moment: float) -> list[Unit] | None:

@@ -50,16 +50,40 @@ def _overuse(state: State, eviction: Eviction) -> str:
 
 
 def _at_fair_share(state: State, refusal: Refusal) -> str:
-    ledger, queue = state.ledger, _path(state, refusal.queue)
+    queue = _path(state, refusal.queue)
     row, rows = state.tables.queues[refusal.queue].index, state.tables.axis.row
     resources = [rows[one.resource] for one in refusal.shortages]
     if refusal.cure == Cure.SOMEBODY_ACTS:
         declared = _listed(refusal.shortages, _of_limit)
         return f"queue {queue} declares a request of {declared}; raise its spec.request"
+    key = (row, *resources)
+    weights, change = state.texts.get(key) or state.texts.setdefault(key, _siblings(state, row, resources))
+    nodes = summary(refusal.nodes, refusal.taking, refusal.clauses)
+    if all(one.used >= one.limit for one in refusal.shortages):
+        full = _listed(refusal.shortages, lambda one: _fullness(one, "deserved"))
+        share = f"queue {queue} is at its fair share: {full} ({weights})"
+    else:
+        wanted = _listed(refusal.shortages, lambda one: f"{one.resource} {_amount(one, one.wanted)}")
+        fair = _listed(refusal.shortages, lambda one: _of(one, "deserved"))
+        share = f"it needs {wanted} at once, beyond the fair share of queue {queue}: {fair}"
+        share += f" ({weights})"
+    if not refusal.nodes:
+        return f"{share}; {change}"
+    idle = "nothing idle is left to lend"
+    if refusal.available:
+        idle = f"there is idle room for {refusal.available} of the {refusal.wanted} pods that start together"
+    return f"{share}, and {idle}, {nodes}; {change}"
+
+
+def _siblings(state: State, row: int, resources: list[int]) -> tuple[str, str]:
+    """The weight of a queue among its siblings, and which of them could give it more."""
+    ledger = state.ledger
     parent = ledger.parent[row]
     siblings = [other for other in range(1, len(ledger.rows)) if ledger.parent[other] == parent]
     asking = [one for one in siblings if one == row or ledger.shares.request[resources[0], one]]
-    weights = f"{_weight(state, refusal.queue)} of {_number(sum(ledger.weight[one] for one in asking))}"
+    weight = _weight(state, ledger.rows[row].name)
+    above = _path(state, ledger.rows[parent].name)
+    weights = f"{weight} of {_number(sum(ledger.weight[one] for one in asking))} under {above}"
     givers = [
         ledger.rows[one].name
         for one in siblings
@@ -67,24 +91,7 @@ def _at_fair_share(state: State, refusal: Refusal) -> str:
     ]
     names = ", ".join(_path(state, name) for name in givers[:_FEW])
     change = f"it gets more when {names} releases" if givers else "it gets more when the cluster has more"
-    above, nodes = (
-        _path(state, ledger.rows[parent].name),
-        summary(refusal.nodes, refusal.taking, refusal.clauses),
-    )
-    if all(one.used >= one.limit for one in refusal.shortages):
-        full = _listed(refusal.shortages, lambda one: _fullness(one, "deserved"))
-        share = f"queue {queue} is at its fair share: {full} ({weights} under {above})"
-    else:
-        wanted = _listed(refusal.shortages, lambda one: f"{one.resource} {_amount(one, one.wanted)}")
-        fair = _listed(refusal.shortages, lambda one: _of(one, "deserved"))
-        share = f"it needs {wanted} at once, beyond the fair share of queue {queue}: {fair}"
-        share += f" ({weights} under {above})"
-    if not refusal.nodes:
-        return f"{share}; {change}"
-    idle = "nothing idle is left to lend"
-    if refusal.available:
-        idle = f"there is idle room for {refusal.available} of the {refusal.wanted} pods that start together"
-    return f"{share}, and {idle}, {nodes}; {change}"
+    return weights, change
 
 
 def _weight(state: State, queue: str) -> str:

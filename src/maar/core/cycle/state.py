@@ -16,13 +16,15 @@ took, however large the cluster is. Once the outermost trial is kept nothing can
 record of them is dropped.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from types import TracebackType
 from typing import Self
 
-from maar.core.cycle.group_state import GroupState, UsagePath
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.group_states import GroupStates
 from maar.core.cycle.held_room import HeldRoom
 from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.protection import Budgets
@@ -33,7 +35,7 @@ from maar.core.model.writes import EvictingAction
 from maar.core.policy.configuration import Configuration
 from maar.core.tables.axis import Needs, times
 from maar.core.tables.counting import add_needs
-from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
+from maar.core.tables.rows import Column, GroupRow, PodRow
 from maar.core.tables.run_times import RunTimes
 from maar.core.tables.tables import Tables
 
@@ -90,39 +92,32 @@ class State:
         self.room = Room(tables.node_list, len(tables.axis.names))
         self.held_room = HeldRoom(self.room, self.ledger)
         self.places = NodeChooser(tables, self.room, configuration)
-        self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
+        self.groups = GroupStates(tables, configuration, self.ledger)
+        self.group, self.pod_order = self.groups.of, self.groups.pod_order
         self.bound: dict[str, int] = {}  # nodes by the key of the pod
         self.promised: dict[str, int] = {}
         self.gone: set[str] = set()
         self.selections: dict[str, None] = {}  # claims that are to get their volumes now, in order
         self.evictions: list[Eviction] = []
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
+        self.texts: dict[object, tuple[str, str]] = {}  # of `sentences.py`, that many messages have parts of
         self.times_to_come: list[float] = []  # from which a decision may differ with nothing else changed
-        self._groups: dict[str, GroupState] = {}
-        self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         self._parts_of_use: dict[int, dict[str, PartOfUse]] = {}  # by leaf
         self.steps: list[Step] = []  # that a trial can undo
         self.open_trials = 0
         self._change_room, self._counts_moves = self.room.change, self.places.counts_moves
-        for group in tables.waiting.values():
-            for pod in group.pods.values() if group.kind is None else ():
-                if pod.counted is not None and not pod.counted.is_now:
-                    self.promised[pod.key] = pod.counted.node.index
-                    if pod.shape.claims:
-                        self.places.claims.moved(pod, pod.counted.node.index, 1)
+        if any(map(_promised_pods, tables.kinds.alone.values())):
+            for pod in chain.from_iterable(map(_promised_pods, tables.waiting.values())):
+                node = self.promised[pod.key] = self.tables.nodes[pod.nominated].index
+                if pod.shape.claims:
+                    self.places.claims.moved(pod, node, 1)
 
     # --- reading
 
-    def pod_order(self, pod: PodRow) -> tuple[object, ...]:
-        """Which pod of a group is placed first and evicted last; by priority where that plugin is enabled."""
-        return pod.order if self._by_pod_priority else pod.order[1:]
-
-    def group(self, row: GroupRow) -> GroupState:
-        """The state of a group; made when first asked for."""
-        state = self._groups.get(row.key)
-        if state is None:
-            state = self._groups[row.key] = self._read(row)
-        return state
+    @property
+    def waiting(self) -> list[GroupState]:
+        """The groups of leaf queues that had pods without a place when the cycle began; see `groups`."""
+        return self.groups.waiting
 
     @cached_property
     def budgets(self) -> Budgets:
@@ -133,101 +128,6 @@ class State:
     def run_times(self) -> RunTimes:
         """The expected run times of pods; computed when they are first needed."""
         return RunTimes(self.tables)
-
-    @cached_property
-    def waiting(self) -> list[GroupState]:
-        """The groups of leaf queues that had pods without a place when the cycle began.
-
-        One stands for others that are alike; where it is decided about alone, these are separated.
-        """
-        rows = self.tables.waiting.values()
-        alone = [self.group(row) for row in rows if row.kind is None and row.leaf is not None]
-        return alone + [group for group in self.of_kinds if group.pending]
-
-    @cached_property
-    def of_kinds(self) -> list[GroupState]:
-        """The groups that have a kind; where turns allow it, the first of a kind stands for all."""
-        found = list[GroupState]()
-        for kind in self.tables.kinds:
-            first = self.group(kind.rows[0])
-            if self.have_alike_equal_turns and not self.is_fifo(first.leaf):
-                first.alike = kind.rows
-                found.append(first)
-            else:
-                found += map(self.group, kind.rows)
-        return found
-
-    def is_fifo(self, leaf: int) -> bool:
-        """Whether the groups of a leaf wait for the first of them."""
-        return self.ledger.rows[leaf].queue.spec.dequeue_strategy == "fifo"
-
-    @cached_property
-    def have_alike_equal_turns(self) -> bool:
-        """Whether a turn that fails for a group fails for all that are alike.
-
-        It may not where more than room decides, where room can be given back in a phase, or where it matters
-        for how long a group has waited.
-        """
-        configuration, tables = self.configuration, self.tables
-        return not (
-            configuration.sla is not None
-            or configuration.job_orders
-            or configuration.node_hooks
-            or tables.with_affinity
-            or any(row.min_runtimes for row in tables.rows)
-        )
-
-    def separate(self, group: GroupState) -> GroupState | None:
-        """Let a group stand for itself alone; gives the state that stands for those behind it, if any."""
-        rows, place, group.alike = group.alike, group.place + 1, ()
-        if place >= len(rows):
-            return None
-        behind = self.group(rows[place])
-        behind.phase, behind.refusal = group.phase, group.refusal
-        behind.was_unschedulable = group.was_unschedulable
-        if place + 1 < len(rows):
-            behind.alike, behind.place = rows, place
-        self.of_kinds.append(behind)
-        if "waiting" in self.__dict__ and behind.pending:
-            self.waiting.append(behind)
-        return behind
-
-    def separate_all(self, groups: Iterable[GroupState]) -> list[GroupState]:
-        """Let groups, and all that they stand for, stand for themselves alone."""
-        found = list[GroupState]()
-        for first in list(groups):
-            group: GroupState | None = first
-            while group is not None:
-                found.append(group)
-                group = self.separate(group)
-        return found
-
-    def short(self) -> list[GroupState]:
-        """The groups of leaf queues that held nodes, and fewer than minMember, when the cycle began."""
-        return [self.group(row) for row in self.tables.short.values() if row.leaf is not None]
-
-    def touched(self) -> dict[str, GroupState]:
-        """All groups that the cycle has looked at, and all that wait, by key."""
-        _ = self.waiting  # those of leaf queues come first
-        for row in self.tables.waiting.values():
-            if row.leaf is None:
-                self.group(row)
-        return self._groups
-
-    def known_groups(self) -> frozenset[str]:
-        """The keys of all groups that the cycle has looked at so far."""
-        return frozenset(self._groups)
-
-    def forget_all_but(self, known: frozenset[str]) -> None:
-        """Forget groups that were looked at since, of which nothing was decided."""
-        self._groups = {key: group for key, group in self._groups.items() if key in known}
-
-    def _read(self, row: GroupRow) -> GroupState:
-        leaf = row.leaf.index if row.leaf is not None else NOWHERE
-        usage_path = self._usage_paths.get((leaf, row.namespace)) or self._usage_path(leaf, row.namespace)
-        tasks = dict(row.tasks) if row.tasks else NO_TASKS
-        pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
-        return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks)
 
     def holders(self, group: GroupState) -> list[PodRow]:
         """The pods of a group that hold a node and could be victims."""
@@ -280,16 +180,7 @@ class State:
 
     def namespace_used(self, leaf: int, namespace: str) -> Column:
         """What a namespace uses in a leaf."""
-        return (self._usage_paths.get((leaf, namespace)) or self._usage_path(leaf, namespace)).columns[0]
-
-    def _usage_path(self, leaf: int, namespace: str) -> UsagePath:
-        ledger = self.ledger
-        used, above = [0] * len(ledger.total), list[Column]()
-        if leaf != NOWHERE:
-            used = list(ledger.rows[leaf].namespaces.get(namespace) or used)
-            above = [ledger.used[queue] for queue in (*ledger.paths[leaf], 0)]
-        usage_path = self._usage_paths[leaf, namespace] = UsagePath(leaf, [used, *above])
-        return usage_path
+        return self.groups.usage_path(leaf, namespace).columns[0]
 
     def namespace_share(self, leaf: int, namespace: str) -> float:
         """The dominant share of the cluster that a namespace uses in this leaf, per weight."""
@@ -443,3 +334,8 @@ class State:
         if pod.group is None:
             raise ValueError(f"pod {pod.key} has no pod group; only pods of groups are placed")
         return self.group(pod.group)
+
+
+def _promised_pods(group: GroupRow) -> list[PodRow]:
+    """The pods of a group that are nominated to a node."""
+    return [pod for pod in group.pods.values() if pod.counted is not None and not pod.counted.is_now]

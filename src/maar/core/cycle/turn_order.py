@@ -274,9 +274,7 @@ class TurnOrder:
         else:
             namespace.settle()
 
-    def _namespace(
-        self, leaf: int, name: str, jobs: Sequence[Job], hopeless: Sequence[Job]
-    ) -> _Namespace:
+    def _namespace(self, leaf: int, name: str, jobs: Sequence[Job], hopeless: Sequence[Job]) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
         queue, used = self._queue(leaf), jobs[0][-1].usage_path.columns[0]
         whole = self.state.namespace_whole(leaf, name) if self._by_share else ()

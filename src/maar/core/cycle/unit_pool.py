@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import merge
 from itertools import repeat
 
@@ -11,7 +11,7 @@ from maar.core.cycle.min_runtimes import MinRuntimes
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import State
 from maar.core.cycle.units import Rank, Unit, next_unit
-from maar.core.tables.rows import GroupOrder
+from maar.core.tables.rows import GroupOrder, GroupRow
 
 Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest is evicted first
 _KindOfUnit = tuple[str, tuple[Rank, ...]]  # a namespace, and the ranks that a unit may have
@@ -42,7 +42,7 @@ class UnitPool:
         self._unread: dict[_KindOfUnit, dict[str, GroupState]] = {}  # groups whose units are not computed yet
         self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
         for row in state.ledger.rows[leaf].groups.values():
-            if row.kind is None and any(pod.node_name for pod in row.pods.values()):
+            if row.kind is None and _has_nodes(row):
                 group = state.group(row)
                 if min_runtimes is not None and min_runtimes.ends(group):
                     self._young[row.key], self._ranks[row.key] = group, _possible_ranks(group)
@@ -162,8 +162,21 @@ class UnitPool:
 
 def _ranks_now(group: GroupState) -> tuple[Rank, ...]:
     """The ranks that the next unit of a group may have now."""
-    whole = Rank(not group.is_starving, group.row.priority, True)
-    return (whole, whole._replace(is_not_surplus=False)) if group.placed > group.standing_minimum else (whole,)
+    return _ranks(group.is_starving, group.row.priority, group.placed > group.standing_minimum)
+
+
+@lru_cache(maxsize=1024)
+def _ranks(is_starving: bool, priority: int, has_surplus: bool) -> tuple[Rank, ...]:  # noqa: FBT001 (of a key)
+    whole = Rank(not is_starving, priority, True)
+    return (whole, whole._replace(is_not_surplus=False)) if has_surplus else (whole,)
+
+
+def _has_nodes(row: GroupRow) -> bool:
+    """Whether a pod of a group is on a node."""
+    for pod in row.pods.values():  # noqa: SIM110 (it is asked for every group of a queue)
+        if pod.node_name:
+            return True
+    return False
 
 
 def _possible_ranks(group: GroupState) -> Sequence[Rank]:

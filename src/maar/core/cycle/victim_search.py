@@ -13,6 +13,7 @@ from maar.core.cycle.protection import Budgets, Protection
 from maar.core.cycle.state import State
 from maar.core.cycle.unit_pool import UnitPool
 from maar.core.fairshare.water_fill import Ints
+from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import Column, PodRow
 
 _NO_POOLS: Final[dict[str, UnitPool]] = {}
@@ -68,17 +69,21 @@ class LeafUsage:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._leaves: dict[int, dict[int, Column]] = {}
+        self._leaves: dict[int, dict[int, Column]] = {}  # by leaf and node
+        self._arrays: dict[int, tuple[Ints, Ints]] = {}  # the same: nodes, and what is held there [R, n]
 
     def of(self, leaves: Iterable[int]) -> Ints:
         """What leaves hold together on every node. [R, N]"""
         held = np.zeros((len(self.state.ledger.total), len(self.state.room.nodes)), np.int64)
         for leaf in leaves:
-            nodes = self._leaves.get(leaf)
-            if nodes is None:
-                nodes = self._leaves[leaf] = self._count(leaf)
-            if nodes:
-                held[:, list(nodes)] += np.array(list(nodes.values()), np.int64).T
+            if leaf not in self._leaves:
+                self._leaves[leaf] = self._count(leaf)
+            if leaf not in self._arrays:
+                nodes = self._leaves[leaf]
+                amounts = np.array(list(nodes.values()), np.int64).reshape(len(nodes), len(held)).T
+                self._arrays[leaf] = np.array(list(nodes), np.int64), amounts
+            where, amounts = self._arrays[leaf]
+            held[:, where] += amounts
         return held
 
     def leave(self, pod: PodRow) -> None:
@@ -86,9 +91,9 @@ class LeafUsage:
         leaf = pod.group.leaf if pod.group is not None else None
         nodes = self._leaves.get(leaf.index) if leaf is not None else None
         node = self.state.tables.nodes.get(pod.node_name)
-        if nodes is not None and node is not None:
-            for resource, amount in pod.shape.needs:
-                nodes[node.index][resource] -= amount
+        if leaf is not None and nodes is not None and node is not None:
+            add_needs(nodes[node.index], pod.shape.needs, -1)
+            self._arrays.pop(leaf.index, None)
 
     def _count(self, leaf: int) -> dict[int, Column]:
         known, nodes = self.state.tables.nodes, dict[int, Column]()
@@ -96,6 +101,5 @@ class LeafUsage:
             for pod in group.pods.values():
                 if pod.node_name in known and not pod.is_terminating and pod.key not in self.state.gone:
                     column = nodes.setdefault(known[pod.node_name].index, self.state.tables.axis.zeros())
-                    for resource, amount in pod.shape.needs:
-                        column[resource] += amount
+                    add_needs(column, pod.shape.needs, 1)
         return nodes

@@ -88,6 +88,7 @@ def quantity_text(resource: str, units: int) -> str:
     return str(Quantity(units * NANOS // units_in_one(resource), notation))
 
 
+@lru_cache(maxsize=4096)  # messages have the same amounts again and again
 def roughly(resource: str, units: int) -> str:
     """Write an amount for people: 76.8, 614Gi, 0.25; to three digits, and whole numbers to five.
 

@@ -16,6 +16,7 @@ Everything is computed from two things: the columns of the jobs, and what was se
 """
 
 from collections.abc import Iterable, Mapping
+from math import nan
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ _ORDER: Final = {CPU: 1, MEMORY: 2}  # of what a job's size is counted in: GPUs 
 class Distribution(NamedTuple):
     """How values are spread; NaN where there are none."""
 
-    count: int
+    number: int
     mean: float
     p25: float
     p50: float
@@ -71,7 +72,7 @@ class Figures(NamedTuple):
     wait_by_size: dict[str, Distribution]
     slowdown_by_size: dict[str, Distribution]
     by_queue: dict[str, QueueFigures]
-    share_error: dict[str, float]  # by resource: half the sum over queues
+    share_error: dict[str, float]  # by resource: half the sum over queues; none with one
     evictions: int  # of pods
     evicted_jobs: int
     lost: float  # work, in units of the main resource x hours
@@ -104,7 +105,7 @@ def figures_of(jobs: JobColumns, series: Series, queues: Iterable[Queue]) -> Fig
             name: _of_queue(jobs, np.flatnonzero(names == name), lost, main, errors.get(name, {}))
             for name in sorted(set(jobs.queue))
         },
-        share_error=_summed(errors.values()),
+        share_error=_summed(errors.values()) if len(errors) > 1 else {},
         evictions=int(jobs.evictions.sum()),
         evicted_jobs=int((jobs.evictions > 0).sum()),
         lost=_hours(float(lost.sum()), main),
@@ -120,7 +121,7 @@ def main_resource(jobs: JobColumns) -> str:
 
 
 def size_classes(jobs: JobColumns, resource: str) -> dict[str, NDArray[np.bool_]]:
-    """Which jobs are of each class of size, by what they ask for together; classes without jobs are not there."""
+    """Which jobs are of each class of size, by what they ask for; classes without jobs are left out."""
     size = jobs.total(resource) / units_in_one(resource)
     classes, least = {"none": size == 0}, 0
     for largest in SIZES:
@@ -135,9 +136,9 @@ def distribution(values: Floats) -> Distribution:
     """How the values are spread that are there."""
     found = values[np.isfinite(values)]
     if not found.size:
-        return Distribution(0, *[float("nan")] * 7)
-    quantiles = np.quantile(found, (0.25, 0.5, 0.75, 0.95, 0.99))
-    return Distribution(len(found), float(found.mean()), *map(float, quantiles), float(found.max()))
+        return Distribution(0, nan, nan, nan, nan, nan, nan, nan)
+    p25, p50, p75, p95, p99 = np.quantile(found, (0.25, 0.5, 0.75, 0.95, 0.99)).tolist()
+    return Distribution(len(found), float(found.mean()), p25, p50, p75, p95, p99, float(found.max()))
 
 
 def makespan(jobs: JobColumns) -> float:
@@ -150,7 +151,7 @@ def jain(values: Iterable[float]) -> float:
     """Jain's index of values; NaN with fewer than two, or where all are 0."""
     listed = list(values)
     squares = sum(value * value for value in listed)
-    return sum(listed) ** 2 / (len(listed) * squares) if len(listed) > 1 and squares else float("nan")
+    return sum(listed) ** 2 / (len(listed) * squares) if len(listed) > 1 and squares else nan
 
 
 def entitlements(queues: Iterable[Queue]) -> dict[str, float]:
@@ -226,9 +227,7 @@ def _summed(errors: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return together
 
 
-def _per_weight(
-    series: Series, resource: str, parts: Mapping[str, float], asking: set[str]
-) -> list[float]:
+def _per_weight(series: Series, resource: str, parts: Mapping[str, float], asking: set[str]) -> list[float]:
     if resource not in series.resources:
         return []
     row, sums = series.resources.index(resource), series.of_enough_work

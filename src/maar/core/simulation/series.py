@@ -118,7 +118,7 @@ class SeriesRecorder:
     def series(self) -> Series:
         """The means until now, of queues that used or deserved something."""
         length, kept = self._since - self._start, self._interval(self._since) + 1
-        begins = self._start + np.arange(kept) * self._width  # [T]
+        begins: Floats = self._start + np.arange(kept, dtype=np.float64) * self._width  # [T]
         seconds = np.minimum(self._width, self._start + length - begins)
         if kept > 1 and seconds[-1] <= 0 and not self._evictions[kept - 1]:
             begins, seconds, kept = begins[:-1], seconds[:-1], kept - 1

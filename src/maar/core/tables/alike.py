@@ -8,7 +8,7 @@ A group has a kind while it holds nothing and all its pods wait and are equal: o
 nothing but room and the filters decide. A group without pods has one until it is let in.
 """
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -23,28 +23,37 @@ _order: Final = attrgetter("order", "key")  # names of owners may be equal
 
 @dataclass(eq=False)
 class KindsOfGroups:
-    """All kinds that have groups."""
+    """All kinds that have groups, and the groups with pods that wait and have no kind."""
 
+    alone: dict[str, GroupRow] = field(default_factory=dict)
     _kinds: dict[object, Kind] = field(default_factory=dict)
     _keys: dict[str, object] = field(default_factory=dict)  # of the kinds, by the key of the group
 
-    def put(self, row: GroupRow) -> None:
-        """Find the kind of a group again that was summed up."""
+    def put(self, row: GroupRow, *, is_waiting: bool) -> None:
+        """Find the kind of a group again that was summed up; tells whether pods of it wait."""
         self.remove(row)
         key = _kind_key(row)
-        if key is not None:
+        if key is None:
+            if is_waiting:
+                self.alone[row.key] = row
+        else:
             kind = self._kinds.get(key)
             if kind is None:
                 kind = self._kinds[key] = _kind_of(row)
             row.kind, self._keys[row.key] = kind, key
-            insort(kind.rows, row, key=_order)
+            place = bisect_left(kind.rows, _order(row), key=_order)
+            kind.rows.insert(place, row)
+            kind.keys.insert(place, row.key)
 
     def remove(self, row: GroupRow) -> None:
         """Take a group out of its kind."""
         kind, row.kind = row.kind, None
-        if kind is not None:
+        if kind is None:
+            self.alone.pop(row.key, None)
+        else:
             key = self._keys.pop(row.key)
-            del kind.rows[bisect_left(kind.rows, _order(row), key=_order)]
+            place = bisect_left(kind.rows, _order(row), key=_order)
+            del kind.rows[place], kind.keys[place]
             if not kind.rows:
                 del self._kinds[key]
 

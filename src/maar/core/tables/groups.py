@@ -112,7 +112,7 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
     group.tolerations = frozenset([shape.tolerations for shape in {pod.shape for pod in live}])
     group.to_start = None if group.min_resources is None else _to_start(group, live, gated)
-    group.phase = phase_before(group)
+    group.phase, group.phase_at_rest = phase_before(group), None
     group.asked = group.admitted = ()
     if group.phase != "Completed":
         asked = _together(live, axis)

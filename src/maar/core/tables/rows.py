@@ -135,6 +135,7 @@ class Kind:
     needs: Needs  # of those together
     never_preempts: bool
     rows: "list[GroupRow]" = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)  # of the rows
     outcome: tuple[object, GroupOutcome] | None = None  # that of the last cycle, and the evidence for it
 
 
@@ -162,6 +163,7 @@ class GroupRow:
     stated_run_time: float | None = None  # of its pods, in seconds
     priority: int = 0
     phase: PodGroupPhase = "Pending"  # at the start of a cycle; it follows the pods, then the stored phase
+    phase_at_rest: PodGroupPhase | None = None  # after a cycle that does nothing to it, once it is known
     pods: dict[str, PodRow] = field(default_factory=dict)
     leaf: "QueueRow | None" = None
     pending: list[PodRow] = field(default_factory=list)  # without a place, in the order in which they get one

@@ -263,7 +263,7 @@ class Tables(PlainObjects):
         keep(self.not_enqueued, group, is_there=group.phase == "Pending")
         keep(self.not_started, group, is_there=is_not_started(group))
         keep(self.short, group, is_there=is_now_short)
-        self.kinds.put(group)
+        self.kinds.put(group, is_waiting=is_there)
 
     # --- queues
 

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 from maar.core.traces.skips import SkipReason, Skips, excerpt
 
 LARGEST_OBJECT: Final = 2**20  # characters
-_OUTSIDE: Final = re.compile(r'["{}]')
+_PLAIN: Final = r'[^{}"]++|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"'  # neither brace nor string, or a whole string
+_OUTSIDE: Final = re.compile(rf'(?:{_PLAIN})*+(["{{}}])')
 _IN_STRING: Final = re.compile(r'["\\\n]')
 _BETWEEN: Final = re.compile(r"[\s,\[\]\ufeff]*")
 
@@ -41,8 +42,8 @@ class _Splitter:
         since = at = counted = 0  # where what is not kept yet starts; where the search goes on
         if self._is_escaped:
             at, self._is_escaped = 1, False
-        while found := (_IN_STRING if self._is_in_string else _OUTSIDE).search(text, at):
-            mark, at = found[0], found.end()
+        while found := _IN_STRING.search(text, at) if self._is_in_string else _OUTSIDE.match(text, at):
+            mark, at = found[0][-1], found.end()
             if mark == "\\":
                 self._is_escaped = at >= len(text)
                 at += 1

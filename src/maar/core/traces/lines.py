@@ -8,6 +8,8 @@ from maar.core.traces.skips import SkipReason, Skips
 
 LONGEST_LINE: Final = 65_536  # characters; records have some hundred
 
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
 Numbered = Iterator[tuple[int, str]]  # lines with their numbers, from 1 on
 
 
@@ -50,6 +52,6 @@ def numbered(lines: Iterable[str], skips: Skips, longest: int = LONGEST_LINE) ->
                 skips.add(SkipReason.TOO_LONG if is_long else SkipReason.NOT_TEXT, number)
             is_going_on = type(line) is Piece
             continue
-        stripped = line.strip()
+        stripped = line.strip() if number > 1 else line.removeprefix(_BYTE_ORDER_MARK).strip()
         if stripped:
             yield number, stripped

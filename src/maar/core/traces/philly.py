@@ -25,19 +25,19 @@ _QUEUE_FIELDS: Final = ("vc", "user")
 _MOST_GPUS: Final = 1_000_000  # of a machine
 
 
-class Machine(msgspec.Struct, frozen=True, gc=False):
+class PhillyMachine(msgspec.Struct, frozen=True, gc=False):
     """Where a part of a job ran."""
 
     ip: str
     gpus: tuple[str, ...] = ()
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class PhillyAttempt(msgspec.Struct, frozen=True):
     """One run of a job."""
 
     start_time: str | None = None
     end_time: str | None = None
-    detail: tuple[Machine, ...] = ()
+    detail: tuple[PhillyMachine, ...] = ()
 
 
 class PhillyJob(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class PhillyJob(msgspec.Struct, frozen=True):
     submitted_time: str | None = None
     vc: str | None = None
     user: str | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[PhillyAttempt, ...] = ()
 
 
 _JOB: Final = msgspec.json.Decoder(PhillyJob)

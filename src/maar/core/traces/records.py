@@ -13,7 +13,7 @@ from math import ceil, isfinite
 from typing import Final, NamedTuple
 
 from maar.core.model.resources import CPU, MEMORY, Resources
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.traces.options import TraceOptions
 from maar.core.traces.skips import SkipReason, Skips
 
@@ -62,10 +62,10 @@ class SeenNames:
         block, bit = (stem, number >> _BITS), 1 << (number & (1 << _BITS) - 1)
         seen = self._recent.get(block)
         if seen is None:
+            seen = self._before.get(block, 0)
             if len(self._recent) >= _BLOCKS:
                 self.forgets = self.forgets or bool(self._before)
                 self._before, self._recent = self._recent, {}
-            seen = self._before.get(block, 0)
         self._recent[block] = seen | bit
         return not seen & bit
 
@@ -76,8 +76,16 @@ class JobMaker:
     def __init__(self, options: TraceOptions, skips: Skips, queue_prefix: str) -> None:
         self._options, self._skips, self._queue_prefix = options, skips, queue_prefix
         self._names = SeenNames()
+        self._limits = [
+            (limit, is_of_all, reason)
+            for limit, is_of_all, reason in (
+                (options.largest_node, False, SkipReason.LARGER_THAN_NODE),
+                (options.cluster, True, SkipReason.LARGER_THAN_CLUSTER),
+            )
+            if limit is not None
+        ]
 
-    def job(self, record: TraceRecord) -> Job | None:
+    def job(self, record: TraceRecord) -> TraceJob | None:
         """The job of a record; None: it is left out, and counted."""
         reason, detail = self._problem(record)
         if reason is None:
@@ -104,21 +112,25 @@ class JobMaker:
         if record.pods < 1 or not (record.cpu > 0 or record.gpu > 0 or record.memory > 0):
             return SkipReason.NO_RESOURCES, ""
         largest = max(record.cpu * 1000, record.memory, record.gpu) * min(record.pods, MOST_PODS + 1)
-        numbers = (submitted / LAST_TIME, run_time / LONGEST_RUN_TIME, record.pods / MOST_PODS)
-        if all(one <= 1 for one in (*numbers, largest / _LARGEST_AMOUNT)):  # none of them is NaN, either
+        if (
+            submitted <= LAST_TIME
+            and run_time <= LONGEST_RUN_TIME
+            and record.pods <= MOST_PODS
+            and largest < _LARGEST_AMOUNT  # what is not a number is not
+        ):
             return None, ""
         return (
             SkipReason.OUT_OF_RANGE,
             f"submitted {submitted:g}, {run_time:g} s, {float(record.pods):g} pods",
         )
 
-    def _made(self, record: TraceRecord) -> Job:
+    def _made(self, record: TraceRecord) -> TraceJob:
         options, run_time, estimate = self._options, record.run_time or 0.0, record.estimate
         if estimate is not None and not (isfinite(estimate) and 0 < estimate <= LONGEST_RUN_TIME):
             estimate = None
         if estimate is not None and options.stops_at_estimate:
             run_time = min(run_time, estimate)
-        return Job(
+        return TraceJob(
             name=job_name(record.id),
             time=record.submitted or 0.0,
             namespace=kubernetes_name(record.user, "user") if options.namespace_from and record.user
@@ -135,19 +147,16 @@ class JobMaker:
         is_whole = self._options.shared_gpus == "whole"
         return self._options.gpu if is_whole else self._options.gpu_thousandths, is_whole
 
-    def _misfit(self, job: Job) -> tuple[SkipReason | None, str]:
+    def _misfit(self, job: TraceJob) -> tuple[SkipReason | None, str]:
         """Why a job could never run in the cluster at hand."""
         options = self._options
         if options.queues is not None and job.queue not in options.queues:
             return SkipReason.NO_QUEUE, job.queue
-        for limit, times, reason in (
-            (options.largest_node, 1, SkipReason.LARGER_THAN_NODE),
-            (options.cluster, job.pods, SkipReason.LARGER_THAN_CLUSTER),
-        ):
-            if limit is not None:
-                for name, amount in job.requests.items():
-                    if amount * times > limit.get(name, 0):
-                        return reason, f"{job.name} asks for {name}"
+        for limit, is_of_all, reason in self._limits:
+            times = job.pods if is_of_all else 1
+            for name, amount in job.requests.items():
+                if amount * times > limit.get(name, 0):
+                    return reason, f"{job.name} asks for {name}"
         return None, ""
 
 

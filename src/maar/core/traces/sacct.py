@@ -5,7 +5,8 @@ in AllocTRES where that is empty. The account, the partition, the QOS or the use
 in minutes, is the estimate. Steps of jobs (`123.batch`) are passed over: their job has a line.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from maar.core.traces.columns import Table, column_names
@@ -57,8 +58,9 @@ def _records(table: Table, options: TraceOptions, skips: Skips, field: str) -> I
         try:
             elapsed = number(row[at_elapsed])
             limit = _minutes(row[at_limit]) if at_limit is not None else None
-            tres = _tres(row[at_allocated]) if at_allocated is not None else {}
-            tres.update(_tres(row[at_requested]) if at_requested is not None else {})
+            allocated = _tres(row[at_allocated]) if at_allocated is not None else {}
+            requested = _tres(row[at_requested]) if at_requested is not None else {}
+            tres = {**allocated, **requested}
             nodes = tres.get("node") or (number(row[at_nodes]) if at_nodes is not None else None)
         except ValueError:
             skips.add(SkipReason.BAD_NUMBER, line, excerpt("|".join(row)))
@@ -85,7 +87,8 @@ def _minutes(text: str) -> float | None:
     return None if text.strip().lower() in _WITHOUT_LIMIT else number(text)
 
 
-def _tres(text: str) -> dict[str, float]:
+@lru_cache(maxsize=4096)
+def _tres(text: str) -> Mapping[str, float]:
     """A list such as `cpu=16,mem=64G,node=2,gres/gpu=8`; GPUs of types count where no total does."""
     found = dict[str, float]()
     for part in text.split(","):

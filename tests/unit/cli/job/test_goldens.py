@@ -148,7 +148,7 @@ def test_volcanos_columns(golden: str, print_it: Callable[[], str]) -> None:
     "command",
     [
         "maar", "maar job", "maar job run", "maar job list", "maar job logs", "maar pod", "maar cron",
-        "maar flow",
+        "maar flow", "maar whatif",
         "vcctl", "vcctl job", "vcctl job run", "vcctl pod", "vcctl jobflow", "vcctl jobtemplate",
         "vsub", "vjobs", "vcancel",
     ],

@@ -5,7 +5,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from maar.core.answers.report.plots import capacity_text, figures
-from maar.core.answers.report.tables import Table, overview, waits
+from maar.core.answers.report.tables import Table, overview, queues, waits
 from maar.core.simulation.experiment import Outcome
 
 # Eight colours that people with any kind of colour vision can tell apart (Okabe and Ito), lighter on dark.
@@ -31,19 +31,23 @@ th:first-child,td:first-child{text-align:left}td.text{text-align:left}
 dt{font-weight:600;margin-top:.5rem}dd{margin:0;color:var(--soft)}
 """
 _DEFINITIONS: Final = (
-    ("Utilisation", "used ÷ allocatable. While some pod waited: over the time in which there was enough work."),
+    (
+        "Utilisation",
+        "used ÷ allocatable. While some pod waited: over the time in which there was enough work.",
+    ),
     ("Wait", "from submission to the first start. Jobs that never started have none."),
     ("Bounded slowdown", "max(1, (wait + run time) ÷ max(run time, 10 s))."),
     (
         "Share error",
-        "the mean over time of |used − deserved| of each queue, as a part of the cluster; over all queues, "
-        "half the sum. A queue deserves no more than it asks for.",
+        "the mean over time of |used - deserved|, as a part of the cluster; over all queues half the sum.",
     ),
-    ("Work lost", "what evicted pods had run for, times what they ask for; they start again from the beginning."),
     (
-        "Jain’s index",
-        "(Σx)² ÷ (n Σx²) of x = used ÷ weight over the queues that jobs were submitted to, while some pod "
-        "waited: 1 where all have the same per weight. A queue that asks for little lowers it.",
+        "Work lost",
+        "what evicted pods had run for, times what they ask for; they start again from the beginning.",
+    ),
+    (
+        "Jain's index",
+        "(Σx)² ÷ (n Σx²) of x = used ÷ weight over queues with jobs, while some pod waited.",
     ),
 )
 
@@ -60,20 +64,27 @@ def page(heading: Heading, outcomes: Sequence[Outcome]) -> Iterator[str]:
     """The whole page, in pieces."""
     yield _head(heading.title)
     yield f"<h1>{escape(heading.title)}</h1>\n"
-    yield from (f"<p>{escape(one)}</p>\n" for one in (*heading.facts, f"Nodes: {capacity_text(outcomes[0])}."))
+    yield from (
+        f"<p>{escape(one)}</p>\n" for one in (*heading.facts, f"Nodes: {capacity_text(outcomes[0])}.")
+    )
     if heading.notes:
         yield f'<ul class="notes">{"".join(f"<li>{escape(one)}</li>" for one in heading.notes)}</ul>\n'
     yield "<h2>Figures</h2>\n"
     yield from _table(overview(outcomes), texts=1)
     for number, figure in enumerate(figures(outcomes)):
-        yield f"<h2>{escape(figure.heading)}</h2>\n<figure><div class=\"wide\">{figure.plot.svg(str(number))}</div>"
+        yield f"<h2>{escape(figure.heading)}</h2>\n"
+        yield f'<figure><div class="wide">{figure.plot.svg(str(number))}</div>'
         yield f"<figcaption>{escape(figure.caption)}</figcaption></figure>\n"
     yield "<h2>Wait by size</h2>\n"
     main = outcomes[0].figures.main_resource
-    yield from _table(waits(outcomes, f"size, {main}", [one.figures.wait_by_size for one in outcomes]), texts=2)
+    yield from _table(
+        waits(outcomes, f"size, {main}", [one.figures.wait_by_size for one in outcomes]), texts=2
+    )
     yield "<h2>Wait by queue</h2>\n"
     of_queues = [{name: of.wait for name, of in one.figures.by_queue.items()} for one in outcomes]
     yield from _table(waits(outcomes, "queue", of_queues), texts=2)
+    yield "<h2>Shares and evictions by queue</h2>\n"
+    yield from _table(queues(outcomes), texts=2)
     yield "<h2>What the figures mean</h2>\n<dl>"
     yield from (f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in _DEFINITIONS)
     yield "</dl>\n</body>\n</html>\n"
@@ -82,8 +93,8 @@ def page(heading: Heading, outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _head(title: str) -> str:
     colours = _classes(_LIGHT) + f"@media(prefers-color-scheme:dark){{{_classes(_DARK)}}}"
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}{colours}</style>\n</head>\n<body>\n"
     )
 
@@ -101,8 +112,7 @@ def _table(table: Table, texts: int) -> Iterator[str]:
     yield "".join(f'<th scope="col">{escape(one)}</th>' for one in headings)
     yield "</tr></thead><tbody>\n"
     for first, *others in rows:
-        cells = "".join(
-            f"<td{' class=text' if index + 1 < texts else ''}>{escape(one)}</td>" for index, one in enumerate(others)
-        )
+        kinds = [' class="text"'] * (texts - 1) + [""] * len(others)
+        cells = "".join(f"<td{kind}>{escape(one)}</td>" for kind, one in zip(kinds, others, strict=False))
         yield f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>\n'
     yield "</tbody></table></div>\n"

@@ -1,11 +1,13 @@
 """The plots of a simulation: over time, by queue and by size, policies side by side."""
 
 from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from maar.core.answers.report.svg import (
+    COLOURS,
     LEFT,
     RIGHT,
     WIDTH,
@@ -27,6 +29,7 @@ from maar.core.simulation.figures import Distribution
 from maar.core.simulation.series import Series
 
 MOST_QUEUES: Final = 7  # with a colour of their own
+_LONGEST_NAME: Final = 14  # below a box
 _POINTS: Final = 200  # of a line of a distribution
 _TIME: Final = "time since the first submission"
 
@@ -44,7 +47,7 @@ def figures(outcomes: Sequence[Outcome]) -> Iterator[Figure]:
     main = outcomes[0].figures.main_resource
     yield from _utilisation(outcomes, main)
     for one in outcomes:
-        yield from _shares(one, main)
+        yield from _shares(outcomes, one, main)
     yield _wait_distribution(outcomes)
     by_size = [one.figures.wait_by_size for one in outcomes]
     yield _boxes(outcomes, by_size, "Wait by size", f"what a job's pods ask for together, {main}")
@@ -60,12 +63,19 @@ def figures(outcomes: Sequence[Outcome]) -> Iterator[Figure]:
 def _utilisation(outcomes: Sequence[Outcome], main: str) -> Iterator[Figure]:
     def part(series: Series) -> Floats:
         row = series.resources.index(main)
-        return 100.0 * series.used[row] / np.maximum(series.allocatable[row], 1.0)
+        found: Floats = 100.0 * series.used[row] / np.maximum(series.allocatable[row], 1.0)
+        return found
 
     if all(main in one.series.resources for one in outcomes):
-        busy = "; ".join(f"{one.policy.name} {percent(one.figures.busy_utilisation[main])}" for one in outcomes)
+        busy = "; ".join(
+            f"{one.policy.name} {percent(one.figures.busy_utilisation[main])}" for one in outcomes
+        )
         caption = f"{main} in use, as a part of what the nodes have. While some pod waited: {busy}."
-        yield Figure("Utilisation", caption, _over_time(outcomes, "Utilisation", caption, f"{main} in use", part, "%", 100.0))
+        yield Figure(
+            "Utilisation",
+            caption,
+            _over_time(outcomes, "Utilisation", caption, f"{main} in use", part, "%", 100.0),
+        )
 
 
 def _waiting(outcomes: Sequence[Outcome]) -> Figure:
@@ -75,20 +85,28 @@ def _waiting(outcomes: Sequence[Outcome]) -> Figure:
 
 
 def _share_error(outcomes: Sequence[Outcome], main: str) -> Iterator[Figure]:
-    shared = [one for one in outcomes if len(one.series.by_queue) > 1 and main in one.series.resources]
-    if not shared:
+    if not any(_is_shared(one.series, main) for one in outcomes):
         return
 
-    def error(series: Series) -> Floats:
+    def error(series: Series) -> Floats | None:
+        if not _is_shared(series, main):
+            return None
         row = series.resources.index(main)
         together: Floats = np.sum([one.error[row] for one in series.by_queue.values()], axis=0)
-        return 50.0 * together / np.maximum(series.allocatable[row], 1.0)
+        found: Floats = 50.0 * together / np.maximum(series.allocatable[row], 1.0)
+        return found
 
     caption = (
-        f"Half the sum over queues of what they use more or less of {main} than they deserve, as a part of the "
-        "cluster: what would have to change hands. Policies with one queue have none."
+        f"Half the sum over queues of what they use more or less of {main} than they deserve, as a part of "
+        "the cluster: what would have to change hands. Policies with one queue have none."
     )
-    yield Figure("Share error", caption, _over_time(shared, "Share error", caption, main, error, "%", None))
+    plot = _over_time(outcomes, "Share error", caption, main, error, "%", None)
+    yield Figure("Share error", caption, plot)
+
+
+def _is_shared(series: Series, main: str) -> bool:
+    """Whether there are queues between which the main resource is shared."""
+    return len(series.by_queue) > 1 and main in series.resources
 
 
 def _over_time(
@@ -96,36 +114,43 @@ def _over_time(
     title: str,
     description: str,
     label: str,
-    value: Callable[[Series], Floats],
+    value: Callable[[Series], Floats | None],
     unit: str,
     least_high: float | None,
 ) -> Plot:
-    lines = [(one, thinned(one.series.seconds, [value(one.series)])) for one in outcomes]
-    high = max([least_high or 0.0, *(float(ys.max(initial=0.0)) for _, (_, [ys]) in lines)])
+    """A line for each policy; one for which there is no value keeps its colour for the other plots."""
+    values = [value(one.series) for one in outcomes]
+    high = max([least_high or 0.0, *(float(one.max(initial=0.0)) for one in values if one is not None)])
     plot = Plot(title, description, _times(outcomes), upwards(linear(high, 0, 1, unit)), _TIME, label)
-    for index, (one, (lengths, [ys])) in enumerate(lines):
+    for index, (one, seen) in enumerate(zip(outcomes, values, strict=True)):
+        if seen is None or not seen.size:
+            continue
+        lengths, [ys] = thinned(one.series.seconds, [seen])
         ends = np.cumsum(lengths)
         xs = np.append(ends - lengths, ends[-1:])
         plot.line(xs, np.append(ys, ys[-1:]), index, one.policy.name, is_step=True)
     return plot
 
 
-def _shares(outcome: Outcome, main: str) -> Iterator[Figure]:
+def _shares(outcomes: Sequence[Outcome], outcome: Outcome, main: str) -> Iterator[Figure]:
     series, name = outcome.series, outcome.policy.name
-    if main not in series.resources or not series.by_queue:
+    used = used_by_queue(outcome, main)
+    if len(used) <= 1:
         return
-    row = series.resources.index(main)
-    whole = np.maximum(series.allocatable[row], 1.0)
-    order = sorted(series.by_queue, key=lambda queue: (-float(series.of_all_time.by_queue[queue].used[row]), queue))
+    whole = np.maximum(series.allocatable[series.resources.index(main)], 1.0)
+    work = outcome.jobs.total(main) * outcome.jobs.run_time  # the same for all policies, so colours are too
+    names = np.array(outcome.jobs.queue, dtype=object)
+    order = sorted(used, key=lambda queue: (-float(np.nansum(work[names == queue])), queue))
     kept, others = order[:MOST_QUEUES], order[MOST_QUEUES:]
-    parts = [100.0 * series.by_queue[queue].used[row] / whole for queue in kept]
+    parts = [100.0 * used[queue] / whole for queue in kept]
     if others:
-        parts.append(100.0 * np.sum([series.by_queue[queue].used[row] for queue in others], axis=0) / whole)
+        parts.append(100.0 * np.sum([used[queue] for queue in others], axis=0) / whole)
         kept = [*kept, f"{len(others)} other queues"]
     lengths, means = thinned(series.seconds, parts)
     caption = f"{main} in use by queue under {name}, stacked, as a part of what the nodes have."
     title = f"Shares of queues: {name}"
-    plot = Plot(title, caption, _times([outcome]), upwards(linear(100.0, 0, 1, "%")), _TIME, f"{main} in use")
+    y = upwards(linear(100.0, 0, 1, "%"))
+    plot = Plot(title, caption, _times(outcomes), y, _TIME, f"{main} in use")
     ends = np.cumsum(lengths)
     xs = np.stack([ends - lengths, ends], axis=1).reshape(-1)  # a value holds for its interval
     low = np.zeros(len(xs))
@@ -134,6 +159,44 @@ def _shares(outcome: Outcome, main: str) -> Iterator[Figure]:
         plot.area(xs, low, high, index, queue)
         low = high
     yield Figure(title, caption, plot)
+
+
+def used_by_queue(outcome: Outcome, resource: str) -> dict[str, Floats]:
+    """What each queue used in every interval [T].
+
+    Under a policy with one queue it is what the jobs of the trace's queues used: nobody is evicted there, so
+    that a job uses what it asks for from its start to its end.
+    """
+    series, jobs = outcome.series, outcome.jobs
+    if resource not in series.resources:
+        return {}
+    if outcome.policy.one_queue is None:
+        row = series.resources.index(resource)
+        return {queue: one.used[row] for queue, one in series.by_queue.items()}
+    bounds = np.append(series.begins, series.begins[-1:] + series.seconds[-1:])  # [T + 1]
+    names, total = np.array(jobs.queue, dtype=object), jobs.total(resource).astype(np.float64)
+    found = dict[str, Floats]()
+    for queue in sorted(set(jobs.queue)):
+        rows = (names == queue) & np.isfinite(jobs.started)
+        ended = np.where(np.isfinite(jobs.ended[rows]), jobs.ended[rows], np.inf)
+        held = _held_before(bounds, jobs.started[rows], total[rows]) - _held_before(
+            bounds, ended, total[rows]
+        )
+        found[queue] = np.diff(held) / np.maximum(series.seconds, 1e-9)
+    return found
+
+
+def _held_before(bounds: Floats, since: Floats, amounts: Floats) -> Floats:
+    """For each bound, the sum of amount x seconds from `since` until then."""
+    order = np.argsort(since, kind="stable")
+    times, amounts = since[order], amounts[order]
+    known = np.isfinite(times)
+    times, amounts = times[known], amounts[known]
+    count = np.searchsorted(times, bounds)
+    sums = np.append(0.0, np.cumsum(amounts))
+    moments = np.append(0.0, np.cumsum(amounts * (times - bounds[0])))
+    held: Floats = sums[count] * (bounds - bounds[0]) - moments[count]
+    return held
 
 
 def _wait_distribution(outcomes: Sequence[Outcome]) -> Figure:
@@ -160,15 +223,17 @@ def _boxes(
     shown = names if len(names) <= 2 * MOST_QUEUES else _with_most_jobs(values[0], names)
     longest = max((_finite(one.p99) for of in values for one in of.values()), default=0.0)
     x = across(len(shown))
-    x = Scale(x.low, x.high, x.first, x.last, tuple(Tick(at + 0.5, _short(name)) for at, name in enumerate(shown)))
+    x = Scale(
+        x.low, x.high, x.first, x.last, tuple(Tick(at + 0.5, _short(name)) for at, name in enumerate(shown))
+    )
     plot = Plot(title, f"{title}. {caption}", x, upwards(of_waits(longest, 0, 1)), label, "wait")
     for index, (outcome, of) in enumerate(zip(outcomes, values, strict=True)):
         for at, name in enumerate(shown):
             one = of.get(name)
-            if one is not None and one.count:
+            if one is not None and one.number:
                 left, width = _slot(x, at, index, len(outcomes))
                 text = (
-                    f"{outcome.policy.name}, {name}: {one.count:,} jobs, median {seconds_text(one.p50)}, "
+                    f"{outcome.policy.name}, {name}: {one.number:,} jobs, median {seconds_text(one.p50)}, "
                     f"95th percentile {seconds_text(one.p95)}"
                 )
                 plot.box(left, width, (one.p25, one.p50, one.p75, one.p95, one.p99), index, text)
@@ -181,23 +246,27 @@ def _evictions(outcomes: Sequence[Outcome]) -> Figure:
     high = max(float(one.series.evictions.sum()) for one in outcomes)
     plot = Plot("Evictions", caption, _times(outcomes), upwards(linear(high, 0, 1)), _TIME, "pods")
     for index, one in enumerate(outcomes):
-        _, [per_interval] = thinned(one.series.seconds, [one.series.evictions])
         lengths, [per_second] = thinned(
             one.series.seconds, [one.series.evictions / np.maximum(one.series.seconds, 1e-9)]
         )
-        del per_interval
         ends = np.cumsum(lengths)
-        plot.line(np.append(0.0, ends), np.append(0.0, np.cumsum(per_second * lengths)), index, one.policy.name)
+        plot.line(
+            np.append(0.0, ends), np.append(0.0, np.cumsum(per_second * lengths)), index, one.policy.name
+        )
     return Figure("Evictions", caption, plot)
 
 
 def _lost(outcomes: Sequence[Outcome], main: str) -> Figure:
     caption = f"What evicted pods had run for, times the {main} that they ask for: it is done again."
-    names = [name for name in outcomes[0].figures.by_queue if any(name in one.figures.by_queue for one in outcomes)]
+    names = [
+        name for name in outcomes[0].figures.by_queue if any(name in one.figures.by_queue for one in outcomes)
+    ]
     high = max(of.lost for one in outcomes for of in one.figures.by_queue.values())
     shown = names if len(names) <= 2 * MOST_QUEUES else names[: 2 * MOST_QUEUES]
     x = across(len(shown))
-    x = Scale(x.low, x.high, x.first, x.last, tuple(Tick(at + 0.5, _short(name)) for at, name in enumerate(shown)))
+    x = Scale(
+        x.low, x.high, x.first, x.last, tuple(Tick(at + 0.5, _short(name)) for at, name in enumerate(shown))
+    )
     plot = Plot("Work lost to evictions", caption, x, upwards(linear(high, 0, 1)), "queue", f"{main} hours")
     for index, one in enumerate(outcomes):
         for at, name in enumerate(shown):
@@ -221,20 +290,20 @@ def _slot(x: Scale, group: int, index: int, count: int) -> tuple[float, float]:
 
 
 def _swatch(series: int, name: str) -> tuple[str, str]:
-    return f'<rect class="area f{series}" x="4" y="-11" width="14" height="12"/>', name
+    return f'<rect class="area f{series % COLOURS}" x="4" y="-11" width="14" height="12"/>', name
 
 
 def _with_most_jobs(of: dict[str, Distribution], names: list[str]) -> list[str]:
-    kept = sorted(names, key=lambda name: -(of[name].count if name in of else 0))[: 2 * MOST_QUEUES]
+    kept = sorted(names, key=lambda name: -(of[name].number if name in of else 0))[: 2 * MOST_QUEUES]
     return [name for name in names if name in kept]
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 14 else f"{name[:13]}…"
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def _finite(value: float) -> float:
-    return value if value == value else 0.0
+    return value if isfinite(value) else 0.0
 
 
 def capacity_text(outcome: Outcome) -> str:

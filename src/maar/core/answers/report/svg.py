@@ -103,7 +103,9 @@ class Plot:
                 points.append(f"{_at(self.x(x))},{points[-1].partition(',')[2]}")
             points.append(f"{_at(self.x(x))},{_at(self.y(y))}")
         look = f'class="line s{series % COLOURS}" stroke-dasharray="{DASHES[series % len(DASHES)]}"'
-        self.parts.append(f'<polyline {look} points="{" ".join(points)}"><title>{_text(name)}</title></polyline>')
+        self.parts.append(
+            f'<polyline {look} points="{" ".join(points)}"><title>{_text(name)}</title></polyline>'
+        )
         self.entries.append((f'<line {look} x1="0" x2="22" y1="-4" y2="-4"/>', name))
 
     def area(self, xs: Floats, lows: Floats, highs: Floats, series: int, name: str) -> None:
@@ -119,7 +121,7 @@ class Plot:
         """A box from the lower to the upper quartile with the median, a line to p95 and a mark at p99."""
         low, middle, high, p95, p99 = (self.y(one) for one in values)
         centre = x + width / 2
-        look = f's{series % COLOURS} f{series % COLOURS}'
+        look = f"s{series % COLOURS} f{series % COLOURS}"
         self.parts.append(
             f'<g class="box {look}"><title>{_text(name)}</title>'
             f'<rect x="{_at(x)}" y="{_at(high)}" width="{_at(width)}" height="{_at(max(1.0, low - high))}"/>'
@@ -163,14 +165,13 @@ class Plot:
             )
         if self.y_label:
             middle = (top + bottom) // 2
-            parts.append(
-                f'<text class="mid" transform="rotate(-90 14 {middle})" x="14" y="{middle}">{_text(self.y_label)}</text>'
-            )
+            turned = f'transform="rotate(-90 14 {middle})" x="14" y="{middle}"'
+            parts.append(f'<text class="mid" {turned}>{_text(self.y_label)}</text>')
         return "".join(parts)
 
     def _legend(self) -> tuple[str, int]:
         """The legend in lines below the plot, and the height of everything."""
-        if len(self.entries) < 2:
+        if len(self.entries) <= 1:
             return "", HEIGHT
         x, y, parts = float(LEFT), HEIGHT + 16, []
         for drawing, name in self.entries:

@@ -1,7 +1,5 @@
 """The tables of a report: figures for the page, columns for spreadsheets, a summary for programs."""
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -9,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from maar.core.answers.report.text import NOTHING, amount_text, percent, seconds_text
+from maar.core.answers.report.text import amount_text, percent, seconds_text
 from maar.core.model.resources import quantity_text
 from maar.core.simulation.experiment import Outcome
 from maar.core.simulation.figures import Distribution
@@ -29,7 +27,10 @@ def overview(outcomes: Sequence[Outcome]) -> Table:
             for name in of[0].utilisation
             if all(name in one.utilisation for one in of)
         ),
-        (f"Utilisation while some pod waited, {main}", *(percent(one.busy_utilisation.get(main, np.nan)) for one in of)),
+        (
+            f"Utilisation while some pod waited, {main}",
+            *(percent(one.busy_utilisation.get(main, np.nan)) for one in of),
+        ),
         ("Wait, mean", *(seconds_text(one.wait.mean) for one in of)),
         ("Wait, median", *(seconds_text(one.wait.p50) for one in of)),
         ("Wait, 95th percentile", *(seconds_text(one.wait.p95) for one in of)),
@@ -49,13 +50,45 @@ def overview(outcomes: Sequence[Outcome]) -> Table:
 def waits(outcomes: Sequence[Outcome], what: str, of: Sequence[Mapping[str, Distribution]]) -> Table:
     """Jobs and their waits by something, a row for each policy."""
     names = dict.fromkeys(name for one in of for name in one)
-    rows = [
-        (name, outcome.policy.name, f"{one.count:,}", *(map(seconds_text, (one.mean, one.p50, one.p95, one.p99))))
+    rows: list[tuple[str, ...]] = [
+        (
+            name,
+            outcome.policy.name,
+            f"{one.number:,}",
+            *(map(seconds_text, (one.mean, one.p50, one.p95, one.p99))),
+        )
         for name in names
         for outcome, found in zip(outcomes, of, strict=True)
         if (one := found.get(name)) is not None
     ]
     return (what, "policy", "jobs", "mean", "median", "p95", "p99"), rows
+
+
+def queues(outcomes: Sequence[Outcome]) -> Table:
+    """Share errors and evictions by queue, a row for each policy."""
+    main = outcomes[0].figures.main_resource
+    names = dict.fromkeys(name for one in outcomes for name in one.figures.by_queue)
+    rows: list[tuple[str, ...]] = [
+        (
+            name,
+            outcome.policy.name,
+            f"{one.jobs:,}",
+            percent(one.share_error.get(main, np.nan)),
+            f"{one.evictions:,}",
+            amount_text(one.lost),
+        )
+        for name in names
+        for outcome in outcomes
+        if (one := outcome.figures.by_queue.get(name)) is not None
+    ]
+    return (
+        "queue",
+        "policy",
+        "jobs",
+        f"share error, {main}",
+        "evicted pods",
+        f"work lost, {main} hours",
+    ), rows
 
 
 def jobs_csv(outcome: Outcome) -> Iterator[str]:
@@ -102,7 +135,11 @@ def series_csv(outcome: Outcome) -> Iterator[str]:
 def summary(outcomes: Iterable[Outcome], facts: Mapping[str, object]) -> str:
     """The figures of every policy as JSON; what is not known is null."""
     policies = {
-        one.policy.name: {"decisions": one.decisions, "isWhole": one.is_whole, **_plain(one.figures._asdict())}
+        one.policy.name: {
+            "decisions": one.decisions,
+            "isWhole": one.is_whole,
+            **_plain(one.figures._asdict()),
+        }
         for one in outcomes
     }
     return json.dumps({**facts, "policies": policies}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -132,9 +169,13 @@ def _camel(name: str) -> str:
 
 
 def _line(values: Iterable[object]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(values)
-    return text.getvalue()
+    return ",".join(map(_cell, values)) + "\n"
+
+
+def _cell(value: object) -> str:
+    """A value as RFC 4180 has it."""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if any(one in text for one in ',"\r\n') else text
 
 
 def _time(seconds: float) -> str:
@@ -145,6 +186,3 @@ def _time(seconds: float) -> str:
 
 def _number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}".rstrip("0").rstrip(".") if isfinite(value) else ""
-
-
-__all__ = ["NOTHING", "Table", "jobs_csv", "overview", "series_csv", "summary", "waits"]

@@ -2,7 +2,7 @@
 
 from math import isfinite, log10
 
-NOTHING = "–"
+NOTHING = "-"
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 
 

@@ -1,0 +1,84 @@
+"""A cycle in which thousands wait and little changes: one pod has ended since the last decision."""
+
+import gc
+import random
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+from cycle_bench import cpu_seconds, full_of_gangs, job, work_of
+
+from maar.core.engine import Engine
+from maar.core.model.events import Event, Upserted
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
+from maar.core.simulation.cluster import ImaginaryCluster, succeeded
+
+GROUPS = 10_000
+NODES = 1_000
+ROUNDS = 15
+TARGET_MS = 50  # for the first of the cases
+
+
+def main() -> None:
+    """Print how long a decision takes, beside the first decision of an engine on the same cluster."""
+    for queues, sizes in ((10, (10,)), (10, (1, 2, 4, 8)), (100, (1, 4))):
+        little_changes(queues, sizes)
+
+
+def little_changes(queues: int, sizes: Sequence[int]) -> None:
+    """Let one pod end, decide and carry the plan out, again and again."""
+    engine = Engine()
+    cluster = ImaginaryCluster(engine, datetime(2026, 1, 5, tzinfo=UTC))
+    cluster.learn(many_wait(queues, sizes))
+    for cycle in (1.0, 2.0):
+        cluster.apply(engine.decide(cycle))
+    gc.collect()
+    gc.freeze()
+    rng, took, started = random.Random(1), list[float](), 0
+    for cycle in range(ROUNDS):
+        running = [pod for pod in cluster.pods.values() if pod.status.phase == "Running"]
+        cluster.learn([Upserted(object=succeeded(rng.choice(running)))])
+        begin = time.process_time()
+        plan = engine.decide(10.0 + cycle)
+        took.append(time.process_time() - begin)
+        started += len(plan.binds)
+        cluster.apply(plan)
+    gc.unfreeze()
+    first, again = first_decision(cluster, queues, sizes), statistics.median(took)
+    count, kinds = len(engine.tables.waiting), sum(1 for _ in engine.tables.kinds)
+    print(
+        f"{count:,} groups of {kinds:,} kinds wait in {queues} queues on {NODES:,} nodes, one pod has ended:"
+        f" {again * 1e3:.0f} ms, at least {min(took) * 1e3:.0f} (target {TARGET_MS} for 600 kinds),"
+        f" {again / count * 1e6:.1f} us a group, {started / ROUNDS:.1f} pods started;"
+        f" the first decision of an engine takes {first / again:.1f}x as long"
+    )
+
+
+def first_decision(cluster: ImaginaryCluster, queues: int, sizes: Sequence[int]) -> float:
+    """The reference: the seconds that a new engine takes for the same cluster."""
+    engine = Engine()
+    engine.feed(one for one in many_wait(queues, sizes) if not is_work(one))
+    engine.feed(Upserted(object=one) for one in (*cluster.groups.values(), *cluster.pods.values()))
+    engine.tables.settle()
+    return cpu_seconds(partial(engine.decide, 100.0))
+
+
+def is_work(event: Event) -> bool:
+    """Whether it is about a pod or a pod group."""
+    return isinstance(event, Upserted) and isinstance(event.object, Pod | PodGroup)
+
+
+def many_wait(queues: int, sizes: Sequence[int]) -> Iterator[Event]:
+    """A full cluster, and groups of sixty shapes that wait for it."""
+    rng = random.Random(3)
+    yield from full_of_gangs(NODES, queues=queues, namespaces=1)
+    for number in range(GROUPS):
+        specs = [work_of(rng.randint(1, 60))] * rng.choice(sizes)
+        yield from job(f"waits-{number:05}", "ns-0", f"queue-{number % queues}", specs)
+
+
+if __name__ == "__main__":
+    main()

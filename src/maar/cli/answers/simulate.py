@@ -1,0 +1,187 @@
+"""`maar simulate`: a trace of jobs, or generated ones, through the scheduler in virtual time."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from maar.cli.entry import INTERRUPTED, raise_when_interrupted
+from maar.cli.failure import CommandError
+from maar.cli.option_groups import with_groups
+
+if TYPE_CHECKING:  # what simulates takes longer to import than the help takes to print
+    from maar.cli.answers.simulation import Experiment
+    from maar.core.answers.report.page import Heading
+    from maar.core.traces.options import TraceOptions
+
+
+@dataclass(frozen=True)
+class TraceFlags:
+    """How a trace is read."""
+
+    format: Annotated[
+        str,
+        typer.Option(
+            help="swf, helios, acme, philly, openb, sacct or recording; default: as the file looks."
+        ),
+    ] = ""
+    queue_from: Annotated[str, typer.Option(help="The field of the trace that names the queue.")] = ""
+    namespace_per_user: Annotated[
+        bool, typer.Option("--namespace-per-user", help="Every user of the trace has a namespace.")
+    ] = False
+    processors_per_pod: Annotated[
+        int | None, typer.Option(min=1, help="The CPUs of a pod, for jobs that name processors only.")
+    ] = None
+    memory_per_processor: Annotated[
+        str, typer.Option(help="Such as 2Gi: for jobs of which the trace does not say it.")
+    ] = ""
+    stop_at_estimate: Annotated[
+        bool, typer.Option("--stop-at-estimate", help="End jobs that ran longer than stated at that time.")
+    ] = False
+    start: Annotated[str, typer.Option(help="When the first job is submitted: 2026-01-31T12:00:00Z.")] = ""
+    most_jobs: Annotated[int | None, typer.Option(min=1, help="Read no more jobs than so many.")] = None
+
+    def options(self) -> "TraceOptions":
+        """As the readers of traces take them."""
+        from maar.core.model.resources import MEMORY, BadAmountError, amount  # noqa: PLC0415
+        from maar.core.traces.options import TraceOptions  # noqa: PLC0415
+
+        try:
+            memory = amount(MEMORY, self.memory_per_processor) if self.memory_per_processor else 0
+        except BadAmountError as error:
+            raise CommandError(f"--memory-per-processor: {error}; write it as 2Gi") from None
+        return TraceOptions(
+            queue_from=self.queue_from,
+            namespace_from="user" if self.namespace_per_user else "",
+            processors_per_pod=self.processors_per_pod,
+            memory_per_processor=memory,
+            start=_time(self.start).timestamp() if self.start else None,
+            stops_at_estimate=self.stop_at_estimate,
+            most_jobs=self.most_jobs,
+        )
+
+
+@dataclass(frozen=True)
+class GeneratorFlags:
+    """What is generated where there is no trace."""
+
+    generate: Annotated[
+        Literal["lublin", "mixed"] | None,
+        typer.Option(help="lublin: the model of Lublin and Feitelson; mixed: gangs, queues and GPUs."),
+    ] = None
+    jobs: Annotated[int, typer.Option(min=1, max=10_000_000, help="How many jobs to generate.")] = 1000
+    seed: Annotated[int, typer.Option(help="The seed of what is generated; equal seeds give equal jobs.")] = 1
+    load: Annotated[
+        float, typer.Option(min=0.01, max=10, help="What generated jobs ask for, as a part of the cluster.")
+    ] = 0.9
+
+
+@with_groups
+def simulate(
+    *,
+    trace: Annotated[Path | None, typer.Option("--trace", help="A file with jobs, may end in .gz.")] = None,
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option("--nodes", help="Nodes, such as '4x8cpu,32Gi;2x64cpu,256Gi,8gpu', or a file."),
+    ] = None,
+    queues: Annotated[
+        list[Path] | None, typer.Option("--queues", help="A file or folder of queues; others get weight 1.")
+    ] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", help="default, fcfs, easy, or a configuration; several are compared."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="The folder for the report.")],
+    trace_flags: TraceFlags,
+    generator: GeneratorFlags,
+) -> None:
+    """Simulate a trace of jobs, or generated ones, and report how the scheduler does.
+
+    Writes report.html with plots, summary.json, and for every configuration jobs.csv and series.csv.
+    """
+    from maar.cli.answers.simulation_progress import SimulationProgress  # noqa: PLC0415
+    from maar.cli.answers.simulation_report import check_folder, overview_lines, write_report  # noqa: PLC0415
+
+    if (trace is None) == (generator.generate is None):
+        raise typer.BadParameter("give either --trace FILE or --generate lublin|mixed")
+    check_folder(out)
+    experiment = _experiment(trace, trace_flags, generator, nodes or [], queues or [], config or [])
+    for policy in experiment.policies:
+        for warning in policy.configuration.warnings:
+            typer.echo(f"warning: {policy.name}: {warning}", err=True)
+    for note in experiment.notes:
+        typer.echo(f"note: {note}", err=True)
+    raise_when_interrupted()  # what has been simulated until then is written
+    with SimulationProgress() as progress:
+        experiment.run(progress)
+        progress.ends()
+    if not experiment.outcomes:
+        typer.echo("interrupted before the first decision: nothing is written", err=True)
+        raise typer.Exit(INTERRUPTED)
+    heading = _heading(trace, generator, experiment)
+    facts: dict[str, object] = {"workload": heading.title, "seed": generator.seed if trace is None else None}
+    write_report(out, heading, experiment.outcomes, facts)
+    for line in overview_lines(experiment.outcomes):
+        typer.echo(line.rstrip())
+    typer.echo(f"\nThe report is {out / 'report.html'}")
+    if experiment.is_interrupted:
+        typer.echo(f"interrupted: {experiment.notes[-1]}", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _experiment(
+    trace: Path | None,
+    flags: TraceFlags,
+    generator: GeneratorFlags,
+    nodes: list[str],
+    queues: list[Path],
+    config: list[str],
+) -> "Experiment":
+    from maar.cli.answers.simulation import prepared, prepared_recording  # noqa: PLC0415  see above
+    from maar.cli.answers.simulation_inputs import (  # noqa: PLC0415
+        GeneratedJobs,
+        TraceJobs,
+        format_of,
+        nodes_of,
+        policies_of,
+        queues_of,
+    )
+    from maar.core.simulation.experiment import Cluster  # noqa: PLC0415
+
+    policies, given_queues = policies_of(config), queues_of(queues)
+    found = format_of(trace, flags.format) if trace is not None else ""
+    if trace is not None and found == "recording":
+        if nodes:
+            raise CommandError("--nodes: a recording has nodes of its own; leave it out")
+        return prepared_recording(trace, policies if config else None, given_queues)
+    cluster = Cluster(nodes_of(nodes), given_queues)
+    if trace is not None:
+        return prepared(TraceJobs(trace, found, flags.options()), cluster, policies)
+    kind = generator.generate or "mixed"
+    return prepared(
+        GeneratedJobs(kind, generator.jobs, generator.seed, generator.load, cluster), cluster, policies
+    )
+
+
+def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experiment") -> "Heading":
+    from maar.core.answers.report.page import Heading  # noqa: PLC0415
+
+    if trace is not None:
+        title = f"Simulation of {trace.name}"
+        what = f"{experiment.outcomes[0].figures.jobs:,} jobs of {trace.name}"
+    else:
+        title = f"Simulation of generated jobs ({generator.generate})"
+        drawn = f"generator {generator.generate}, seed {generator.seed}, load {generator.load:g}"
+        what = f"{generator.jobs:,} jobs, {drawn}"
+    names = ", ".join(one.policy.name for one in experiment.outcomes)
+    return Heading(title, [f"{what}. Policies: {names}."], experiment.notes)
+
+
+def _time(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise CommandError(f"--start: {text!r} is not a time; write it as 2026-01-31T12:00:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

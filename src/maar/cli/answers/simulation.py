@@ -1,0 +1,136 @@
+"""A simulation from its inputs to its outcomes: what `maar simulate` and `maar.simulate` have in common."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from maar.apps.snapshots.recorded_workload import recorded_moments, recorded_start
+from maar.apps.snapshots.replay import BadRecordingError
+from maar.cli.answers.simulation_inputs import TraceJobs
+from maar.cli.failure import CommandError
+from maar.core.answers.recorded_jobs import RecordedJobs
+from maar.core.model.queue import Queue
+from maar.core.policy.configuration import BadConfigurationError
+from maar.core.simulation.experiment import (
+    Cluster,
+    JobSource,
+    Outcome,
+    PolicyRun,
+    Submissions,
+    SubmittedJobs,
+    survey,
+)
+from maar.core.simulation.policies import Policy
+from maar.core.traces.recordings import RecordedWorkload
+from maar.core.traces.skips import TraceError
+
+_MOST_NAMES: Final = 5  # of queues in a sentence
+
+
+class Follower(Protocol):
+    """Who is told how far a simulation is."""
+
+    def begins(self, name: str, jobs: int | None) -> None:
+        """A policy is simulated from now on; the number of jobs may not be known."""
+
+    def is_at(self, ended: int) -> None:
+        """So many jobs have ended."""
+
+
+@dataclass(eq=False)
+class Experiment:
+    """Jobs, a cluster and policies; `notes` say what was left out or made up."""
+
+    policies: Sequence[Policy]
+    queues: Sequence[Queue]
+    submissions: Callable[[Policy], Submissions]  # anew for every policy
+    jobs: int | None  # None: that is not known before
+    notes: list[str]
+    outcomes: list[Outcome] = field(default_factory=list)  # of policies that have been simulated
+    is_interrupted: bool = False
+
+    def run(self, follower: Follower) -> None:
+        """Simulate every policy; Ctrl-C ends it with what there is until then."""
+        for policy in self.policies:
+            run = PolicyRun(policy, self.submissions(policy), self.queues)
+            try:
+                follower.begins(policy.name, self.jobs)
+                for ended in run.moments():
+                    follower.is_at(ended)
+            except KeyboardInterrupt:
+                self.is_interrupted = True
+            outcome = run.outcome()
+            if outcome.jobs.job:
+                self.outcomes.append(outcome)
+            if self.is_interrupted:
+                self.notes.append(_interrupted(policy, outcome))
+                return
+
+
+def _interrupted(policy: Policy, outcome: Outcome) -> str:
+    ended, came = outcome.figures.ended, outcome.figures.jobs
+    return (
+        f"stopped by Ctrl-C while {policy.name} was simulated: its figures are of the {came:,} jobs that had "
+        f"come until then, of which {ended:,} had ended; policies after it are missing"
+    )
+
+
+def prepared(source: JobSource, cluster: Cluster, policies: Sequence[Policy]) -> Experiment:
+    """Go through the jobs once; say what is left out, and which queues are made."""
+    found = survey(cluster, source())
+    notes = list[str]()
+    skips = source.skips if isinstance(source, TraceJobs) else None
+    if skips is not None and skips.total:
+        notes.append(f"{skips.total:,} of {skips.read:,} records are not simulated:")
+        notes += skips.sentences()
+    notes += [f"{count:,} jobs are left out: {why}" for why, count in found.left_out.items()]
+    if not found.jobs:
+        raise CommandError("there is no job to simulate", *notes)
+    if found.missing:
+        names = ", ".join(found.missing[:_MOST_NAMES])
+        more = f" and {len(found.missing) - _MOST_NAMES} more" if len(found.missing) > _MOST_NAMES else ""
+        notes.append(f"queues that jobs name and --queues does not have get weight 1: {names}{more}")
+    whole = cluster.with_queues(found.missing)
+
+    def submissions(policy: Policy) -> Submissions:
+        return SubmittedJobs(whole, policy, source(), found.start)
+
+    return Experiment(policies, whole.queues, submissions, found.jobs, notes)
+
+
+def prepared_recording(file: Path, policies: Sequence[Policy] | None, queues: Sequence[Queue]) -> Experiment:
+    """Read a recording once; without a policy it is simulated as it was configured."""
+
+    def lines() -> Iterator[bytes]:
+        with file.open("rb") as opened:
+            yield from opened
+
+    try:
+        began = recorded_start(lines())
+        workload = RecordedWorkload(lambda: recorded_moments(lines()), began.scheduler_name)
+    except OSError as error:
+        raise CommandError(f"{file}: cannot be read: {error}") from None
+    except (BadRecordingError, TraceError) as error:
+        raise CommandError(f"{file}: {error}") from None
+    except BadConfigurationError as error:
+        raise CommandError(*(f"{file}: its configuration: {problem}" for problem in error.problems)) from None
+    totals, notes = workload.totals, list[str]()
+    if totals.withdrawn:
+        notes.append(f"{totals.withdrawn:,} pods are left out: they were deleted before they started")
+    if totals.still_running:
+        notes.append(
+            f"{totals.still_running:,} pods still ran when the recording ended: they run for as long as they "
+            "had until then"
+        )
+    if totals.never_started:
+        notes.append(f"{totals.never_started:,} pods never started: they run for as long as they state")
+    chosen = policies if policies is not None else [Policy("as-recorded", began.configuration)]
+    for policy in chosen:
+        if policy.one_queue is not None:
+            raise CommandError(
+                f"--config {policy.name} is for traces of jobs: a recording has queues of its own; "
+                "leave it out"
+            )
+    known = RecordedJobs(workload, queues).queues
+    return Experiment(chosen, known, lambda _: RecordedJobs(workload, queues), None, notes)

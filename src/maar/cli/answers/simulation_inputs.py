@@ -1,0 +1,233 @@
+"""What a simulation is made from: nodes, queues, policies, and jobs from a trace or a generator."""
+
+import gzip
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from random import Random
+from typing import BinaryIO, Final, Literal
+
+from maar.apps.plugins import find_plugins
+from maar.cli.configuration import read_configuration
+from maar.cli.failure import CommandError
+from maar.cli.files import read_manifests
+from maar.core.model.kinds import from_document
+from maar.core.model.node import Node
+from maar.core.model.queue import ROOT, Queue
+from maar.core.model.resources import CPU, MEMORY
+from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
+from maar.core.simulation.experiment import Cluster
+from maar.core.simulation.jobs import TraceJob
+from maar.core.simulation.policies import NAMED, Policy
+from maar.core.simulation.workloads import GpuMix, JobMix, synthetic_jobs
+from maar.core.traces.lines import text_lines
+from maar.core.traces.lublin import LublinModel, lublin_jobs
+from maar.core.traces.reading import (
+    FORMATS,
+    RECORDING,
+    TraceError,
+    TraceOptions,
+    detect_format,
+    read_trace,
+)
+from maar.core.traces.skips import Skips
+from maar.embedded.nodes.node_files import BadNodesError
+from maar.embedded.nodes.specification import parse as parse_nodes
+
+Generator = Literal["lublin", "mixed"]
+GivenPolicy = str | PathLike[str] | Mapping[str, object] | Configuration | Policy
+
+START: Final = 1_767_225_600.0  # 2026-01-01, when the first day of generated jobs begins
+_SHORT_GPUS: Final = re.compile(r"((?:^|[x,])\s*\d+)gpu\b(?!=)", re.ASCII)
+_CHUNK: Final = 1 << 20
+_LARGEST_JOB: Final = 64  # CPUs or GPUs of a generated job
+
+
+def nodes_of(given: Sequence[str | PathLike[str]]) -> tuple[Node, ...]:
+    """Nodes of specifications with semicolons between them, of files, and of folders."""
+    texts, found = list[str](), list[Node]()
+    for one in given:
+        for part in fspath(one).split(";"):
+            if part.strip() and Path(part).is_dir():
+                found += [node for node in _read(Path(part)) if isinstance(node, Node)]
+            elif part.strip():
+                texts.append(_SHORT_GPUS.sub(r"\1nvidia.com/gpu", part))
+    try:
+        made = parse_nodes(*texts, taken=[node.metadata.name for node in found])
+    except BadNodesError as error:
+        raise CommandError(str(error)) from None
+    found += [from_document(Node, one) for one in made]
+    if not found:
+        raise CommandError("there is no node: give --nodes, such as --nodes 4x8cpu,32Gi")
+    return tuple(found)
+
+
+def queues_of(paths: Iterable[str | PathLike[str]]) -> tuple[Queue, ...]:
+    """The queues of files and folders; other objects there are passed over."""
+    queues = [one for path in paths for one in _read(Path(path)) if isinstance(one, Queue)]
+    names = [one.metadata.name for one in queues]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise CommandError(*(f"queue {name} is there twice: rename or remove one of them" for name in twice))
+    return tuple(queues)
+
+
+def _read(path: Path) -> list[object]:
+    manifests = read_manifests([path])
+    if manifests.errors:
+        raise CommandError(*manifests.errors)
+    return list(manifests.objects)
+
+
+def policies_of(given: Sequence[GivenPolicy]) -> list[Policy]:
+    """Policies by name or from files, each under a name of its own."""
+    found = list[Policy]()
+    for one in given or ("default",):
+        policy, names = _policy(one), {known.name for known in found}
+        name, number = policy.name, 2
+        while policy.name in names:
+            policy, number = policy._replace(name=f"{name}-{number}"), number + 1
+        found.append(policy)
+    return found
+
+
+def _policy(given: GivenPolicy) -> Policy:
+    if isinstance(given, Policy):
+        return given
+    if isinstance(given, Configuration):
+        return Policy("configuration", given)
+    if isinstance(given, Mapping):
+        try:
+            return Policy("configuration", parse(dict(given), find_plugins()))
+        except BadConfigurationError as error:
+            raise CommandError(*(f"the configuration: {problem}" for problem in error.problems)) from None
+    text = fspath(given)
+    if text in NAMED:
+        return NAMED[text]
+    if not Path(text).exists():
+        known = ", ".join(NAMED)
+        raise CommandError(f"--config {text}: neither a file that exists nor one of {known}")
+    return Policy(Path(text).stem, read_configuration(Path(text)))
+
+
+def format_of(file: Path, given: str) -> str:
+    """The format of a trace: the one given, or as its first lines look."""
+    if given and given not in (*FORMATS, RECORDING):
+        known = ", ".join((*FORMATS, RECORDING))
+        raise CommandError(f"--format {given}: not a format of traces: choose one of {known}")
+    try:
+        with _opened(file) as opened:
+            first = opened.read(_CHUNK)
+        return given or detect_format(list(text_lines([first])))
+    except (OSError, EOFError) as error:
+        raise CommandError(f"{file}: cannot be read: {error}") from None
+    except TraceError as error:
+        raise CommandError(f"{file}: {error}") from None
+
+
+def _opened(file: Path) -> BinaryIO:
+    if file.suffix == ".gz":
+        return gzip.open(file, "rb")  # type: ignore[return-value]  # it reads as one
+    return file.open("rb")
+
+
+@dataclass(eq=False)
+class TraceJobs:
+    """The jobs of a file, as often as they are asked for; `skips` counts what the last reading left out."""
+
+    file: Path
+    format: str
+    options: TraceOptions
+    skips: Skips | None = None
+
+    def __call__(self) -> Iterator[TraceJob]:
+        """Read the file; a line at a time is in memory."""
+        try:
+            with _opened(self.file) as opened:
+                lines = text_lines(iter(lambda: opened.read(_CHUNK), b""))
+                trace = read_trace(lines, self.format, self.options)
+                self.skips = trace.skips
+                yield from trace.jobs
+        except (OSError, EOFError) as error:
+            raise CommandError(f"{self.file}: cannot be read: {error}") from None
+        except TraceError as error:
+            raise CommandError(f"{self.file}: {error}") from None
+
+
+@dataclass(frozen=True)
+class GivenJobs:
+    """Jobs that a program has, in order of submission."""
+
+    jobs: Sequence[TraceJob]
+
+    def __call__(self) -> Iterable[TraceJob]:
+        """The same every time."""
+        return sorted(self.jobs, key=lambda job: job.time)
+
+
+@dataclass(frozen=True)
+class GeneratedJobs:
+    """Jobs that are drawn at random for a cluster; the same seed gives the same jobs."""
+
+    kind: Generator
+    jobs: int
+    seed: int
+    load: float
+    cluster: Cluster
+
+    def __call__(self) -> Iterable[TraceJob]:
+        """Draw them."""
+        numbers = Random(self.seed)  # noqa: S311  # the same numbers every time are wanted
+        queues = dict.fromkeys(_leaves(self.cluster.queues), 1.0)
+        cpus = [one.status.allocatable.get(CPU, 0) // 1000 for one in self.cluster.nodes]
+        if not max(cpus):
+            raise CommandError("no node has a whole CPU: generated jobs ask for CPUs; give larger --nodes")
+        if self.kind == "lublin":
+            per_pod = _power_of_two(max(cpus))
+            model = LublinModel(
+                self.jobs, sum(cpus), load=self.load, processors_per_pod=per_pod, queues=queues
+            )
+            return lublin_jobs(model, numbers, START)
+        largest = _power_of_two(max(cpus))
+        sizes = [one.status.allocatable for one in self.cluster.nodes if one.status.allocatable.get(CPU)]
+        memory = min(room.get(MEMORY, 0) * 1000 // room[CPU] for room in sizes)
+        mix = JobMix(
+            jobs=self.jobs,
+            cluster_cpu=sum(cpus) * 1000,
+            load=self.load,
+            queues=queues,
+            namespaces=4,
+            largest_job_cpu=1000 * min(_LARGEST_JOB, _power_of_two(max(1, sum(cpus) // 2))),
+            largest_pod_cpu=1000 * min(largest, _LARGEST_JOB),
+            memory_per_cpu=min(2**30, memory),
+            gpus=_gpus(self.cluster.nodes),
+        )
+        return synthetic_jobs(mix, numbers, START)
+
+
+def _gpus(nodes: Iterable[Node]) -> GpuMix | None:
+    """GPUs as the nodes have them; the first resource whose name ends so."""
+    sizes = [one.status.allocatable for one in nodes]
+    names = sorted({name for room in sizes for name in room if name.endswith("gpu") and room[name]})
+    if not names:
+        return None
+    having = [room for room in sizes if room.get(names[0])]
+    total, most = sum(room[names[0]] for room in having), max(room[names[0]] for room in having)
+    return GpuMix(
+        total,
+        largest_job=min(_LARGEST_JOB, _power_of_two(max(1, total // 2))),
+        largest_pod=_power_of_two(most),
+        cpu_per_gpu=min(room.get(CPU, 0) // room[names[0]] for room in having),
+        resource=names[0],
+    )
+
+
+def _leaves(queues: Sequence[Queue]) -> list[str]:
+    above = {one.parent for one in queues} | {ROOT}
+    return [one.metadata.name for one in queues if one.metadata.name not in above] or ["default"]
+
+
+def _power_of_two(number: int) -> int:
+    """The largest power of two that is not larger."""
+    return 1 << (number.bit_length() - 1)

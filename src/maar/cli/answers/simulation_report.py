@@ -1,0 +1,62 @@
+"""The files of a simulation: the page, the summary, and the columns of every policy."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from maar.cli.failure import CommandError
+from maar.core.answers.report.page import Heading, page
+from maar.core.answers.report.tables import jobs_csv, overview, series_csv, summary
+from maar.core.simulation.experiment import Outcome
+
+_NOT_IN_FOLDERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_GAP: Final = "  "
+
+
+def write_report(
+    folder: Path, heading: Heading, outcomes: Sequence[Outcome], facts: dict[str, object]
+) -> None:
+    """Write everything; a file that was there is replaced."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / "report.html", page(heading, outcomes))
+        _write(folder / "summary.json", [summary(outcomes, {**facts, "notes": list(heading.notes)})])
+        for one in outcomes:
+            of_policy = folder / folder_name(one.policy.name)
+            of_policy.mkdir(exist_ok=True)
+            _write(of_policy / "jobs.csv", jobs_csv(one))
+            _write(of_policy / "series.csv", series_csv(one))
+    except OSError as error:
+        raise CommandError(f"--out {folder}: cannot be written: {error}; name another folder") from None
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written before anything is simulated."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"--out {folder}: cannot be made: {error}; name another folder") from None
+
+
+def folder_name(policy: str) -> str:
+    """The folder of a policy."""
+    return _NOT_IN_FOLDERS.sub("-", policy).strip(".-") or "policy"
+
+
+def overview_lines(outcomes: Sequence[Outcome]) -> list[str]:
+    """The figures as lines of text, policies side by side."""
+    headings, rows = overview(outcomes)
+    table = [headings, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        _GAP.join(
+            [first.ljust(widths[0]), *(one.rjust(width) for one, width in zip(rest, widths[1:], strict=True))]
+        )
+        for first, *rest in table
+    ]
+
+
+def _write(file: Path, pieces: Iterable[str]) -> None:
+    with file.open("w", encoding="utf-8", newline="\n") as opened:
+        opened.writelines(pieces)

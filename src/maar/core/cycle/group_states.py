@@ -1,0 +1,149 @@
+"""The states of pod groups in one cycle; each is made when it is first asked for.
+
+Where turns allow it, the state of the first group of a kind stands for all that are alike
+(`tables/alike.py`). What cannot be done for it cannot be done for those behind it either, and they wait for
+the same reason. When something is done for it, it is separated from them, and the next of them stands for
+the rest. So a cycle costs as much as there are kinds, and as much more as it does, however many groups wait.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from maar.core.cycle.group_state import GroupState, UsagePath
+from maar.core.cycle.queue_ledger import QueueLedger
+from maar.core.cycle.room import NOWHERE
+from maar.core.policy.configuration import Configuration
+from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
+from maar.core.tables.tables import Tables
+
+
+class GroupStates:
+    """All groups that a cycle has looked at."""
+
+    def __init__(self, tables: Tables, configuration: Configuration, ledger: QueueLedger) -> None:
+        self.tables, self.configuration, self.ledger = tables, configuration, ledger
+        self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
+        self._known: dict[str, GroupState] = {}
+        self._usage_paths: dict[tuple[int, str], UsagePath] = {}
+
+    def of(self, row: GroupRow) -> GroupState:
+        """The state of a group; one that another stands for is separated before it is asked for."""
+        state = self._known.get(row.key)
+        if state is None:
+            state = self._known[row.key] = self._read(row)
+        return state
+
+    def pod_order(self, pod: PodRow) -> tuple[object, ...]:
+        """Which pod of a group is placed first and evicted last; by priority where that plugin is enabled."""
+        return pod.order if self._by_pod_priority else pod.order[1:]
+
+    def usage_path(self, leaf: int, namespace: str) -> UsagePath:
+        """Where the use of the groups of a namespace in a leaf counts."""
+        known = self._usage_paths.get((leaf, namespace))
+        if known is not None:
+            return known
+        ledger = self.ledger
+        used, above = [0] * len(ledger.total), list[Column]()
+        if leaf != NOWHERE:
+            used = list(ledger.rows[leaf].namespaces.get(namespace) or used)
+            above = [ledger.used[queue] for queue in (*ledger.paths[leaf], 0)]
+        usage_path = self._usage_paths[leaf, namespace] = UsagePath(leaf, [used, *above])
+        return usage_path
+
+    def _read(self, row: GroupRow) -> GroupState:
+        leaf = row.leaf.index if row.leaf is not None else NOWHERE
+        tasks = dict(row.tasks) if row.tasks else NO_TASKS
+        pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
+        usage_path = self.usage_path(leaf, row.namespace)
+        return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks)
+
+    # --- which groups there are
+
+    @cached_property
+    def waiting(self) -> list[GroupState]:
+        """The groups of leaf queues that had pods without a place when the cycle began."""
+        alone = [self.of(row) for row in self.tables.kinds.alone.values() if row.leaf is not None]
+        return alone + [group for group in self.of_kinds if group.pending]
+
+    @cached_property
+    def of_kinds(self) -> list[GroupState]:
+        """The groups that have a kind; where turns allow it, the first of a kind stands for all."""
+        found = list[GroupState]()
+        for kind in self.tables.kinds:
+            first = self.of(kind.rows[0])
+            if len(kind.rows) == 1:
+                found.append(first)
+            elif self.have_alike_equal_turns and not self.is_fifo(first.leaf):
+                first.alike = kind
+                found.append(first)
+            else:
+                found += map(self.of, kind.rows)
+        return found
+
+    @cached_property
+    def have_alike_equal_turns(self) -> bool:
+        """Whether a turn that fails for a group fails for all that are alike.
+
+        It may not where more than room decides, where room can be given back in a phase, or where it matters
+        for how long a group has waited.
+        """
+        configuration, tables = self.configuration, self.tables
+        return not (
+            configuration.sla is not None
+            or configuration.job_orders
+            or configuration.node_hooks
+            or tables.with_affinity
+            or any(row.min_runtimes for row in tables.rows)
+        )
+
+    def is_fifo(self, leaf: int) -> bool:
+        """Whether the groups of a leaf wait for the first of them."""
+        return self.ledger.rows[leaf].queue.spec.dequeue_strategy == "fifo"
+
+    def short(self) -> list[GroupState]:
+        """The groups of leaf queues that held nodes, and fewer than minMember, when the cycle began."""
+        return [self.of(row) for row in self.tables.short.values() if row.leaf is not None]
+
+    def touched(self) -> list[GroupState]:
+        """All groups that the cycle has looked at, and all that wait."""
+        _ = self.waiting
+        for row in self.tables.kinds.alone.values():
+            if row.leaf is None:
+                self.of(row)
+        return list(self._known.values())
+
+    # --- groups that stand for others
+
+    def separate(self, group: GroupState) -> GroupState | None:
+        """Let a group stand for itself alone; gives the state that stands for those behind it, if any."""
+        kind, place, group.alike = group.alike, group.place + 1, None
+        if kind is None or place == len(kind.rows):
+            return None
+        behind = self.of(kind.rows[place])
+        behind.alike, behind.place = kind, place
+        behind.phase, behind.refusal = group.phase, group.refusal
+        behind.was_unschedulable = group.was_unschedulable
+        self.of_kinds.append(behind)
+        if "waiting" in self.__dict__ and behind.pending:
+            self.waiting.append(behind)
+        return behind
+
+    def separate_all(self, groups: Iterable[GroupState]) -> list[GroupState]:
+        """Let groups, and all that they stand for, stand for themselves alone."""
+        found = list[GroupState]()
+        for first in list(groups):
+            group: GroupState | None = first
+            while group is not None:
+                found.append(group)
+                group = self.separate(group)
+        return found
+
+    # --- tries that should leave no trace
+
+    def known(self) -> frozenset[str]:
+        """The keys of all groups that the cycle has looked at so far."""
+        return frozenset(self._known)
+
+    def forget_all_but(self, known: frozenset[str]) -> None:
+        """Forget groups that were looked at since, of which nothing was decided."""
+        self._known = {key: group for key, group in self._known.items() if key in known}

@@ -1,0 +1,54 @@
+"""What a cycle shares between groups that are alike, and keeps between cycles, changes no plan."""
+
+from collections import Counter
+from random import Random
+from typing import Final
+
+import pytest
+
+from maar.core.engine import Engine
+from maar.core.policy.plugin_hooks import PluginHooks
+from properties.crowds import Crowd, configuration
+
+CROWDS: Final = 60
+CYCLES: Final = 12
+
+
+@pytest.mark.parametrize("number", range(CROWDS))
+def test_an_engine_that_has_lived_decides_as_a_new_one(seed: int, number: int) -> None:
+    rng = Random(f"{seed} lived {number}")
+    crowd = Crowd(rng, configuration(rng, counts_use=False))  # use is counted from when an engine starts
+    for plan in crowd.live(CYCLES):
+        new = Engine(crowd.configuration)
+        new.feed(crowd.events())
+        assert new.decide(crowd.time) == plan
+
+
+@pytest.mark.parametrize("number", range(CROWDS))
+def test_groups_that_are_alike_fare_as_if_each_had_its_own_turns(seed: int, number: int) -> None:
+    """With a third party's order of jobs every group has its own turns, even if that order says nothing."""
+    told = f"{seed} alike {number}"
+    rng, other_rng = Random(told), Random(told)
+    crowd = Crowd(rng, configuration(rng))
+    orders = {"equal": lambda _arguments: PluginHooks(job_order=lambda _group: (0,))}
+    other = Crowd(other_rng, configuration(other_rng, orders))
+    assert other.configuration.job_orders
+    for plan, expected in zip(crowd.live(CYCLES), other.live(CYCLES), strict=True):
+        assert plan == expected
+
+
+def test_crowds_are_worth_looking_at(seed: int) -> None:
+    seen = Counter[str]()
+    for number in range(CROWDS // 2):
+        rng = Random(f"{seed} seen {number}")
+        crowd = Crowd(rng, configuration(rng))
+        for plan in crowd.live(CYCLES):
+            kinds = crowd.cluster.engine.tables.kinds
+            seen["binds"] += bool(plan.binds)
+            seen["evictions"] += bool(plan.evictions)
+            seen["alike"] += any(len(kind.rows) > 1 for kind in kinds)
+            seen["kept"] += any(kind.outcome is not None for kind in kinds)
+    assert seen["binds"] > CROWDS
+    assert seen["evictions"]
+    assert seen["alike"] > CROWDS
+    assert seen["kept"] > CROWDS
