@@ -88,7 +88,7 @@ def recorded(present: Present, first: int | None, precision: float) -> list[tupl
             engine = self.simulation.engine
             feed, decide = engine.feed, engine.decide
 
-            def fed(events: Iterable[Event]) -> None:
+            def learnt(events: Iterable[Event]) -> None:
                 listed = list(events)
                 collected.extend(listed)
                 feed(listed)
@@ -98,7 +98,7 @@ def recorded(present: Present, first: int | None, precision: float) -> list[tupl
                 collected.clear()
                 return decide(now)
 
-            engine.feed, engine.decide = fed, decided  # type: ignore[method-assign, assignment]
+            engine.feed, engine.decide = learnt, decided  # type: ignore[method-assign, assignment]
 
     with patch.object(starts, "Future", Watched):
         starts.planned_starts(present, first=first, precision=precision)

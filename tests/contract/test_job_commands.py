@@ -18,14 +18,13 @@ import yaml
 
 from maar.core.model.job import Command, Job
 from maar.core.model.kinds import plain
-from maar.core.model.pod_group import PodGroup
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.outcome import Done
 from maar.kube.paths import PODS, ResourcePath, resource_path_of
-from maar.kube.write import create, delete, patch
+from maar.kube.write import create, patch
 from support.commands import Ended, Run, run
-from support.manifests import NODES, unique
+from support.manifests import unique
 
 __all__ = ["run"]
 
@@ -98,8 +97,7 @@ def write_status(name: str, status: dict[str, object]) -> None:
 
 
 def make(place: ResourcePath, document: dict[str, Any]) -> None:
-    name = document["metadata"]["name"]
-    key = f"default/{name}" if place.namespaced else name
+    key = f"default/{document['metadata']['name']}"
     outcome = on_server(lambda server: create(server, place, key, document))
     assert isinstance(outcome, Done), outcome
 
@@ -336,59 +334,6 @@ def test_volcanos_short_programs(commands: Commands, name: str, monkeypatch: pyt
     assert commands("vcancel", "-n", name, "-N", "default").out == f"cancel job {name} successfully\n"
     gone = commands("vcancel", "-n", name, "-N", "default", code=255)
     assert gone.err == f"Failed to: job default/{name} does not exist; maar job list shows those that do\n"
-
-
-def test_a_list_with_planned_starts(commands: Commands, name: str) -> None:
-    """Two jobs without pods yet: one fits on the node that there is, the other on none."""
-    large = f"{name}-large"
-    place = unique("starts")
-    size = {"cpu": "8", "pods": "10"}
-    ready = [{"type": "Ready", "status": "True"}]
-    make(
-        NODES,
-        {**HEADER_OF_NODE, "metadata": {"name": place}, "status": {"allocatable": size, "conditions": ready}},
-    )
-    try:
-        for one, cpu in ((name, "1"), (large, "100")):
-            commands.job("run", one, "--image", "none", "--requests", f"cpu={cpu}", "--scheduler", "volcano")
-            write_status(one, {"state": {"phase": "Pending"}})
-            make(resource_path_of(PodGroup), group_of(commands.stored(one), cpu))
-        listed = commands.job("list", "--start")
-        rows = {line.split()[0]: line.split() for line in listed.out.splitlines()}
-        assert rows["NAME"][-2:] == ["START", "CERTAINTY"]
-        assert rows[large][-2:] == ["unknown", "unknown"]
-        assert rows[name][-1] == "exact"
-        found = json.loads(commands.job("list", "--start", "-o", "json").out)["items"]
-        planned = {one["metadata"]["name"]: one["status"]["plannedStart"] for one in found}
-        assert planned[name]["because"] == planned[name]["waitsFor"] == ""
-        assert planned[large]["time"] is None
-        assert planned[large]["because"].startswith("It does not start when others end: ")
-        refused = commands.job("list", "--start", "-w", code=2)
-        assert "--start is worked out once" in refused.err
-    finally:
-        commands.job("delete", large)
-        on_server(lambda server: delete(server, NODES, place))
-
-
-HEADER_OF_NODE = {"apiVersion": "v1", "kind": "Node"}
-
-
-def group_of(job: Any, cpu: str) -> dict[str, Any]:  # noqa: ANN401  # plain data
-    """The pod group of a job as its controller makes it."""
-    metadata = job["metadata"]
-    owner = {
-        "apiVersion": Job.api_version,
-        "kind": "Job",
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-        "controller": True,
-    }
-    return {
-        "apiVersion": PodGroup.api_version,
-        "kind": "PodGroup",
-        "metadata": {"name": f"{metadata['name']}-{metadata['uid']}", "ownerReferences": [owner]},
-        "spec": {"minMember": 1, "queue": "default", "minResources": {"cpu": cpu}},
-    }
 
 
 def test_names_are_completed(commands: Commands, name: str, monkeypatch: pytest.MonkeyPatch) -> None:

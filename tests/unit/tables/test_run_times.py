@@ -69,6 +69,24 @@ def test_sources_come_in_their_order() -> None:
     assert expected("p", *EARLIER, pod("p")) is None
 
 
+def test_an_expected_run_time_names_its_source() -> None:
+    tables = Tables()
+    stated = [pod("stated", annotations=STATED), GROUP, pod("of-its-group", annotations=IN_GROUP)]
+    bounds = [pod("deadline", activeDeadlineSeconds=45), pod("kueue", labels=KUEUE)]
+    tables.feed([*EARLIER, *stated, *bounds, pod("like-earlier", "j"), pod("unknown")])
+    tables.settle()
+    found = {name: RunTimes(tables).with_source(row) for name, row in tables.pods.items()}
+    sources = {name: one.source for name, one in found.items() if one is not None and "old" not in name}
+    assert sources == {
+        "ns/stated": "stated",
+        "ns/of-its-group": "stated",
+        "ns/deadline": "deadline",
+        "ns/kueue": "deadline",
+        "ns/like-earlier": "median",
+    }
+    assert found["ns/unknown"] is None
+
+
 @pytest.mark.parametrize("text", ["soon", "", "-1m", "1 hour"])
 def test_what_cannot_be_read_counts_as_not_set(text: str) -> None:
     notes = {"maar.sh/expected-runtime": text}

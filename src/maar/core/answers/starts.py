@@ -21,10 +21,14 @@ from typing import Final, NamedTuple
 
 from maar.core.answers.future import EndsNotStated, Future, Present, Start
 from maar.core.model.plan import GroupOutcome, Plan
+from maar.core.model.pod_group import PodGroup
 from maar.core.model.reasons import Cure, Reason
 from maar.core.tables.groups import is_finished, is_ready
 from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
+
+MANY: Final = 1_000  # waiting groups, above which times are rounded
+ROUNDED: Final = 0.05  # part of the time until then
 
 _FEW: Final = 3  # names in one sentence
 _FINAL: Final = (  # no end of a pod changes that
@@ -44,13 +48,16 @@ def planned_starts(
     *,
     first: int | None = None,
     groups: Collection[str] | None = None,
-    precision: float = 0.0,
+    precision: float | None = None,
 ) -> dict[str, Start]:
     """When waiting groups start: all of them, the first of each leaf queue, or those that are named.
 
     A group that is named and does not wait is left out. With a precision (0.05: five percent of the time
-    until then) it takes a fraction of the time, and no start but one at once is exact.
+    until then) it takes a fraction of the time, and no start but one at once is exact. Unless it is given,
+    times are rounded where thousands wait.
     """
+    if precision is None:
+        precision = ROUNDED if _count_waiting(present) > MANY else 0.0
     future = Future(present, precision)
     asked = waiting_groups(future.tables(), first, groups)
     may_grow = future.may_total_change()
@@ -104,6 +111,14 @@ def waiting_groups(
         if rank <= first:
             chosen.setdefault(row.queue_name, []).append((rank, len(ranks), row))
     return [row.key for rows in chosen.values() for _, _, row in sorted(rows, key=lambda one: one[0])[:first]]
+
+
+def _count_waiting(present: Present) -> int:
+    """How many groups wait, by their stored phases."""
+    return sum(
+        isinstance(one, PodGroup) and one.status.phase not in ("Running", "Completed")
+        for one in present.objects
+    )
 
 
 def _waits(row: GroupRow) -> bool:

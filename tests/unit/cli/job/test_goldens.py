@@ -12,12 +12,14 @@ from maar.cli.cron.commands import TABLE as CRONS
 from maar.cli.flow.commands import TABLE as FLOWS
 from maar.cli.flow.commands import TEMPLATES
 from maar.cli.job.commands import TABLE as JOBS
+from maar.cli.job.starts import group_of, table_with
 from maar.cli.pod import TABLE as PODS
 from maar.cli.tables import Rows, Table
 from maar.cli.vcctl import flow as volcano_flow
 from maar.cli.vcctl.describe import describe
 from maar.cli.vcctl.job_table import job_table
 from maar.cli.vcctl.pod import pod_table
+from maar.core.answers.future import Start
 from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Object
 from maar.core.model.pod_group import PodGroup
@@ -71,6 +73,25 @@ def test_rows_of_a_list(
     monkeypatch.setattr("maar.cli.tables.time.time", lambda: NOON)
     Rows(table, objects(table.kind), output, with_namespace=output == "wide")
     compare(f"{golden}{f'-{output}' if output else ''}.txt", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("output", [None, "wide"])
+def test_rows_of_a_list_with_planned_starts(
+    output: Any,  # noqa: ANN401  # a value of Output
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("maar.cli.tables.time.time", lambda: NOON)
+    jobs = objects(JobSummary)
+    depends = "It depends on 1 pod that has only a deadline (ml/prepare-0)."
+    starts = [
+        Start(NOON + 1800.2, "exact", "", "no node has room for cpu 4"),
+        Start(NOON + 5400, "bound", depends, "queue research is at its fair share"),
+        Start(None, "unknown", "It does not start when others end: no node has room for cpu 400."),
+    ]
+    found = {group_of(job): start for job, start in zip(jobs, starts, strict=False)}
+    Rows(table_with(found), jobs, output, with_namespace=output == "wide")
+    compare(f"job-list-start{f'-{output}' if output else ''}.txt", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("name", ["train", "nightly-of-the-data-platform", "sweep", "unseen", "leaving"])

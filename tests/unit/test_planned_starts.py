@@ -1,0 +1,147 @@
+"""Planned starts of waiting groups: when, how sure, and the sentences that say why."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from maar.apps.daemons.planned_starts import changes
+from maar.core.answers.future import Present, Start
+from maar.core.answers.starts import planned_starts
+from maar.core.model.kinds import from_document
+from maar.core.model.metadata import Object
+from maar.core.model.node import Node
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PlannedStartStatus, PodGroup
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+AT = NOW.timestamp()
+Json = dict[str, object]
+
+
+def node(cpu: str) -> Object:
+    ready = [{"type": "Ready", "status": "True"}]
+    status = {"allocatable": {"cpu": cpu, "pods": "20"}, "conditions": ready}
+    return from_document(Node, {"kind": "Node", "metadata": {"name": "n"}, "status": status})
+
+
+def job(
+    name: str, cpu: str, lasts: str = "", *, ran_s: int | None = None, spec: Json | None = None
+) -> list[Object]:
+    """A group of one pod that waits, or has run for some seconds."""
+    notes = {"scheduling.k8s.io/group-name": name} | ({"maar.sh/expected-runtime": lasts} if lasts else {})
+    created = NOW - timedelta(hours=1) + timedelta(seconds=len(name))
+    containers = [{"name": "main", "resources": {"requests": {"cpu": cpu}}}]
+    asked: Json = {"schedulerName": "volcano", "containers": containers, **(spec or {})}
+    status: Json = {"phase": "Pending"}
+    if ran_s is not None:
+        asked["nodeName"] = "n"
+        status = {"phase": "Running", "startTime": (NOW - timedelta(seconds=ran_s)).isoformat()}
+    metadata = {"name": f"{name}-0", "namespace": "ns", "annotations": notes}
+    pod = from_document(Pod, {"kind": "Pod", "metadata": metadata, "spec": asked, "status": status})
+    header = {"name": name, "namespace": "ns", "creationTimestamp": created.isoformat()}
+    group = {"kind": "PodGroup", "metadata": header, "spec": {"minMember": 1}}
+    return [from_document(PodGroup, group), pod]
+
+
+def start_of(name: str, *objects: list[Object]) -> Start:
+    everything = (node("2"), *(one for some in objects for one in some))
+    return planned_starts(Present(everything, now=AT))[f"ns/{name}"]
+
+
+def after(start: Start) -> float | None:
+    return None if start.time is None else start.time - AT
+
+
+def test_a_start_at_once_is_exact_whatever_runs() -> None:
+    start = start_of("wants", job("runs", "1", ran_s=5), job("wants", "1"))
+    assert (after(start), *start[1:]) == (0, "exact", "", "")
+
+
+def test_a_start_is_exact_where_all_ends_are_stated() -> None:
+    start = start_of("wants", job("runs", "2", "60s", ran_s=20), job("wants", "1"))
+    assert (after(start), start.certainty, start.because) == (40, "exact", "")
+    assert start.waits_for.startswith("no node has room for cpu 1")
+
+
+@pytest.mark.parametrize(
+    ("spec", "lasts", "because"),
+    [
+        ({"activeDeadlineSeconds": 90}, "", "It depends on 1 pod that has only a deadline (ns/other-0)."),
+        ({}, "", "It depends on 1 pod whose end is unknown (ns/other-0)."),
+        ({}, "10s", "It depends on 1 pod that is overdue (ns/other-0)."),
+    ],
+)
+def test_a_start_is_a_bound_where_an_end_is_not_stated(spec: Json, lasts: str, because: str) -> None:
+    other = job("other", "1", lasts, ran_s=30, spec=spec)
+    start = start_of("wants", job("runs", "1", "60s", ran_s=20), other, job("wants", "1"))
+    assert (after(start), start.certainty, start.because) == (40, "bound", because)
+
+
+def test_pods_of_the_system_run_for_ever_and_make_nothing_less_sure() -> None:
+    system = job("system", "1", ran_s=30, spec={"priorityClassName": "system-node-critical"})
+    start = start_of("wants", job("runs", "1", "60s", ran_s=20), system, job("wants", "1"))
+    assert (after(start), start.certainty) == (40, "exact")
+
+
+def test_a_start_is_unknown_because_of_named_pods() -> None:
+    start = start_of(
+        "wants", job("late", "1", "10s", ran_s=30), job("other", "1", ran_s=30), job("wants", "1")
+    )
+    assert (start.time, start.certainty) == (None, "unknown")
+    assert start.because.startswith(
+        "It waits for 2 pods whose ends are unknown, 1 of them overdue: ns/late-0, ns/other-0. "
+    )
+
+
+def test_what_is_too_large_never_starts() -> None:
+    start = start_of("wants", job("runs", "2", "60s", ran_s=20), job("wants", "3"))
+    assert (start.time, start.certainty) == (None, "unknown")
+    assert start.because.startswith("It does not start when others end: ")
+
+
+def test_equal_parts_stand_for_pods_that_do_not_exist_yet() -> None:
+    owner = [{"kind": "Job", "name": "j", "uid": "j", "controller": True}]
+    metadata = {"name": "made", "namespace": "ns", "ownerReferences": owner}
+    spec = {"minMember": 2, "minResources": {"cpu": "2"}}
+    group = from_document(PodGroup, {"kind": "PodGroup", "metadata": metadata, "spec": spec})
+    start = start_of("made", job("runs", "1", "60s", ran_s=20), [group])
+    assert (after(start), start.certainty) == (40, "bound")
+    assert start.because == "Its pods do not exist yet: equal parts of its minResources stand for them."
+
+
+def test_with_a_precision_starts_are_rounded_and_say_so() -> None:
+    objects = (node("2"), *job("runs", "2", "1h", ran_s=20), *job("wants", "1"), *job("hopes-for", "1"))
+    start = planned_starts(Present(objects, now=AT), precision=0.1)["ns/wants"]
+    assert 3580 <= (after(start) or 0) <= 3580 * 1.1
+    assert (start.certainty, start.because) == (
+        "bound",
+        "Times are rounded by up to 10% of the time until then.",
+    )
+
+
+def test_the_first_of_each_queue_or_those_that_are_named() -> None:
+    objects = (node("2"), *(one for name in ("a", "bb", "ccc") for one in job(name, "2", "60s")))
+    present = Present(objects, now=AT)
+    assert {key: after(one) for key, one in planned_starts(present).items()} == {
+        "ns/a": 0,
+        "ns/bb": 60,
+        "ns/ccc": 120,
+    }
+    assert list(planned_starts(present, first=2)) == ["ns/a", "ns/bb"]
+    assert list(planned_starts(present, groups=["ns/ccc", "ns/nobody"])) == ["ns/ccc"]
+    assert planned_starts(replace(present, objects=(node("2"),))) == {}
+
+
+def test_only_what_has_moved_by_a_minute_and_a_tenth_is_written_again() -> None:
+    def planned(minutes: float, certainty: str = "bound") -> PlannedStartStatus:
+        known = None if certainty == "unknown" else NOW + timedelta(minutes=minutes)
+        return msgspec.convert({"time": known, "certainty": certainty}, PlannedStartStatus)
+
+    before = {"near": planned(5), "far": planned(100), "gone": planned(7), "lost": planned(1, "unknown")}
+    same = {"near": planned(5.9), "far": planned(109), "gone": planned(7), "lost": planned(2, "unknown")}
+    assert changes(before, same, NOW) == {}
+    moved = {"near": planned(6.1), "far": planned(112), "lost": planned(3), "new": planned(1)}
+    assert changes(before, moved, NOW) == {**moved, "gone": None}
+    assert changes(before, {**same, "far": planned(100, "exact")}, NOW).keys() == {"far"}
