@@ -18,7 +18,7 @@ from support.golden import compare
 
 __all__ = ["run"]  # a fixture
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 EXAMPLE = ROOT / "examples/simulate"
 NODES = "2x8cpu,32Gi"
 HEADER = "; Version: 2.2\n"
@@ -206,6 +206,23 @@ def test_nodes_of_several_kinds_have_gpus_that_generated_jobs_ask_for(run: Run, 
     assert found["mainResource"] == "nvidia.com/gpu"
     assert 0 < found["utilisation"]["nvidia.com/gpu"] < 1
     assert found["ended"] == 20
+
+
+def test_nodes_may_be_a_folder_of_manifests(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "nodes"
+    folder.mkdir()
+    node = (
+        "{apiVersion: v1, kind: Node, metadata: {name: %s}, status: {allocatable: {cpu: %d, memory: 8Gi}}}\n"
+    )
+    (folder / "a.yaml").write_text(node % ("a", 4))
+    (folder / "b.yaml").write_text(node % ("b", 12))
+    asked = ("--trace", str(small(tmp_path)), "--nodes", str(folder), "--out", str(tmp_path / "out"))
+    assert run("maar", "simulate", *asked).code == 0
+    assert "Nodes: cpu 16, memory 16Gi." in (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    (folder / "c.yaml").write_text("{kind: Queue}\n")
+    ended = run("maar", "simulate", *asked)
+    assert ended.code == 1
+    assert "c.yaml, document 1: not a Node" in ended.err
 
 
 def test_several_configurations_of_one_name_are_told_apart(run: Run, tmp_path: Path) -> None:
