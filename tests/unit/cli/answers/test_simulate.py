@@ -95,8 +95,15 @@ def test_the_page_needs_no_network_and_no_script(run: Run, tmp_path: Path) -> No
     assert len(named) == 2 * len(plots)
 
 
-def test_everything_drawn_is_inside_of_its_plot(run: Run, tmp_path: Path) -> None:
-    asked = ("simulate", "--generate", "mixed", "--jobs", "40", "--nodes", NODES, "--load", "1.5")
+@pytest.mark.parametrize("queues", [1, 20])
+def test_everything_drawn_is_inside_of_its_plot(run: Run, tmp_path: Path, queues: int) -> None:
+    file = tmp_path / "queues.yaml"
+    queue = (
+        "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: quite-a-long-name-%d}}\n"
+    )
+    file.write_text("---\n".join(queue % index for index in range(queues)))
+    asked = ("simulate", "--generate", "mixed", "--jobs", "60", "--nodes", NODES, "--load", "1.5")
+    asked = (*asked, "--queues", str(file))
     assert run("maar", *asked, "--config", "default", "--config", "easy", "--out", str(tmp_path)).code == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for plot in elements(page).iter("svg"):
@@ -107,6 +114,11 @@ def test_everything_drawn_is_inside_of_its_plot(run: Run, tmp_path: Path) -> Non
                 assert 0 <= x <= width
                 assert 0 <= y <= height
             assert 0 <= float(one.get("x") or 0) <= width
+            if place := re.fullmatch(r"translate\((\S+) (\S+)\)", one.get("transform") or ""):
+                text = one.find("text")
+                assert text is not None
+                assert float(place[1]) + 28 + 6 * len(text.text or "") <= width
+                assert float(place[2]) <= height
             assert float(one.get("height") or 0) >= 0
 
 
