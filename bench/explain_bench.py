@@ -31,9 +31,7 @@ def main() -> None:
     future.now()
     engine, now = future.simulation.engine, future.simulation.time
     decision = median_cpu_ms(lambda: engine.decide(now), chosen.times)
-    print(
-        f"{chosen.nodes:,} nodes, {chosen.waiting:,} waiting groups; reference: a decision on them"
-    )
+    print(f"{chosen.nodes:,} nodes, {chosen.waiting:,} waiting groups; reference: a decision on them")
     subject = Subject("podgroup", key, key)
     whole = median_cpu_ms(lambda: Explainer(present, subject).explanation(), chosen.times)
     line("an explanation, the cluster read from objects", whole, decision, TARGET)

@@ -19,7 +19,7 @@ from maar.core.model.node import Node, NodeStatus
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.resources import Resources
 from maar.core.simulation.experiment import Cluster, Outcome, PolicyRun, SubmittedJobs
-from maar.core.simulation.jobs import Workload
+from maar.core.simulation.jobs import JobArrivals
 from maar.core.simulation.policies import NAMED
 from maar.core.simulation.virtual_time import Simulation
 from maar.core.simulation.workloads import JobMix, synthetic_jobs
@@ -130,7 +130,7 @@ def simulated(jobs: int, nodes: int, load: float) -> Simulation:
 def prepared(jobs: int, nodes: int, load: float) -> Simulation:
     """Nodes of 16 CPUs, four queues, and single pods that arrive."""
     mix = mixed(jobs, nodes, load)
-    workload = Workload(synthetic_jobs(mix, random.Random(1), START))
+    workload = JobArrivals(synthetic_jobs(mix, random.Random(1), START))
     simulation = Simulation(cluster(nodes, mix.queues), workload.run_time, start=START)
     simulation.submit_all(workload.arrivals())
     return simulation

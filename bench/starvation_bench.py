@@ -22,7 +22,7 @@ from maar.core.model.metadata import Object
 from maar.core.policy.configuration import Configuration, parse
 from maar.core.policy.grammar import USUAL_TIERS
 from maar.core.simulation.group_times import Floats
-from maar.core.simulation.jobs import Job, Workload
+from maar.core.simulation.jobs import JobArrivals, TraceJob
 from maar.core.simulation.virtual_time import Simulation
 from maar.core.simulation.workloads import JobMix, synthetic_jobs
 
@@ -109,9 +109,11 @@ def plugin(name: str) -> dict[str, object]:
     return {"name": name, "arguments": {"leastrequested.weight": 0} if name == "nodeorder" else {}}
 
 
-def figures(jobs: Sequence[Job], whole: int, objects: Iterable[Object], configured: Configuration) -> Figures:
+def figures(
+    jobs: Sequence[TraceJob], whole: int, objects: Iterable[Object], configured: Configuration
+) -> Figures:
     """Simulate jobs on so many CPUs to their end, and measure."""
-    workload = Workload(jobs)
+    workload = JobArrivals(jobs)
     simulation = Simulation(objects, workload.run_time, configured, START)
     simulation.submit_all(workload.arrivals())
     last = jobs[-1].time

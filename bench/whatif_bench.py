@@ -22,7 +22,7 @@ from maar.core.answers.whatif import WhatIf, objects_at_rest, what_if
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
 from maar.core.model.resources import Resources
-from maar.core.simulation.jobs import Job, objects_of
+from maar.core.simulation.jobs import TraceJob, objects_of
 
 GIB: Final = 2**30
 HOUR: Final = 3600.0
@@ -143,10 +143,12 @@ def full_cluster(size: Size) -> list[Object]:
     return objects
 
 
-def _job(name: str, number: int, cpu: int) -> Job:
+def _job(name: str, number: int, cpu: int) -> TraceJob:
     queue = f"queue-{number % QUEUES}"
     run_time = HOUR * (2 + number % 7)
-    return Job(name, START, "default", queue, 1, Resources({"cpu": cpu, "memory": GIB}), run_time, run_time)
+    return TraceJob(
+        name, START, "default", queue, 1, Resources({"cpu": cpu, "memory": GIB}), run_time, run_time
+    )
 
 
 def _on(pod: Pod, node: str, began: datetime) -> Pod:

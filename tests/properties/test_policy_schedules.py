@@ -10,7 +10,7 @@ from maar.core.model.metadata import Condition, Metadata
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.resources import CPU, Resources
 from maar.core.simulation.experiment import Cluster, PolicyRun, SubmittedJobs
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.simulation.policies import NAMED
 from maar.core.traces.lublin import LublinModel, lublin_jobs
 from maar.core.traces.options import TraceOptions
@@ -33,7 +33,7 @@ def machine(processors: int) -> Cluster:
     )
 
 
-def starts(policy: str, jobs: list[Job], processors: int) -> list[float]:
+def starts(policy: str, jobs: list[TraceJob], processors: int) -> list[float]:
     """When each job starts under a policy."""
     on = machine(processors)
     run = PolicyRun(NAMED[policy], SubmittedJobs(on, NAMED[policy], jobs, jobs[0].time), on.queues)
@@ -42,7 +42,7 @@ def starts(policy: str, jobs: list[Job], processors: int) -> list[float]:
     return run.outcome().jobs.started.tolist()
 
 
-def expected(policy: str, jobs: list[Job], processors: int) -> list[float]:
+def expected(policy: str, jobs: list[TraceJob], processors: int) -> list[float]:
     """When the reference starts each."""
     rigid = [
         (job.time, job.pods * job.requests[CPU] // 1000, job.run_time, job.estimate or job.run_time)
@@ -51,7 +51,7 @@ def expected(policy: str, jobs: list[Job], processors: int) -> list[float]:
     return POLICIES[policy](rigid, processors)
 
 
-def of_swf(jobs: list[Job], processors: int) -> list[Job]:
+def of_swf(jobs: list[TraceJob], processors: int) -> list[TraceJob]:
     """The jobs as they are read from a file in the Standard Workload Format, each one pod."""
     options = TraceOptions(processors_per_pod=processors, stops_at_estimate=True)
     return list(read_trace(write_swf(jobs), "swf", options).jobs)
@@ -72,13 +72,13 @@ def test_schedules_of_generated_workloads_equal_the_reference(seed: int, policy:
 def test_schedules_of_jobs_that_come_and_end_together_equal_the_reference(
     seed: int, policy: str, number: int
 ) -> None:
-    random, now, jobs = Random(f"{seed} {number} together"), 0.0, list[Job]()
+    random, now, jobs = Random(f"{seed} {number} together"), 0.0, list[TraceJob]()
     for index in range(60):
         now += random.choice((0, 0, 1, 5, 20))
         run_time = float(random.randint(1, 60))
         size = Resources({CPU: 1000 * random.choice((1, 1, 2, 3, 4, 8))})
         estimate = run_time + random.choice((0, 0, 10, 100))
-        jobs.append(Job(f"j{index}", now, "n", "q", 1, size, run_time, estimate))
+        jobs.append(TraceJob(f"j{index}", now, "n", "q", 1, size, run_time, estimate))
     assert starts(policy, jobs, 8) == expected(policy, jobs, 8)
 
 

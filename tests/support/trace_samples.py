@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.traces.options import TraceOptions
 from maar.core.traces.reading import Trace, read_trace
 
@@ -23,7 +23,7 @@ def sample(name: str) -> list[str]:
     return (SAMPLES / name).read_text(encoding="utf-8").splitlines(keepends=True)
 
 
-def jobs_of(name: str, options: TraceOptions | None = None) -> tuple[list[Job], Trace]:
+def jobs_of(name: str, options: TraceOptions | None = None) -> tuple[list[TraceJob], Trace]:
     """All jobs of a sample, and the trace when it has been read."""
     trace = read_trace(sample(name), options=options)
     return list(trace.jobs), trace

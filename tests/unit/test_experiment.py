@@ -7,7 +7,7 @@ from maar.core.model.node import Node, NodeSpec, NodeStatus, Taint
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
 from maar.core.simulation.experiment import Cluster, PolicyRun, SubmittedJobs, survey
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.simulation.policies import NAMED
 from maar.core.simulation.series import SeriesRecorder
 
@@ -30,9 +30,9 @@ def queue(name: str, parent: str = "", cpu: int = 0) -> Queue:
     return Queue(metadata=QueueMetadata(name=name), spec=QueueSpec(parent=parent, capability=ceiling))
 
 
-def job(pods: int, cpu: int, name: str = "a", **labels: tuple[str, ...]) -> Job:
+def job(pods: int, cpu: int, name: str = "a", **labels: tuple[str, ...]) -> TraceJob:
     """A gang."""
-    return Job("j", 0.0, "n", name, pods, Resources({"cpu": cpu * 1000}), 1.0, None, node_labels=labels)
+    return TraceJob("j", 0.0, "n", name, pods, Resources({"cpu": cpu * 1000}), 1.0, None, node_labels=labels)
 
 
 CLUSTER = Cluster(
@@ -64,7 +64,7 @@ CLUSTER = Cluster(
         (job(1, 1, "root"), "queue root has queues below it, and jobs are in leaves only"),
     ],
 )
-def test_a_job_that_could_never_start_says_why(asked: Job, why: str) -> None:
+def test_a_job_that_could_never_start_says_why(asked: TraceJob, why: str) -> None:
     assert CLUSTER.why_never(asked) == why
 
 

@@ -20,7 +20,7 @@ from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
-from maar.core.simulation.jobs import Job, Workload
+from maar.core.simulation.jobs import JobArrivals, TraceJob
 from maar.core.simulation.virtual_time import Arrival, Simulation
 from maar.core.simulation.workloads import GpuMix, JobMix, synthetic_jobs
 from maar.core.views.planning import plan_data
@@ -237,7 +237,7 @@ def test_arrivals_are_made_when_they_are_due() -> None:
     assert made == [0, 1, 2, 3]
 
 
-def synthetic(seed: int, **changes: Any) -> list[Job]:  # noqa: ANN401 - fields of any type
+def synthetic(seed: int, **changes: Any) -> list[TraceJob]:  # noqa: ANN401 - fields of any type
     """Some jobs for four nodes of four CPUs."""
     mix = JobMix(jobs=20, cluster_cpu=16_000, largest_job_cpu=16_000, largest_pod_cpu=4_000)
     return synthetic_jobs(replace(mix, **changes), Random(seed), START)
@@ -245,7 +245,7 @@ def synthetic(seed: int, **changes: Any) -> list[Job]:  # noqa: ANN401 - fields 
 
 def history(seed: int) -> bytes:
     """All plans of a simulated workload, and what became of the jobs."""
-    workload = Workload(synthetic(seed, queues={"default": 1.0, "other": 2.0}, namespaces=3))
+    workload = JobArrivals(synthetic(seed, queues={"default": 1.0, "other": 2.0}, namespaces=3))
     other = Queue(metadata=QueueMetadata(name="other"))
     simulation = Simulation([*(node(f"n{n}", 4) for n in range(4)), other], workload.run_time, start=START)
     simulation.submit_all(workload.arrivals())
@@ -258,7 +258,7 @@ def test_the_same_input_gives_the_same_bytes() -> None:
     assert history(3) != history(4)
 
 
-def work(jobs: Iterable[Job], resource: str = "cpu") -> float:
+def work(jobs: Iterable[TraceJob], resource: str = "cpu") -> float:
     """What jobs use of a resource, times seconds."""
     return sum(one.total.get(resource, 0) * one.run_time for one in jobs)
 
@@ -274,7 +274,7 @@ def test_jobs_of_a_workload_are_gangs_of_equal_pods_of_all_sizes() -> None:
     jobs = synthetic(2, jobs=500)
     assert {one.total["cpu"] for one in jobs} == {1000, 2000, 4000, 8000, 16_000}
     assert {(one.pods, one.requests["cpu"]) for one in jobs if one.total["cpu"] == 16_000} == {(4, 4000)}
-    arrival = next(Workload(jobs).arrivals())
+    arrival = next(JobArrivals(jobs).arrivals())
     group, *pods = arrival.objects
     assert isinstance(group, PodGroup)
     assert group.spec.min_member == len(pods) == jobs[0].pods
@@ -292,7 +292,7 @@ def test_jobs_of_a_workload_may_ask_for_gpus_and_have_priorities() -> None:
     length = jobs[-1].time - START
     loads = work(jobs) / length / 16_000, work(jobs, gpus.resource) / length / 16
     assert max(loads) == pytest.approx(0.8, abs=0.001)
-    pod = list(next(Workload(jobs).arrivals()).objects)[-1]
+    pod = list(next(JobArrivals(jobs).arrivals()).objects)[-1]
     assert isinstance(pod, Pod)
     assert pod.spec.priority == jobs[0].priority
 
@@ -300,7 +300,7 @@ def test_jobs_of_a_workload_may_ask_for_gpus_and_have_priorities() -> None:
 @pytest.mark.parametrize("kind", ["exact", "bound", "none"])
 def test_estimates_are_exact_or_upper_bounds_or_missing(kind: str) -> None:
     jobs = synthetic(2, estimates=kind)
-    workload = Workload(jobs)
+    workload = JobArrivals(jobs)
     for job_drawn, arrival in zip(jobs, workload.arrivals(), strict=True):
         pod = list(arrival.objects)[-1]
         assert isinstance(pod, Pod)

@@ -11,7 +11,7 @@ from maar.core.model.metadata import Condition, Metadata
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.resources import Resources
 from maar.core.simulation.experiment import Cluster, Outcome, PolicyRun, SubmittedJobs
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.simulation.policies import NAMED
 
 
@@ -105,7 +105,7 @@ def outcome() -> Outcome:
     ready = (Condition(type="Ready", status="True"),)
     node = Node(metadata=Metadata(name="n"), status=NodeStatus(allocatable=size, conditions=ready))
     jobs = [
-        Job(name, time, "team", queue, 1, Resources({"cpu": cpu}), run_time, None)
+        TraceJob(name, time, "team", queue, 1, Resources({"cpu": cpu}), run_time, None)
         for name, time, queue, cpu, run_time in (
             ("first", 0.0, "a", 2000, 10.0),
             ("second", 2.5, 'b,"', 1000, 10.0),

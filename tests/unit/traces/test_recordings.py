@@ -20,7 +20,7 @@ from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
 from maar.core.policy.configuration import DEFAULT
 from maar.core.simulation.cluster import succeeded
-from maar.core.simulation.jobs import Job, Workload, objects_of
+from maar.core.simulation.jobs import JobArrivals, TraceJob, objects_of
 from maar.core.simulation.virtual_time import Arrival, Simulation
 from maar.core.simulation.workloads import JobMix, synthetic_jobs
 from maar.core.traces.recorded_moments import RecordedMoment
@@ -44,7 +44,7 @@ def queue(name: str, weight: int = 1) -> Queue:
 
 def job(name: str, *, pods: int = 1, estimate: float | None = None) -> list[Object]:
     """A group and its pods of one CPU each, as they are submitted."""
-    drawn = Job(name, 0.0, "team", "default", pods, Resources({"cpu": 1000}), 0.0, estimate)
+    drawn = TraceJob(name, 0.0, "team", "default", pods, Resources({"cpu": 1000}), 0.0, estimate)
     return objects_of(drawn)
 
 
@@ -96,7 +96,7 @@ def test_the_same_becomes_of_every_group_again(seed: int, tmp_path: Path) -> Non
         jobs=30, cluster_cpu=16_000, largest_job_cpu=16_000, largest_pod_cpu=4_000, load=1.5,
         queues={"default": 1.0, "other": 2.0}, namespaces=2,
     )  # fmt: skip
-    jobs = Workload(synthetic_jobs(mix, Random(seed), START))
+    jobs = JobArrivals(synthetic_jobs(mix, Random(seed), START))
     cluster = [*(node(f"n{index}", 4) for index in range(4)), queue("default"), queue("other", 3)]
     file = tmp_path / "recording"
     recording = Recording(file)

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from maar.core.model.resources import Resources
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.traces.lublin import LublinModel, lublin_jobs
 from maar.core.traces.options import TraceOptions
 from maar.core.traces.reading import TraceError, read_trace
@@ -131,5 +131,5 @@ def test_jobs_that_are_written_are_read_again() -> None:
 
 
 def test_what_has_no_field_is_not_written() -> None:
-    job = Job("a", 0.5, "team", "q", 2, Resources({"nvidia.com/gpu": 8}), 1.5, None, priority=7)
+    job = TraceJob("a", 0.5, "team", "q", 2, Resources({"nvidia.com/gpu": 8}), 1.5, None, priority=7)
     assert list(write_swf([job]))[-1] == "1 0.5 -1 1.5 2 -1 -1 2 -1 -1 1 1 -1 -1 1 -1 -1 -1\n"

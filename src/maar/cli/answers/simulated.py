@@ -24,7 +24,7 @@ from maar.core.answers.report.page import Heading
 from maar.core.model.node import Node
 from maar.core.model.queue import Queue
 from maar.core.simulation.experiment import Cluster, JobSource, Outcome
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.traces.options import TraceOptions
 
 _PathText = str | PathLike[str]
@@ -78,7 +78,7 @@ class Simulated(Mapping[str, Outcome]):
 
 
 def simulate(  # noqa: PLR0913  # each is an option of the command
-    trace: _PathText | Sequence[Job] | None = None,
+    trace: _PathText | Sequence[TraceJob] | None = None,
     nodes: _PathText | Sequence[_PathText | Node] = (),
     queues: _PathText | Sequence[_PathText | Queue] = (),
     config: GivenPolicy | Sequence[GivenPolicy] = (),

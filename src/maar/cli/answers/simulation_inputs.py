@@ -19,7 +19,7 @@ from maar.core.model.queue import ROOT, Queue
 from maar.core.model.resources import CPU, MEMORY
 from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
 from maar.core.simulation.experiment import Cluster
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.simulation.policies import NAMED, Policy
 from maar.core.simulation.workloads import GpuMix, JobMix, synthetic_jobs
 from maar.core.traces.lines import text_lines
@@ -140,7 +140,7 @@ class TraceJobs:
     options: TraceOptions
     skips: Skips | None = None
 
-    def __call__(self) -> Iterator[Job]:
+    def __call__(self) -> Iterator[TraceJob]:
         """Read the file; a line at a time is in memory."""
         try:
             with _opened(self.file) as opened:
@@ -158,9 +158,9 @@ class TraceJobs:
 class GivenJobs:
     """Jobs that a program has, in order of submission."""
 
-    jobs: Sequence[Job]
+    jobs: Sequence[TraceJob]
 
-    def __call__(self) -> Iterable[Job]:
+    def __call__(self) -> Iterable[TraceJob]:
         """The same every time."""
         return sorted(self.jobs, key=lambda job: job.time)
 
@@ -175,7 +175,7 @@ class GeneratedJobs:
     load: float
     cluster: Cluster
 
-    def __call__(self) -> Iterable[Job]:
+    def __call__(self) -> Iterable[TraceJob]:
         """Draw them."""
         numbers = Random(self.seed)  # noqa: S311  # the same numbers every time are wanted
         queues = dict.fromkeys(_leaves(self.cluster.queues), 1.0)

@@ -20,13 +20,13 @@ from maar.core.model.resources import PODS, Resources
 from maar.core.simulation.figures import Figures, figures_of
 from maar.core.simulation.group_times import GroupTimes
 from maar.core.simulation.job_columns import JobColumns, JobNotes
-from maar.core.simulation.jobs import Job, Workload
+from maar.core.simulation.jobs import JobArrivals, TraceJob
 from maar.core.simulation.policies import Policy, arrivals_under, jobs_under, queues_under
 from maar.core.simulation.series import Series, SeriesRecorder
 from maar.core.simulation.virtual_time import Arrival, Simulation
 
 Labels = tuple[tuple[str, tuple[str, ...]], ...]  # values of which a node has one
-JobSource = Callable[[], Iterable[Job]]  # the same jobs every time, in order of submission
+JobSource = Callable[[], Iterable[TraceJob]]  # the same jobs every time, in order of submission
 
 _KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")
 _MOST_QUIET: Final = 10_000  # moments at which nothing runs and nothing is placed
@@ -64,7 +64,7 @@ class Cluster:
         more = (Queue(metadata=QueueMetadata(name=name)) for name in wanted)
         return Cluster(self.nodes, (*self.queues, *more))
 
-    def why_never(self, job: Job) -> str:
+    def why_never(self, job: TraceJob) -> str:
         """Why a job could never start here, as part of a sentence; empty where it could."""
         labels = tuple(sorted(job.node_labels.items()))
         key = (job.requests, labels)
@@ -85,7 +85,7 @@ class Cluster:
         return ""
 
 
-def survey(cluster: Cluster, jobs: Iterable[Job]) -> Survey:
+def survey(cluster: Cluster, jobs: Iterable[TraceJob]) -> Survey:
     """Go through the jobs once, and count."""
     known = {DEFAULT, *(one.metadata.name for one in cluster.queues)}
     count, start, missing, left_out = 0, 0.0, dict[str, None](), Counter[str]()
@@ -133,11 +133,11 @@ class Submissions(Protocol):
 class SubmittedJobs:
     """Jobs that are submitted to a cluster, but for those that could never start."""
 
-    def __init__(self, cluster: Cluster, policy: Policy, jobs: Iterable[Job], start: float) -> None:
+    def __init__(self, cluster: Cluster, policy: Policy, jobs: Iterable[TraceJob], start: float) -> None:
         self.start, self._policy, self._notes = start, policy, JobNotes()
         self.objects: list[Object] = [*cluster.nodes, *queues_under(policy, cluster.queues)]
         possible = (job for job in jobs if not cluster.why_never(job))
-        self._workload = Workload(jobs_under(policy, self._notes.noted(possible)))
+        self._workload = JobArrivals(jobs_under(policy, self._notes.noted(possible)))
         self.run_time, self.columns = self._workload.run_time, self._notes.columns
 
     def __len__(self) -> int:

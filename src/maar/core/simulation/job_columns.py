@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maar.core.simulation.group_times import GroupTimes
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -63,7 +63,7 @@ class JobNotes:
     def __len__(self) -> int:
         return len(self._name)
 
-    def noted(self, jobs: Iterable[Job]) -> Iterator[Job]:
+    def noted(self, jobs: Iterable[TraceJob]) -> Iterator[TraceJob]:
         """Jobs as they are, each noted when it is asked for."""
         for job in jobs:
             self._name.append(job.name)

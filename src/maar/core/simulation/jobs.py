@@ -13,7 +13,7 @@ from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.simulation.virtual_time import Arrival
 
 
-class Job(NamedTuple):
+class TraceJob(NamedTuple):
     """A gang of equal pods."""
 
     name: str  # as Kubernetes allows it, once in its namespace
@@ -39,10 +39,10 @@ class Job(NamedTuple):
 
 
 @dataclass(eq=False)
-class Workload:
-    """Jobs in order of submission; they are asked for one by one, and forgotten once they have ended."""
+class JobArrivals:
+    """Jobs in order of submission, asked for one by one; of those that came only run times are kept."""
 
-    jobs: Iterable[Job]
+    jobs: Iterable[TraceJob]
     with_min_resources: bool = False  # then a job waits for admission until the cluster has room for it
     _run_times: dict[str, float] = field(default_factory=dict)
 
@@ -57,7 +57,7 @@ class Workload:
         return self._run_times[f"{pod.metadata.namespace}/{pod.metadata.annotations[GROUP_ANNOTATION]}"]
 
 
-def objects_of(job: Job, *, with_min_resources: bool = False) -> list[Object]:
+def objects_of(job: TraceJob, *, with_min_resources: bool = False) -> list[Object]:
     """The pod group of a job, and its pods."""
     notes = {GROUP_ANNOTATION: job.name}
     if job.estimate is not None:

@@ -19,7 +19,7 @@ from maar.core.model.metadata import Object
 from maar.core.model.pod_group import PodGroup, PodGroupCondition, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.simulation.virtual_time import Arrival
 
 ONE_QUEUE: Final = "all-jobs"
@@ -56,7 +56,7 @@ def queues_under(policy: Policy, queues: Iterable[Queue]) -> list[Queue]:
     return [Queue(metadata=QueueMetadata(name=ONE_QUEUE), spec=spec)]
 
 
-def jobs_under(policy: Policy, jobs: Iterable[Job]) -> Iterable[Job]:
+def jobs_under(policy: Policy, jobs: Iterable[TraceJob]) -> Iterable[TraceJob]:
     """The jobs as they are submitted under a policy; those of one time are in the order of their numbers."""
     if policy.one_queue is None:
         return jobs

@@ -16,7 +16,7 @@ from math import cos, exp, log, pi, sqrt
 from typing import Final, Literal, Protocol, TypeVar
 
 from maar.core.model.resources import CPU, MEMORY, Resources
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 
 Estimates = Literal["exact", "bound", "none"]
 
@@ -64,7 +64,7 @@ class JobMix:
     priorities: Mapping[int, float] = field(default_factory=dict)  # parts of the jobs; empty: none has one
 
 
-def synthetic_jobs(mix: JobMix, numbers: UniformNumbers, start: float = 0.0) -> list[Job]:
+def synthetic_jobs(mix: JobMix, numbers: UniformNumbers, start: float = 0.0) -> list[TraceJob]:
     """The jobs of a mix, in order of arrival."""
     drawn = [_draw(mix, numbers, index) for index in range(mix.jobs)]
     gaps = [-log(1.0 - numbers.random()) for _ in drawn]
@@ -97,7 +97,7 @@ def chosen(parts: Mapping[_Chosen, float], number: float) -> _Chosen:
     return list(parts)[-1]
 
 
-def _draw(mix: JobMix, numbers: UniformNumbers, index: int) -> Job:
+def _draw(mix: JobMix, numbers: UniformNumbers, index: int) -> TraceJob:
     """A job without its time; numbers for what is not asked for are not drawn."""
     gpus = mix.gpus if mix.gpus is not None and numbers.random() < mix.gpus.share else None
     if gpus is None:
@@ -112,7 +112,7 @@ def _draw(mix: JobMix, numbers: UniformNumbers, index: int) -> Job:
     normal = sqrt(-2.0 * log(1.0 - numbers.random())) * cos(2.0 * pi * numbers.random())
     median = mix.median_run_time * (cpu / mix.largest_pod_cpu) ** -mix.speedup
     run_time = float(max(1, round(min(mix.longest_run_time, median * exp(mix.sigma * normal)))))
-    return Job(
+    return TraceJob(
         name=f"job-{index:06}",
         time=0.0,
         estimate=estimate_of(run_time, mix.estimates, numbers.random()),

@@ -23,7 +23,7 @@ from math import exp, floor, lgamma, log, log2, sqrt
 from typing import Final, NamedTuple, Protocol
 
 from maar.core.model.resources import CPU, MEMORY, Resources
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.simulation.workloads import Estimates, UniformNumbers, chosen, estimate_of
 from maar.core.traces.records import pods_of
 from maar.core.traces.skips import TraceError
@@ -165,9 +165,9 @@ class BusyTime:
         return (days * INTERVALS + index) * INTERVAL_S + min(INTERVAL_S, in_interval)
 
 
-def lublin_jobs(model: LublinModel, numbers: GammaNumbers, start: float = 0.0) -> Iterator[Job]:
+def lublin_jobs(model: LublinModel, numbers: GammaNumbers, start: float = 0.0) -> Iterator[TraceJob]:
     """The jobs of the model in order of arrival, from a midnight on; one by one unless `load` is set."""
-    drawn: Iterator[tuple[float, Job]] = (_draw(model, numbers, index) for index in range(model.jobs))
+    drawn: Iterator[tuple[float, TraceJob]] = (_draw(model, numbers, index) for index in range(model.jobs))
     busy_time, scale = BusyTime(model.rates()), 1.0
     if model.load is not None:
         listed = list(drawn)
@@ -180,19 +180,19 @@ def lublin_jobs(model: LublinModel, numbers: GammaNumbers, start: float = 0.0) -
         yield job._replace(time=start + round(busy_time.seconds(busy)))
 
 
-def _processors(job: Job) -> float:
+def _processors(job: TraceJob) -> float:
     """The processors of a job."""
     return job.pods * job.requests[CPU] / 1000
 
 
-def _draw(model: LublinModel, numbers: GammaNumbers, index: int) -> tuple[float, Job]:
+def _draw(model: LublinModel, numbers: GammaNumbers, index: int) -> tuple[float, TraceJob]:
     """The busy time before a job, and the job without its time."""
     gap = exp(model.between_arrivals.draw(numbers, model.longest_log_gap))
     size = model.size(numbers)
     run_time = model.run_time(size, numbers)
     pods, of_pod = pods_of(size, model.processors_per_pod)
     amounts = {CPU: of_pod * 1000, MEMORY: of_pod * model.memory_per_processor}
-    return gap, Job(
+    return gap, TraceJob(
         name=f"job-{index:06}",
         time=0.0,
         namespace=f"team-{int(numbers.random() * model.namespaces)}",

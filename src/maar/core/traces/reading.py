@@ -11,7 +11,7 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Final
 
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.traces.acme import looks_like_acme, read_acme
 from maar.core.traces.helios import looks_like_helios, read_helios
 from maar.core.traces.lines import Numbered, numbered
@@ -57,7 +57,7 @@ class Trace:
     """A trace that is being read: its jobs come one by one, and `skips` counts along."""
 
     format: str
-    jobs: Iterator[Job]  # in order of submission
+    jobs: Iterator[TraceJob]  # in order of submission
     skips: Skips
     nodes: int | None = None  # as its header says
     processors: int | None = None  # of all nodes
@@ -105,8 +105,10 @@ def read_trace(lines: Iterable[str], format: str = "", options: TraceOptions | N
     return Trace(format, jobs, skips, source.nodes, source.processors, source.queues)
 
 
-def _in_order(records: Iterator[TraceRecord], maker: JobMaker, window: int, skips: Skips) -> Iterator[Job]:
-    held, passed = list[Job](), -1.0
+def _in_order(
+    records: Iterator[TraceRecord], maker: JobMaker, window: int, skips: Skips
+) -> Iterator[TraceJob]:
+    held, passed = list[TraceJob](), -1.0
     for record in records:
         job = maker.job(record)
         if job is None:
@@ -124,7 +126,7 @@ def _in_order(records: Iterator[TraceRecord], maker: JobMaker, window: int, skip
     yield from held
 
 
-def _shifted(jobs: Iterator[Job], start: float | None) -> Iterator[Job]:
+def _shifted(jobs: Iterator[TraceJob], start: float | None) -> Iterator[TraceJob]:
     """Jobs as far from each other as before, the first at a given time."""
     first = next(jobs, None)
     if first is None:
@@ -137,7 +139,7 @@ def _shifted(jobs: Iterator[Job], start: float | None) -> Iterator[Job]:
         yield job._replace(time=start + (job.time - first.time))
 
 
-def _counted(jobs: Iterator[Job], skips: Skips) -> Iterator[Job]:
+def _counted(jobs: Iterator[TraceJob], skips: Skips) -> Iterator[TraceJob]:
     for job in jobs:
         skips.jobs += 1
         yield job

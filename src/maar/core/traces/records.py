@@ -13,7 +13,7 @@ from math import ceil, isfinite
 from typing import Final, NamedTuple
 
 from maar.core.model.resources import CPU, MEMORY, Resources
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.traces.options import TraceOptions
 from maar.core.traces.skips import SkipReason, Skips
 
@@ -85,7 +85,7 @@ class JobMaker:
             if limit is not None
         ]
 
-    def job(self, record: TraceRecord) -> Job | None:
+    def job(self, record: TraceRecord) -> TraceJob | None:
         """The job of a record; None: it is left out, and counted."""
         reason, detail = self._problem(record)
         if reason is None:
@@ -124,13 +124,13 @@ class JobMaker:
             f"submitted {submitted:g}, {run_time:g} s, {float(record.pods):g} pods",
         )
 
-    def _made(self, record: TraceRecord) -> Job:
+    def _made(self, record: TraceRecord) -> TraceJob:
         options, run_time, estimate = self._options, record.run_time or 0.0, record.estimate
         if estimate is not None and not (isfinite(estimate) and 0 < estimate <= LONGEST_RUN_TIME):
             estimate = None
         if estimate is not None and options.stops_at_estimate:
             run_time = min(run_time, estimate)
-        return Job(
+        return TraceJob(
             name=job_name(record.id),
             time=record.submitted or 0.0,
             namespace=kubernetes_name(record.user, "user") if options.namespace_from and record.user
@@ -147,7 +147,7 @@ class JobMaker:
         is_whole = self._options.shared_gpus == "whole"
         return self._options.gpu if is_whole else self._options.gpu_thousandths, is_whole
 
-    def _misfit(self, job: Job) -> tuple[SkipReason | None, str]:
+    def _misfit(self, job: TraceJob) -> tuple[SkipReason | None, str]:
         """Why a job could never run in the cluster at hand."""
         options = self._options
         if options.queues is not None and job.queue not in options.queues:

@@ -12,7 +12,7 @@ from math import ceil, isfinite
 from typing import Final
 
 from maar.core.model.resources import CPU, MEMORY
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from maar.core.traces.lines import Numbered
 from maar.core.traces.options import TraceOptions, queue_field
 from maar.core.traces.records import TraceRecord, kubernetes_name, pods_of
@@ -139,7 +139,7 @@ def _records(
         )
 
 
-def write_swf(jobs: Iterable[Job]) -> Iterator[str]:
+def write_swf(jobs: Iterable[TraceJob]) -> Iterator[str]:
     """Jobs as lines of the format; queues and namespaces are numbers, which comments before their use name.
 
     Whole CPUs, memory in KiB per CPU, and times in seconds are kept; GPUs, priorities and selectors have no

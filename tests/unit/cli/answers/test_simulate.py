@@ -12,7 +12,7 @@ import pytest
 import maar
 from maar.cli.answers.simulation_progress import SimulationProgress
 from maar.core.model.resources import Resources
-from maar.core.simulation.jobs import Job
+from maar.core.simulation.jobs import TraceJob
 from support.commands import Run, run
 from support.golden import compare
 
@@ -311,7 +311,7 @@ def test_without_a_terminal_progress_is_a_line_now_and_then(
 
 def test_python_has_the_same_in_columns(tmp_path: Path) -> None:
     jobs = [
-        Job(f"j{index}", 10.0 * index, "n", "q", 1, Resources({"cpu": 8000}), 60.0, None)
+        TraceJob(f"j{index}", 10.0 * index, "n", "q", 1, Resources({"cpu": 8000}), 60.0, None)
         for index in range(4)
     ]
     found = maar.simulate(jobs, nodes=NODES, config=["fcfs", {"actions": "enqueue, allocate"}])

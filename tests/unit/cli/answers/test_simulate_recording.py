@@ -11,7 +11,7 @@ from maar.core.model.metadata import Condition, Metadata, Object
 from maar.core.model.node import Node, NodeStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
-from maar.core.simulation.jobs import Workload
+from maar.core.simulation.jobs import JobArrivals
 from maar.core.simulation.virtual_time import Simulation
 from maar.core.simulation.workloads import JobMix, synthetic_jobs
 from support.commands import Run, run
@@ -32,7 +32,7 @@ def recorded(tmp_path: Path) -> tuple[Path, Simulation]:
         Queue(metadata=QueueMetadata(name="b"), spec=QueueSpec(weight=3)),
     ]
     mix = JobMix(jobs=20, cluster_cpu=8000, load=1.5, queues={"a": 1, "b": 1}, largest_job_cpu=4000)
-    workload = Workload(synthetic_jobs(mix, Random(1), START))
+    workload = JobArrivals(synthetic_jobs(mix, Random(1), START))
     simulation = Simulation(objects, workload.run_time, start=START)
     recording = Recording(tmp_path / "recording")
     simulation.engine = simulation.cluster.engine = RecordingEngine(recording=recording)
