@@ -41,24 +41,23 @@ GivenPolicy = str | PathLike[str] | Mapping[str, object] | Configuration | Polic
 
 START: Final = 1_767_225_600.0  # 2026-01-01, when the first day of generated jobs begins
 _SHORT_GPUS: Final = re.compile(r"((?:^|[x,])\s*\d+)gpu\b(?!=)", re.ASCII)
+_MANIFESTS: Final = frozenset({".yaml", ".yml", ".json"})
 _CHUNK: Final = 1 << 20
 _LARGEST_JOB: Final = 64  # CPUs or GPUs of a generated job
 
 
 def nodes_of(given: Sequence[str | PathLike[str]]) -> tuple[Node, ...]:
-    """Nodes of specifications with semicolons between them, of files, and of folders."""
-    texts, found = list[str](), list[Node]()
-    for one in given:
-        for part in fspath(one).split(";"):
-            if part.strip() and Path(part).is_dir():
-                found += [node for node in _read(Path(part)) if isinstance(node, Node)]
-            elif part.strip():
-                texts.append(_SHORT_GPUS.sub(r"\1nvidia.com/gpu", part))
+    """Nodes of specifications with semicolons between them, of files, and of all files of folders."""
+    texts = list[str]()
+    for part in (part.strip() for one in given for part in fspath(one).split(";")):
+        if part and Path(part).is_dir():
+            texts += [str(file) for file in sorted(Path(part).iterdir()) if file.suffix in _MANIFESTS]
+        elif part:
+            texts.append(_SHORT_GPUS.sub(r"\1nvidia.com/gpu", part))
     try:
-        made = parse_nodes(*texts, taken=[node.metadata.name for node in found])
+        found = [from_document(Node, one) for one in parse_nodes(*texts)]
     except BadNodesError as error:
         raise CommandError(str(error)) from None
-    found += [from_document(Node, one) for one in made]
     if not found:
         raise CommandError("there is no node: give --nodes, such as --nodes 4x8cpu,32Gi")
     return tuple(found)

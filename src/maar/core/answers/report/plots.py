@@ -1,6 +1,7 @@
 """The plots of a simulation: over time, by queue and by size, policies side by side."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import Final, NamedTuple
 
@@ -29,7 +30,7 @@ from maar.core.simulation.figures import Distribution
 from maar.core.simulation.series import Series
 
 MOST_QUEUES: Final = 7  # with a colour of their own
-_LONGEST_NAME: Final = 14  # below a box
+_LETTER: Final = 7.0  # width of a letter, about
 _POINTS: Final = 200  # of a line of a distribution
 _TIME: Final = "time since the first submission"
 
@@ -222,10 +223,7 @@ def _boxes(
     names = list(dict.fromkeys(name for one in values for name in one))
     shown = names if len(names) <= 2 * MOST_QUEUES else _with_most_jobs(values[0], names)
     longest = max((_finite(one.p99) for of in values for one in of.values()), default=0.0)
-    x = across(len(shown))
-    x = Scale(
-        x.low, x.high, x.first, x.last, tuple(Tick(at + 0.5, _short(name)) for at, name in enumerate(shown))
-    )
+    x = _groups(shown)
     plot = Plot(title, f"{title}. {caption}", x, upwards(of_waits(longest, 0, 1)), label, "wait")
     for index, (outcome, of) in enumerate(zip(outcomes, values, strict=True)):
         for at, name in enumerate(shown):
@@ -263,10 +261,7 @@ def _lost(outcomes: Sequence[Outcome], main: str) -> Figure:
     ]
     high = max(of.lost for one in outcomes for of in one.figures.by_queue.values())
     shown = names if len(names) <= 2 * MOST_QUEUES else names[: 2 * MOST_QUEUES]
-    x = across(len(shown))
-    x = Scale(
-        x.low, x.high, x.first, x.last, tuple(Tick(at + 0.5, _short(name)) for at, name in enumerate(shown))
-    )
+    x = _groups(shown)
     plot = Plot("Work lost to evictions", caption, x, upwards(linear(high, 0, 1)), "queue", f"{main} hours")
     for index, one in enumerate(outcomes):
         for at, name in enumerate(shown):
@@ -298,8 +293,16 @@ def _with_most_jobs(of: dict[str, Distribution], names: list[str]) -> list[str]:
     return [name for name in names if name in kept]
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+def _groups(names: Sequence[str]) -> Scale:
+    """A scale with a group for each name, which is shortened in its middle where there is no room for it."""
+    scale = across(len(names))
+    letters = max(4, int((scale.last - scale.first) / max(1, len(names)) / _LETTER))
+
+    def short(name: str) -> str:
+        first = (letters - 1) // 2
+        return name if len(name) <= letters else f"{name[:first]}…{name[first + 1 - letters :]}"
+
+    return replace(scale, ticks=tuple(Tick(at + 0.5, short(name)) for at, name in enumerate(names)))
 
 
 def _finite(value: float) -> float:

@@ -18,7 +18,7 @@ from support.golden import compare
 
 __all__ = ["run"]  # a fixture
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 EXAMPLE = ROOT / "examples/simulate"
 NODES = "2x8cpu,32Gi"
 HEADER = "; Version: 2.2\n"
@@ -95,8 +95,15 @@ def test_the_page_needs_no_network_and_no_script(run: Run, tmp_path: Path) -> No
     assert len(named) == 2 * len(plots)
 
 
-def test_everything_drawn_is_inside_of_its_plot(run: Run, tmp_path: Path) -> None:
-    asked = ("simulate", "--generate", "mixed", "--jobs", "40", "--nodes", NODES, "--load", "1.5")
+@pytest.mark.parametrize("queues", [1, 20])
+def test_everything_drawn_is_inside_of_its_plot(run: Run, tmp_path: Path, queues: int) -> None:
+    file = tmp_path / "queues.yaml"
+    queue = (
+        "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: quite-a-long-name-%d}}\n"
+    )
+    file.write_text("---\n".join(queue % index for index in range(queues)))
+    asked = ("simulate", "--generate", "mixed", "--jobs", "60", "--nodes", NODES, "--load", "1.5")
+    asked = (*asked, "--queues", str(file))
     assert run("maar", *asked, "--config", "default", "--config", "easy", "--out", str(tmp_path)).code == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for plot in elements(page).iter("svg"):
@@ -107,6 +114,11 @@ def test_everything_drawn_is_inside_of_its_plot(run: Run, tmp_path: Path) -> Non
                 assert 0 <= x <= width
                 assert 0 <= y <= height
             assert 0 <= float(one.get("x") or 0) <= width
+            if place := re.fullmatch(r"translate\((\S+) (\S+)\)", one.get("transform") or ""):
+                text = one.find("text")
+                assert text is not None
+                assert float(place[1]) + 28 + 6 * len(text.text or "") <= width
+                assert float(place[2]) <= height
             assert float(one.get("height") or 0) >= 0
 
 
@@ -206,6 +218,23 @@ def test_nodes_of_several_kinds_have_gpus_that_generated_jobs_ask_for(run: Run, 
     assert found["mainResource"] == "nvidia.com/gpu"
     assert 0 < found["utilisation"]["nvidia.com/gpu"] < 1
     assert found["ended"] == 20
+
+
+def test_nodes_may_be_a_folder_of_manifests(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "nodes"
+    folder.mkdir()
+    node = (
+        "{apiVersion: v1, kind: Node, metadata: {name: %s}, status: {allocatable: {cpu: %d, memory: 8Gi}}}\n"
+    )
+    (folder / "a.yaml").write_text(node % ("a", 4))
+    (folder / "b.yaml").write_text(node % ("b", 12))
+    asked = ("--trace", str(small(tmp_path)), "--nodes", str(folder), "--out", str(tmp_path / "out"))
+    assert run("maar", "simulate", *asked).code == 0
+    assert "Nodes: cpu 16, memory 16Gi." in (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    (folder / "c.yaml").write_text("{kind: Queue}\n")
+    ended = run("maar", "simulate", *asked)
+    assert ended.code == 1
+    assert "c.yaml, document 1: not a Node" in ended.err
 
 
 def test_several_configurations_of_one_name_are_told_apart(run: Run, tmp_path: Path) -> None:
