@@ -9,6 +9,7 @@ import pytest
 from maar.core.answers.order_terms import OrderKind, OrderTerms, place_in_order, terms_of_all
 from maar.core.cycle import allocate, enqueue
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.group_states import GroupStates
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.engine import Engine
@@ -21,7 +22,7 @@ from properties.clusters import grow, recipes
 from properties.full_clusters import full_cluster
 from properties.manifest_changes import configuration_of
 
-CLUSTERS: Final = 150
+CLUSTERS: Final = 80
 
 
 class RecordedTurns(TurnOrder):
@@ -98,7 +99,7 @@ def test_the_turns_of_the_engine_follow_from_the_terms(
         engine.feed(Upserted(object=one) for one in case.cluster.objects)  # type: ignore[arg-type]
         RecordedTurns.all.clear()
         with monkeypatch.context() as patched:
-            patched.setattr(State, "have_alike_equal_turns", False)  # every group has a turn of its own
+            patched.setattr(GroupStates, "have_alike_equal_turns", False)  # every group has a turn of its own
             patched.setattr(enqueue, "TurnOrder", RecordedTurns)
             patched.setattr(allocate, "TurnOrder", RecordedTurns)
             engine.decide(now)

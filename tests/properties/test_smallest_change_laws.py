@@ -1,11 +1,14 @@
 """Every smallest change is sufficient and minimal: decided again with it the group starts, with less not."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from random import Random
 from typing import Final
 
 import pytest
 
+from maar.core.answers.decision_trials import DecisionTrials, effect_now
 from maar.core.answers.future import Present
 from maar.core.answers.single_changes import DeleteGroup, MoreNodes, RaiseCapability, SetWeight, SingleChange
 from maar.core.answers.smallest_change import least, smallest_changes
@@ -13,6 +16,10 @@ from maar.core.cycle.decide import state_after
 from maar.core.cycle.outcome import plan_of
 from maar.core.engine import Engine
 from maar.core.model.events import Upserted
+from maar.core.model.metadata import Object
+from maar.core.model.node import Node
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import Queue
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Growing, Trial
@@ -80,6 +87,39 @@ def breaches(case: Case, key: str, change: SingleChange | None, *, must_start: b
     documents = list(case.cluster.documents) if change is None else changed(case.cluster, change)
     if starts(documents, configuration_of(case.cluster), key) != must_start:
         yield f"with {change}, {key} {'does not start' if must_start else 'starts'}"
+
+
+@pytest.mark.parametrize("growing", [grow, full_cluster], ids=["any", "full"])
+def test_tries_on_one_engine_equal_those_on_new_ones(growing: Growing, trial: Trial) -> None:
+    seen = Counter[object]()
+
+    def check(case: Case) -> Iterator[str]:
+        objects = tuple(case.cluster.objects)
+        present = Present(objects, configuration_of(case.cluster), NOW.timestamp())
+        groups = [one for one in objects if isinstance(one, PodGroup)]
+        key = case.rng.choice(groups).key
+        trials = DecisionTrials(present, key)
+        for change in (None, *some_changes(objects, key, case.rng), None):
+            made = objects if change is None else change.made(objects)
+            kept, new = trials.effect(made), effect_now(replace(present, objects=made), key)
+            seen[new is None] += 1
+            if kept != new:
+                yield f"{key} with {change}: {kept}, and on a new engine {new}"
+
+    trial.of(check, recipes(Reach.MODEL), CLUSTERS, growing)
+    assert seen[True]
+    assert seen[False]
+
+
+def some_changes(objects: Sequence[Object], key: str, rng: Random) -> Iterator[SingleChange]:
+    """One change of each kind."""
+    node = rng.choice([one for one in objects if isinstance(one, Node)])
+    queue = rng.choice([one for one in objects if isinstance(one, Queue)])
+    other = rng.choice([one.key for one in objects if isinstance(one, PodGroup)])
+    yield MoreNodes(like=node.key, count=rng.randint(1, 3), allocatable=node.status.allocatable)
+    yield SetWeight(queue=queue.key, weight=queue.spec.weight * 5, before=queue.spec.weight)
+    if other != key:
+        yield DeleteGroup(group=other, job=other, pods=0, queue="")
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 64, 1000])
