@@ -117,13 +117,14 @@ def _take_round(
         ):
             again += back
             back.clear()
-            turns.add_behind(group, state.groups.separate(group))
+            behind = state.groups.separate(group)
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None
             if group.pending and wanted(group):
+                turns.add_behind(group, behind)
                 turns.again(group)
             else:
-                turns.done(group)
+                turns.replace(group, behind)
             continue
         turns.done(group)
         if state.places.any_has_affinity and any(map(state.places.has_affinity, wanted(group))):

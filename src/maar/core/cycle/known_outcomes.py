@@ -33,7 +33,6 @@ from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.state import State
 from maar.core.fairshare.water_fill import Ints
 from maar.core.model.plan import GroupOutcome
-from maar.core.model.reasons import Refusal
 from maar.core.tables.rows import Column
 from maar.core.tables.shapes import Shape
 
@@ -50,7 +49,7 @@ class _Basis:
     leaves: dict[int, object] = field(default_factory=dict)
     shapes: dict[Shape, CountedNodes] = field(default_factory=dict)
     idle: Ints | None = None  # [R, N] that the nodes were counted with
-    lasting: dict[object, Refusal | None] = field(default_factory=dict)  # see `Diagnosis.lasting`
+    starting_alone: set[object] = field(default_factory=set)  # see `Diagnosis`
 
     def is_like(self, other: "_Basis") -> bool:
         """Whether both have the very same objects, and equal values."""
@@ -82,7 +81,7 @@ class KnownOutcomes:
         guarantees = [row.queue.spec.guarantee for row in ledger.rows]
         self._is_reserved = any(one.resource or one.percentage for one in guarantees)
         if not self._is_reserved:
-            self.diagnosis.lasting = self._basis.lasting
+            self.diagnosis.starting_alone = self._basis.starting_alone
         self._leaves: dict[int, object] = {}
         self._shapes: dict[Shape, CountedNodes] = {}
         self._siblings: dict[int, object] = {}

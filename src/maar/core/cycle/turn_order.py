@@ -75,6 +75,21 @@ class _JobHeap:
             self._is_tidy = False
             self._tidy()
 
+    def replace(self, group: GroupState, entry: Job) -> None:
+        """Put a job in the place of one that is removed."""
+        known = self._entries.pop(group)
+        self._entries[entry[-1]] = entry
+        if self._heap and self._heap[0] is known:
+            heapreplace(self._heap, entry)
+        elif self._is_tidy and self._sorted and self._sorted[-1] is known:
+            self._sorted.pop()
+            heappush(self._heap, entry)
+            return
+        else:
+            heappush(self._heap, entry)
+        self._is_tidy = False
+        self._tidy()
+
     def drop(self, group: GroupState) -> None:
         """Remove a job."""
         entry = self._entries.pop(group, None)
@@ -173,9 +188,17 @@ class _Namespace(_Branch):
 
     def add(self, job: Job) -> None:
         """Add a job that is not older than all that wait."""
-        created = job[-1].row.created
         self.jobs.put(job)
         self.waiting += 1
+        self._count_age(job[-1].row.created)
+
+    def replace(self, group: GroupState, job: Job) -> None:
+        """Put a job that is not older in the place of one that waits no longer."""
+        self.jobs.replace(group, job)
+        self._count_age(job[-1].row.created)
+        self._forget_age(group.row.created)
+
+    def _count_age(self, created: float) -> None:
         if created in self._by_age:
             self._by_age[created] += 1
         else:
@@ -186,7 +209,10 @@ class _Namespace(_Branch):
         """Remove a job that waits no longer."""
         self.jobs.drop(group)
         self.waiting -= 1
-        self._by_age[group.row.created] -= 1
+        self._forget_age(group.row.created)
+
+    def _forget_age(self, created: float) -> None:
+        self._by_age[created] -= 1
         while self.waiting and not self._by_age[self._ages[-1]]:
             self._ages.pop()
             self.age = self._ages[-1]
@@ -242,6 +268,15 @@ class TurnOrder:
         """A group had stood for others, and the first of them now has turns of its own, if there is any."""
         if behind is not None:
             self._namespaces[group.leaf, group.row.namespace].add(self._job(behind))
+
+    def replace(self, group: GroupState, behind: GroupState | None) -> None:
+        """A group waits no longer, and one that it stood for has turns of its own, if there is any."""
+        if behind is None:
+            self.done(group)
+        else:
+            namespace = self._namespaces[group.leaf, group.row.namespace]
+            namespace.replace(group, self._job(behind))
+            namespace.settle()
 
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
         """Give no group of a leaf another turn, or none of some; returns those that still waited."""
