@@ -117,7 +117,7 @@ def _take_round(
         ):
             again += back
             back.clear()
-            behind = state.groups.separate(group)
+            behind = state.groups.separate(group) if group.alike is not None else None
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None
             if group.pending and wanted(group):

@@ -258,7 +258,7 @@ class Diagnosis:
         return None
 
     def _known_never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
-        """The same; that there is no such reason is kept, for groups of a kind that start with as many pods."""
+        """The same; that there is no such reason is kept for groups of a kind with as many pods."""
         kind, known = group.row.kind, self.starting_alone
         key = (group.leaf, kind.shape if kind is not None else None, len(pods))
         if known is None or kind is None or group.placed:
