@@ -123,8 +123,10 @@ def _take_round(
             if group.pending and wanted(group):
                 turns.add_behind(group, behind)
                 turns.again(group)
-            else:
+            elif behind is not None:
                 turns.replace(group, behind)
+            else:
+                turns.done(group)
             continue
         turns.done(group)
         if state.places.any_has_affinity and any(map(state.places.has_affinity, wanted(group))):

@@ -54,7 +54,7 @@ class GroupStates:
         leaf = row.leaf.index if row.leaf is not None else NOWHERE
         tasks = dict(row.tasks) if row.tasks else NO_TASKS
         pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
-        usage_path = self.usage_path(leaf, row.namespace)
+        usage_path = self._usage_paths.get((leaf, row.namespace)) or self.usage_path(leaf, row.namespace)
         return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks)
 
     # --- which groups there are

@@ -155,7 +155,7 @@ class _Branch:
 class _Namespace(_Branch):
     """A namespace of a leaf, as old as the oldest of its jobs that wait."""
 
-    __slots__ = ("_ages", "_by_age", "_hopeless", "_oldest_hopeless", "jobs")
+    __slots__ = ("_ages", "_by_age", "_oldest_hopeless", "hopeless", "jobs")
 
     def __init__(
         self,
@@ -172,19 +172,18 @@ class _Namespace(_Branch):
         self._ages = sorted(self._by_age, reverse=True)  # the oldest last
         super().__init__(above, used, whole, self._ages[-1], order)
         self.waiting = len(jobs)
-        self._hopeless = sorted(hopeless, reverse=True)  # the first last
-        ages = (job[-1].row.created for job in self._hopeless)
+        self.hopeless = sorted(hopeless, reverse=True)  # the first last
+        ages = (job[-1].row.created for job in self.hopeless)
         self._oldest_hopeless = list(accumulate(ages, min))  # of each and all that come after it
 
-    def settle(self) -> None:
-        """Renew its entry, and those above."""
-        first = self.jobs.first() if self._hopeless else None
+    def pass_hopeless(self) -> None:
+        """Count jobs that need no turn no longer where they would have had it before the first."""
+        first = self.jobs.first()
         if first is not None:
-            while self._hopeless and self._hopeless[-1] < first:  # it would have had its turn
-                self._hopeless.pop()
+            while self.hopeless and self.hopeless[-1] < first:
+                self.hopeless.pop()
                 self._oldest_hopeless.pop()
             self.age = min([self._ages[-1], *self._oldest_hopeless[-1:]])
-        super().settle()
 
     def add(self, job: Job) -> None:
         """Add a job that is not older than all that wait."""
@@ -256,13 +255,13 @@ class TurnOrder:
         """A group has had a turn and waits for another."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
         namespace.jobs.put(self._job(group))
-        namespace.settle()
+        _settle(namespace)
 
     def done(self, group: GroupState) -> None:
         """A group waits no longer, or cannot be placed for now."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
         namespace.drop(group)
-        namespace.settle()
+        _settle(namespace)
 
     def add_behind(self, group: GroupState, behind: GroupState | None) -> None:
         """A group had stood for others, and the first of them now has turns of its own, if there is any."""
@@ -276,7 +275,7 @@ class TurnOrder:
         else:
             namespace = self._namespaces[group.leaf, group.row.namespace]
             namespace.replace(group, self._job(behind))
-            namespace.settle()
+            _settle(namespace)
 
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
         """Give no group of a leaf another turn, or none of some; returns those that still waited."""
@@ -295,14 +294,14 @@ class TurnOrder:
         elif group in namespace.jobs:
             self.again(group)
         else:
-            namespace.settle()
+            _settle(namespace)
 
     def _namespace(self, leaf: int, name: str, jobs: Sequence[Job], hopeless: Sequence[Job]) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
         queue, used = self._queue(leaf), jobs[0][-1].usage_path.columns[0]
         whole = self.state.namespace_whole(leaf, name) if self._by_share else ()
         namespace = _Namespace(queue, used, whole, natural(name), jobs, hopeless)
-        namespace.settle()
+        _settle(namespace)
         return namespace
 
     def _queue(self, queue: int) -> _Branch:
@@ -322,6 +321,13 @@ class TurnOrder:
             branch.priority = -row.queue.spec.priority
             branch.whole = whole_of(ledger.deserved[queue]) if is_fair else ledger.whole(ledger.weight[queue])
         return branch
+
+
+def _settle(namespace: _Namespace) -> None:
+    """Renew the entry of a namespace, and those above it."""
+    if namespace.hopeless:
+        namespace.pass_hopeless()
+    namespace.settle()
 
 
 def job_entry(state: State) -> Callable[[GroupState], Job]:
