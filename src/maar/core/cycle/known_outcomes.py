@@ -61,11 +61,11 @@ class KnownOutcomes:
 
     def __init__(self, state: State, diagnosis: Diagnosis) -> None:
         self.state, self.diagnosis = state, diagnosis
-        self._is_used, self._has_begun = state.groups.have_alike_equal_turns, False
+        self._is_used, self._is_prepared = state.groups.have_alike_equal_turns, False
 
-    def _begin(self, ledger: QueueLedger) -> None:
+    def _prepare(self, ledger: QueueLedger) -> None:
         """Compare what all evidence has in common; done when the first group is asked about."""
-        self._has_begun = True
+        self._is_prepared = True
         tables, nodes = self.state.tables, self.state.room.nodes
         basis = _Basis(
             (self.state.configuration, tables.tree, tables.node_list, tables.past_use.factors),
@@ -104,8 +104,8 @@ class KnownOutcomes:
             return _NO_EVIDENCE, None
         if group.pending is not row.pending or group.phase != "Inqueue":
             return _NO_EVIDENCE, None
-        if not self._has_begun:
-            self._begin(self.state.ledger)
+        if not self._is_prepared:
+            self._prepare(self.state.ledger)
         left = self._left
         evidence = (
             self._basis,
