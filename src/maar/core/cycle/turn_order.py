@@ -16,11 +16,10 @@ Invariants.
 - Names of siblings differ, so no two keys are equal and the order never depends on the order of insertion.
 - `used` is the list that the state itself changes. Whoever changes it outside the job's own turn (victims of
   an eviction) calls `refresh_group` afterwards; nothing else changes the keys of a branch.
-
-- A job may stand for others behind it. When it is done, the next of them takes its place (`replace`); when its
-  turn fails theirs would too, and it is dropped with them. Those are not older than it, and jobs that need no
-  turn (`hopeless`) count for the age of their namespace until the first job comes after them. So namespaces
-  have the ages that they would have if every job had its turn.
+- A job may stand for others behind it. When it is done, the next of them takes its place (`replace`); when
+  its turn fails theirs would too, and it is dropped with them. They are not older than it, and jobs that need
+  no turn (`hopeless`) count for the age of their namespace until the first job comes after them. So
+  namespaces have the ages that they would have if every job had its turn.
 
 Complexity. O(depth) to find the next job, O(depth x log siblings) after a turn: the entry of the path is
 mostly the first of its heap, and is replaced there. Every replaced entry is dropped once.
