@@ -27,8 +27,8 @@ def test_an_engine_that_has_lived_decides_as_a_new_one(seed: int, number: int) -
 @pytest.mark.parametrize("number", range(CROWDS))
 def test_groups_that_are_alike_fare_as_if_each_had_its_own_turns(seed: int, number: int) -> None:
     """With a third party's order of jobs every group has its own turns, even if that order says nothing."""
-    told = f"{seed} alike {number}"
-    rng, other_rng = Random(told), Random(told)
+    name = f"{seed} alike {number}"
+    rng, other_rng = Random(name), Random(name)
     crowd = Crowd(rng, configuration(rng))
     orders = {"equal": lambda _arguments: PluginHooks(job_order=lambda _group: (0,))}
     other = Crowd(other_rng, configuration(other_rng, orders))

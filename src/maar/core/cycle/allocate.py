@@ -126,11 +126,14 @@ def _take_round(
         ):
             again += back
             back.clear()
-            turns.add_behind(group, state.groups.separate(group))
+            behind = state.groups.separate(group) if group.alike is not None else None
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None
             if group.pending and wanted(group):
+                turns.add_behind(group, behind)
                 turns.again(group)
+            elif behind is not None:
+                turns.replace(group, behind)
             else:
                 turns.done(group)
             continue

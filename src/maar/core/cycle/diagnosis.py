@@ -60,7 +60,7 @@ class Diagnosis:
         self.state, self.names, self._holds = state, state.tables.axis.names, holds
         self._known: dict[object, Refusal] = {}
         self._counted: dict[Shape, CountedNodes] = {}
-        self.lasting: dict[object, Refusal | None] | None = None  # of groups alone on the cluster
+        self.starting_alone: set[object] | None = None  # groups that would start alone on the cluster
 
     @cached_property
     def _empty_cluster(self) -> EmptyCluster:
@@ -258,14 +258,15 @@ class Diagnosis:
         return None
 
     def _known_never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
-        """The same for all groups of a leaf that hold nothing and have as many pods of one shape."""
-        kind, known = group.row.kind, self.lasting
+        """The same; that there is no such reason is kept for groups of a kind with as many pods."""
+        kind, known = group.row.kind, self.starting_alone
+        key = (group.leaf, kind.shape if kind is not None else None, len(pods))
         if known is None or kind is None or group.placed:
             return self._never(group, pods, needs)
-        key = (group.leaf, kind.shape, len(pods))
-        if key not in known:
-            known[key] = self._never(group, pods, needs)
-        return known[key]
+        never = self._never(group, pods, needs) if key not in known else None
+        if never is None:
+            known.add(key)
+        return never
 
     def _never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
         """Not even alone on the cluster would the group start."""

@@ -38,9 +38,8 @@ def enqueue(state: State) -> None:
             _keep_out(turns, group, refusal)
             refused.append(group)
             continue
-        if group.row.to_start and (refusal is None or was_outside):  # it counts; those alike may be refused
-            turns.add_behind(group, state.groups.separate(group))
-        turns.done(group)
+        counts = bool(group.row.to_start) and (refusal is None or was_outside)
+        turns.replace(group, state.groups.separate(group) if counts else None)  # those alike may be refused
         if refusal is None:
             gate.count(group)
             refused_early += refused

@@ -6,7 +6,7 @@ the same reason. When something is done for it, it is separated from them, and t
 the rest. So a cycle costs as much as there are kinds, and as much more as it does, however many groups wait.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from maar.core.cycle.group_state import GroupState, UsagePath
@@ -54,7 +54,7 @@ class GroupStates:
         leaf = row.leaf.index if row.leaf is not None else NOWHERE
         tasks = dict(row.tasks) if row.tasks else NO_TASKS
         pending = row.pending if self._by_pod_priority else sorted(row.pending, key=self.pod_order)
-        usage_path = self.usage_path(leaf, row.namespace)
+        usage_path = self._usage_paths.get((leaf, row.namespace)) or self.usage_path(leaf, row.namespace)
         return GroupState(row, leaf, usage_path, row.phase, pending, row.placed, tasks)
 
     # --- which groups there are
@@ -119,23 +119,29 @@ class GroupStates:
         kind, place, group.alike = group.alike, group.place + 1, None
         if kind is None or place == len(kind.rows):
             return None
-        behind = self.of(kind.rows[place])
+        [behind] = self._read_alike(group, kind.rows[place : place + 1])
         behind.alike, behind.place = kind, place
-        behind.phase, behind.refusal = group.phase, group.refusal
-        behind.was_unschedulable = group.was_unschedulable
-        self.of_kinds.append(behind)
-        if "waiting" in self.__dict__ and behind.pending:
-            self.waiting.append(behind)
         return behind
 
     def separate_all(self, groups: Iterable[GroupState]) -> list[GroupState]:
         """Let groups, and all that they stand for, stand for themselves alone."""
         found = list[GroupState]()
-        for first in list(groups):
-            group: GroupState | None = first
-            while group is not None:
-                found.append(group)
-                group = self.separate(group)
+        for group in list(groups):
+            kind, group.alike = group.alike, None
+            found.append(group)
+            if kind is not None:
+                found += self._read_alike(group, kind.rows[group.place + 1 :])
+        return found
+
+    def _read_alike(self, group: GroupState, rows: Sequence[GroupRow]) -> list[GroupState]:
+        """The states of groups that another has stood for."""
+        found = [self.of(row) for row in rows]
+        for behind in found:
+            behind.phase, behind.refusal = group.phase, group.refusal
+            behind.was_unschedulable = group.was_unschedulable
+        self.of_kinds += found
+        if "waiting" in self.__dict__:
+            self.waiting += [behind for behind in found if behind.pending]
         return found
 
     # --- tries that should leave no trace

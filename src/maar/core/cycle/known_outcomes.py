@@ -33,7 +33,6 @@ from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.state import State
 from maar.core.fairshare.water_fill import Ints
 from maar.core.model.plan import GroupOutcome
-from maar.core.model.reasons import Refusal
 from maar.core.tables.rows import Column
 from maar.core.tables.shapes import Shape
 
@@ -50,7 +49,7 @@ class _Basis:
     leaves: dict[int, object] = field(default_factory=dict)
     shapes: dict[Shape, CountedNodes] = field(default_factory=dict)
     idle: Ints | None = None  # [R, N] that the nodes were counted with
-    lasting: dict[object, Refusal | None] = field(default_factory=dict)  # see `Diagnosis.lasting`
+    starting_alone: set[object] = field(default_factory=set)  # see `Diagnosis`
 
     def is_like(self, other: "_Basis") -> bool:
         """Whether both have the very same objects, and equal values."""
@@ -62,11 +61,11 @@ class KnownOutcomes:
 
     def __init__(self, state: State, diagnosis: Diagnosis) -> None:
         self.state, self.diagnosis = state, diagnosis
-        self._is_used = state.groups.have_alike_equal_turns and bool(state.groups.of_kinds)
-        if self._is_used:
-            self._begin(state.ledger)
+        self._is_used, self._is_prepared = state.groups.have_alike_equal_turns, False
 
-    def _begin(self, ledger: QueueLedger) -> None:
+    def _prepare(self, ledger: QueueLedger) -> None:
+        """Compare what all evidence has in common; done when the first group is asked about."""
+        self._is_prepared = True
         tables, nodes = self.state.tables, self.state.room.nodes
         basis = _Basis(
             (self.state.configuration, tables.tree, tables.node_list, tables.past_use.factors),
@@ -82,7 +81,7 @@ class KnownOutcomes:
         guarantees = [row.queue.spec.guarantee for row in ledger.rows]
         self._is_reserved = any(one.resource or one.percentage for one in guarantees)
         if not self._is_reserved:
-            self.diagnosis.lasting = self._basis.lasting
+            self.diagnosis.starting_alone = self._basis.starting_alone
         self._leaves: dict[int, object] = {}
         self._shapes: dict[Shape, CountedNodes] = {}
         self._siblings: dict[int, object] = {}
@@ -105,6 +104,8 @@ class KnownOutcomes:
             return _NO_EVIDENCE, None
         if group.pending is not row.pending or group.phase != "Inqueue":
             return _NO_EVIDENCE, None
+        if not self._is_prepared:
+            self._prepare(self.state.ledger)
         left = self._left
         evidence = (
             self._basis,

@@ -22,7 +22,7 @@ from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 
 MANY_PODS: Final = 1_000_000  # of one shape on one node
-_MANY_NODES: Final = 50  # from here on all nodes together are counted faster than one by one
+_MANY_NODES: Final = 50  # that have room; so many are not counted again one by one
 
 
 class NodeChooser:
@@ -39,7 +39,8 @@ class NodeChooser:
         self._rankings: dict[When, dict[Shape, Ranking]] = {"now": {}, "later": {}}
         self._leaving_ports = HostPorts()  # of pods that are terminating: taken now, free later
         self._never: dict[Shape, bool] = {}
-        self._roomy: dict[Shape, tuple[int, list[int]]] = {}  # what was given back before, and the nodes
+        # What had been given back before, the nodes that have room, and for how many pods.
+        self._roomy: dict[Shape, tuple[int, list[int], int]] = {}
         self._neighbours = self._count_neighbours(is_empty=is_empty)
         self.counts_moves = self.any_has_affinity = (
             self._neighbours is not None
@@ -173,18 +174,21 @@ class NodeChooser:
         return np.maximum(most, 0)
 
     def capacity(self, shape: Shape) -> int:
-        """How many pods of a shape all nodes have room for now; in a full cluster few nodes have any."""
+        """How many pods of a shape all nodes have room for now; in a full cluster few nodes have any.
+
+        Where many have, it is how many they had room for since room was last given back: no less than now.
+        """
         room, known = self.room, self._roomy.get(shape)
         if known is None or known[0] < room.given_back:
-            nodes = np.flatnonzero(self.pods_per_node(shape, self.idle("now"), 1)).tolist()
-            known = self._roomy[shape] = (room.given_back, nodes)
+            per_node = self.pods_per_node(shape, self.idle("now"), MANY_PODS)  # [N]
+            nodes = np.flatnonzero(per_node).tolist()
+            known = self._roomy[shape] = (room.given_back, nodes, int(per_node.sum()))
         if len(known[1]) > _MANY_NODES:
-            return int(self.pods_per_node(shape, self.idle("now"), MANY_PODS).sum())
+            return known[2]
         pods = 0
         for node in known[1]:
             has, held = room.allocatable[node], list(map(max, room.now[node], room.later[node]))
-            most = min([(has[row] - held[row]) // amount for row, amount in shape.needs])
-            pods += max(0, most)
+            pods += max(0, min([(has[row] - held[row]) // amount for row, amount in shape.needs]))
         return pods
 
     def never_fits(self, shape: Shape) -> bool:

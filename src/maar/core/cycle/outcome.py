@@ -62,7 +62,7 @@ def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
         group.was_unschedulable |= not group.pending and not group.is_ready  # it has no pods to place
     known_outcomes = KnownOutcomes(state, diagnosis)
     for group in state.groups.touched():
-        evidence, outcome = known_outcomes.find(group)
+        evidence, outcome = known_outcomes.find(group) if group.pending else (None, None)
         if outcome is None:
             outcome = _outcome(state, group, diagnosis.of(group), sentences)
             known_outcomes.keep(group, evidence, outcome)

@@ -30,8 +30,20 @@ class PossibleTurns:
         if not self.state.groups.have_alike_equal_turns:
             return list(groups), hopeless
         for group in groups:
-            (possible if self._may_succeed(group) else hopeless).append(group)
+            if not self._may_succeed(group):
+                hopeless.append(group)
+            elif self._is_room_for_all(group):
+                possible += self.state.groups.separate_all((group,))
+            else:
+                possible.append(group)
         return possible, hopeless
+
+    def _is_room_for_all(self, group: GroupState) -> bool:
+        """Whether the nodes have room for all that a group stands for, so that they can be sorted at once."""
+        kind = group.alike
+        if kind is None or kind.shape is None:
+            return False
+        return self.state.places.capacity(kind.shape) >= kind.count * len(kind.rows)
 
     def _may_succeed(self, group: GroupState) -> bool:
         kind = group.row.kind

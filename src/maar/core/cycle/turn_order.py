@@ -16,6 +16,10 @@ Invariants.
 - Names of siblings differ, so no two keys are equal and the order never depends on the order of insertion.
 - `used` is the list that the state itself changes. Whoever changes it outside the job's own turn (victims of
   an eviction) calls `refresh_group` afterwards; nothing else changes the keys of a branch.
+- A job may stand for others behind it. When it is done, the next of them takes its place (`replace`); when
+  its turn fails theirs would too, and it is dropped with them. They are not older than it, and jobs that need
+  no turn (`hopeless`) count for the age of their namespace until the first job comes after them. So
+  namespaces have the ages that they would have if every job had its turn.
 
 Complexity. O(depth) to find the next job, O(depth x log siblings) after a turn: the entry of the path is
 mostly the first of its heap, and is replaced there. Every replaced entry is dropped once.
@@ -74,6 +78,21 @@ class _JobHeap:
         if known is not None:
             self._is_tidy = False
             self._tidy()
+
+    def replace(self, group: GroupState, entry: Job) -> None:
+        """Put a job in the place of one that is removed."""
+        known = self._entries.pop(group)
+        self._entries[entry[-1]] = entry
+        if self._heap and self._heap[0] is known:
+            heapreplace(self._heap, entry)
+        elif self._is_tidy and self._sorted and self._sorted[-1] is known:
+            self._sorted.pop()
+            heappush(self._heap, entry)
+            return
+        else:
+            heappush(self._heap, entry)
+        self._is_tidy = False
+        self._tidy()
 
     def drop(self, group: GroupState) -> None:
         """Remove a job."""
@@ -140,7 +159,7 @@ class _Branch:
 class _Namespace(_Branch):
     """A namespace of a leaf, as old as the oldest of its jobs that wait."""
 
-    __slots__ = ("_ages", "_by_age", "_hopeless", "_oldest_hopeless", "jobs")
+    __slots__ = ("_ages", "_by_age", "_oldest_hopeless", "hopeless", "jobs")
 
     def __init__(
         self,
@@ -157,25 +176,32 @@ class _Namespace(_Branch):
         self._ages = sorted(self._by_age, reverse=True)  # the oldest last
         super().__init__(above, used, whole, self._ages[-1], order)
         self.waiting = len(jobs)
-        self._hopeless = sorted(hopeless, reverse=True)  # the first last
-        ages = (job[-1].row.created for job in self._hopeless)
+        self.hopeless = sorted(hopeless, reverse=True)  # the first last
+        ages = (job[-1].row.created for job in self.hopeless)
         self._oldest_hopeless = list(accumulate(ages, min))  # of each and all that come after it
 
-    def settle(self) -> None:
-        """Renew its entry, and those above."""
-        first = self.jobs.first() if self._hopeless else None
+    def pass_hopeless(self) -> None:
+        """Count jobs that need no turn no longer where they would have had it before the first."""
+        first = self.jobs.first()
         if first is not None:
-            while self._hopeless and self._hopeless[-1] < first:  # it would have had its turn
-                self._hopeless.pop()
+            while self.hopeless and self.hopeless[-1] < first:
+                self.hopeless.pop()
                 self._oldest_hopeless.pop()
             self.age = min([self._ages[-1], *self._oldest_hopeless[-1:]])
-        super().settle()
 
     def add(self, job: Job) -> None:
         """Add a job that is not older than all that wait."""
-        created = job[-1].row.created
         self.jobs.put(job)
         self.waiting += 1
+        self._count_age(job[-1].row.created)
+
+    def replace(self, group: GroupState, job: Job) -> None:
+        """Put a job that is not older in the place of one that waits no longer."""
+        self.jobs.replace(group, job)
+        self._count_age(job[-1].row.created)
+        self._forget_age(group.row.created)
+
+    def _count_age(self, created: float) -> None:
         if created in self._by_age:
             self._by_age[created] += 1
         else:
@@ -186,7 +212,10 @@ class _Namespace(_Branch):
         """Remove a job that waits no longer."""
         self.jobs.drop(group)
         self.waiting -= 1
-        self._by_age[group.row.created] -= 1
+        self._forget_age(group.row.created)
+
+    def _forget_age(self, created: float) -> None:
+        self._by_age[created] -= 1
         while self.waiting and not self._by_age[self._ages[-1]]:
             self._ages.pop()
             self.age = self._ages[-1]
@@ -242,18 +271,27 @@ class TurnOrder:
         """A group has had a turn and waits for another."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
         namespace.jobs.put(self._job(group))
-        namespace.settle()
+        _settle(namespace)
 
     def done(self, group: GroupState) -> None:
         """A group waits no longer, or cannot be placed for now."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
         namespace.drop(group)
-        namespace.settle()
+        _settle(namespace)
 
     def add_behind(self, group: GroupState, behind: GroupState | None) -> None:
         """A group had stood for others, and the first of them now has turns of its own, if there is any."""
         if behind is not None:
             self._namespaces[group.leaf, group.row.namespace].add(self._job(behind))
+
+    def replace(self, group: GroupState, behind: GroupState | None) -> None:
+        """A group waits no longer, and one that it stood for has turns of its own, if there is any."""
+        if behind is None:
+            self.done(group)
+        else:
+            namespace = self._namespaces[group.leaf, group.row.namespace]
+            namespace.replace(group, self._job(behind))
+            _settle(namespace)
 
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
         """Give no group of a leaf another turn, or none of some; returns those that still waited."""
@@ -272,14 +310,14 @@ class TurnOrder:
         elif group in namespace.jobs:
             self.again(group)
         else:
-            namespace.settle()
+            _settle(namespace)
 
     def _namespace(self, leaf: int, name: str, jobs: Sequence[Job], hopeless: Sequence[Job]) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
         queue, used = self._queue(leaf), jobs[0][-1].usage_path.columns[0]
         whole = self.state.namespace_whole(leaf, name) if self._by_share else ()
         namespace = _Namespace(queue, used, whole, natural(name), jobs, hopeless)
-        namespace.settle()
+        _settle(namespace)
         return namespace
 
     def _queue(self, queue: int) -> _Branch:
@@ -299,6 +337,13 @@ class TurnOrder:
             branch.priority = -row.queue.spec.priority
             branch.whole = whole_of(ledger.deserved[queue]) if is_fair else ledger.whole(ledger.weight[queue])
         return branch
+
+
+def _settle(namespace: _Namespace) -> None:
+    """Renew the entry of a namespace, and those above it."""
+    if namespace.hopeless:
+        namespace.pass_hopeless()
+    namespace.settle()
 
 
 def job_entry(state: State) -> Callable[[GroupState], Job]:

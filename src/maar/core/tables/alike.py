@@ -15,8 +15,7 @@ from operator import attrgetter
 from typing import Final
 
 from maar.core.tables.axis import times
-from maar.core.tables.rows import GroupRow, Kind, PodRow
-from maar.core.tables.shapes import Shape
+from maar.core.tables.rows import GroupRow, Kind
 
 _order: Final = attrgetter("order", "key")  # names of owners may be equal
 
@@ -27,7 +26,6 @@ class KindsOfGroups:
 
     alone: dict[str, GroupRow] = field(default_factory=dict)
     _kinds: dict[object, Kind] = field(default_factory=dict)
-    _keys: dict[str, object] = field(default_factory=dict)  # of the kinds, by the key of the group
 
     def put(self, row: GroupRow, *, is_waiting: bool) -> None:
         """Find the kind of a group again that was summed up; tells whether pods of it wait."""
@@ -36,57 +34,62 @@ class KindsOfGroups:
         if key is None:
             if is_waiting:
                 self.alone[row.key] = row
+            return
+        kind = row.kind = self._kinds.get(key) or self._add(key, row)
+        rows = kind.rows
+        if not rows or rows[-1].order < row.order:  # most come in order
+            rows.append(row)
+            kind.keys.append(row.key)
         else:
-            kind = self._kinds.get(key)
-            if kind is None:
-                kind = self._kinds[key] = _kind_of(row)
-            row.kind, self._keys[row.key] = kind, key
-            place = bisect_left(kind.rows, _order(row), key=_order)
-            kind.rows.insert(place, row)
+            place = bisect_left(rows, _order(row), key=_order)
+            rows.insert(place, row)
             kind.keys.insert(place, row.key)
 
     def remove(self, row: GroupRow) -> None:
         """Take a group out of its kind."""
-        kind, row.kind = row.kind, None
+        kind = row.kind
         if kind is None:
             self.alone.pop(row.key, None)
+            return
+        row.kind = None
+        place = bisect_left(kind.rows, _order(row), key=_order)
+        del kind.rows[place], kind.keys[place]
+        if not kind.rows:
+            del self._kinds[kind.key]
+
+    def _add(self, key: object, row: GroupRow) -> Kind:
+        if row.pending:
+            pod, count = row.pending[0], max(row.min_member, 1)
+            count = count if count <= len(row.pending) else 0
+            kind = Kind(key, pod.shape, count, times(pod.shape.needs, count), pod.never_preempts)
         else:
-            key = self._keys.pop(row.key)
-            place = bisect_left(kind.rows, _order(row), key=_order)
-            del kind.rows[place], kind.keys[place]
-            if not kind.rows:
-                del self._kinds[key]
+            kind = Kind(key, None, 0, (), never_preempts=False)
+        self._kinds[key] = kind
+        return kind
 
     def __iter__(self) -> Iterator[Kind]:
         return iter(self._kinds.values())
 
 
-def _kind_of(row: GroupRow) -> Kind:
-    if not row.pending:
-        return Kind(None, 0, (), never_preempts=False)
-    pod, count = row.pending[0], max(row.min_member, 1)
-    count = count if count <= len(row.pending) else 0
-    return Kind(pod.shape, count, times(pod.shape.needs, count), pod.never_preempts)
-
-
 def _kind_key(row: GroupRow) -> object | None:
     """All that decisions read of a group, other than its place in the order; None where it has no kind."""
-    if row.leaf is None or row.phase not in ("Pending", "Inqueue") or row.min_task_member:
+    pods, phase, shape, never_preempts = row.pending, row.phase, None, False
+    if row.leaf is None or phase not in ("Pending", "Inqueue") or row.min_task_member:
         return None
-    pods, shape, never_preempts = row.pending, None, False
+    if len(pods) < len(row.pods) or not (pods or phase == "Pending"):
+        return None  # others of its pods have places, are leaving, or must not be placed yet
     if pods:
         shape, never_preempts = pods[0].shape, pods[0].never_preempts
-    if len(pods) < len(row.pods) or not (pods or row.phase == "Pending"):
-        return None  # others of its pods have places, are leaving, or must not be placed yet
-    if shape is not None and not _depends_on_room_only(shape):
-        return None
-    if not all(_is_like(pod, shape, never_preempts=never_preempts) for pod in pods):
-        return None
+        if shape.claims or shape.has_resource_claims or shape.has_affinity:
+            return None  # more than room decides where they go
+        for pod in pods:
+            if pod.shape is not shape or pod.never_preempts != never_preempts or pod.nominated:
+                return None
     return (
         row.leaf,
         row.namespace,
         row.priority,
-        row.phase,
+        phase,
         row.min_member,
         row.standing_minimum,
         row.to_start,
@@ -94,11 +97,3 @@ def _kind_key(row: GroupRow) -> object | None:
         shape,
         never_preempts,
     )
-
-
-def _depends_on_room_only(shape: Shape) -> bool:
-    return not (shape.claims or shape.has_resource_claims or shape.has_affinity)
-
-
-def _is_like(pod: PodRow, shape: Shape | None, *, never_preempts: bool) -> bool:
-    return pod.shape is shape and pod.never_preempts == never_preempts and not pod.nominated

@@ -130,6 +130,7 @@ class Counted:
 class Kind:
     """Groups that are alike, in the order in which they came; see `alike.py`."""
 
+    key: object  # equal for groups that are alike
     shape: Shape | None  # of all their pods; None: they have none
     count: int  # of the pods of a turn; 0: too few to start
     needs: Needs  # of those together
