@@ -215,7 +215,8 @@ class Diagnosis:
         for hold in self._holds:
             if hold.group is not group:
                 continue
-            helped = self.state.places.helped_by_new_nodes(pods)  # its queue lets it start
+            counted = tuple((resource, 0) for resource, _ in hold.planned.needs)  # in the larger cluster
+            helped = self._would_start_with_nodes(group, pods, counted)
             return msgspec.structs.replace(planned_start(self.state, hold), more_nodes_help=helped)
         key: object = group
         if group.is_idle and self.state.places.depend_on_shapes_only(pods):
