@@ -1,4 +1,4 @@
-"""FCFS as a configuration of the simulator gives the schedule of an independent, slow reference."""
+"""FCFS and EASY as configurations of the simulator give the schedules of an independent, slow reference."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +16,10 @@ from maar.core.traces.lublin import LublinModel, lublin_jobs
 from maar.core.traces.options import TraceOptions
 from maar.core.traces.reading import read_trace
 from maar.core.traces.swf import write_swf
-from properties.reference_schedules import RigidJob, fcfs
+from properties.reference_schedules import RigidJob, easy, fcfs
 
 Reference = Callable[[list[RigidJob], int], list[float]]
-POLICIES: dict[str, Reference] = {"fcfs": fcfs}
+POLICIES: dict[str, Reference] = {"fcfs": fcfs, "easy": easy}
 SAMPLES = 4
 SWF = Path(__file__).parents[1] / "support/traces/jobs.swf"
 

@@ -12,7 +12,7 @@ from maar.core.cycle.limits import Limits
 from maar.core.cycle.possible_turns import PossibleTurns
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
-from maar.core.cycle.sla import HeldRoomPlacement, hold_room
+from maar.core.cycle.sla import FirstInOrder, HeldRoomPlacement, hold_room
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import Phase, TurnOrder
 from maar.core.cycle.turn_pods import for_allocate, for_backfill
@@ -29,8 +29,6 @@ def allocate(state: State) -> None:
     begin(state)
     take_turns(state, "fair", for_allocate)
     take_turns(state, "lent", for_allocate)
-    if state.configuration.sla is not None:
-        hold_room(state)
     for group in state.waiting:
         group.was_unschedulable = (
             bool(group.pending) and group.phase in ADMITTED_PHASES and not group.is_ready
@@ -98,10 +96,13 @@ def take_turns(
     limited = phase if is_limited else None
     limits = Limits(state, limited)
     placing = GroupPlacement(state, limits, is_gang=is_gang)
-    before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang) if state.held_room.holds else None
-    waiting, hopeless = PossibleTurns(state, limits, is_gang=is_gang).divide(waiting)
+    sla, hopeless = state.configuration.sla, list[GroupState]()
+    if sla is None:
+        waiting, hopeless = PossibleTurns(state, limits, is_gang=is_gang).divide(waiting)
+    before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang) if sla is not None else None
+    first = FirstInOrder(state, sla) if sla is not None and wanted is for_allocate else None
     while waiting:
-        again = _take_round(placing, before_starts, TurnOrder(state, phase, waiting, hopeless), wanted)
+        again = _take_round(placing, before_starts, first, TurnOrder(state, phase, waiting, hopeless), wanted)
         waiting, hopeless = [group for group in again if group.pending and wanted(group)], []
 
 
@@ -113,7 +114,11 @@ def with_turns(state: State, wanted: Wanted) -> list[GroupState]:
 
 
 def _take_round(
-    placing: GroupPlacement, before_starts: HeldRoomPlacement | None, turns: TurnOrder, wanted: Wanted
+    placing: GroupPlacement,
+    before_starts: HeldRoomPlacement | None,
+    first: FirstInOrder | None,
+    turns: TurnOrder,
+    wanted: Wanted,
 ) -> list[GroupState]:
     """Give turns while any group can use one; a group that cannot is done in this round.
 
@@ -121,8 +126,9 @@ def _take_round(
     """
     state, back, again = placing.state, list[GroupState](), list[GroupState]()
     while group := turns.next():
-        if placing.succeeds(group, wanted(group)) or (
-            before_starts is not None and before_starts.succeeds(group, wanted(group))
+        # Who ends before a planned start goes to held room first, and leaves what is free to all.
+        if (before_starts is not None and before_starts.succeeds(group, wanted(group))) or placing.succeeds(
+            group, wanted(group)
         ):
             again += back
             back.clear()
@@ -138,6 +144,8 @@ def _take_round(
                 turns.done(group)
             continue
         turns.done(group)
+        if first is not None:
+            first.refused(group)
         if state.places.any_has_affinity and any(map(state.places.has_affinity, wanted(group))):
             back.append(group)
         if wanted is for_allocate and state.groups.is_fifo(group.leaf):

@@ -14,7 +14,7 @@ from maar.core.cycle.held_room import Hold, PlannedStart
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.planned_start import StartSearch
 from maar.core.cycle.state import State
-from maar.core.cycle.turn_order import Phase, TurnOrder
+from maar.core.cycle.turn_order import Phase
 from maar.core.cycle.turn_pods import for_allocate, for_backfill, for_next_turn, together
 from maar.core.policy.configured import SlaSettings
 from maar.core.tables.groups import ADMITTED_PHASES
@@ -22,7 +22,7 @@ from maar.core.tables.rows import PodRow
 
 
 def hold_room(state: State) -> None:
-    """Let groups hold room, or start that held some; called before turns are taken, and after."""
+    """Let groups that held room start, or hold it again; called before turns are taken."""
     settings = state.configuration.sla
     if settings is None or len(state.held_room.holds) >= settings.depth:
         return
@@ -36,16 +36,28 @@ def hold_room(state: State) -> None:
         planned = _planned(state, group)
         if not _starts(state, group, planned) and planned is not None and _may_hold(state, group, settings):
             _hold(state, group, planned)
-    failed = set[object]()  # what groups have in common that cannot hold room
-    for group in _in_order(state, [group for group in waiting if group.row.holds_since is None]):
-        if len(state.held_room.holds) >= settings.depth or not _may_begin(state):
+
+
+class FirstInOrder:
+    """Lets groups begin to hold room whose turn has come and found none, in the order of turns."""
+
+    def __init__(self, state: State, settings: SlaSettings) -> None:
+        self.state, self.settings = state, settings
+        self._failed = set[object]()  # what groups have in common that cannot hold room
+
+    def refused(self, group: GroupState) -> None:
+        """A group has had its turn, and was not placed."""
+        state, settings = self.state, self.settings
+        if len(state.held_room.holds) >= settings.depth:
+            return
+        if group.row.holds_since is not None or not _has_waited(state, group, settings):
             return
         alike = (group.leaf, tuple(pod.shape for pod in for_next_turn(group)))
-        if alike in failed or not _may_hold(state, group, settings):
-            continue
+        if alike in self._failed or not _may_hold(state, group, settings) or not _may_begin(state):
+            return
         planned = _planned(state, group)
-        if planned is None or would_start(state, group):  # one that can start has its turn
-            failed.add(alike)
+        if planned is None or would_start(state, group):
+            self._failed.add(alike)
         else:
             _hold(state, group, planned)
 
@@ -134,13 +146,6 @@ def would_start(state: State, group: GroupState) -> bool:
     limits = Limits(state, "lent" if asking else None)
     with state.trial():
         return GroupPlacement(state, limits, is_gang=True).succeeds(group, pods)
-
-
-def _in_order(state: State, groups: Sequence[GroupState]) -> Iterator[GroupState]:
-    turns = TurnOrder(state, "fair", groups)
-    while group := turns.next():
-        yield group
-        turns.done(group)
 
 
 class HeldRoomPlacement:
