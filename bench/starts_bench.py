@@ -126,8 +126,8 @@ def group(name: str, numbers: random.Random, cpus: list[int], node: str) -> Iter
     started = datetime.fromtimestamp(NOW - numbers.randrange(minutes * 60), UTC)
     spec = PodGroupSpec(min_member=len(cpus), queue=f"q{numbers.randrange(QUEUES)}")
     metadata = Metadata(name=name, namespace="team", creation_timestamp=created)
-    phase = "Running" if node else "Inqueue"
-    yield PodGroup(metadata=metadata, spec=spec, status=PodGroupStatus(phase=phase))
+    status = PodGroupStatus(phase="Running" if node else "Inqueue")
+    yield PodGroup(metadata=metadata, spec=spec, status=status)
     notes = {GROUP_ANNOTATION: name, EXPECTED_RUN_TIME: f"{minutes}m"}
     for number, cpu in enumerate(cpus):
         asked = ResourceRequirements(requests=Resources({"cpu": 1000 * cpu, "memory": 2 * cpu * GIB}))
@@ -140,7 +140,7 @@ def group(name: str, numbers: random.Random, cpus: list[int], node: str) -> Iter
                 node_name=node,
                 containers=(Container(name="main", resources=asked),),
             ),
-            status=PodStatus(phase=phase if node else "Pending", start_time=started if node else None),
+            status=PodStatus(phase="Running" if node else "Pending", start_time=started if node else None),
         )
 
 

@@ -61,7 +61,8 @@ def first_decision(cluster: ImaginaryCluster, queues: int, sizes: Sequence[int])
     """The reference: the seconds that a new engine takes for the same cluster."""
     engine = Engine()
     engine.feed(one for one in many_wait(queues, sizes) if not is_work(one))
-    engine.feed(Upserted(object=one) for one in (*cluster.groups.values(), *cluster.pods.values()))
+    engine.feed(Upserted(object=one) for one in cluster.groups.values())
+    engine.feed(Upserted(object=one) for one in cluster.pods.values())
     engine.tables.settle()
     return cpu_seconds(partial(engine.decide, 100.0))
 

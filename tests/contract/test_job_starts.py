@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def jobs(run: Run, place: str) -> Iterator[tuple[str, str]]:
         arguments = ("--image", "none", "--requests", f"cpu={cpu}", "--scheduler", "volcano")
         assert run("maar", "job", "run", name, *arguments).code == 0
         stored = json.loads(run("maar", "job", "view", name, "-o", "json").out)
-        on_server(lambda server, stored=stored, cpu=cpu: admit(server, stored, cpu))
+        on_server(partial(admit, job=stored, cpu=cpu))
     yield small, large
     for name in (small, large):
         run("maar", "job", "delete", name)

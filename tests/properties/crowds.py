@@ -50,9 +50,9 @@ def configuration(
     rng: Random, plugins: Mapping[str, PluginFactory] | None = None, *, counts_use: bool = True
 ) -> Configuration:
     """The usual one, or with a plugin more or less, or other actions."""
-    tiers = [[{"name": name} for name in tier] for tier in USUAL_TIERS]
+    tiers: list[list[dict[str, object]]] = [[{"name": name} for name in tier] for tier in USUAL_TIERS]
     more: list[dict[str, object]] = [{"name": name} for name in plugins or ()]
-    actions = ACTIONS
+    actions: tuple[str, ...] = ACTIONS
     match rng.randrange(12):
         case 0:
             more.append({"name": "sla", "arguments": {"sla-waiting-time": "2s", "depth": 2}})

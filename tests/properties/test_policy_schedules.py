@@ -39,7 +39,7 @@ def starts(policy: str, jobs: list[TraceJob], processors: int) -> list[float]:
     run = PolicyRun(NAMED[policy], SubmittedJobs(on, NAMED[policy], jobs, jobs[0].time), on.queues)
     for _ in run.moments():
         pass
-    return run.outcome().jobs.started.tolist()
+    return [float(one) for one in run.outcome().jobs.started]
 
 
 def expected(policy: str, jobs: list[TraceJob], processors: int) -> list[float]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import isnan
 from random import Random
-from typing import Final
+from typing import Final, Literal
 from zlib import crc32
 
 from hypothesis import given, settings
@@ -46,7 +46,7 @@ class Job:
     runs: int
 
 
-def submitted(jobs: list[Job], cpus: list[int], strategy: str) -> list[Object]:
+def submitted(jobs: list[Job], cpus: list[int], strategy: Literal["fifo", "traverse"]) -> list[Object]:
     """Nodes, a queue, and all jobs in their order."""
     ready = (Condition(type="Ready", status="True"),)
     objects: list[Object] = [
@@ -68,7 +68,10 @@ def submitted(jobs: list[Job], cpus: list[int], strategy: str) -> list[Object]:
 
 
 def later_than_planned(
-    jobs: list[Job], cpus: list[int], strategy: str, configuration: Configuration = DEFAULT
+    jobs: list[Job],
+    cpus: list[int],
+    strategy: Literal["fifo", "traverse"],
+    configuration: Configuration = DEFAULT,
 ) -> dict[str, tuple[float, float]]:
     """The jobs that start later than planned at first, with both times."""
     objects, runs = submitted(jobs, cpus, strategy), {job.name: job.runs for job in jobs}

@@ -103,8 +103,8 @@ def test_everything_drawn_is_inside_of_its_plot(run: Run, tmp_path: Path, queues
     )
     file.write_text("---\n".join(queue % index for index in range(queues)))
     asked = ("simulate", "--generate", "mixed", "--jobs", "60", "--nodes", NODES, "--load", "1.5")
-    asked = (*asked, "--queues", str(file))
-    assert run("maar", *asked, "--config", "default", "--config", "easy", "--out", str(tmp_path)).code == 0
+    asked_of = (*asked, "--queues", str(file))
+    assert run("maar", *asked_of, "--config", "default", "--config", "easy", "--out", str(tmp_path)).code == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for plot in elements(page).iter("svg"):
         *_, width, height = map(float, (plot.get("viewBox") or "").split())
