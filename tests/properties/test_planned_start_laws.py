@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import seed as seeded
 
 from maar.core.model.plan import Plan
@@ -15,6 +15,10 @@ from maar.core.simulation.virtual_time import Simulation
 from properties.truthful_clusters import START, Recipe, recipes, run_time
 
 CLUSTERS: Final = int(os.environ.get("MAAR_PLANNED_STARTS", "150"))  # 10000 take some twenty minutes
+# The nodes of the best scores leave no room for the last pod of a gang that fits on them.
+TIGHT: Final = Recipe(
+    1032, 4, 3, 15, depth=1, has_inner_queue=True, has_mixed_gangs=True, has_parts_of_seconds=False
+)
 _CLOSE_S: Final = 1e-5  # objects store microseconds
 
 
@@ -122,6 +126,7 @@ def test_p3_a_planned_start_never_moves_later_and_the_group_starts_by_then(
     @seeded(seed)
     @settings(max_examples=CLUSTERS)
     @given(recipe=recipes())
+    @example(recipe=TIGHT)
     def holds(recipe: Recipe) -> None:
         watch = Watch(recipe.simulation())
         breaches = list(watch.breaches())

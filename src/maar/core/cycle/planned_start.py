@@ -144,11 +144,39 @@ class StartSearch:
             with state.trial():
                 if all(self._takes(pod) for pod in pods):
                     return self._then(gone)
-        return None
+        with state.trial():
+            return self._then(gone) if self._are_packed() else None
 
-    def _takes(self, pod: PodRow, wanted: int = NOWHERE) -> bool:
-        node = self.state.places.best(pod, "later", wanted)
-        if node == NOWHERE or wanted not in (node, NOWHERE):
+    def _are_packed(self) -> bool:
+        """Place pods that differ in the tightest room, the largest first.
+
+        What scores choose may waste room, and then the nodes that are held already would not be found again.
+        """
+        if len({pod.shape for pod in self.pods}) == 1:
+            return False  # scores cannot waste room for equal pods
+        total = self.state.ledger.total
+
+        def size(pod: PodRow) -> float:
+            return max(amount / (total[resource] or 1) for resource, amount in pod.shape.needs)
+
+        return all(
+            self._takes(pod, self._tightest(pod))
+            for pod in sorted(self.pods, key=lambda pod: (-size(pod), pod.key))
+        )
+
+    def _tightest(self, pod: PodRow) -> int:
+        """The node on which a pod leaves the least room."""
+        idle, mask = self.state.places.idle("later"), self.state.places.would_take(pod)  # [R, N] [N]
+        left = np.zeros(len(mask))
+        for resource, amount in pod.shape.needs:
+            mask = mask & (idle[resource] >= amount)
+            left += (idle[resource] - amount) / (self.state.ledger.total[resource] or 1)
+        return int(np.where(mask, left, np.inf).argmin()) if mask.any() else NOWHERE
+
+    def _takes(self, pod: PodRow, wanted: int | None = None) -> bool:
+        """Place a pod on a node, where one is wanted on that one; not where it finds none."""
+        node = self.state.places.best(pod, "later", NOWHERE if wanted is None else wanted)
+        if node == NOWHERE or wanted not in (node, None):
             return False
         self.state.place(self.group, pod, node, "later")
         return True
