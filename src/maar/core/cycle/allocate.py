@@ -100,7 +100,7 @@ def take_turns(
     if sla is None:
         waiting, hopeless = PossibleTurns(state, limits, is_gang=is_gang).divide(waiting)
     before_starts = HeldRoomPlacement(state, limited, is_gang=is_gang) if sla is not None else None
-    first = FirstInOrder(state, sla) if sla is not None and wanted is for_allocate else None
+    first = FirstInOrder(state, sla, limits) if sla is not None and wanted is for_allocate else None
     while waiting:
         again = _take_round(placing, before_starts, first, TurnOrder(state, phase, waiting, hopeless), wanted)
         waiting, hopeless = [group for group in again if group.pending and wanted(group)], []

@@ -39,10 +39,13 @@ def hold_room(state: State) -> None:
 
 
 class FirstInOrder:
-    """Lets groups begin to hold room whose turn has come and found none, in the order of turns."""
+    """Lets groups begin to hold room whose turn has come and found none, in the order of turns.
 
-    def __init__(self, state: State, settings: SlaSettings) -> None:
-        self.state, self.settings = state, settings
+    One for which there is room on nodes that its turn did not find starts there at once.
+    """
+
+    def __init__(self, state: State, settings: SlaSettings, limits: Limits) -> None:
+        self.state, self.settings, self.limits = state, settings, limits
         self._failed = set[object]()  # what groups have in common that cannot hold room
 
     def refused(self, group: GroupState) -> None:
@@ -58,8 +61,10 @@ class FirstInOrder:
         planned = _planned(state, group)
         if planned is None or would_start(state, group):
             self._failed.add(alike)
-        else:
+        elif planned.start != state.now:
             _hold(state, group, planned)
+        elif self.limits.allow(group.leaf, planned.needs):
+            _starts(state, group, planned)
 
 
 def _may_hold(state: State, group: GroupState, settings: SlaSettings) -> bool:
