@@ -37,7 +37,7 @@ from properties.test_reason_laws import (
     waiting,
 )
 
-CLUSTERS: Final = {Reach.MODEL: 100, Reach.BEYOND: 40}
+CLUSTERS: Final = {Reach.MODEL: 250, Reach.BEYOND: 40}
 LAWS: Final = ("C1", "C2", "C3", "C6")  # the others ask what queues use, and held room counts there
 OF_HELD_ROOM: Final = (Reason.ROOM_HELD, Reason.PLANNED_START)
 

@@ -86,13 +86,17 @@ class StartSearch:
         state, found = self.state, list[tuple[float, PodRow]]()
         for node in state.room.nodes:
             for pod in node.pods.values() if node.is_usable else ():
-                if _stays(state, pod) and (end := self.run_times.end(pod, state.now)) is not None:
+                if self._may_leave(pod) and (end := self.run_times.end(pod, state.now)) is not None:
                     found.append((end, pod))
         for key in state.bound:  # in this cycle
             pod = state.tables.pods[key]
             if (end := self.run_times.end(pod, state.now)) is not None:
                 found.append((end, pod))
         return sorted(found, key=lambda one: (one[0], one[1].key))
+
+    def _may_leave(self, pod: PodRow) -> bool:
+        """Whether a pod may make room by its end; the group's own make none, it needs them too."""
+        return pod.group is not self.group.row and _stays(self.state, pod)
 
     def _leave(self, pod: PodRow) -> None:
         """Let a pod count as gone that has ended."""
@@ -255,7 +259,7 @@ class StartSearch:
         def relief(other: PodRow) -> float:
             return max(min(amount, short.get(resource, 0)) for resource, amount in other.shape.needs)
 
-        others = [one for one in row.pods.values() if _stays(state, one) and not one.is_daemon]
+        others = [one for one in row.pods.values() if self._may_leave(one) and not one.is_daemon]
         for other in sorted(others, key=lambda one: (-relief(one), one.key)):
             leaving.append(other)
             for resource, amount in other.shape.needs:
