@@ -62,7 +62,7 @@ async def test_a_group_that_waits_has_its_planned_start(api: ApiServer, namespac
         group = await there(api, GROUPS, f"{namespace}/{second}")
         planned = group["status"]["plannedStart"]
         start = datetime.fromisoformat(planned["time"])
-        assert planned["certainty"] == "exact"
+        assert planned["certainty"] in ("exact", "bound")  # other tests may have pods on the same server
         assert bound < start - timedelta(hours=1) < datetime.now(UTC) + timedelta(seconds=1)
         assert "plannedStart" not in (await there(api, GROUPS, f"{namespace}/{first}"))["status"]
         await delete(api, PODS, f"{namespace}/{first}")
