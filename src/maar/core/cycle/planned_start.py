@@ -4,7 +4,8 @@ The problem. A group is allowed to start by its queue and finds no nodes. When, 
 not placed on room that is held for it unless they end before, so only the ends of pods on nodes matter.
 
 How it works. In a trial of the state the pods that are expected to end are taken away, in the order of their
-ends, until the group may be placed. By amounts alone a first time is found before which that is not possible
+ends, until the group may be placed. Groups that have held room for longer start before it and end, too, as far
+as that is known: otherwise their starts would become earlier, elsewhere, as soon as they run. By amounts alone a first time is found before which that is not possible
 (`_first_possible`, a search in columns); from there on every end is tried with all constraints.
 
 Where pods have to go whose ends are not known, the start is not known either. Then those nodes are taken from
@@ -40,6 +41,7 @@ class StartSearch:
         self.state, self.group, self.pods, self.run_times = state, group, pods, run_times
         self.needs = together(pods)
         self._limits = Limits(state, "lent")
+        self._to_start = list[tuple[float, PodRow]]()  # when pods end for which room is held already
 
     def earliest(self) -> PlannedStart | None:
         """The planned start; None where its queue does not allow it, or no node could ever take its pods."""
@@ -47,11 +49,18 @@ class StartSearch:
         if any(state.places.never_fits(shape) for shape in {pod.shape for pod in self.pods}):
             return None
         with state.held_room.nothing_held() as holds, state.trial():
-            for hold in holds:  # they start before, and stay
+            for hold in holds:  # they come first
                 state.charge(hold.group, hold.planned.needs)
                 for key, node in hold.planned.nodes.items():
                     state.place(hold.group, state.tables.pods[key], node, "later")
+                    self._start_later(state.tables.pods[key], hold.planned.start)
             return None if self._is_limited() else self._earliest()
+
+    def _start_later(self, pod: PodRow, start: float | None) -> None:
+        """Note when a pod ends for which room is held already."""
+        expected = self.run_times.expected(pod)
+        if start is not None and expected is not None:
+            self._to_start.append((start + expected, pod))
 
     def _is_limited(self) -> bool:
         """Whether limits of its queues keep the group from starting: ceilings, or capabilities in use.
@@ -82,16 +91,17 @@ class StartSearch:
         return self._with_fewest_leaving([pod for _, pod in ends])
 
     def _ends(self) -> list[tuple[float, PodRow]]:
-        """The pods on usable nodes that are expected to end, in that order."""
-        state, found = self.state, list[tuple[float, PodRow]]()
-        for node in state.room.nodes:
-            for pod in node.pods.values() if node.is_usable else ():
-                if self._may_leave(pod) and (end := self.run_times.end(pod, state.now)) is not None:
-                    found.append((end, pod))
-        for key in state.bound:  # in this cycle
-            pod = state.tables.pods[key]
-            if (end := self.run_times.end(pod, state.now)) is not None:
-                found.append((end, pod))
+        """The pods that are expected to end on usable nodes, in that order."""
+        state = self.state
+        running = [
+            pod
+            for node in state.room.nodes
+            for pod in (node.pods.values() if node.is_usable else ())
+            if self._may_leave(pod)
+        ]
+        running += [state.tables.pods[key] for key in state.bound]  # in this cycle
+        ends = [(self.run_times.end(pod, state.now), pod) for pod in running]
+        found = self._to_start + [(end, pod) for end, pod in ends if end is not None]
         return sorted(found, key=lambda one: (one[0], one[1].key))
 
     def _may_leave(self, pod: PodRow) -> bool:
@@ -100,14 +110,17 @@ class StartSearch:
 
     def _leave(self, pod: PodRow) -> None:
         """Let a pod count as gone that has ended."""
-        if pod.key in self.state.bound:
-            self.state.unplace(pod, "now")
-            self.state.charge(self.state.group_of(pod), times(pod.shape.needs, -1))
+        state = self.state
+        if pod.key in state.bound or pod.key in state.promised:
+            state.unplace(pod, "now" if pod.key in state.bound else "later")
+            state.charge(state.group_of(pod), times(pod.shape.needs, -1))
         else:
-            self.state.evict(pod)
+            state.evict(pod)
 
     def _node_of(self, pod: PodRow) -> int:
-        return pod.counted.node.index if pod.counted is not None else self.state.bound[pod.key]
+        if pod.counted is not None:
+            return pod.counted.node.index
+        return self.state.bound[pod.key] if pod.key in self.state.bound else self.state.promised[pod.key]
 
     def _first_possible(self, ends: Sequence[tuple[float, PodRow]]) -> int:
         """Of how many ends the group has room at least, by amounts alone."""
