@@ -4,9 +4,10 @@ The problem. A group is allowed to start by its queue and finds no nodes. When, 
 not placed on room that is held for it unless they end before, so only the ends of pods on nodes matter.
 
 How it works. In a trial of the state the pods that are expected to end are taken away, in the order of their
-ends, until the group may be placed. Groups that have held room for longer start before it and end, too, as far
-as that is known: otherwise their starts would become earlier, elsewhere, as soon as they run. By amounts alone a first time is found before which that is not possible
-(`_first_possible`, a search in columns); from there on every end is tried with all constraints.
+ends, until the group may be placed. Groups that have held room for longer start before it, and end, too:
+otherwise their starts would become earlier, elsewhere, as soon as they run. By amounts alone a first time is
+found before which that is not possible (`_first_possible`, a search in columns); from there on every end is
+tried with all constraints.
 
 Where pods have to go whose ends are not known, the start is not known either. Then those nodes are taken from
 which the fewest such pods have to go, one pod of the group after the other (`_with_fewest_leaving`).
