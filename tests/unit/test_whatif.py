@@ -166,3 +166,14 @@ def test_deciding_without_the_change_comes_first() -> None:
 def test_present_is_left_as_it_was() -> None:
     first = maar.whatif(TEAMS_PATH, drain="node-1", now=NOW).data()
     assert first == maar.whatif(TEAMS_PATH, drain="node-1", now=NOW).data()
+
+
+def test_starts_are_left_out_where_thousands_wait_unless_they_are_asked_for(tmp_path: Path) -> None:
+    group = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g%d, namespace: a}}"
+    file = tmp_path / "many.yaml"
+    file.write_text("\n---\n".join(group % number for number in range(1_001)))
+    note = "1,001 pod groups wait, and planned starts are left out; --starts 10 adds them"
+    assert note in " ".join(run("--add-nodes", "1x1cpu,1Gi", source=str(file)).stderr.split())
+    asked = run("--add-nodes", "1x1cpu,1Gi", "--starts", "1", source=str(file))
+    assert asked.returncode == 0
+    assert "left out" not in asked.stderr

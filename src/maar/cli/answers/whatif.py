@@ -17,12 +17,17 @@ from maar.cli.option_groups import with_groups
 from maar.cli.plan import read_time
 from maar.cli.queue.sharing import FilesOption
 from maar.cli.tables import text_of
+from maar.core.answers.future import Present
 from maar.core.answers.known_objects import BadChangeError
 from maar.core.answers.whatif import what_if
 from maar.core.answers.whatif_text import what_if_data, what_if_lines
 from maar.core.model.node import Node
+from maar.core.model.pod_group import PodGroup
 
 EVICTS: Final = 3
+STARTS: Final = 10  # of each queue
+MANY: Final = 1_000  # waiting pod groups
+WAITING: Final = ("", "Pending", "Inqueue")
 
 
 @with_groups
@@ -37,9 +42,13 @@ def whatif(  # noqa: PLR0913  # each is a flag
         str, typer.Option(help="The time to decide at, with -f; such as 2026-01-31T12:00:00Z.")
     ] = "",
     starts: Annotated[
-        int,
-        typer.Option(min=0, help="Compare the planned starts of so many waiting jobs of each queue."),
-    ] = 10,
+        int | None,
+        typer.Option(
+            min=0,
+            show_default="10; 0 where thousands wait",
+            help="Compare the planned starts of so many waiting jobs of each queue.",
+        ),
+    ] = None,
     output: Annotated[
         Literal["table", "json", "yaml"], typer.Option("--output", "-o", help="How to print the answer.")
     ] = "table",
@@ -59,7 +68,8 @@ def whatif(  # noqa: PLR0913  # each is a flag
     changes = flags.changes([one.key for one in present.objects if isinstance(one, Node)])
     options = admission.options(present.scheduler_name)
     try:
-        answer = what_if(present, changes, options, first_starts=starts)
+        first = _first_starts(present) if starts is None else starts
+        answer = what_if(present, changes, options, first_starts=first)
     except BadChangeError as error:
         raise CommandError(*error.sentences) from None
     for warning in answer.warnings:
@@ -71,3 +81,15 @@ def whatif(  # noqa: PLR0913  # each is a flag
         typer.echo(text_of(what_if_data(answer), output))
     if answer.evicts:
         raise typer.Exit(EVICTS)
+
+
+def _first_starts(present: Present) -> int:
+    """Of how many jobs of a queue starts are compared unless that is said; it takes long where many wait."""
+    waiting = sum(isinstance(one, PodGroup) and one.status.phase in WAITING for one in present.objects)
+    if waiting <= MANY:
+        return STARTS
+    typer.echo(
+        f"note: {waiting:,} pod groups wait, and planned starts are left out; --starts {STARTS} adds them",
+        err=True,
+    )
+    return 0
