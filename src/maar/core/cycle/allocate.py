@@ -132,6 +132,8 @@ def _take_round(
         ):
             again += back
             back.clear()
+            if before_starts is not None:
+                before_starts.release(group)
             behind = state.groups.separate(group) if group.alike is not None else None
             group.pending = state.without_place(group.pending) if len(group.pending) > 1 else []
             group.refusal = None

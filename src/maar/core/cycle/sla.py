@@ -32,9 +32,12 @@ def hold_room(state: State) -> None:
         if _has_waited(state, group, settings) and state.held_room.of(group) is None
     ]
     holders = [(group.row.holds_since, group) for group in waiting if group.row.holds_since is not None]
-    for _, group in sorted(holders, key=lambda one: (one[0], one[1].row.order)):
+    holders.sort(key=lambda one: (one[0], one[1].row.order))
+    for place, (_, group) in enumerate(holders, start=1):
         planned = _planned(state, group)
-        if not _starts(state, group, planned) and planned is not None and _may_hold(state, group, settings):
+        if _starts(state, group, planned, is_last=place == len(holders)):
+            continue
+        if planned is not None and _may_hold(state, group, settings):
             _hold(state, group, planned)
 
 
@@ -64,7 +67,7 @@ class FirstInOrder:
         elif planned.start != state.now:
             _hold(state, group, planned)
         elif self.limits.allow(group.leaf, planned.needs):
-            _starts(state, group, planned)
+            _starts(state, group, planned, is_last=False)
 
 
 def _may_hold(state: State, group: GroupState, settings: SlaSettings) -> bool:
@@ -107,10 +110,10 @@ def _planned(state: State, group: GroupState) -> PlannedStart | None:
     return StartSearch(state, group, for_next_turn(group), state.run_times).earliest()
 
 
-def _starts(state: State, group: GroupState, planned: PlannedStart | None) -> bool:
+def _starts(state: State, group: GroupState, planned: PlannedStart | None, *, is_last: bool) -> bool:
     """Let a group start that has held room, whoever else waits: on the nodes of its planned start, if it can.
 
-    On other nodes it could be in the way of the next that holds room.
+    On other nodes it could be in the way of the next that holds room, so it takes its turn for them.
     """
     pods, limits = for_next_turn(group), Limits(state, "lent")
     with state.trial() as trial:
@@ -123,7 +126,7 @@ def _starts(state: State, group: GroupState, planned: PlannedStart | None) -> bo
             trial.keep()
     if trial.is_kept:
         wait_for_claims(state, pods)
-    elif not GroupPlacement(state, limits, is_gang=True).succeeds(group, for_allocate(group)):
+    elif not is_last or not GroupPlacement(state, limits, is_gang=True).succeeds(group, for_allocate(group)):
         return False
     group.pending, group.refusal = state.without_place(group.pending), None
     return True
@@ -171,10 +174,13 @@ class HeldRoomPlacement:
             limits = Limits(state, self.phase)
             placement = self._placements[holds] = GroupPlacement(state, limits, is_gang=self.is_gang)
         with held.lifted(holds, lambda: self._placed(pods)):
-            is_placed = placement.succeeds(group, pods)
-        if is_placed and (own := held.of(group)) is not None:
-            held.release(own)
-        return is_placed
+            return placement.succeeds(group, pods)
+
+    def release(self, group: GroupState) -> None:
+        """Hold no room for a group that has been placed."""
+        own = self.state.held_room.of(group)
+        if own is not None:
+            self.state.held_room.release(own)
 
     def _placed(self, pods: Sequence[PodRow]) -> Iterator[tuple[PodRow, int]]:
         """The pods of a turn that have been placed, with their nodes."""
