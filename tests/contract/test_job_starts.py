@@ -36,10 +36,11 @@ def on_server(work: Callable[[ApiServer], Awaitable[object]]) -> None:
 
 @pytest.fixture
 def place(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A node of its own."""
+    """A node of its own, without the taint that a real API server gives new ones."""
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     name = unique("starts")
     on_server(lambda server: make(server, NODES, "", node(name)))
+    on_server(lambda server: patch(server, NODES, name, {"spec": {"taints": None}}))
     yield name
     on_server(lambda server: delete(server, NODES, name))
 
