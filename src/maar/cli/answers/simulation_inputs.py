@@ -2,7 +2,9 @@
 
 import gzip
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -115,14 +117,28 @@ def format_of(file: Path, given: str) -> str:
     if given and given not in (*FORMATS, RECORDING):
         known = ", ".join((*FORMATS, RECORDING))
         raise CommandError(f"--format {given}: not a format of traces: choose one of {known}")
-    try:
+    with _in_sentences(file):
         with _opened(file) as opened:
             first = opened.read(_CHUNK)
         return given or detect_format(list(text_lines([first])))
-    except (OSError, EOFError) as error:
-        raise CommandError(f"{file}: cannot be read: {error}") from None
+
+
+@contextmanager
+def _in_sentences(file: Path) -> Iterator[None]:
+    """Say what is wrong with a file that is being read, and what to do."""
+    try:
+        yield
+    except FileNotFoundError:
+        problem = "there is no such file; name the file with the jobs"
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        problem = "it is not a whole gzip file; copy it again, or unpack it first"
+    except OSError as error:
+        problem = f"{error.strerror}; name another file"
     except TraceError as error:
         raise CommandError(f"{file}: {error}") from None
+    else:
+        return
+    raise CommandError(f"{file}: cannot be read: {problem}")
 
 
 def _opened(file: Path) -> BinaryIO:
@@ -142,16 +158,11 @@ class TraceJobs:
 
     def __call__(self) -> Iterator[TraceJob]:
         """Read the file; a line at a time is in memory."""
-        try:
-            with _opened(self.file) as opened:
-                lines = text_lines(iter(lambda: opened.read(_CHUNK), b""))
-                trace = read_trace(lines, self.format, self.options)
-                self.skips = trace.skips
-                yield from trace.jobs
-        except (OSError, EOFError) as error:
-            raise CommandError(f"{self.file}: cannot be read: {error}") from None
-        except TraceError as error:
-            raise CommandError(f"{self.file}: {error}") from None
+        with _in_sentences(self.file), _opened(self.file) as opened:
+            lines = text_lines(iter(lambda: opened.read(_CHUNK), b""))
+            trace = read_trace(lines, self.format, self.options)
+            self.skips = trace.skips
+            yield from trace.jobs
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """`maar simulate` as its users meet it: reports, the same bytes twice, bad input, Ctrl-C."""
 
+import gzip
 import json
 import re
 import time
@@ -181,6 +182,19 @@ def test_a_trace_that_cannot_be_simulated_is_refused(
     assert (ended.code, ended.out) == (1, "")
     assert f"error: {sentence}" in ended.err.replace(f"{tmp_path}/", "")
     assert files(tmp_path / "out") == {}
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "no gzip"])
+def test_a_damaged_gzip_file_is_refused(run: Run, tmp_path: Path, damage: str) -> None:
+    packed = bytearray(gzip.compress((HEADER + "".join(swf(n, n, n, 1) for n in range(1, 400))).encode()))
+    if damage == "changed":
+        packed[60:120] = bytes(60)
+    file = tmp_path / "jobs.swf.gz"
+    file.write_bytes({"cut": bytes(packed[:-40]), "changed": bytes(packed), "no gzip": b"plain"}[damage])
+    ended = run("maar", "simulate", "--trace", str(file), "--nodes", NODES, "--out", str(tmp_path / "out"))
+    sentence = "cannot be read: it is not a whole gzip file; copy it again, or unpack it first"
+    assert (ended.code, ended.out) == (1, "")
+    assert f"error: {file}: {sentence}" in ended.err
 
 
 @pytest.mark.parametrize(
