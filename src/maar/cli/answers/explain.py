@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from maar.cli.answers.present import present_of, read_present
+from maar.cli.answers.present import ConfigOption, NowOption, present_of, read_present
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.completion import NamespaceFlags
@@ -53,12 +53,8 @@ def explain(  # noqa: PLR0913  # each is an argument or a flag
     *,
     place: NamespaceFlags,
     files: FilesOption = None,
-    config: Annotated[
-        Path | None, typer.Option(help="The scheduler's configuration, in Volcano's grammar.")
-    ] = None,
-    now: Annotated[
-        str, typer.Option(help="The time to decide at, with -f; such as 2026-01-31T12:00:00Z.")
-    ] = "",
+    config: ConfigOption = None,
+    now: NowOption = "",
     within: Annotated[
         str,
         typer.Option(

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,11 @@ from maar.core.views.past_use import usage_in_force, with_usage
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.cli.cluster.client import ClusterClient
+
+ConfigOption = Annotated[
+    Path | None, typer.Option(help="The scheduler's configuration, in Volcano's grammar.")
+]
+NowOption = Annotated[str, typer.Option(help="The time to decide at, with -f; such as 2026-01-31T12:00:00Z.")]
 
 
 def read_present(files: list[Path] | None, config: Path | None, access: Access) -> Present:

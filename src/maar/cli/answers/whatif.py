@@ -1,7 +1,6 @@
 """`maar whatif`: what a change would do to queues and jobs, and who would be evicted; nothing is written."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import typer
@@ -9,7 +8,7 @@ from rich.console import Console
 
 from maar.cli.admission_options import AdmissionFlags
 from maar.cli.answers.change_flags import ChangeFlags
-from maar.cli.answers.present import read_present
+from maar.cli.answers.present import ConfigOption, NowOption, read_present
 from maar.cli.cluster.access import Access
 from maar.cli.failure import CommandError
 from maar.cli.lines import print_lines, width_of
@@ -35,12 +34,8 @@ def whatif(  # noqa: PLR0913  # each is a flag
     *,
     flags: ChangeFlags,
     files: FilesOption = None,
-    config: Annotated[
-        Path | None, typer.Option(help="The scheduler's configuration, in Volcano's grammar.")
-    ] = None,
-    now: Annotated[
-        str, typer.Option(help="The time to decide at, with -f; such as 2026-01-31T12:00:00Z.")
-    ] = "",
+    config: ConfigOption = None,
+    now: NowOption = "",
     starts: Annotated[
         int | None,
         typer.Option(
