@@ -65,7 +65,8 @@ def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
         evidence, outcome = known_outcomes.find(group) if group.pending else (None, None)
         if outcome is None:
             outcome = _outcome(state, group, diagnosis.of(group), sentences)
-            known_outcomes.keep(group, evidence, outcome)
+            if evidence is not None:
+                known_outcomes.keep(group, evidence, outcome)
         if group.alike is None:
             outcomes[group.row.key] = outcome
         else:
