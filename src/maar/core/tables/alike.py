@@ -36,19 +36,20 @@ class KindsOfGroups:
 
     def put(self, row: GroupRow, *, is_waiting: bool) -> None:
         """Take note of a group that was summed up; tells whether pods of it wait."""
-        self.remove(row)
+        key = row.key
+        if row.kind is not None or self._waited or key in self.alone or key in self._new:
+            self.remove(row)
         if is_waiting:
-            self.alone[row.key] = row
+            self.alone[key] = row
         if row.leaf is not None and row.phase in _PHASES:
-            self._new[row.key] = row
+            self._new[key] = row
 
     def remove(self, row: GroupRow) -> None:
-        """Take a group out of its kind."""
-        kind, key = row.kind, row.key
+        """Forget a group."""
+        kind = row.kind
         if kind is None:
-            self.alone.pop(key, None)
-            self._new.pop(key, None)
-            self._waited.pop(key, None)
+            for groups in (self.alone, self._new, self._waited):
+                groups.pop(row.key, None)
             return
         row.kind = None
         place = bisect_left(kind.rows, _order(row), key=_order)
@@ -88,6 +89,11 @@ class KindsOfGroups:
             kind = Kind(key, None, 0, (), never_preempts=False)
         self._kinds[key] = kind
         return kind
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no group has a kind."""
+        return not self._kinds
 
     def __iter__(self) -> Iterator[Kind]:
         return iter(self._kinds.values())
