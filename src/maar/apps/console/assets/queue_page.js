@@ -1,0 +1,145 @@
+// The page of one queue: its numbers, why it deserves them, what is in it, and how it was.
+
+import { get } from "./api.js";
+import { legend, measure, newBar } from "./bars.js";
+import { headOf, heading, problemOf, scrolling } from "./controls.js";
+import { drawing, fill, h } from "./dom.js";
+import { figures } from "./history.js";
+import { newJobTable } from "./job_table.js";
+import { below, childrenOf, resourcesOf, ROOT } from "./queue_order.js";
+import { address, queueAddress } from "./route.js";
+import { store } from "./store.js";
+import { breadcrumb, weight } from "./tree.js";
+import { amounts, counted, precisely, resourceWord, roughly } from "./units.js";
+
+const REFRESH_MS = 15000;
+const FIELDS = [["used", "used"], ["deserved", "deserved"], ["guarantee", "guarantee"], ["capability", "ceiling"], ["realCapability", "ceiling in effect"], ["preempting", "being freed"]];
+
+export function openQueue(main, [name = ROOT], me) {
+  const crumbs = h("div");
+  const facts = h("dl.facts");
+  const numbers = h("div");
+  const why = h("section.why", { "aria-label": "Why it deserves this" }, h("h2", {}, "Why it deserves this"), h("p.quiet", {}, "deciding …"));
+  const children = h("section", { "aria-label": "Queues below" });
+  const namespaces = h("section", { "aria-label": "Namespaces" });
+  const past = h("section", { "aria-label": "History" }, h("h2", {}, "Last hours"), h("p.quiet", {}, "loading …"));
+  const jobs = h("section", { "aria-label": "Jobs" });
+  const actions = h("p.actions", {},
+    h("a", { href: address("jobs", [], { queue: name }) }, "All its jobs"), " ",
+    name !== ROOT && h("a", { href: address("whatif", [], { queue: name }) }, "What if it had another weight?"), " ",
+    h("a", { href: address("history", [], { queue: name }) }, "History"));
+  const table = newJobTable({ label: `Jobs in ${name}`, most: 50 });
+  jobs.append(h("h2", {}, "Jobs"), table.element);
+  main.replaceChildren(crumbs, heading(name, actions), facts, numbers, h("div.columns", {}, why, h("div", {}, children, namespaces)), jobs, past);
+
+  const bars = new Map();
+  const update = (changed) => {
+    const queue = store.queues.get(name);
+    if (changed.queues) {
+      fill(crumbs, breadcrumb(name));
+      if (!queue) fill(numbers, h("p.problem", {}, store.isLoaded("queues") ? `There is no queue ${name}, or your rights do not let you see it.` : "loading …"));
+      else {
+        showFacts(facts, queue);
+        showNumbers(numbers, queue, bars);
+        showChildren(children, name);
+      }
+    }
+    if (changed.jobs || changed.queues) {
+      const inside = below(name, childrenOf(store.queues));
+      table.setRows([...store.jobs.values()].filter((job) => inside.has(job.queue)));
+    }
+  };
+
+  const control = new AbortController();
+  const ask = async () => {
+    try {
+      const answer = await get("/api/queue", { name }, control.signal);
+      showWhy(why, answer);
+      showNamespaces(namespaces, answer.namespaces ?? []);
+    } catch (error) {
+      if (error.name !== "AbortError") fill(why, h("h2", {}, "Why it deserves this"), problemOf(error));
+    }
+  };
+  const showHistory = async () => {
+    try {
+      const { history } = await me;
+      if (!history) return fill(past, h("h2", {}, "Last hours"), h("p.quiet", {}, "This console keeps no history, or your rights do not let you see it."));
+      const answer = await get("/api/history", { queue: name, hours: 6 }, control.signal);
+      fill(past, h("h2", {}, "Last hours"), figures(answer));
+    } catch (error) {
+      if (error.name !== "AbortError") fill(past, h("h2", {}, "Last hours"), problemOf(error));
+    }
+    return null;
+  };
+
+  update({ queues: true, jobs: true });
+  const stop = store.subscribe(update);
+  store.need("queues", "jobs").catch((error) => jobs.append(problemOf(error)));
+  ask();
+  showHistory();
+  const timer = setInterval(() => document.hidden || ask(), REFRESH_MS);
+  return {
+    title: `Queue ${name}`,
+    close() {
+      stop();
+      clearInterval(timer);
+      control.abort();
+      table.close();
+    },
+  };
+}
+
+function showFacts(place, queue) {
+  const fact = (term, value) => h("div", {}, h("dt", {}, term), h("dd", {}, value));
+  fill(place,
+    queue.name !== ROOT && [fact("weight", weight(queue)), fact("share", queue.share), fact("priority", String(queue.priority ?? 0)), fact("reclaimable", queue.reclaimable ? "yes" : "no")],
+    fact("state", queue.state || "Open"),
+    fact("groups", `${queue.running} running, ${queue.inqueue} admitted, ${queue.pending} waiting`),
+    queue.setAside && fact("set aside", queue.setAside),
+    queue.remarks?.length ? fact("remarks", queue.remarks.join("; ")) : null);
+}
+
+function showNumbers(place, queue, bars) {
+  const root = store.queues.get(ROOT);
+  const rows = resourcesOf(store.queues).map((resource) => {
+    const amount = measure(queue, resource);
+    if (!bars.has(resource)) bars.set(resource, newBar());
+    const bar = bars.get(resource);
+    bar.show(resource, amount, measure(root, resource).deserved);
+    return h("tr", {}, h("th", { scope: "row" }, resourceWord(resource)), h("td.graph", {}, bar.element),
+      FIELDS.map(([field]) => h("td.number", { title: precisely(resource, amount[field]) }, roughly(resource, amount[field]))));
+  });
+  fill(place, h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Numbers by resource" }, h("table.numbers", {},
+    h("caption.unseen", {}, `What ${queue.name} has of each resource, as a part of the cluster`),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Resource"), h("th.graph", { scope: "col" }, "of the cluster"), FIELDS.map(([, text]) => h("th.number", { scope: "col" }, text)))),
+    h("tbody", {}, rows))), legend());
+}
+
+function showChildren(place, name) {
+  const names = childrenOf(store.queues).get(name) ?? [];
+  fill(place, h("h2", {}, "Queues below"), names.length
+    ? h("ul.plainlist.many", {}, names.map((one) => {
+      const queue = store.queues.get(one);
+      return h("li", {}, h("a", { href: queueAddress(one) }, one), h("span.quiet", {}, ` weight ${weight(queue)}, share ${queue.share || "0"}`));
+    }))
+    : h("p.quiet", {}, "None: this is a leaf, and jobs are submitted to it."));
+}
+
+function showNamespaces(place, namespaces) {
+  if (!namespaces.length) return fill(place);
+  return fill(place, h("h2", {}, "Namespaces"), h("table.numbers", {},
+    headOf("Namespace", "#weight", "used", "#share"),
+    h("tbody", {}, namespaces.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td.number", {}, String(one.weight ?? 1)),
+      h("td", {}, typeof one.used === "object" ? amounts(one.used) : String(one.used)), h("td.number", {}, String(one.share ?? "")))))));
+}
+
+function showWhy(place, answer) {
+  const drawings = Object.entries(answer.drawings ?? {}).map(([resource, svg]) => {
+    const drawn = drawing(svg);
+    return drawn && h("figure", {}, h("figcaption", {}, resourceWord(resource)), scrolling(drawn, `Water level of ${resourceWord(resource)}`));
+  });
+  const lines = answer.why?.lines ?? [];
+  const text = lines.map((one) => (typeof one === "string" ? one : one.text)).join("\n");
+  fill(place, h("h2", {}, "Why it deserves this"), drawings,
+    text ? h("pre.lines", { tabindex: "0", "aria-label": "Explanation" }, text) : h("p.quiet", {}, answer.because || `${counted(0, "line")}`));
+}
