@@ -38,6 +38,16 @@ export function fill(element, ...children) {
   return element;
 }
 
+const filledWith = new WeakMap();
+
+/** Build new children only where what they show differs, so that focus and selection stay where nothing changed. */
+export function fillWhenChanged(element, shown, build) {
+  const key = JSON.stringify(shown);
+  if (filledWith.get(element) === key) return;
+  filledWith.set(element, key);
+  fill(element, build());
+}
+
 /** Set the text of an element where it differs; an unchanged row costs nothing. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { headOf, heading, problemOf } from "./controls.js";
-import { fill, h, oncePerFrame } from "./dom.js";
+import { fill, fillWhenChanged, h, oncePerFrame } from "./dom.js";
 import { podsSentence, startSentence } from "./job_table.js";
 import { address, queueAddress } from "./route.js";
 import { store } from "./store.js";
@@ -79,19 +79,24 @@ export function openJob(main, [kind = "podgroup", namespace = "", name = ""]) {
 const deciding = () => h("p.quiet", { "aria-busy": "true" }, "deciding …");
 
 function showFacts(place, job) {
-  if (!job) return fill(place, h("div", {}, h("dt", {}, "state"), h("dd", {}, store.isLoaded("jobs") ? "There is no such job now, or your rights do not let you see it." : "loading …")));
-  const now = Date.now() / 1000;
   const fact = (term, value) => value && h("div", {}, h("dt", {}, term), h("dd", {}, value));
-  return fill(place,
-    fact("phase", h("span.chip", { "data-phase": job.phase }, job.phase || job.status || "–")), job.status && fact("status", job.status),
+  if (!job) {
+    const isLoaded = store.isLoaded("jobs");
+    fillWhenChanged(place, isLoaded, () => fact("state", isLoaded ? "There is no such job now, or your rights do not let you see it." : "loading …"));
+    return;
+  }
+  const now = Date.now() / 1000;
+  fillWhenChanged(place, [job, duration(now - job.created), startSentence(job, now)], () => [
+    fact("phase", h("span.chip", { "data-phase": job.phase }, job.phase || job.status || "–")), fact("status", job.status),
     fact("queue", h("a", { href: queueAddress(job.queue) }, job.queue)),
     fact("pods", podsSentence(job.pods)), fact("requests", amounts(job.request)),
     fact("priority", `${job.priority}${job.priorityClass ? ` (${job.priorityClass})` : ""}`),
-    job.place && fact("place in the order", `${job.place}`),
+    fact("place in the order", job.place && `${job.place}`),
     fact("start", startSentence(job, now)),
     fact("created", `${moment(job.created, now)}, ${duration(now - job.created)} ago`),
     fact("pod group", job.kind === "job" && job.podGroup),
-    job.reason && fact("reason", `${job.reason}: ${job.message}`));
+    fact("reason", job.reason && `${job.reason}: ${job.message}`),
+  ]);
 }
 
 function showPods(place, pods) {

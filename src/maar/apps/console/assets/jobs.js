@@ -2,7 +2,7 @@
 
 import { choice, heading, problemOf, textField } from "./controls.js";
 import { h, oncePerFrame, setText } from "./dom.js";
-import { isWaiting, NEWEST_FIRST, newJobTable, sorted } from "./job_table.js";
+import { isWaiting, NEWEST_FIRST, newJobTable, sorted, SORTS } from "./job_table.js";
 import { below, childrenOf, ROOT } from "./queue_order.js";
 import { choose, route } from "./route.js";
 import { store } from "./store.js";
@@ -22,12 +22,14 @@ export function openJobs(main) {
   const queue = choice("Queue and below", state.queue, [["", "all"]], (value) => set("queue", value));
   const namespace = choice("Namespace", state.namespace, [["", "all"]], (value) => set("namespace", value));
   const phase = choice("Phase", state.phase, PHASES, (value) => set("phase", value));
+  const order = choice("Sort by", state.sort || NEWEST_FIRST, [...SORTS.keys()].flatMap((one) => [[one, one], [`-${one}`, `${one}, down`]]), (value) => set("sort", value));
+  order.element.classList.add("narrow"); // where there is no room for headings
   const summary = h("p.summary", { role: "status" });
   const table = newJobTable({
     label: "Jobs",
     onSort: (name) => set("sort", (state.sort || NEWEST_FIRST) === name ? `-${name}` : name),
   });
-  main.replaceChildren(heading("Jobs", summary), h("div.controls", {}, search.element, queue.element, namespace.element, phase.element), table.element);
+  main.replaceChildren(heading("Jobs", summary), h("div.controls", {}, search.element, queue.element, namespace.element, phase.element, order.element), table.element);
 
   const arrange = oncePerFrame(() => {
     const rows = filtered([...store.jobs.values()], state);

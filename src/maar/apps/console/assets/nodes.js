@@ -1,7 +1,7 @@
 // Nodes: how full they are, with what, and into how many pieces the free room is broken.
 
-import { choice, heading, problemOf, textField } from "./controls.js";
-import { h, oncePerFrame, s, setAttribute, setShown, setText, fill } from "./dom.js";
+import { choice, headOf, heading, problemOf, textField } from "./controls.js";
+import { fill, fillWhenChanged, h, oncePerFrame, s, setAttribute, setShown, setText } from "./dom.js";
 import { choose, queueAddress, route } from "./route.js";
 import { store } from "./store.js";
 import { amountOf, amounts, counted, percent, resourceWord, roughly } from "./units.js";
@@ -25,10 +25,10 @@ export function openNodes(main) {
   const summary = h("p.summary", { role: "status" });
   const tiles = h("div.tiles");
   const legend = h("ul.legend", { "aria-label": "Queues by colour" });
-  const free = h("section.card", { "aria-label": "Free room" });
+  const free = newFreeRoom();
   const grid = h("div.grid.nodes", { role: "grid", tabindex: "0", "aria-label": "Nodes", "aria-readonly": "true" },
     h("div", { role: "rowgroup", class: "head" }, h("div.row", { role: "row", "aria-rowindex": "1" }, COLUMNS.map(([name, text]) => h(`span.${name}`, { role: "columnheader" }, text)))));
-  main.replaceChildren(heading("Nodes", summary), tiles, h("div.controls", {}, resource.element, filter.element, shape.element), free, legend, grid);
+  main.replaceChildren(heading("Nodes", summary), tiles, h("div.controls", {}, resource.element, filter.element, shape.element), free.element, legend, grid);
   const list = windowed({ grid, newRow: newNodeRow, keyOf: (item) => item.node.name });
 
   const arrange = oncePerFrame(() => {
@@ -45,7 +45,7 @@ export function openNodes(main) {
     setText(summary, store.isLoaded("nodes") ? `${counted(all.length, "node")}${out ? `, ${out} of them take no pods` : ""}` : "loading …");
     showTiles(tiles, all, [...names].sort());
     showLegend(legend, colours);
-    showFree(free, all, chosen, state.shape);
+    free.show(all, chosen, state.shape);
   });
   arrange();
   const stop = store.subscribe(arrange);
@@ -81,28 +81,38 @@ function showTiles(place, nodes, names) {
 
 function showLegend(place, colours) {
   const own = [...colours].filter(([, colour]) => colour < COLOURS);
-  fill(place, own.map(([queue, colour]) => h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h(`span.part.q${colour}`)), h("a", { href: queueAddress(queue) }, queue || "no queue"))),
+  fillWhenChanged(place, [...colours], () => [own.map(([queue, colour]) => h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h(`span.part.q${colour}`)), h("a", { href: queueAddress(queue) }, queue || "no queue"))),
     colours.size > own.length && h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h(`span.part.q${COLOURS}`)), `${colours.size - own.length} others`),
-    h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h("span.part.unknown")), "pods without a queue"));
+    h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h("span.part.unknown")), "pods without a queue")]);
 }
 
-function showFree(place, nodes, resource, text) {
-  const usable = nodes.filter(isUsable);
-  const rooms = usable.map((one) => freeOf(one, resource));
-  const total = rooms.reduce((sum, one) => sum + one, 0);
-  const largest = Math.max(0, ...rooms);
-  const said = total > 0
-    ? `Free: ${roughly(resource, total)} ${resourceWord(resource)} on ${counted(rooms.filter((one) => one > 0).length, "node")}; the largest piece is ${roughly(resource, largest)}.`
-    : `No ${resourceWord(resource)} is free.`;
-  const custom = parsed(text);
-  const rows = [...(custom ? [{ ...custom, text }] : []), ...shapesOf([...store.jobs.values()], usable)].map((shape) => {
-    const { now, together } = fits(usable, shape.request);
-    return h("tr", {}, h("th", { scope: "row" }, amounts(shape.request)), h("td", {}, shape.text), h("td.number", {}, String(now)), h("td.number", {}, String(together)), h("td.number", {}, together ? percent(now / together) : "–"));
-  });
-  fill(place, h("h2", {}, "Free room and its pieces"), h("p", {}, said), text && !custom && h("p.problem", {}, "Write a size as cpu=4,memory=16Gi."),
-    h("div.columns", {}, histogram(usable, resource),
-      h("div.scroll", {}, h("table.numbers", {}, h("caption.unseen", {}, "How many more pods fit"),
-        h("thead", {}, h("tr", {}, ["Pod", "like", "fit now", "if in one piece", ""].map((one, index) => h(index > 1 ? "th.number" : "th", { scope: "col" }, one || "of that")))), h("tbody", {}, rows)))));
+/** The free room of one resource: how it is spread over nodes, and how many pods of usual sizes fit into it. */
+function newFreeRoom() {
+  const said = h("p");
+  const problem = h("p.problem", { hidden: true }, "Write a size as cpu=4,memory=16Gi.");
+  const drawn = h("div");
+  const body = h("tbody");
+  return {
+    element: h("section.card", { "aria-label": "Free room" }, h("h2", {}, "Free room and its pieces"), said, problem,
+      h("div.columns", {}, drawn, h("div.scroll", { tabindex: "0", role: "region", "aria-label": "How many more pods fit" },
+        h("table.numbers", {}, headOf("Pod", "like", "#fit now", "#if in one piece", "#of that"), body)))),
+    show(nodes, resource, text) {
+      const usable = nodes.filter(isUsable);
+      const rooms = usable.map((one) => freeOf(one, resource));
+      const total = rooms.reduce((sum, one) => sum + one, 0);
+      setText(said, total > 0
+        ? `Free: ${roughly(resource, total)} ${resourceWord(resource)} on ${counted(rooms.filter((one) => one > 0).length, "node")}; the largest piece is ${roughly(resource, Math.max(...rooms))}.`
+        : `No ${resourceWord(resource)} is free.`);
+      const own = parsed(text);
+      setShown(problem, Boolean(text.trim()) && !own);
+      const counts = countsOf(usable, resource);
+      fillWhenChanged(drawn, [counts, resource], () => histogram(counts, resource));
+      const shapes = [...(own ? [{ request: own, text: "the size above" }] : []), ...shapesOf([...store.jobs.values()], usable)];
+      const rows = shapes.map((shape) => ({ ...shape, ...fits(usable, shape.request) }));
+      fillWhenChanged(body, rows, () => rows.map(({ request, text: like, now, together }) => h("tr", {}, h("th", { scope: "row" }, amounts(request)), h("td", {}, like),
+        h("td.number", {}, String(now)), h("td.number", {}, String(together)), h("td.number", {}, together ? percent(now / together) : "–"))));
+    },
+  };
 }
 
 function parsed(text) {
@@ -113,16 +123,20 @@ function parsed(text) {
     request[name] = amountOf(name, amount);
     if (!name || !(request[name] > 0)) return null;
   }
-  return { request };
+  return request;
 }
 
 /** How many nodes have how much free, in eight steps of a node. */
-function histogram(nodes, resource) {
+function countsOf(nodes, resource) {
   const counts = new Array(STEPS + 1).fill(0);
   for (const node of nodes) {
     const whole = node.allocatable[resource] ?? 0;
-    if (whole > 0) counts[Math.min(STEPS, Math.ceil((Math.max(0, freeOf(node, resource)) / whole) * STEPS))] += 1;
+    if (whole > 0) counts[Math.min(STEPS, Math.ceil((freeOf(node, resource) / whole) * STEPS))] += 1;
   }
+  return counts;
+}
+
+function histogram(counts, resource) {
   const most = Math.max(1, ...counts);
   const label = (step) => (step === 0 ? "full" : step === STEPS ? "empty" : `${Math.round((100 * step) / STEPS)} %`);
   const width = 46;

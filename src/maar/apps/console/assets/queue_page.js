@@ -3,14 +3,14 @@
 import { get } from "./api.js";
 import { legend, measure, newBar } from "./bars.js";
 import { headOf, heading, problemOf, scrolling } from "./controls.js";
-import { drawing, fill, h } from "./dom.js";
+import { drawing, fill, fillWhenChanged, h, setAttribute, setText } from "./dom.js";
 import { figures } from "./history.js";
 import { newJobTable } from "./job_table.js";
 import { below, childrenOf, resourcesOf, ROOT } from "./queue_order.js";
 import { address, queueAddress } from "./route.js";
 import { store } from "./store.js";
 import { breadcrumb, weight } from "./tree.js";
-import { amounts, counted, precisely, resourceWord, roughly } from "./units.js";
+import { amounts, precisely, resourceWord, roughly } from "./units.js";
 
 const REFRESH_MS = 15000;
 const FIELDS = [["used", "used"], ["deserved", "deserved"], ["guarantee", "guarantee"], ["capability", "ceiling"], ["realCapability", "ceiling in effect"], ["preempting", "being freed"]];
@@ -32,15 +32,15 @@ export function openQueue(main, [name = ROOT], me) {
   jobs.append(h("h2", {}, "Jobs"), table.element);
   main.replaceChildren(crumbs, heading(name, actions), facts, numbers, h("div.columns", {}, why, h("div", {}, children, namespaces)), jobs, past);
 
-  const bars = new Map();
+  const lines = new Map(); // of the numbers, by resource
   const update = (changed) => {
     const queue = store.queues.get(name);
     if (changed.queues) {
-      fill(crumbs, breadcrumb(name));
-      if (!queue) fill(numbers, h("p.problem", {}, store.isLoaded("queues") ? `There is no queue ${name}, or your rights do not let you see it.` : "loading …"));
+      fillWhenChanged(crumbs, [queue?.parent], () => breadcrumb(name));
+      if (!queue) fillWhenChanged(numbers, store.isLoaded("queues"), () => (store.isLoaded("queues") ? h("p.problem", {}, `There is no queue ${name}, or your rights do not let you see it.`) : h("p.quiet", {}, "loading …")));
       else {
         showFacts(facts, queue);
-        showNumbers(numbers, queue, bars);
+        showNumbers(numbers, queue, lines);
         showChildren(children, name);
       }
     }
@@ -91,38 +91,52 @@ export function openQueue(main, [name = ROOT], me) {
 
 function showFacts(place, queue) {
   const fact = (term, value) => h("div", {}, h("dt", {}, term), h("dd", {}, value));
-  fill(place,
-    queue.name !== ROOT && [fact("weight", weight(queue)), fact("share", queue.share), fact("priority", String(queue.priority ?? 0)), fact("reclaimable", queue.reclaimable ? "yes" : "no")],
-    fact("state", queue.state || "Open"),
-    fact("groups", `${queue.running} running, ${queue.inqueue} admitted, ${queue.pending} waiting`),
-    queue.setAside && fact("set aside", queue.setAside),
-    queue.remarks?.length ? fact("remarks", queue.remarks.join("; ")) : null);
+  const { name, share, priority, reclaimable, state, running, inqueue, pending, setAside, remarks } = queue;
+  fillWhenChanged(place, { ...queue, resources: null }, () => [
+    name !== ROOT && [fact("weight", weight(queue)), fact("share", share || "0"), fact("priority", String(priority ?? 0)), fact("reclaimable", reclaimable ? "yes" : "no")],
+    fact("state", state || "Open"),
+    fact("groups", `${running} running, ${inqueue} admitted, ${pending} waiting`),
+    setAside && fact("set aside", setAside),
+    remarks?.length ? fact("remarks", remarks.join("; ")) : null,
+  ]);
 }
 
-function showNumbers(place, queue, bars) {
+function showNumbers(place, queue, lines) {
   const root = store.queues.get(ROOT);
-  const rows = resourcesOf(store.queues).map((resource) => {
-    const amount = measure(queue, resource);
-    if (!bars.has(resource)) bars.set(resource, newBar());
-    const bar = bars.get(resource);
-    bar.show(resource, amount, measure(root, resource).deserved);
-    return h("tr", {}, h("th", { scope: "row" }, resourceWord(resource)), h("td.graph", {}, bar.element),
-      FIELDS.map(([field]) => h("td.number", { title: precisely(resource, amount[field]) }, roughly(resource, amount[field]))));
+  const resources = resourcesOf(store.queues);
+  fillWhenChanged(place, resources, () => {
+    lines.clear();
+    for (const resource of resources) lines.set(resource, newLine(resource));
+    return [h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Numbers by resource" }, h("table.numbers", {},
+      h("caption.unseen", {}, `What ${queue.name} has of each resource, as a part of the cluster`),
+      headOf("Resource", "of the cluster", ...FIELDS.map(([, text]) => `#${text}`)),
+      h("tbody", {}, [...lines.values()].map((line) => line.element)))), legend()];
   });
-  fill(place, h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Numbers by resource" }, h("table.numbers", {},
-    h("caption.unseen", {}, `What ${queue.name} has of each resource, as a part of the cluster`),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Resource"), h("th.graph", { scope: "col" }, "of the cluster"), FIELDS.map(([, text]) => h("th.number", { scope: "col" }, text)))),
-    h("tbody", {}, rows))), legend());
+  for (const [resource, line] of lines) line.show(measure(queue, resource), measure(root, resource).deserved);
+}
+
+function newLine(resource) {
+  const bar = newBar();
+  const cells = FIELDS.map(() => h("td.number"));
+  return {
+    element: h("tr", {}, h("th", { scope: "row" }, resourceWord(resource)), h("td.graph", {}, bar.element), cells),
+    show(amount, scale) {
+      bar.show(resource, amount, scale);
+      FIELDS.forEach(([field], index) => {
+        setText(cells[index], roughly(resource, amount[field]));
+        setAttribute(cells[index], "title", precisely(resource, amount[field]));
+      });
+    },
+  };
 }
 
 function showChildren(place, name) {
   const names = childrenOf(store.queues).get(name) ?? [];
-  fill(place, h("h2", {}, "Queues below"), names.length
-    ? h("ul.plainlist.many", {}, names.map((one) => {
-      const queue = store.queues.get(one);
-      return h("li", {}, h("a", { href: queueAddress(one) }, one), h("span.quiet", {}, ` weight ${weight(queue)}, share ${queue.share || "0"}`));
-    }))
-    : h("p.quiet", {}, "None: this is a leaf, and jobs are submitted to it."));
+  const rows = names.map((one) => store.queues.get(one));
+  fillWhenChanged(place, rows.map((one) => [one.name, weight(one), one.share]), () => [h("h2", {}, "Queues below"), names.length
+    ? h("ul.plainlist.many", { tabindex: "0", "aria-label": "Queues below" }, rows.map((one) =>
+      h("li", {}, h("a", { href: queueAddress(one.name) }, one.name), h("span.quiet", {}, ` weight ${weight(one)}, share ${one.share || "0"}`))))
+    : h("p.quiet", {}, "None: this is a leaf, and jobs are submitted to it.")]);
 }
 
 function showNamespaces(place, namespaces) {
@@ -141,5 +155,5 @@ function showWhy(place, answer) {
   const lines = answer.why?.lines ?? [];
   const text = lines.map((one) => (typeof one === "string" ? one : one.text)).join("\n");
   fill(place, h("h2", {}, "Why it deserves this"), drawings,
-    text ? h("pre.lines", { tabindex: "0", "aria-label": "Explanation" }, text) : h("p.quiet", {}, answer.because || `${counted(0, "line")}`));
+    text ? h("pre.lines", { tabindex: "0", "aria-label": "Explanation" }, text) : h("p.quiet", {}, answer.because || "Nothing is known yet."));
 }

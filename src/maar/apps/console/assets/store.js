@@ -17,9 +17,12 @@ class Store {
   /** "" while everything is well, otherwise a sentence */
   problem = "";
   state = "connecting";
+  /** what to say about the state */
+  sentence = "";
   #versions = {}; // of each topic that is loaded
   #stream = null;
   #wanted = new Set();
+  #follows = new Set(); // topics of the stream
   #subscribers = new Set();
   #changed = {};
   #frame = 0;
@@ -37,9 +40,8 @@ class Store {
       try {
         await this.#load([topic]);
       } catch (error) {
-        this.#wanted.delete(topic);
-        if (!error.status) this.#lost(error.message);
-        else if (error.status !== 401) this.#tell(error.message);
+        if (!error.status || error.status >= 500) this.#lost(error.message);
+        else this.#wanted.delete(topic); // refused, and asking again will not help
         throw error;
       }
     }
@@ -56,8 +58,6 @@ class Store {
     return () => this.#subscribers.delete(work);
   }
 
-  #follows = new Set();
-
   async #load(topics) {
     const answer = await get("/api/rows", { topics: topics.join(",") });
     for (const topic of topics) {
@@ -72,8 +72,8 @@ class Store {
   #open() {
     this.#close();
     if (document.hidden || !this.#wanted.size) return;
-    this.#follows = new Set(this.#wanted);
-    const topics = [...this.#follows].filter((topic) => this.isLoaded(topic));
+    const topics = [...this.#wanted].filter((topic) => this.isLoaded(topic));
+    this.#follows = new Set(topics);
     if (!topics.length) return;
     const after = Math.min(...topics.map((topic) => this.#versions[topic]));
     const stream = new EventSource(`/api/events?topics=${topics.join(",")}&after=${after}`);
@@ -154,8 +154,6 @@ class Store {
     this.sentence = sentence;
     this.#show();
   }
-
-  sentence = "";
 
   #show() {
     const text = this.problem || this.sentence;

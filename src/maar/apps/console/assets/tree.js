@@ -2,14 +2,14 @@
 
 import { dominant, legend, measure, newBar } from "./bars.js";
 import { button, choice, heading, textField } from "./controls.js";
-import { h, setAttribute, setShown, setText } from "./dom.js";
+import { fillWhenChanged, h, setAttribute, setShown, setText } from "./dom.js";
 import { childrenOf, linesOf, pathOf, resourcesOf, ROOT } from "./queue_order.js";
 import { choose, queueAddress, route } from "./route.js";
 import { store } from "./store.js";
 import { counted, percent, resourceWord, roughly } from "./units.js";
 import { windowed } from "./windowed.js";
 
-const LINES_AT_FIRST = 80; // levels are folded at first where the tree is longer than that
+const LINES_AT_FIRST = 120; // levels are folded at first where the tree is longer than that
 const COLUMNS = ["Queue", "", "used", "deserved", "guarantee", "ceiling", "weight", "share", "running", "waiting"];
 const CLASSES = ["name", "graph", "used", "deserved", "guarantee", "ceiling", "weight", "share", "running", "waiting"];
 
@@ -93,7 +93,8 @@ export function openTree(main) {
     setText(summary, `${counted(store.queues.size, "queue")}; in use: ${used.join(", ") || "nothing"}`);
     const said = [...store.queues.values()].filter((one) => one.setAside || one.remarks?.length).slice(0, 6);
     setShown(remarks, said.length > 0);
-    remarks.replaceChildren(...said.map((one) => h("li", {}, h("a", { href: queueAddress(one.name) }, one.name), ": ", one.setAside ? `set aside: ${one.setAside}` : one.remarks.join("; "))));
+    fillWhenChanged(remarks, said.map(({ name, setAside, remarks: all }) => [name, setAside, all]), () => said.map((one) =>
+      h("li", {}, h("a", { href: queueAddress(one.name) }, one.name), ": ", one.setAside ? `set aside: ${one.setAside}` : one.remarks.join("; "))));
   }
 
   const shape = () => [...store.queues.values()].map((one) => `${one.name}/${one.parent}`).join("\n");

@@ -58,7 +58,6 @@ export function windowed({ grid, newRow, keyOf, onKey, headRows = 1 }) {
         next.set(key, row);
       }
       row.element.style.setProperty("transform", `translateY(${index * rowHeight}px)`);
-      row.element.classList.toggle("odd", index % 2 === 1);
       setAttribute(row.element, "aria-rowindex", index + 1 + headRows);
       setAttribute(row.element, "aria-selected", key === active ? "true" : null);
       row.element.dataset.key = key;
