@@ -30,7 +30,7 @@ async function answerOf(path, request) {
     throw new ApiError(0, "The console's server does not answer. Look whether `maar console` still runs.");
   }
   if (response.status === 401) {
-    location.assign("/login");
+    location.assign("/"); // which leads to the right way in
     throw new ApiError(401, "The session has ended; sign in again.");
   }
   const text = await response.text();

@@ -60,3 +60,9 @@ export function problemOf(error) {
 export function scrolling(drawn, label) {
   return h("div.drawn", { tabindex: "0", role: "region", "aria-label": label }, drawn);
 }
+
+/** Lines of an explanation, as wide as a terminal; a style is `bold`, `dim` or a colour of terminals. */
+export function textLines(lines, label) {
+  return h("pre.lines", { tabindex: "0", role: "region", "aria-label": label }, lines.map((one) =>
+    [one.style ? h(`span.${one.style.split(" ").join(".")}`, {}, one.text) : one.text, "\n"]));
+}

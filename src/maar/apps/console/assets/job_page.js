@@ -1,7 +1,7 @@
 // The page of one job: where its pods are, what happened, why it is as it is, and what would change that.
 
 import { get } from "./api.js";
-import { headOf, heading, problemOf } from "./controls.js";
+import { headOf, heading, problemOf, textLines } from "./controls.js";
 import { fill, fillWhenChanged, h, oncePerFrame } from "./dom.js";
 import { podsSentence, startSentence } from "./job_table.js";
 import { address, queueAddress } from "./route.js";
@@ -35,11 +35,11 @@ export function openJob(main, [kind = "podgroup", namespace = "", name = ""]) {
       if (error.name !== "AbortError") fill(pods, h("h2", {}, "Pods"), problemOf(error));
     }
   };
-  let known = null; // lines of the explanation without a future
+  let known = []; // lines of the explanation without a future
   const explain = async (place, title, withFuture) => {
     try {
       const answer = await get("/api/explanation", { kind, key, future: withFuture ? "1" : "0" }, control.signal);
-      if (!withFuture) known = textOf(answer);
+      if (!withFuture) known = trimmed(answer.lines ?? []);
       fill(place, h("h2", {}, title), withFuture ? futureOf(answer, known) : linesOf(answer));
     } catch (error) {
       if (error.name !== "AbortError") fill(place, h("h2", {}, title), problemOf(error));
@@ -117,21 +117,25 @@ function showObject(place, { conditions = [], yaml }) {
     yaml && h("details", { open: kept }, h("summary", {}, "The object as YAML"), h("pre.lines", { tabindex: "0", "aria-label": "YAML" }, yaml)));
 }
 
-const textOf = (answer) => (answer.lines ?? []).map((one) => (typeof one === "string" ? one : one.text)).join("\n").trim();
-
 function linesOf(answer) {
-  const text = textOf(answer);
-  return [answer.note && h("p.quiet", {}, answer.note), h("pre.lines", { tabindex: "0", "aria-label": "Explanation" }, text || "Nothing more is known.")];
+  const lines = trimmed(answer.lines ?? []);
+  return [answer.note && h("p.quiet", {}, answer.note), lines.length ? textLines(lines, "Explanation") : h("p.quiet", {}, "Nothing more is known.")];
 }
 
 /** Planned start and smallest changes: the lines beyond those that the first answer had already. */
 function futureOf(answer, known) {
-  const text = textOf(answer);
-  const more = known !== null && text.startsWith(known) ? text.slice(known.length).trim() : text;
-  const { state } = answer.data ?? {};
+  const lines = answer.lines ?? [];
+  const isMore = known.length <= lines.length && known.every((one, index) => one.text === lines[index].text);
+  const more = trimmed(isMore ? lines.slice(known.length) : lines);
   return [
     answer.note && h("p.quiet", {}, answer.note),
-    more ? h("pre.lines", { tabindex: "0", "aria-label": "Planned start and smallest changes" }, more)
-      : h("p.quiet", {}, state && state !== "waits" ? "It does not wait." : "Nothing more is planned."),
+    more.length ? textLines(more, "Planned start and smallest changes") : h("p.quiet", {}, answer.data?.state === "waits" ? "Nothing more is planned." : "It does not wait."),
   ];
+}
+
+/** Without empty lines before and after. */
+function trimmed(lines) {
+  const isText = (one) => one.text.trim() !== "";
+  const first = lines.findIndex(isText);
+  return first < 0 ? [] : lines.slice(first, lines.findLastIndex(isText) + 1);
 }

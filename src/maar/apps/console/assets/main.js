@@ -50,10 +50,10 @@ const me = get("/api/me");
 
 async function showSession() {
   try {
-    const { user, cluster, everywhere, namespaces, canSignOut = true } = await me;
+    const { user, cluster, everywhere, namespaces } = await me;
     document.getElementById("user").textContent = user;
     document.getElementById("cluster").textContent = cluster;
-    document.getElementById("logout").hidden = !canSignOut;
+    document.getElementById("logout").hidden = false;
     const missing = Object.entries(everywhere ?? {}).filter(([, may]) => !may).map(([kind]) => kind);
     if (missing.length) {
       const where = namespaces?.length ? ` beyond ${namespaces.slice(0, 5).join(", ")}${namespaces.length > 5 ? " …" : ""}` : "";
@@ -70,7 +70,7 @@ document.getElementById("skip").addEventListener("click", (event) => {
 });
 document.getElementById("logout").addEventListener("click", async () => {
   await post("/logout", {}).catch(() => {});
-  location.assign("/login");
+  location.assign("/");
 });
 addEventListener("hashchange", () => show());
 store.need("queues").catch(() => {});

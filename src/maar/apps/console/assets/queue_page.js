@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { legend, measure, newBar } from "./bars.js";
-import { headOf, heading, problemOf, scrolling } from "./controls.js";
+import { headOf, heading, problemOf, scrolling, textLines } from "./controls.js";
 import { drawing, fill, fillWhenChanged, h, setAttribute, setText } from "./dom.js";
 import { figures } from "./history.js";
 import { newJobTable } from "./job_table.js";
@@ -152,8 +152,6 @@ function showWhy(place, answer) {
     const drawn = drawing(svg);
     return drawn && h("figure", {}, h("figcaption", {}, resourceWord(resource)), scrolling(drawn, `Water level of ${resourceWord(resource)}`));
   });
-  const lines = answer.why?.lines ?? [];
-  const text = lines.map((one) => (typeof one === "string" ? one : one.text)).join("\n");
   fill(place, h("h2", {}, "Why it deserves this"), drawings,
-    text ? h("pre.lines", { tabindex: "0", "aria-label": "Explanation" }, text) : h("p.quiet", {}, answer.because || "Nothing is known yet."));
+    answer.why ? textLines(answer.why.lines, "Explanation") : h("p.quiet", {}, answer.because || "Nothing is known yet."));
 }

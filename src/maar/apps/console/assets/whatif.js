@@ -119,7 +119,7 @@ export function openWhatIf(main, _parts, me) {
     if (isEmpty(asked) || !confirm("Make this change in the cluster, with your own rights?")) return;
     try {
       const done = await post("/api/apply", asked);
-      fill(applied, (done.done ?? done.sentences ?? []).map((one) => h("p.done", {}, one)));
+      fill(applied, (done.done ?? []).map((one) => h("p.done", {}, one)), (done.notDone ?? []).map((one) => h("p.warning", {}, one)));
     } catch (error) {
       fill(applied, problemOf(error));
     }
