@@ -2,11 +2,19 @@
 
 import { h } from "./dom.js";
 
+let fields = 0;
+
+/** A field with its label above it. */
+function labelled(label, field) {
+  field.id ||= `field-${++fields}`;
+  return h("div.field", {}, h("label", { for: field.id }, label), field);
+}
+
 /** @param {[string, string][]} options value and text */
 export function choice(label, value, options, onChange) {
   const field = h("select", { onchange: () => onChange(field.value) });
   const control = {
-    element: h("label.field", {}, h("span", {}, label), field),
+    element: labelled(label, field),
     setOptions(next) {
       const key = JSON.stringify(next);
       if (control.key === key) return;
@@ -27,7 +35,7 @@ export function choice(label, value, options, onChange) {
 
 export function textField(label, value, onChange, attributes = {}) {
   const field = h("input", { type: "search", value, spellcheck: "false", autocomplete: "off", ...attributes, oninput: () => onChange(field.value) });
-  return { element: h("label.field", {}, h("span", {}, label), field), field };
+  return { element: labelled(label, field), field };
 }
 
 export function button(text, onClick, attributes = {}) {

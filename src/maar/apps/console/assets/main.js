@@ -52,7 +52,7 @@ async function showSession() {
   try {
     const { user, cluster, everywhere, namespaces } = await me;
     document.getElementById("user").textContent = user;
-    document.getElementById("cluster").textContent = cluster;
+    document.getElementById("cluster").textContent = cluster.replace(/^https?:\/\//, "");
     document.getElementById("logout").hidden = false;
     const missing = Object.entries(everywhere ?? {}).filter(([, may]) => !may).map(([kind]) => kind);
     if (missing.length) {
