@@ -15,6 +15,7 @@ from maar.apps.scheduler.scheduler import Scheduler
 from maar.core.admission.request import Options
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.engine import Engine
+from maar.core.model.node_sizes import BadNodesError
 from maar.core.model.workload import BatchJob, ReplicaSet, StatefulSet
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.embedded.access import ADMINISTRATOR, BadSecretError, certificate, token, write_kubeconfig
@@ -32,7 +33,6 @@ from maar.embedded.nodes.gpus import Devices, find_devices
 from maar.embedded.nodes.ignored import warn_of_ignored
 from maar.embedded.nodes.local import LocalNode, LocalNodeSettings, end_processes
 from maar.embedded.nodes.machine import host_name, this_machine
-from maar.embedded.nodes.node_files import BadNodesError
 from maar.embedded.nodes.pod import FINISHED
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.nodes.registration import register
