@@ -39,7 +39,8 @@ def drawing(step: Step) -> Plot:
     shown = _shown(step)
     y = upwards(of_amounts(step.resource, float(_highest(step, shown)), 0, 1))
     description = f"{sentence(step)}. {water(step)[0].upper()}{water(step)[1:]}."
-    title = f"{step.resource} of queue {step.parent} among {len(step.siblings)} queues"
+    others = f" among {len(step.siblings)} queues" if step.others else ""
+    title = f"{step.resource} of queue {step.chosen.name} below {step.parent}{others}"
     plot = Plot(
         title, description, Scale(LEFT, WIDTH - RIGHT, LEFT, WIDTH - RIGHT), y, "", "for each of weight"
     )
