@@ -10,6 +10,7 @@ from maar.cli.cluster.access import Access
 from maar.cli.daemons import LogFormatOption
 from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
+from maar.cli.up import data_folder
 
 
 @with_groups
@@ -19,14 +20,19 @@ def console(  # noqa: PLR0913  # each is a flag
     host: Annotated[
         str, typer.Option(help="The address to listen on; others than loopback let other machines in.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port.")] = 7480,
-    login: Annotated[
-        Literal["key", "token"] | None,
+    port: Annotated[
+        int | None,
         typer.Option(
-            help="How people get in: with the key that is printed, and the kubeconfig's rights, or each with"
-            " a token of their own.  [default: key; token in a pod]"
+            min=0, max=65535, help="Where to listen; 0 takes a free port.  [default: 7480, or a free port]"
         ),
     ] = None,
+    login: Annotated[
+        Literal["key", "token"],
+        typer.Option(
+            help="How people get in: with the key that is printed, and see what the kubeconfig may read, or"
+            " each with a bearer token, and see what that may read."
+        ),
+    ] = "key",
     public_url: Annotated[
         str,
         typer.Option(help="How browsers reach it, where that is not HOST:PORT: https://maar.example.com."),
@@ -41,8 +47,12 @@ def console(  # noqa: PLR0913  # each is a flag
     ] = False,
     history: Annotated[
         Path | None,
-        typer.Option(help="Keep a day of shares and waits in this file.  [default: none is kept]"),
+        typer.Option(
+            help="The file that a day of shares and waits is kept in.  [default: one for each cluster, in the"
+            " user's data folder]"
+        ),
     ] = None,
+    no_history: Annotated[bool, typer.Option("--no-history", help="Keep no history.")] = False,
     prometheus: Annotated[
         str, typer.Option(metavar="URL", help="Read the history from this Prometheus instead of a file.")
     ] = "",
@@ -65,7 +75,8 @@ def console(  # noqa: PLR0913  # each is a flag
         certificate=tls_certificate,
         certificate_key=tls_key,
         allows_writes=allow_writes,
-        history=history,
+        history=None if no_history else history,
+        history_folder=None if no_history else data_folder() / "console",
         prometheus=prometheus,
     )
     set_up_logs(log_format)

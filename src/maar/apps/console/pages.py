@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from maar.apps.console.assets_folder import Assets
 from maar.apps.console.replies import NO_STORE, Header, RefusedError, Reply, redirect
-from maar.apps.console.sessions import Session, Sessions, is_key
+from maar.apps.console.sessions import LONGEST_S, Session, Sessions, is_key
 from maar.apps.console.viewer import Viewer
 from maar.apps.console.viewers import OWN, Viewers
 from maar.serving.http import HttpRequest, read_body
@@ -50,7 +50,7 @@ class Entrance:
         if not self._key and bearer[: len(_BEARER)].lower() == _BEARER:
             token, now = bearer[len(_BEARER) :].strip(), time.time()
             if _is_token(token):
-                return Session(token, (), now + KNOWN_WITHIN_S, now)
+                return Session(token, (), now + LONGEST_S, now)
         session = self._sessions.find(request.header(b"cookie"))
         if session is None:
             raise RefusedError(HTTPStatus.UNAUTHORIZED, f"no session, or it has ended; {self._how}")

@@ -84,7 +84,7 @@ async def events(
     said: str | None = None
     sent = time.monotonic()
     yield b"retry: 1000\n\n"
-    while goes_on() and not viewer.rejected:
+    while goes_on() and not viewer.rejected and not viewer.is_closed:
         stream, out = viewer.stream, b""
         if viewer.problem != said:
             said = viewer.problem

@@ -57,11 +57,14 @@ class Sessions:
 
     def close(self, cookies: str) -> str:
         """End the session of a request; give the header that removes its cookie."""
-        self._by_number.pop(self._number(cookies), None)
+        session = self._by_number.pop(self._number(cookies), None)
+        if session is not None:
+            session.ends = 0.0  # streams that are open for it end too
         return self._header("", 0)
 
     def end(self, session: Session) -> None:
         """End a session whose token was rejected."""
+        session.ends = 0.0
         self._by_number = {number: one for number, one in self._by_number.items() if one is not session}
 
     def _number(self, cookies: str) -> str:
@@ -80,11 +83,6 @@ class Sessions:
     def _header(self, number: str, age_s: float) -> str:
         secure = "; Secure" if self._is_secure else ""
         return f"{self._name}={number}; Path=/; Max-Age={age_s:.0f}; HttpOnly; SameSite=Strict{secure}"
-
-
-def new_key() -> str:
-    """A key that lets in whoever has it."""
-    return secrets.token_urlsafe(_BYTES)
 
 
 def is_key(given: str, key: str) -> bool:

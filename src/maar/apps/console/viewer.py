@@ -64,6 +64,7 @@ class Viewer:
         self.user = ""
         self.rights = Rights()
         self.problem = ""  # why what is shown may be old; empty while it is not
+        self.is_closed = False  # the console ends
         self.rejected = ""  # how the API server has rejected the token; empty while it has not
         self.stream = RowStream()
         self.known = asyncio.Event()  # the rights are known, or the token is rejected

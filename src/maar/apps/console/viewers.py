@@ -83,11 +83,16 @@ class Viewers:
                         del self._kept[key]
                         kept.task.cancel()
         finally:
-            tasks = [kept.task for kept in self._kept.values()]
-            for task in tasks:
-                task.cancel()
-            if tasks:
+            self.close()
+            if tasks := [kept.task for kept in self._kept.values()]:
                 await asyncio.wait(tasks)
+
+    def close(self) -> None:
+        """End all viewers, and with them the streams of their pages."""
+        for kept in self._kept.values():
+            kept.viewer.is_closed = True
+            kept.viewer.stream.wake()
+            kept.task.cancel()
 
     async def _made(self, token: str, namespaces: Sequence[str]) -> Viewer:
         credentials = self.own

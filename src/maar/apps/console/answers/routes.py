@@ -3,10 +3,21 @@
 from collections.abc import Mapping
 from typing import Final
 
+from maar.apps.console.answers.apply import apply
+from maar.apps.console.answers.explanations import explanation
+from maar.apps.console.answers.job_page import job_page
+from maar.apps.console.answers.queue_page import queue_page
+from maar.apps.console.answers.whatif import whatif
 from maar.apps.console.replies import Handler
 from maar.apps.console.viewers import Viewers
 
-ROUTES: Final[Mapping[tuple[str, str], Handler]] = {}
+ROUTES: Final[Mapping[tuple[str, str], Handler]] = {
+    ("GET", "/api/queue"): queue_page,
+    ("GET", "/api/job"): job_page,
+    ("GET", "/api/explanation"): explanation,
+    ("POST", "/api/whatif"): whatif,
+    ("POST", "/api/apply"): apply,
+}
 
 
 async def run_background(viewers: Viewers) -> None:

@@ -7,12 +7,15 @@ Coordinates are rounded to a tenth: the same numbers give the same bytes.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from html import escape
 from math import ceil, floor, log10
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from maar.core.model.resources import is_bytes, roughly, units_in_one
 
 Floats = NDArray[np.float64]
 
@@ -24,6 +27,17 @@ DASHES: Final = ("", "7 3", "2 3", "9 3 2 3")
 _LETTER: Final = 6.4  # width, about
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
+_CLOCK_STEPS: Final = (
+    _MINUTE,
+    5 * _MINUTE,
+    15 * _MINUTE,
+    30 * _MINUTE,
+    _HOUR,
+    3 * _HOUR,
+    6 * _HOUR,
+    12 * _HOUR,
+)
+_CLOCK_TICKS: Final = 8
 _WAITS: Final = (
     (0.0, "0"), (10.0, "10 s"), (_MINUTE, "1 min"), (10 * _MINUTE, "10 min"), (_HOUR, "1 h"),
     (10 * _HOUR, "10 h"), (4 * _DAY, "4 d"), (40 * _DAY, "40 d"), (400 * _DAY, "400 d"),
@@ -62,6 +76,27 @@ def linear(high: float, first: float, last: float, unit: str = "", low: float = 
     count = ceil((high - low) / step - 1e-9)
     values = [low + step * index for index in range(count + 1)]
     return Scale(low, values[-1], first, last, tuple(Tick(one, f"{one:g}{unit}") for one in values))
+
+
+def of_amounts(resource: str, high: float, first: float, last: float) -> Scale:
+    """A scale of amounts of a resource, from 0, with ticks that people would choose: 8Gi, 16Gi."""
+    unit = float(units_in_one(resource))
+    while is_bytes(resource) and high >= 2 * 1024 * unit:
+        unit *= 1024
+    step = max(_round_step(max(high, unit) / unit / 5) * unit, 1.0)
+    values = [step * index for index in range(ceil(max(high, step) / step - 1e-9) + 1)]
+    return Scale(
+        0.0, values[-1], first, last, tuple(Tick(one, roughly(resource, int(one))) for one in values)
+    )
+
+
+def of_clock(begin: float, end: float, first: float, last: float) -> Scale:
+    """A scale of the hours of the day, in UTC, from a time to another."""
+    step = next((one for one in _CLOCK_STEPS if (end - begin) / one <= _CLOCK_TICKS), _DAY)
+    count = int((end - begin) / step) + 1
+    values = [ceil(begin / step) * step + step * index for index in range(count)]
+    ticks = tuple(Tick(one, _clock(one, step)) for one in values if one <= end)
+    return Scale(begin, end, first, last, ticks)
 
 
 def of_times(seconds: float, first: float, last: float) -> Scale:
@@ -137,6 +172,24 @@ class Plot:
             f' height="{_at(max(0.0, bottom - top))}"><title>{_text(name)}</title></rect>'
         )
 
+    def block(self, x: float, width: float, low: float, high: float, look: str, name: str) -> None:
+        """A rectangle from one value up to another; `look` is its classes."""
+        top, bottom = self.y(high), self.y(low)
+        self.parts.append(
+            f'<rect class="{look}" x="{_at(x)}" y="{_at(top)}" width="{_at(width)}"'
+            f' height="{_at(max(0.0, bottom - top))}"><title>{_text(name)}</title></rect>'
+        )
+
+    def label(self, x: float, text: str, look: str = "mid") -> None:
+        """A text below the axis."""
+        self.parts.append(
+            f'<text class="{look}" x="{_at(x)}" y="{HEIGHT - BOTTOM + 18}">{_text(text)}</text>'
+        )
+
+    def entry(self, look: str, name: str) -> None:
+        """An entry of the legend for blocks of a look."""
+        self.entries.append((f'<rect class="{look}" x="4" y="-11" width="14" height="12"/>', name))
+
     def svg(self, number: str) -> str:
         """The whole drawing; `number` makes its ids differ from those of other plots of the page."""
         legend, height = self._legend()
@@ -209,6 +262,10 @@ def _round_step(rough: float) -> float:
     """The next larger of 1, 2, 2.5, 5 times a power of ten."""
     size = 10.0 ** floor(log10(rough)) if rough > 0 else 1.0
     return next(size * step for step in _STEPS if size * step >= rough * (1 - 1e-9))
+
+
+def _clock(moment: float, step: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%H:%M" if step < _DAY else "%b %d")
 
 
 def _log(value: float) -> float:
