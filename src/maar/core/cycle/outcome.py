@@ -1,6 +1,7 @@
 """The plan of a cycle: what was decided, as a value."""
 
 from collections import Counter
+from math import inf
 from typing import Final, get_args
 
 from maar.core.cycle.diagnosis import Diagnosis
@@ -39,7 +40,7 @@ def plan_of(state: State) -> Plan:
         selections=tuple(state.places.claims.selections(state.selections) if state.selections else ()),
         pod_groups=_outcomes(state),
         held_room=tuple(_held(state, one) for one in state.held_room.holds),
-        decide_again_at=min((one for one in state.times_to_come if one > state.now), default=None),
+        decide_again_at=min((one for one in state.times_to_come if state.now < one < inf), default=None),
     )
 
 
