@@ -157,7 +157,7 @@ class UnitPool:
             return None
         if unit.is_surplus:
             return next_unit(self.state, unit.group, self.protection, node, self._too_young(unit.group))
-        return unit if all(pod.node_name == node for pod in unit.pods) else None
+        return unit if unit.is_on_one_node and unit.pods[0].node_name == node else None
 
 
 def _ranks_now(group: GroupState) -> tuple[Rank, ...]:
