@@ -47,7 +47,12 @@ class VictimSearch:
         if order is None:
             ledger = self.state.ledger
             row, created = ledger.rows[queue], ledger.tree.claims[queue].created
-            order = self._queue_orders[queue] = row.queue.spec.priority, row.queue.spec.weight, created, row.order
+            order = self._queue_orders[queue] = (
+                row.queue.spec.priority,
+                row.queue.spec.weight,
+                created,
+                row.order,
+            )
         return order
 
     def pool(self, leaf: int, moment: float, waited: float) -> UnitPool:
