@@ -64,23 +64,29 @@ def planned_starts(
     left, found = dict.fromkeys(asked), dict[str, Start]()
     outcomes: Mapping[str, GroupOutcome] = {}
     waits_for, sureness = dict[str, str](), _Sureness(future.not_stated, precision)
+    engine, without_pods = future.simulation.engine, dict.fromkeys(asked)  # or not looked at yet
     for time, plan in future.run() if asked else ():
-        outcomes = plan.pod_groups
         sureness.decide_at(time)
-        if not waits_for:
-            waits_for = {key: outcomes[key].message for key in asked if key in outcomes}
         for key in _bound(future, plan):
             if key in left:
                 found[key] = sureness.of_start(key, time)
                 del left[key]
-        while left:  # those that are refused whoever ends need no simulation
-            key = next(iter(left))
-            if future.has_pods_to_come(key) or not _is_final(outcomes, key, future, may_grow=may_grow):
-                break
-            del left[key]
-            found[key] = _never(outcomes.get(key))
+        have_pods = [key for key in without_pods if not future.has_pods_to_come(key)]
+        if not engine.is_brief:
+            outcomes = plan.pod_groups
+            waits_for = waits_for or {key: outcomes[key].message for key in asked if key in outcomes}
+            for key in have_pods:  # those that are refused whoever ends need no simulation
+                del without_pods[key]
+                if key in left and _is_final(outcomes, key, future, may_grow=may_grow):
+                    del left[key]
+                    found[key] = _never(outcomes.get(key))
+            have_pods = []
+        engine.is_brief = not have_pods
         if not left:
             break
+    if left:
+        engine.is_brief = False
+        outcomes = engine.decide(future.simulation.time).pod_groups
     stays = [*future.still_running()] if left else []
     for key in left:
         outcome = outcomes.get(key)

@@ -39,11 +39,14 @@ class PossibleTurns:
         return possible, hopeless
 
     def _is_room_for_all(self, group: GroupState) -> bool:
-        """Whether the nodes have room for all that a group stands for, so that they can be sorted at once."""
+        """Whether limits and nodes have room for all that a group stands for: they can be sorted at once."""
         kind = group.alike
         if kind is None or kind.shape is None:
             return False
-        return self.state.places.capacity(kind.shape) >= kind.count * len(kind.rows)
+        left, count = self._left_of(group.usage_path), len(kind.rows)
+        if any(amount * count > left[resource] for resource, amount in kind.needs):
+            return False
+        return self.state.places.capacity(kind.shape) >= kind.count * count
 
     def _may_succeed(self, group: GroupState) -> bool:
         kind = group.row.kind
@@ -52,10 +55,14 @@ class PossibleTurns:
         needs, count = (kind.needs, kind.count) if self.is_gang else (kind.shape.needs, 1)
         if not count:
             return False
-        left = self._left.get(group.usage_path)
-        if left is None:
-            left = self._left[group.usage_path] = self.limits.left(group.usage_path)
+        left = self._left_of(group.usage_path)
         for resource, amount in needs:
             if amount > left[resource]:
                 return False
         return self.state.places.capacity(kind.shape) >= count
+
+    def _left_of(self, usage_path: UsagePath) -> Column:
+        left = self._left.get(usage_path)
+        if left is None:
+            left = self._left[usage_path] = self.limits.left(usage_path)
+        return left

@@ -160,7 +160,7 @@ class PolicyRun:
     ) -> None:
         self.policy, self._submitted, self._queues = policy, submitted, queues_under(policy, queues)
         self.simulation = Simulation(
-            submitted.objects, submitted.run_time, policy.configuration, submitted.start
+            submitted.objects, submitted.run_time, policy.configuration, submitted.start, is_brief=True
         )
         self.simulation.submit_all(submitted.arrivals())
         self._recorder = recorder or SeriesRecorder(submitted.start)
