@@ -13,6 +13,7 @@ _FETCHED: Final = {
     ("video", "src"), ("audio", "src"), ("embed", "src"), ("object", "data"), ("input", "src"), ("use", "href"),
     ("image", "href"), ("image", "xlink:href"),
 }  # fmt: skip
+_MADE_BY_SPHINX: Final = frozenset({"search", "genindex"})
 _STYLES: Final = ("@import url(http", "@import 'http", '@import "http', "url(http", "url('http", 'url("http', "url(//")
 
 
@@ -34,6 +35,7 @@ def problems(folder: Path) -> list[str]:
         found += [f"{name}: fetches {one}, which is not on this site" for one in page.fetched if _is_elsewhere(one)]
         links = [*page.links, *(one for one in page.fetched if not _is_elsewhere(one))]
         found += [f"{name}: {wrong}" for link in links for wrong in _dead(file, link, pages)]
+    found += [f"{file.relative_to(folder)}: no page leads there" for file in _unreachable(folder, pages)]
     for file in (*folder.rglob("*.css"), *folder.rglob("*.svg")):
         text = file.read_text(encoding="utf-8").lower()
         found += [f"{file.relative_to(folder)}: fetches {one}…" for one in _STYLES if one in text]
@@ -64,6 +66,19 @@ def _read(file: Path) -> Page:
 def _is_elsewhere(address: str) -> bool:
     parts = urlsplit(address)
     return parts.scheme not in ("", "data") or bool(parts.netloc)
+
+
+def _unreachable(folder: Path, pages: dict[Path, Page]) -> list[Path]:
+    """The pages that cannot be reached from the start page by following links."""
+    reached, waiting = set[Path](), [folder / "index.html"]
+    while waiting:
+        file = waiting.pop()
+        if file in reached or file not in pages:
+            continue
+        reached.add(file)
+        targets = (urlsplit(link) for link in pages[file].links if not _is_elsewhere(link))
+        waiting += [(file.parent / unquote(one.path)).resolve() for one in targets if one.path]
+    return [file for file in pages if file not in reached and file.stem not in _MADE_BY_SPHINX]
 
 
 def _dead(file: Path, link: str, pages: dict[Path, Page]) -> Iterator[str]:

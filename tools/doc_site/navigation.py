@@ -5,8 +5,11 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
+# The head of a page that a list in another page leads to: a navigation of all of them would take longer to draw
+# than the rest of the site, and would be too long to read.
+OUTSIDE: Final = "---\norphan: true\n---\n"
 _SECTION: Final = re.compile(r"^## (.+)$")
-_ENTRY: Final = re.compile(r"^- \[[^\]]+\]\(([^)#]+\.md)\)")
+_ENTRY: Final = re.compile(r"^- \[([^\]]+)\]\(([^)#]+\.md)\)")
 _ROW: Final = re.compile(r"^\| \[[^\]]+\]\(([^)#]+\.md)\)")
 
 
@@ -24,7 +27,7 @@ def with_sections(text: str) -> str:
         if heading := _SECTION.match(line):
             caption = heading[1]
         elif entry := _ENTRY.match(line):
-            sections.setdefault(caption, []).append(entry[1])
+            sections.setdefault(caption, []).append(f"{entry[1]} <{entry[2]}>")
     return text + "".join(toctree(pages, caption) for caption, pages in sections.items())
 
 

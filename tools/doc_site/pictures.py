@@ -20,7 +20,7 @@ from rich.text import Text
 
 from doc_site.paths import ROOT
 
-COLUMNS: Final = 104
+COLUMNS: Final = 92
 EXTRA: Final = "extra"  # the folder of files that are copied as they are
 REPORT: Final = "simulation-report.html"
 THEMES: Final = {"light": DEFAULT_TERMINAL_THEME, "dark": SVG_EXPORT_THEME}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from doc_site.navigation import relative, toctree, with_rows, with_sections
+from doc_site.navigation import OUTSIDE, relative, with_rows, with_sections
 from doc_site.paths import DECISIONS, DOCS, PROJECT_PAGES, ROOT, is_shown_as_file, site_path
 from doc_site.pictures import draw, screenshots, shown
 from doc_site.reference.all_pages import reference_pages
@@ -72,9 +72,9 @@ def stage(folder: Path) -> None:
         site.write(site_path(file), _finished(file)(text, generated))
     site.write(site_path(DECISIONS), _decisions())
     for linked in sorted(site.linked_files):
-        site.write(site_path(linked), page_of(linked))
-    names = [site_path(linked).name for linked in sorted(site.linked_files)]
-    site.write(PurePosixPath("files/index.md"), _FILES + toctree(names))
+        site.write(site_path(linked), OUTSIDE + page_of(linked))
+    names = [f"- [{linked}]({site_path(linked).name})" for linked in sorted(site.linked_files)]
+    site.write(PurePosixPath("files/index.md"), "\n".join([_FILES, *names, ""]))
 
 
 _FILES: Final = """# Files that pages link to
@@ -96,7 +96,10 @@ def _finished(file: PurePosixPath) -> Callable[[str, dict[PurePosixPath, str]], 
     """What is added to a page."""
     if file == _START:
         return _start_page
-    return lambda text, _generated: with_rows(text) if file == _SPECIFICATION else text
+    if file == _SPECIFICATION:
+        return lambda text, _generated: with_rows(text)
+    outside = OUTSIDE if file.is_relative_to(DECISIONS) else ""
+    return lambda text, _generated: outside + text
 
 
 def _start_page(text: str, generated: dict[PurePosixPath, str]) -> str:
@@ -117,7 +120,7 @@ def _decisions() -> str:
     lines = ["# Decisions", "", "Why it is so and not otherwise, a short record for each, the newest first.", ""]
     records = sorted((ROOT / DECISIONS).glob("*.md"), reverse=True)
     lines += [f"- [{_title(record.read_text(encoding='utf-8'))}]({record.name})" for record in records]
-    return "\n".join(lines) + "\n" + toctree(record.name for record in records)
+    return "\n".join([*lines, ""])
 
 
 def _title(text: str) -> str:
