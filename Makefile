@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test browser kubernetes test-kubernetes soak laws fuzz check format lint types layers house bench clean
+.PHONY: help setup demo test browser kubernetes test-kubernetes soak laws fuzz check format lint types layers house bench docs clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-24s%s\n", $$1, $$2}'
@@ -75,5 +75,9 @@ house: $(STAMP)
 bench: $(STAMP) ## run the benchmarks, each beside a reference measured in the same run
 	@for file in bench/*_bench.py; do echo "bench: $$file"; $(BIN)/python $$file || exit 1; done
 
+docs: $(STAMP) ## build the documentation as a site into build/site; open build/site/index.html
+	@echo "docs: building the site, with warnings as errors"
+	@PYTHONPATH=tools $(BIN)/python -m doc_site
+
 clean: ## remove the environment and caches
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build .mypy_cache .ruff_cache .hypothesis .import_linter_cache
