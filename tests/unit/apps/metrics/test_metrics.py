@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from http import HTTPStatus
 from math import inf
 from pathlib import Path
@@ -24,6 +25,7 @@ from maar.core.admission.request import Request, Verdict
 from maar.core.engine import Engine
 from maar.core.model.events import Deleted, Upserted
 from maar.core.model.job import Job, JobState, JobStatus
+from maar.core.model.metadata import Metadata
 from maar.core.model.plan import (
     GroupOutcome,
     NamespaceStanding,
@@ -33,10 +35,13 @@ from maar.core.model.plan import (
     RoomHold,
     Share,
 )
+from maar.core.model.pod import GROUP_ANNOTATION, Pod
+from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.reasons import Reason, Refusal
 from maar.core.model.resources import Resources
 from maar.core.model.writes import Bind, Evict, Nominate, SetStatus
+from maar.core.tables.tables import Tables
 from maar.kube.outcome import Conflict, Done, Unanswered
 from maar.kube.watch import BadObject, Interruption
 from maar.kube.write_failures import WriteFailures
@@ -58,6 +63,7 @@ def standing(amounts: Mapping[str, Mapping[str, int]], share: Share = 0.5) -> Qu
         used=of("used"),
         preempting=of("preempting"),
         request=of("request"),
+        guarantee=of("guarantee"),
         share=share,
         state="Open",
         weight=7,
@@ -67,7 +73,7 @@ def standing(amounts: Mapping[str, Mapping[str, int]], share: Share = 0.5) -> Qu
     )
 
 
-AMOUNTS: Final = ("deserved", "real_capability", "allocated", "used", "preempting", "request")
+AMOUNTS: Final = ("deserved", "real_capability", "allocated", "used", "preempting", "request", "guarantee")
 
 
 def held(reason: Reason) -> GroupOutcome:
@@ -81,7 +87,7 @@ def registry() -> CollectorRegistry:
 
 @pytest.fixture
 def metrics(registry: CollectorRegistry) -> SchedulerMetrics:
-    return SchedulerMetrics(registry)
+    return SchedulerMetrics(registry, Tables())
 
 
 def test_they_are_an_observer(metrics: SchedulerMetrics) -> None:
@@ -120,13 +126,12 @@ def test_each_metric_shows_its_own_amount(
     assert value(registry, metric, queue_name="a") == numbers[amount]["cpu"]
 
 
-def test_ours_show_allocated_and_preempting(registry: CollectorRegistry, metrics: SchedulerMetrics) -> None:
-    metrics.decided(
-        Plan(queues={"a": standing({"allocated": {"cpu": 2000}, "preempting": {"cpu": 500}})}),
-        0.1,
-    )
-    assert value(registry, "maar_queue_allocated", queue_name="a", resource="cpu") == 2
-    assert value(registry, "maar_queue_preempting", queue_name="a", resource="cpu") == 0.5
+def test_ours_have_the_names_of_the_amounts(registry: CollectorRegistry, metrics: SchedulerMetrics) -> None:
+    numbers = {name: {"cpu": 1000 + place} for place, name in enumerate(AMOUNTS)}
+    metrics.decided(Plan(queues={"a": standing(numbers)}), 0.1)
+    for name in AMOUNTS:
+        shown = value(registry, f"maar_queue_{name}", queue_name="a", resource="cpu")
+        assert shown == numbers[name]["cpu"] / 1000
 
 
 @pytest.mark.parametrize(
@@ -309,10 +314,15 @@ def test_a_thousand_queues_cost_a_cycle_next_to_nothing(metrics: SchedulerMetric
 def all_families() -> Iterator[tuple[str, str, set[str]]]:
     """The name, the type and the labels of everything there is, after everything has happened once."""
     first, second, third = new_registry(), CollectorRegistry(), CollectorRegistry()
-    scheduler = SchedulerMetrics(first)
+    tables = Tables()
+    pod = Pod(metadata=Metadata(name="p", namespace="n", annotations={GROUP_ANNOTATION: "g"}))
+    group = PodGroup(metadata=Metadata(name="g", namespace="n"), spec=PodGroupSpec(queue="a"))
+    tables.feed([Upserted(object=pod), Upserted(object=group)])
+    scheduler = SchedulerMetrics(first, tables)
     scheduler.follow(lambda: {"Pod": 1.0})
     amounts = {"cpu": 1, "memory": 1, "pods": 1}
-    scheduler.decided(Plan(queues={"a": standing(dict.fromkeys(AMOUNTS, amounts))}), 0.1)
+    queues = {"a": standing(dict.fromkeys(AMOUNTS, amounts))}
+    scheduler.decided(Plan(queues=queues, evictions=(Evict(pod="n/p", action="cleanup"),)), 0.1)
     scheduler.troubled(Interruption(kind="Pod", problem=""))
     scheduler.troubled(BadObject(kind="Pod", key="", problem=""))
     ended = (JobState(phase="Completed"), JobState(phase="Failed"))
@@ -325,6 +335,7 @@ def all_families() -> Iterator[tuple[str, str, set[str]]]:
     webhooks = WebhookMetrics(third)
     webhooks.reviewed("validate", Request(operation="CREATE", resource="queues"), Verdict(), 0.1)
     webhooks.turned_away(HTTPStatus.BAD_REQUEST)
+    webhooks.serves_until(datetime.now(UTC))
     failures = WriteFailures()
     failures.answered("Bind", "Pod", "a/p", Unanswered("it is away"))
     second.register(WriteFailureCollector(failures))
