@@ -1,7 +1,6 @@
 """The plan of a cycle: what was decided, as a value."""
 
 from collections import Counter
-from math import inf
 from typing import Final, get_args
 
 from maar.core.cycle.diagnosis import Diagnosis
@@ -50,7 +49,7 @@ def plan_of(state: State, *, is_brief: bool = False) -> Plan:
         selections=tuple(state.places.claims.selections(state.selections) if state.selections else ()),
         pod_groups=_outcomes(state, is_brief=is_brief),
         held_room=tuple(_held(state, one) for one in state.held_room.holds),
-        decide_again_at=min((one for one in state.times_to_come if state.now < one < inf), default=None),
+        decide_again_at=min((one for one in state.times_to_come if one > state.now), default=None),
     )
 
 
