@@ -70,6 +70,7 @@ def test_a_queue_says_why_it_deserves_what_and_what_is_in_it(page: Page) -> None
     below = page.get_by_role("region", name="Queues below")
     expect(below.get_by_role("link")).to_have_text(["nlp", "vision"])
     jobs = page.get_by_role("grid", name="Jobs in research")
+    jobs.scroll_into_view_if_needed()  # rows beyond the screen are not drawn
     expect(jobs.locator(".window .row .name a")).to_have_text(["large", "train"])
     expect(page.locator("table.numbers").first).to_contain_text("CPU")
     page.get_by_role("link", name="All its jobs").click()
@@ -153,7 +154,7 @@ def test_a_what_if_shows_the_tree_as_it_would_be_and_changes_nothing(page: Page,
 
 def test_the_history_is_of_the_queue_and_the_hours_in_the_address(page: Page) -> None:
     goto(page, "#/history?queue=research&hours=1")
-    expect(page.get_by_label("Queue")).to_have_value("research")
+    expect(page.get_by_label("Queue", exact=True)).to_have_value("research")
     expect(page.locator("figure svg, .figures .quiet").first).to_be_visible()
     page.get_by_label("Over the last").select_option("3")
     assert "hours=3" in page.url

@@ -21,7 +21,7 @@ export function openJob(main, [kind = "podgroup", namespace = "", name = ""]) {
   const object = h("section", { "aria-label": "Object" });
   main.replaceChildren(
     h("nav.breadcrumb", { "aria-label": "Jobs" }, h("a", { href: address("jobs") }, "Jobs"), " / ", h("a", { href: address("jobs", [], { namespace }) }, namespace), " / "),
-    heading(name), facts, h("div.columns", {}, why, future), pods, events, object);
+    heading(name), facts, h("div.columns.first", {}, why, future), pods, events, object);
 
   const control = new AbortController();
   const row = () => [...store.jobs.values()].find((one) => (one.kind === kind && `${one.namespace}/${one.name}` === key) || (kind === "podgroup" && one.podGroup === key));

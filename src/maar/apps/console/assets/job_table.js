@@ -14,7 +14,8 @@ export const isWaiting = (job) => WAITING.has(job.phase);
 
 /** Columns: class, heading, and by what it sorts (numbers or text). */
 const COLUMNS = [
-  ["name", "Job", (job) => `${job.namespace}/${job.name}`],
+  ["name", "Job", (job) => job.name],
+  ["namespace", "Namespace", (job) => job.namespace],
   ["queue", "Queue", (job) => job.queue],
   ["phase", "Phase", (job) => job.phase],
   ["pods", "Pods", (job) => job.pods.running * 1e6 + job.pods.pending],
@@ -88,11 +89,10 @@ export function newJobTable({ label, most = Infinity, onSort }) {
 
 function newJobRow() {
   const cells = Object.fromEntries(COLUMNS.map(([name]) => [name, h(`span.${name}`, { role: "gridcell" })]));
-  const namespace = h("span.quiet");
   const link = h("a", { tabindex: "-1" });
   const queue = h("a", { tabindex: "-1" });
   const phase = h("span.chip");
-  cells.name.append(link, namespace);
+  cells.name.append(link);
   cells.queue.append(queue);
   cells.phase.append(phase);
   return {
@@ -100,7 +100,7 @@ function newJobRow() {
     show(job) {
       const now = Date.now() / 1000;
       setText(link, job.name);
-      setText(namespace, ` ${job.namespace}`);
+      setText(cells.namespace, job.namespace);
       setAttribute(cells.name, "title", `${job.namespace}/${job.name}`);
       setAttribute(link, "href", jobAddress(job));
       setText(queue, job.queue);

@@ -30,7 +30,7 @@ export function openQueue(main, [name = ROOT], me) {
     h("a", { href: address("history", [], { queue: name }) }, "History"));
   const table = newJobTable({ label: `Jobs in ${name}`, most: 50 });
   jobs.append(h("h2", {}, "Jobs"), table.element);
-  main.replaceChildren(crumbs, heading(name, actions), facts, numbers, h("div.columns", {}, why, h("div", {}, children, namespaces)), jobs, past);
+  main.replaceChildren(crumbs, heading(name, actions), facts, numbers, why, h("div.columns", {}, children, namespaces), jobs, past);
 
   const lines = new Map(); // of the numbers, by resource
   const update = (changed) => {
@@ -150,8 +150,8 @@ function showNamespaces(place, namespaces) {
 function showWhy(place, answer) {
   const drawings = Object.entries(answer.drawings ?? {}).map(([resource, svg]) => {
     const drawn = drawing(svg);
-    return drawn && h("figure", {}, h("figcaption", {}, resourceWord(resource)), scrolling(drawn, `Water level of ${resourceWord(resource)}`));
+    return drawn && h("figure.card", {}, h("figcaption", {}, resourceWord(resource)), scrolling(drawn, `Water level of ${resourceWord(resource)}`));
   });
-  fill(place, h("h2", {}, "Why it deserves this"), drawings,
+  fill(place, h("h2", {}, "Why it deserves this"), h("div.figures", {}, drawings),
     answer.why ? textLines(answer.why.lines, "Explanation") : h("p.quiet", {}, answer.because || "Nothing is known yet."));
 }

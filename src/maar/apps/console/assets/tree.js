@@ -171,7 +171,9 @@ function newTreeRow(toggle) {
       setText(chip, word);
       setShown(chip, Boolean(word));
       bar.show(resource, amount, measure(over, resource).deserved);
-      setText(kind, state.resource ? "" : resourceWord(resource));
+      const isIdle = !amount.used && !amount.deserved;
+      setText(kind, state.resource || isIdle ? "" : resourceWord(resource));
+      element.classList.toggle("idle", isIdle && !queue.running && !queue.inqueue && !queue.pending);
       setText(cells.used, roughly(resource, amount.used));
       cells.used.classList.toggle("beyond", amount.used > amount.deserved);
       setText(cells.deserved, roughly(resource, amount.deserved));

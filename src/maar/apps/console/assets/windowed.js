@@ -104,6 +104,8 @@ export function windowed({ grid, newRow, keyOf, onKey, headRows = 1 }) {
   };
   addEventListener("scroll", drawSoon, { passive: true });
   addEventListener("resize", resized);
+  const moved = new ResizeObserver(drawSoon); // what is above the list may grow and shrink
+  moved.observe(document.body);
   grid.addEventListener("keydown", keydown);
   grid.addEventListener("focus", () => {
     if (indexOfActive() < 0 && items.length) activate(Math.max(0, Math.floor(-body.getBoundingClientRect().top / rowHeight) + 1 - headRows));
@@ -133,6 +135,7 @@ export function windowed({ grid, newRow, keyOf, onKey, headRows = 1 }) {
     close() {
       removeEventListener("scroll", drawSoon);
       removeEventListener("resize", resized);
+      moved.disconnect();
     },
   };
 }
