@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page
 
 from support.api_connection import GROUPS, ApiConnection, create, items
 from support.browser import needs_browser, running_browser, watched_page
-from support.console import Console, small_organisation
+from support.console_program import Console, small_organisation
 from support.maar_up import MaarUp
 from support.until import wait_until
 

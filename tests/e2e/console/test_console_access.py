@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from support.browser import watched_page
-from support.console import Console
+from support.console_program import Console
 
 # Each page, and what it shows when it is complete.
 PAGES: Final = {

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from support.api_connection import QUEUES, ApiConnection, create
 from support.browser import needs_browser, watched_page
-from support.console import Console, queue
+from support.console_program import Console, queue
 from support.maar_up import MaarUp
 
 HOSTILE = '<img src=x onerror="window.taken = 1"><script>window.taken = 1</script>'

@@ -9,7 +9,7 @@ from typing import Final, Self
 from playwright.sync_api import Page, expect
 
 from support.api_connection import GROUPS, QUEUES, ApiConnection, create, items
-from support.console import queue
+from support.console_program import queue
 from support.maar_up import MaarUp
 from support.until import wait_until
 

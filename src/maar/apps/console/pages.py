@@ -14,7 +14,7 @@ from maar.apps.console.viewer import Viewer
 from maar.apps.console.viewers import OWN, Viewers
 from maar.serving.http import HttpRequest, read_body
 
-KNOWN_WITHIN_S: Final = 10.0  # who somebody is and what they may list
+KNOWN_WITHIN_S: Final = 5.0  # who somebody is and what they may list
 _LONGEST_FORM: Final = 64 << 10
 _FORM_WITHIN_S: Final = 5.0
 _HTML: Final = (b"content-type", b"text/html; charset=utf-8")

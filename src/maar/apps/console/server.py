@@ -98,7 +98,7 @@ class ConsoleServer:
     async def _events(self, request: HttpRequest, send: Send) -> None:
         session, topics = self._entrance.session(request), topics_of(request)
         async with self._viewers.of(session.token, session.namespaces) as viewer:
-            await self._entrance.check(viewer, session)
+            self._entrance.end_if_rejected(viewer, session)  # one that waits for its rights hears of them
             kind = (b"content-type", b"text/event-stream")
             headers = _with_security((kind, NO_STORE, (b"x-accel-buffering", b"no")))
             await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
