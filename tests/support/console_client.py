@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
+from maar.apps.console.place import take_place
 from maar.apps.console.program import serve
 from maar.apps.console.settings import ConsoleSettings
 from maar.kube.credentials import load
-from maar.serving.listening import listen
 
 Json = dict[str, Any]
 
@@ -50,19 +50,18 @@ async def console_of(
     kubeconfig: Path, *, token: str = "", namespaces: str = "", settings: ConsoleSettings = PLAIN
 ) -> AsyncIterator[ConsoleClient]:
     """A console with the kubeconfig's rights, or with those of a token that somebody logs in with."""
-    settings = replace(settings, kubeconfig=kubeconfig, login="token" if token else "key")
-    started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    with closing(listen("127.0.0.1", 0)) as place:
-        serving = asyncio.create_task(serve(settings, await load(kubeconfig), place, started.set_result))
+    settings = replace(settings, kubeconfig=kubeconfig, login="token" if token else "key", port=0)
+    place = take_place(settings)
+    with closing(place.socket):
+        serving = asyncio.create_task(serve(settings, await load(kubeconfig), place))
         try:
-            await asyncio.wait((serving, started), return_when=asyncio.FIRST_COMPLETED)
-            if serving.done():
-                serving.result()
             jar = aiohttp.CookieJar(unsafe=True)  # an address instead of a name
             async with aiohttp.ClientSession(cookie_jar=jar) as session:
-                client = ConsoleClient(session, started.result())
-                await _log_in(client, started.result(), token, namespaces)
+                client = ConsoleClient(session, place.address)
+                await _log_in(client, place.address, token, namespaces)
                 yield client
+            if serving.done():
+                serving.result()
         finally:
             serving.cancel()
             await asyncio.wait((serving,))

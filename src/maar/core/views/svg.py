@@ -5,7 +5,7 @@ and so on, so that one drawing serves light and dark. Series differ by dashes to
 Coordinates are rounded to a tenth: the same numbers give the same bytes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
@@ -131,25 +131,29 @@ class Plot:
     entries: list[tuple[str, str]] = field(default_factory=list)  # of the legend: drawing, text
 
     def line(self, xs: Floats, ys: Floats, series: int, name: str, *, is_step: bool = False) -> None:
-        """A line, or steps: a value holds until the next."""
-        points = list[str]()
-        for index, (x, y) in enumerate(zip(xs.tolist(), ys.tolist(), strict=True)):
-            if is_step and index:
-                points.append(f"{_at(self.x(x))},{points[-1].partition(',')[2]}")
-            points.append(f"{_at(self.x(x))},{_at(self.y(y))}")
+        """A line, or steps: a value holds until the next; it is interrupted where there is no value."""
         look = f'class="line s{series % COLOURS}" stroke-dasharray="{DASHES[series % len(DASHES)]}"'
-        self.parts.append(
-            f'<polyline {look} points="{" ".join(points)}"><title>{_text(name)}</title></polyline>'
-        )
+        for part in _without_gaps(ys):
+            points = list[str]()
+            for index, (x, y) in enumerate(zip(xs[part].tolist(), ys[part].tolist(), strict=True)):
+                if is_step and index:
+                    points.append(f"{_at(self.x(x))},{points[-1].partition(',')[2]}")
+                points.append(f"{_at(self.x(x))},{_at(self.y(y))}")
+            self.parts.append(
+                f'<polyline {look} points="{" ".join(points)}"><title>{_text(name)}</title></polyline>'
+            )
         self.entries.append((f'<line {look} x1="0" x2="22" y1="-4" y2="-4"/>', name))
 
     def area(self, xs: Floats, lows: Floats, highs: Floats, series: int, name: str) -> None:
         """The area between two lines; neighbours are kept apart by a thin line."""
-        up = [f"{_at(self.x(x))},{_at(self.y(y))}" for x, y in zip(xs.tolist(), highs.tolist(), strict=True)]
-        down = [f"{_at(self.x(x))},{_at(self.y(y))}" for x, y in zip(xs.tolist(), lows.tolist(), strict=True)]
-        points = " ".join([*up, *reversed(down)])
         look = f'class="area f{series % COLOURS}"'
-        self.parts.append(f'<polygon {look} points="{points}"><title>{_text(name)}</title></polygon>')
+        for part in _without_gaps(highs):
+            up, down = (
+                [f"{_at(self.x(x))},{_at(self.y(y))}" for x, y in zip(xs[part].tolist(), ys, strict=True)]
+                for ys in (highs[part].tolist(), lows[part].tolist())
+            )
+            points = " ".join([*up, *reversed(down)])
+            self.parts.append(f'<polygon {look} points="{points}"><title>{_text(name)}</title></polygon>')
         self.entries.append((f'<rect {look} x="4" y="-11" width="14" height="12"/>', name))
 
     def box(self, x: float, width: float, values: Sequence[float], series: int, name: str) -> None:
@@ -256,6 +260,13 @@ def thinned(seconds: Floats, values: Iterable[Floats], most: int = 360) -> tuple
     whole = np.maximum(lengths, 1e-9)
     means = [np.add.reduceat(one * seconds, starts) / whole if len(seconds) else one for one in values]
     return lengths, means
+
+
+def _without_gaps(values: Floats) -> Iterator[slice]:
+    """The stretches in which there are values; NaN is none."""
+    known = np.concatenate([[False], ~np.isnan(values), [False]])
+    edges = np.flatnonzero(known[1:] != known[:-1])
+    yield from (slice(*edge) for edge in edges.reshape(-1, 2).tolist())
 
 
 def _round_step(rough: float) -> float:

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Final, assert_never
 
 from maar.apps.console.answers.changes import read_changes
+from maar.apps.console.answers.present import reading
 from maar.apps.console.replies import RefusedError, Reply
 from maar.apps.console.viewer import Viewer
 from maar.core.answers.change_commands import kind_word
@@ -46,6 +47,8 @@ async def apply(viewer: Viewer, request: HttpRequest) -> Reply:
             "this console changes nothing; use the commands or the YAML, or start it with --allow-writes",
         )
     asked = await read_changes(request)
+    async with reading(viewer):
+        await viewer.synced(("queues", "jobs", "nodes"))
     known = _known(viewer)
     try:
         writes = writes_of(known, asked.changes(list(viewer.of(Node))))

@@ -11,7 +11,7 @@ from maar.apps.console.answers.lines import page_lines
 from maar.apps.console.answers.present import read_present
 from maar.apps.console.answers.work import in_thread
 from maar.apps.console.replies import RefusedError, Reply
-from maar.apps.console.viewer import Viewer
+from maar.apps.console.viewer import NotAllowedError, Viewer
 from maar.core.answers.explanation import Explainer, with_changes
 from maar.core.answers.explanation_text import explanation_lines, future_lines
 from maar.core.answers.future import Present
@@ -30,7 +30,10 @@ WITHIN_S: Final = 20.0  # for the smallest changes
 async def explanation(viewer: Viewer, request: HttpRequest) -> Reply:
     """Explain an object; with future=1 also when it starts, and what would start it now."""
     kind, key = subject_of(request)
-    present = await read_present(viewer)
+    try:
+        present = await read_present(viewer)
+    except NotAllowedError as error:
+        raise NotAllowedError(f"{error}; the conditions below are what the object says of itself") from None
     subject = await in_thread(partial(find_subject, present.objects, kind, key, present.scheduler_name))
     if subject is None:
         raise RefusedError(HTTPStatus.NOT_FOUND, f"there is no {WORDS[kind]} {key}; it may have been deleted")

@@ -9,11 +9,12 @@ from typing import Final, cast
 import yaml
 
 from maar.apps.console.answers.explanations import subject_of
+from maar.apps.console.answers.present import reading
 from maar.apps.console.replies import RefusedError, Reply
 from maar.apps.console.viewer import Viewer
 from maar.core.answers.subject import WORDS
 from maar.core.model.job import Job
-from maar.core.model.kinds import BadObjectError, plain
+from maar.core.model.kinds import plain
 from maar.core.model.metadata import Object
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
@@ -46,6 +47,8 @@ async def job_page(viewer: Viewer, request: HttpRequest) -> Reply:
             raise RefusedError(HTTPStatus.NOT_FOUND, sentence) from None
         raise
     document = cast(Json, plain(data))
+    async with reading(viewer):
+        await viewer.synced(("jobs",))
     groups = _groups(viewer, word, key)
     pods = await _pods(viewer, namespace, name, word, groups)
     about = [(kind.kind_name(), name), *(("PodGroup", one.metadata.name) for one in groups)]
@@ -166,14 +169,11 @@ def _conditions(document: Json, groups: Sequence[PodGroup]) -> list[Json]:
     own = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
     if document.get("kind") == "PodGroup":
         return [_condition(one) for one in own]
-    try:
-        of_groups = [
-            {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
-            for one in groups
-            for each in one.status.conditions
-        ]
-    except BadObjectError:
-        of_groups = []
+    of_groups = [
+        {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
+        for one in groups
+        for each in one.status.conditions
+    ]
     phases = [{"type": f"{one.get('status', '')}", "time": one.get("lastTransitionTime")} for one in own]
     return [*of_groups, *(phases if document.get("kind") == "Job" else map(_condition, own))]
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from maar.apps.console.answers.lines import page_lines
+from maar.apps.console.answers.present import read_objects
 from maar.apps.console.answers.work import in_thread
 from maar.apps.console.replies import RefusedError, Reply
 from maar.apps.console.viewer import NotAllowedError, Viewer
@@ -72,7 +73,7 @@ async def _shares(viewer: Viewer) -> QueueShares:
     kept = _kept.get(viewer)
     if kept is not None and time.monotonic() < kept.until:
         return kept.shares
-    objects = await viewer.everything()
+    objects = await read_objects(viewer)
     began = time.monotonic()
     shares = await in_thread(partial(queue_shares, objects, time.time()))
     lasts = max(_LASTS_S, _LASTS_TIMES_COST * (time.monotonic() - began))
