@@ -60,10 +60,10 @@ def planned_starts(
         precision = ROUNDED if _count_waiting(present) > MANY else 0.0
     future = Future(present, precision)
     asked = waiting_groups(future.tables(), first, groups)
-    return _Search(future, asked).starts() if asked else {}
+    return _StartSearch(future, asked).starts() if asked else {}
 
 
-class _Search:
+class _StartSearch:
     """The starts of some groups in one future."""
 
     def __init__(self, future: Future, asked: list[str]) -> None:
