@@ -88,12 +88,6 @@ class Diagnosis:
             add_needs(used[hold.group.leaf], hold.planned.needs, 1)
         return larger_cluster(self.state.tables, used)
 
-    def is_held(self, group: GroupState) -> bool:
-        """Whether there is a reason at all, without finding out which; nothing holds room."""
-        if group.leaf < 0 or group.phase not in ADMITTED_PHASES or not group.pending:
-            return self.of(group) is not None
-        return True
-
     def of(self, group: GroupState) -> Refusal | None:
         """What holds a group whose pods wait, or that waits for admission; None where nothing does."""
         state, waits = self.state, bool(group.pending or group.row.gated)

@@ -14,7 +14,7 @@ from maar.core.model.plan import GroupOutcome, Plan, RoomHold
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.writes import Bind, Evict, Nominate
-from maar.core.tables.groups import phase_with
+from maar.core.tables.groups import ADMITTED_PHASES, phase_with
 from maar.core.tables.rows import GroupRow, PodRow
 
 _WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupPhase)}
@@ -74,7 +74,9 @@ def _brief(state: State) -> dict[str, GroupOutcome]:
     for group in state.groups.touched():
         if isinstance(group, GroupState):
             phase = _phase(state, group)
-            outcome = _BRIEF[phase, diagnosis.is_held(group), group.was_unschedulable]
+            waits = group.leaf >= 0 and group.phase in ADMITTED_PHASES and bool(group.pending)
+            is_held = waits or diagnosis.of(group) is not None
+            outcome = _BRIEF[phase, is_held, group.was_unschedulable]
             outcomes.update(dict.fromkeys(group.keys, outcome))
     return outcomes
 

@@ -160,8 +160,9 @@ class PolicyRun:
     ) -> None:
         self.policy, self._submitted, self._queues = policy, submitted, queues_under(policy, queues)
         self.simulation = Simulation(
-            submitted.objects, submitted.run_time, policy.configuration, submitted.start, is_brief=True
+            submitted.objects, submitted.run_time, policy.configuration, submitted.start
         )
+        self.simulation.engine.is_brief = True
         self.simulation.submit_all(submitted.arrivals())
         self._recorder = recorder or SeriesRecorder(submitted.start)
         self._is_whole = False

@@ -89,13 +89,11 @@ class Simulation:
         keep_finished: float = 0.0,
         scheduler_name: str = "volcano",
         decides_again: bool = True,
-        is_brief: bool = False,
     ) -> None:
         self.engine = Engine(configuration, scheduler_name)
         self.time = _moment(start)
         self.cluster = ImaginaryCluster(self.engine, datetime.fromtimestamp(self.time, UTC), resubmits=True)
         self.decisions = 0
-        self.engine.is_brief = is_brief
         self._run_time, self._keep_finished, self._decides_again = run_time, keep_finished, decides_again
         self._log = GroupLog()
         self._arrivals: list[tuple[float, int, Iterable[Object], Iterator[Arrival]]] = []
