@@ -42,7 +42,7 @@ standings = st.builds(
     QueueStanding,
     deserved=amounts, real_capability=amounts, allocated=amounts, used=amounts, preempting=amounts,
     request=amounts, guarantee=amounts, share=shares, state=st.just("Open"), weight=st.integers(1, 9),
-    namespaces=st.dictionaries(names, namespaces, max_size=2), past_use=past_uses,
+    parent=st.just("") | names, namespaces=st.dictionaries(names, namespaces, max_size=2), past_use=past_uses,
     history=st.none() | st.just({}), conditions=st.just(()) | st.just((reduced,)),
 )  # fmt: skip
 outcomes = st.builds(

@@ -81,6 +81,10 @@ def _share(name: str, queue: QueueStanding) -> list[Sample]:
     return [((name,), float(queue.share))]
 
 
+def _parent(name: str, queue: QueueStanding) -> list[Sample]:
+    return [((queue.parent, name), 1)] if queue.parent else []
+
+
 def _weight(name: str, queue: QueueStanding) -> list[Sample]:
     return [((name,), queue.weight)]
 
@@ -121,6 +125,12 @@ FAMILIES: Final[tuple[tuple[GaugeFamily, SamplesOfQueue], ...]] = (
             QUEUE,
         ),
         _share,
+    ),
+    (
+        GaugeFamily(
+            "maar_queue_parent", "1 for every queue and the queue above it.", ("parent_name", "queue_name")
+        ),
+        _parent,
     ),
     (GaugeFamily("volcano_queue_weight", "The claim of the queue among its siblings.", QUEUE), _weight),
     (
