@@ -9,12 +9,20 @@ from urllib.parse import unquote, urlsplit
 
 # What a browser fetches by itself when it shows a page; a link is followed only by its reader.
 _FETCHED: Final = {
-    ("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src"), ("source", "srcset"),
-    ("video", "src"), ("audio", "src"), ("embed", "src"), ("object", "data"), ("input", "src"), ("use", "href"),
-    ("image", "href"), ("image", "xlink:href"),
+    ("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src"),
+    ("source", "srcset"), ("video", "src"), ("audio", "src"), ("embed", "src"), ("object", "data"),
+    ("input", "src"), ("use", "href"), ("image", "href"), ("image", "xlink:href"),
 }  # fmt: skip
 _MADE_BY_SPHINX: Final = frozenset({"search", "genindex"})
-_STYLES: Final = ("@import url(http", "@import 'http", '@import "http', "url(http", "url('http", 'url("http', "url(//")
+_STYLES: Final = (
+    "@import url(http",
+    "@import 'http",
+    '@import "http',
+    "url(http",
+    "url('http",
+    'url("http',
+    "url(//",
+)
 
 
 @dataclass
@@ -32,7 +40,9 @@ def problems(folder: Path) -> list[str]:
     found = [f"{folder} has no pages"] if not pages else []
     for file, page in pages.items():
         name = file.relative_to(folder)
-        found += [f"{name}: fetches {one}, which is not on this site" for one in page.fetched if _is_elsewhere(one)]
+        found += [
+            f"{name}: fetches {one}, which is not on this site" for one in page.fetched if _is_elsewhere(one)
+        ]
         links = [*page.links, *(one for one in page.fetched if not _is_elsewhere(one))]
         found += [f"{name}: {wrong}" for link in links for wrong in _dead(file, link, pages)]
     found += [f"{file.relative_to(folder)}: no page leads there" for file in _unreachable(folder, pages)]

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
-# The head of a page that a list in another page leads to: a navigation of all of them would take longer to draw
-# than the rest of the site, and would be too long to read.
+# The head of a page that a list in another page leads to: a navigation of all of them would take longer to
+# draw than the rest of the site, and would be too long to read.
 OUTSIDE: Final = "---\norphan: true\n---\n"
 _SECTION: Final = re.compile(r"^## (.+)$")
 _ENTRY: Final = re.compile(r"^- \[([^\]]+)\]\(([^)#]+\.md)\)")

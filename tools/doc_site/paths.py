@@ -17,7 +17,7 @@ PROJECT_PAGES: Final = {
 
 
 def site_path(path: PurePosixPath) -> PurePosixPath:
-    """The page that shows a file or folder of the repository; those that are no pages have one made of them."""
+    """The page that shows a file or folder of the repository; one is made for what is no page."""
     if path in PROJECT_PAGES:
         return PROJECT_PAGES[path]
     if path == DECISIONS:

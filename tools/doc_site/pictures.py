@@ -42,18 +42,19 @@ class Plot(NamedTuple):
 
 
 SIMULATION: Final = (
-    "maar simulate --trace examples/simulate/jobs.swf --nodes 4x16cpu,64Gi --queues examples/simulate/queues.yaml "
+    "maar simulate --trace examples/simulate/jobs.swf --nodes 4x16cpu,64Gi "
+    "--queues examples/simulate/queues.yaml "
     "--config default --config examples/simulate/no-reclaim.yaml --config fcfs"
 )
 PICTURES: Final[dict[str, Printed | Plot]] = {
     "plan": Printed(
         "maar plan -f examples/small",
-        "What maar plan prints: the tree of queues with what each uses, deserves and asks for, which pods would be "
-        "evicted, and why each group waits.",
+        "What maar plan prints: the tree of queues with what each uses, deserves and asks for, which pods "
+        "would be evicted, and why each group waits.",
     ),
     "explain": Printed(
         "maar queue explain train -f examples/small",
-        "What maar queue explain prints: how the share of one queue follows from its weight and its siblings.",
+        "What maar queue explain prints: how the share of a queue follows from weights and siblings.",
     ),
     "simulation": Plot(
         "Utilisation",
@@ -79,7 +80,9 @@ def draw(folder: Path) -> None:
 def shown(name: str) -> str:
     """A picture in a page of the site: one for each theme, of which the reader sees one."""
     picture = PICTURES[name]
-    more = f'<p><a href="{REPORT}">The whole report that this is taken from</a></p>\n' * isinstance(picture, Plot)
+    more = f'<p><a href="{REPORT}">The whole report that this is taken from</a></p>\n' * isinstance(
+        picture, Plot
+    )
     return _images(f"pictures/{name}-{{}}.svg", picture.meaning) + more
 
 
@@ -91,13 +94,15 @@ def screenshots(folder: Path) -> str:
     for file in files.values():
         (folder / file.name).write_bytes(file.read_bytes())
     return _images(
-        "pictures/console-tree-{}.png", "The console: every queue as a bar, with what it deserves and what it uses."
+        "pictures/console-tree-{}.png",
+        "The console: every queue as a bar, with what it deserves and what it uses.",
     )
 
 
 def _images(place: str, meaning: str) -> str:
     return "\n".join(
-        f"```{{image}} {place.format(theme)}\n:alt: {meaning}\n:class: only-{theme}\n```\n" for theme in THEMES
+        f"```{{image}} {place.format(theme)}\n:alt: {meaning}\n:class: only-{theme}\n```\n"
+        for theme in THEMES
     )
 
 
@@ -116,7 +121,9 @@ def _output(command: str) -> str:
 
 def _terminal(picture: Printed, theme: str) -> str:
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-        console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True, color_system="truecolor")
+        console = Console(
+            record=True, width=COLUMNS, file=nowhere, force_terminal=True, color_system="truecolor"
+        )
         console.print(Text(f"$ {picture.command}", style="bold"))
         console.print(Text.from_ansi(_output(picture.command)))
         drawn = console.export_svg(title="", theme=THEMES[theme], unique_id=f"picture-{theme}")

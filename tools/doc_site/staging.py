@@ -117,7 +117,12 @@ def _picture(name: str, folder: Path) -> str:
 
 
 def _decisions() -> str:
-    lines = ["# Decisions", "", "Why it is so and not otherwise, a short record for each, the newest first.", ""]
+    lines = [
+        "# Decisions",
+        "",
+        "Why it is so and not otherwise, a short record for each, the newest first.",
+        "",
+    ]
     records = sorted((ROOT / DECISIONS).glob("*.md"), reverse=True)
     lines += [f"- [{_title(record.read_text(encoding='utf-8'))}]({record.name})" for record in records]
     return "\n".join([*lines, ""])

@@ -8,8 +8,9 @@ from maar.core.admission.rules import RULES_BY_RESOURCE
 
 _HEAD: Final = """# Rules of admission
 
-A refusal or a warning of admission begins with the id of its rule, such as `[queue-weight]`. This is every rule, generated from the code;
-[the rule map](../rules.md) has the scenarios that show each. `maar validate -f FILES` asks the same rules without a cluster.
+A refusal or a warning of admission begins with the id of its rule, such as `[queue-weight]`. This is
+every rule, generated from the code; [the rule map](../rules.md) has the scenarios that show each. `maar
+validate -f FILES` asks the same rules without a cluster.
 """
 
 

@@ -15,8 +15,9 @@ _PROGRAMS: Final = {"maar": maar_app, "vcctl": vcctl_app}
 _SHORT_PROGRAMS: Final = ("vsub", "vjobs", "vcancel", "vsuspend", "vresume")
 _HEAD: Final = """# Commands
 
-Every command with its arguments and flags, generated from the programs. Each has `--help`, which says the same.
-`kubectl maar` is `maar` as a plugin of kubectl. `vcctl` and the short programs have Volcano's names and flags.
+Every command with its arguments and flags, generated from the programs. Each has `--help`, which says
+the same. `kubectl maar` is `maar` as a plugin of kubectl. `vcctl` and the short programs have Volcano's
+names and flags.
 """
 
 

@@ -16,9 +16,10 @@ from maar.core.policy.grammar import (
 
 _HEAD: Final = """# Configuration of the scheduler
 
-The configuration has Volcano's grammar. This is all that may stand in it, generated from what reads it; anything else is refused by name.
-[The specification](../specification/cycle.md#configuration) says what the parts mean, and [installing](../installing.md) where the file is. Without a file this one is
-in force:
+The configuration has Volcano's grammar. This is all that may stand in it, generated from what reads it;
+anything else is refused by name. [The specification](../specification/cycle.md#configuration) says what
+the parts mean, and [installing](../installing.md) where the file is. Without a file this one is in
+force:
 """
 
 

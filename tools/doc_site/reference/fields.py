@@ -13,8 +13,9 @@ _DEFINITIONS: Final = ROOT / "deploy" / "crds"
 _OF_EVERY_OBJECT: Final = frozenset({"apiVersion", "kind", "metadata"})
 _HEAD: Final = """# Fields
 
-Every field of the kinds that Maar defines, generated from the custom resource definitions that it installs. `kubectl explain queue.spec`
-says the same of a cluster. [The specification](../specification/objects.md) says what the fields do together.
+Every field of the kinds that Maar defines, generated from the custom resource definitions that it
+installs. `kubectl explain queue.spec` says the same of a cluster. [The
+specification](../specification/objects.md) says what the fields do together.
 """
 _LIMITS: Final = {
     "minimum": "at least {}",
@@ -30,7 +31,11 @@ _LIMITS: Final = {
 def index() -> str:
     """The list of all kinds."""
     rows = [
-        (f"[{kind}](fields/{kind}.md)", code(f"{one['group']}/{_version(one)['name']}"), _schema(one)["description"])
+        (
+            f"[{kind}](fields/{kind}.md)",
+            code(f"{one['group']}/{_version(one)['name']}"),
+            _schema(one)["description"],
+        )
         for kind, one in _definitions()
     ]
     return f"{_HEAD}\n{table(('kind', 'API', 'what it is'), rows)}" + toctree(
@@ -62,12 +67,21 @@ def _page(kind: str, definition: Mapping[str, Any]) -> str:
     schema, names = _schema(definition), definition["names"]
     short = ", ".join(code(name) for name in (names["plural"], *names.get("shortNames", ())))
     lines = [f"# {kind}", "", plain(schema["description"]), ""]
-    lines += [f"`apiVersion: {definition['group']}/{_version(definition)['name']}`. For kubectl: {short}.", ""]
+    lines += [
+        f"`apiVersion: {definition['group']}/{_version(definition)['name']}`. For kubectl: {short}.",
+        "",
+    ]
     for part, below in schema["properties"].items():
         if part in _OF_EVERY_OBJECT:
             continue
         rows = [_row(path, one) for path, one in _walk(part, below)]
-        lines += [f"## {part}", "", plain(below.get("description", "")), "", table(("field", "type", "meaning"), rows)]
+        lines += [
+            f"## {part}",
+            "",
+            plain(below.get("description", "")),
+            "",
+            table(("field", "type", "meaning"), rows),
+        ]
     if rules := [(code(path), plain(message)) for path, message in _rules("", schema)]:
         lines += ["## Rules of the definition", "", "The API server itself refuses objects by these.", ""]
         lines += [table(("at", "what it says"), rules)]

@@ -7,9 +7,10 @@ from maar.core.model.reasons import WHAT_TO_DO, Reason
 
 _HEAD: Final = """# Reasons and what to do
 
-Everything that waits has one of these reasons. It is in the condition `Unschedulable` of the pod group (`kubectl describe podgroup`), in
-`maar plan`, and with the smallest change that would start the job in [`maar explain`](../explain.md). Each reason has its sentence, with names and numbers, in
-[the specification](../specification/reasons.md).
+Everything that waits has one of these reasons. It is in the condition `Unschedulable` of the pod group
+(`kubectl describe podgroup`), in `maar plan`, and with the smallest change that would start the job in
+[`maar explain`](../explain.md). Each reason has its sentence, with names and numbers, in [the
+specification](../specification/reasons.md).
 """
 
 

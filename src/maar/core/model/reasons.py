@@ -47,11 +47,11 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = {
     ),
     Reason.QUEUE_NOT_LEAF: "Name one of the queues below it: queues with children run nothing themselves.",
     Reason.QUEUE_SET_ASIDE: (
-        "Ask whoever owns the queue to correct what the sentence names: a parent that is missing, or a circle."
+        "Ask the owners of the queue to correct what the sentence names: a missing parent, or a circle."
     ),
     Reason.NOT_ENOUGH_TASKS: (
-        "See why the controller of the job does not create the missing pods: a quota, an admission webhook, or "
-        "a minMember that is larger than the job."
+        "See why the controller of the job does not create the missing pods: a quota, an admission webhook, "
+        "or a minMember that is larger than the job."
     ),
     Reason.NOT_ENOUGH_PODS_OF_TASK: (
         "See why pods of this task are missing, or lower its minimum: minAvailable of the task, or "
@@ -65,16 +65,16 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = {
         "starts nothing earlier."
     ),
     Reason.QUEUE_AT_CAPABILITY: (
-        "Wait for work of the queue to finish, ask for a larger capability of the queue that is named, or use "
-        "another queue. Where it says never, ask for less."
+        "Wait for work of the queue to finish, ask for a larger capability of the queue that is named, or "
+        "use another queue. Where it says never, ask for less."
     ),
     Reason.QUEUE_AT_FAIR_SHARE: (
         "Wait: others are entitled to what they have. `maar queue explain` says why; a larger weight, or a "
         "guarantee, changes it for good."
     ),
     Reason.RESERVED_FOR_OTHERS: (
-        "Wait for others of your queue to finish, or ask the owners of the reservation that is named to lower "
-        "it: what is reserved stays idle for them."
+        "Wait for others of your queue to finish, or ask the owners of the reservation that is named to "
+        "lower it: what is reserved stays idle for them."
     ),
     Reason.BEHIND_FIRST_IN_QUEUE: (
         "See what the group before it waits for (`maar explain`); where that one never starts, delete it."
