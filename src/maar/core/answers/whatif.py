@@ -29,7 +29,7 @@ from maar.core.answers.whatif_columns import (
 from maar.core.answers.whatif_text import what_if_data, what_if_lines
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan, QueueStanding
-from maar.core.model.pod import GROUP_ANNOTATION, Pod
+from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.resources import Resources
@@ -95,7 +95,7 @@ def what_if(
     future = Future(present, victims_return_later=True)
     before = _at_rest(future, present.objects, first_starts)
     changed = apply(objects_at_rest(present.objects, future), changes, options)
-    groups_of = {pod: _group(future.simulation.cluster.pods[pod]) for pod in changed.evicted}
+    groups_of = {pod: future.simulation.cluster.pods[pod].group_key for pod in changed.evicted}
     future.change(changed.events, changed.evicted)
     after = _at_rest(future, changed.objects, first_starts)
     evictions = _evictions(future, before, after, changed.evicted, groups_of)
@@ -217,7 +217,7 @@ def _evictions(
     held = {one.key: one for pods in future.held.values() for one in pods}
     pods = {**future.simulation.cluster.pods, **held}
     rows += [
-        (one.pod, _group(pods[one.pod]), one.action, one.beneficiary or "", one.why)
+        (one.pod, pods[one.pod].group_key, one.action, one.beneficiary or "", one.why)
         for plan in after.plans
         for one in plan.evictions
     ]
@@ -235,11 +235,6 @@ def _evictions(
 def _binds(before: Mapping[str, str], after: Mapping[str, str]) -> Binds:
     moved = [pod for pod, node in after.items() if before.get(pod) != node]
     return Binds(moved, [after[pod] for pod in moved])
-
-
-def _group(pod: Pod) -> str:
-    name = pod.metadata.annotations.get(GROUP_ANNOTATION, "")
-    return f"{pod.metadata.namespace or 'default'}/{name}" if name else ""
 
 
 def _owner(group: PodGroup) -> str:
