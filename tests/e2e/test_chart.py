@@ -17,6 +17,7 @@ from maar.kube.credentials import load
 from support.control_plane import ControlPlane
 from support.helm import CHART, find_helm, helm
 from support.needs_kubernetes import needs_kubernetes
+from support.prometheus import MONITORING
 
 Json = dict[str, Any]
 Key = tuple[str, str]
@@ -130,12 +131,29 @@ def test_values_change_what_they_name_and_nothing_else(tmp_path: Path) -> None:
             assert objects[key] == one
 
 
+def test_dashboards_and_alerts_are_the_files_of_the_chart_where_they_are_asked_for() -> None:
+    enabled = ("--set=metrics.dashboards.enabled=true", "--set=metrics.alerts.enabled=true")
+    objects, before = rendered(*enabled, "--set=metrics.alerts.labels.release=monitoring"), printed()
+    assert {key: objects[key] for key in before} == before
+    files = {path.stem: path for path in (MONITORING / "dashboards").glob("*.json")}
+    new = {("ConfigMap", f"maar-dashboard-{name}") for name in files}
+    assert objects.keys() - before.keys() == new | {("PrometheusRule", "maar")}
+    for name, path in files.items():
+        one = objects["ConfigMap", f"maar-dashboard-{name}"]
+        assert one["metadata"]["labels"] == {"app.kubernetes.io/name": "maar", "grafana_dashboard": "1"}
+        assert one["data"] == {f"maar-{name}.json": path.read_text(encoding="utf-8")}
+    rules = objects["PrometheusRule", "maar"]
+    assert rules["metadata"]["labels"] == {"app.kubernetes.io/name": "maar", "release": "monitoring"}
+    assert rules["spec"] == yaml.safe_load((MONITORING / "alerts.yaml").read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
         (("--set=scheduler.replica=3",), "additional properties 'replica' not allowed"),
         (("--set=webhooks.failurePolicy=Maybe",), "value must be one of 'Fail', 'Ignore'"),
         (("--set=schedulerName=a b",), "does not match pattern"),
+        (("--set=metrics.alerts.enabled=please",), "got string, want boolean"),
         (("--namespace=elsewhere",), "Maar lives in the namespace maar-system"),
     ],
 )

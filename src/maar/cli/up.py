@@ -9,7 +9,7 @@ import typer
 import uvloop
 
 from maar.cli.admission_options import AdmissionFlags
-from maar.cli.daemons import VerboseOption
+from maar.cli.daemons import PlannedStartsOption, VerboseOption, planned_starts_s
 from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
 
@@ -56,6 +56,7 @@ def up(  # noqa: PLR0913  # each is a flag
     config: Annotated[
         Path | None, typer.Option(help="A scheduler configuration, in Volcano's grammar.")
     ] = None,
+    planned_starts_interval: PlannedStartsOption = "60s",
     admission: AdmissionFlags,
     console: Annotated[
         bool, typer.Option("--console/--no-console", help="Serve the console, a web page over the cluster.")
@@ -89,6 +90,8 @@ def up(  # noqa: PLR0913  # each is a flag
         local_gpus=local_gpus,
         keeps_running=keep_running,
         configuration=read_configuration(config),
+        configuration_text=config.read_text(encoding="utf-8") if config is not None else "",
+        planned_starts_s=planned_starts_s(planned_starts_interval),
         admission=admission.options(),
         console=ConsoleSettings(
             port=console_port, is_warm=False, history=(data or data_folder()).absolute() / HISTORY

@@ -38,6 +38,7 @@ class RowStream:
         self._bytes = 0
         self._encoded: dict[tuple[int, tuple[Topic, ...]], bytes] = {}
         self._news = asyncio.Event()
+        self.wanted: dict[Topic, float] = {}  # when a page last asked for news of a topic
 
     def publish(self, changes: Mapping[Topic, RowChanges]) -> None:
         """Number the changes, and wake all pages."""
@@ -76,6 +77,7 @@ class RowStream:
 
     def after(self, version: int, topics: Sequence[Topic]) -> bytes | None:
         """Events with what came after a version; None where not all of that is kept."""
+        self.wanted.update(dict.fromkeys(topics, time.monotonic()))
         if not self._oldest <= version <= self.version:
             return None
         key = (version, tuple(topics))

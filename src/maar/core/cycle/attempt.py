@@ -199,14 +199,22 @@ class Attempt:
                     self.saw_candidates = True
                     yield unit
 
-    def _may_go(self, unit: Unit, refused: set[object]) -> bool:
-        """Whether a unit may be taken next; `refused` collects what refused units have in common."""
+    def _may_go(self, unit: Unit, refused: set[object], allowed: set[object] | None = None) -> bool:
+        """Whether a unit may be taken next.
+
+        `refused` collects what refused units have in common; `allowed`, where nothing is taken meanwhile,
+        what those have in common that use as much and are not refused.
+        """
         if unit.group is self.group or not self.search.budgets.allow(unit.pods):
             return False
         alike = self.refusal(unit)
         if alike in refused:
             return False
+        if allowed is not None and (alike, unit.used) in allowed:
+            return not self.state.breaks_promise(unit.pods)
         if self.may_take(unit):
+            if allowed is not None:
+                allowed.add((alike, unit.used))
             return not self.state.breaks_promise(unit.pods)
         refused.add(alike)
         return False
@@ -289,10 +297,11 @@ class Attempt:
         nodes: set[str] = set()
         for leaf in self.leaves():
             refused: set[object] = set()
+            allowed: set[object] = set()
             for unit in self.units(leaf).in_order(self.may_be_victim):
-                on = {pod.node_name for pod in unit.pods}
+                node = unit.pods[0].node_name
                 if unit.is_surplus:
                     nodes.update([pod.node_name for pod in self.state.holders(unit.group)])
-                elif len(on) == 1 and not on <= nodes and self._may_go(unit, refused):
-                    nodes |= on
+                elif node not in nodes and unit.is_on_one_node and self._may_go(unit, refused, allowed):
+                    nodes.add(node)
         return nodes

@@ -39,15 +39,18 @@ class UnitPool:
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self._shares: dict[str, float] = {}  # of namespaces, per weight
-        self._unread: dict[_KindOfUnit, dict[str, GroupState]] = {}  # groups whose units are not computed yet
+        self._unread: dict[_KindOfUnit, dict[str, GroupRow]] = {}  # groups whose units are not computed yet
         self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
         for row in state.ledger.rows[leaf].groups.values():
             if row.kind is None and _has_nodes(row):
-                group = state.group(row)
-                if min_runtimes is not None and min_runtimes.ends(group):
-                    self._young[row.key], self._ranks[row.key] = group, _possible_ranks(group)
-                kind = self._kinds[row.key] = (row.namespace, _ranks_now(group))
-                self._unread.setdefault(kind, {})[row.key] = group
+                known = state.groups.look_at(row)
+                if min_runtimes is not None:
+                    known = state.group(row)
+                    if min_runtimes.ends(known):
+                        self._young[row.key], self._ranks[row.key] = known, _possible_ranks(known)
+                ranks = (_ranks_at_first(row) if known is None else None) or _ranks_now(state.group(row))
+                kind = self._kinds[row.key] = (row.namespace, ranks)
+                self._unread.setdefault(kind, {})[row.key] = row
         for namespace, _ in self._unread:
             self._shares[namespace] = state.namespace_share(leaf, namespace)
 
@@ -55,8 +58,8 @@ class UnitPool:
         """Compute the units that may be victims."""
         for namespace, ranks in list(self._unread):
             if any(may_be_victim(rank, namespace, self._shares[namespace]) for rank in ranks):
-                for group in list(self._unread[namespace, ranks].values()):
-                    self.refresh(group)
+                for row in list(self._unread[namespace, ranks].values()):
+                    self.refresh(self.state.group(row))
 
     def refresh(self, group: GroupState) -> None:
         """Compute again which unit a group would give."""
@@ -144,7 +147,7 @@ class UnitPool:
 
     def __contains__(self, key: str) -> bool:
         if key in self._kinds:
-            self.refresh(self._unread[self._kinds[key]][key])
+            self.refresh(self.state.group(self._unread[self._kinds[key]][key]))
         if self._stale and any(key in keys for keys in self._stale.values()):
             self.refresh(self._young[key])
         return key in self._units
@@ -157,12 +160,19 @@ class UnitPool:
             return None
         if unit.is_surplus:
             return next_unit(self.state, unit.group, self.protection, node, self._too_young(unit.group))
-        return unit if all(pod.node_name == node for pod in unit.pods) else None
+        return unit if unit.is_on_one_node and unit.pods[0].node_name == node else None
 
 
 def _ranks_now(group: GroupState) -> tuple[Rank, ...]:
     """The ranks that the next unit of a group may have now."""
     return _ranks(group.is_starving, group.row.priority, group.placed > group.standing_minimum)
+
+
+def _ranks_at_first(row: GroupRow) -> tuple[Rank, ...] | None:
+    """The same of a group that is as it was when the cycle began; None where more than its row is needed."""
+    if row.standing_minimum < row.min_member or row.min_task_member:
+        return None
+    return _ranks(row.placed < row.min_member, row.priority, row.placed > row.standing_minimum)
 
 
 @lru_cache(maxsize=1024)

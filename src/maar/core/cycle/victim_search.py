@@ -29,6 +29,7 @@ class VictimSearch:
         self.min_runtimes = MinRuntimes(state, action)
         self.without_victims: set[object] = set()  # what groups have in common for which there are none
         self._pools: dict[int, dict[str, UnitPool]] = {}  # by leaf; for what is in `pool`
+        self._queue_orders: dict[int, tuple[int, int, float, str]] = {}
 
     @property
     def budgets(self) -> Budgets:
@@ -39,6 +40,20 @@ class VictimSearch:
     def loans(self) -> Loans:
         """What is on loan."""
         return Loans(self.state, self.protection)
+
+    def queue_order(self, queue: int) -> tuple[int, int, float, str]:
+        """What orders the queues that victims come from, beside their shares."""
+        order = self._queue_orders.get(queue)
+        if order is None:
+            ledger = self.state.ledger
+            row, created = ledger.rows[queue], ledger.tree.claims[queue].created
+            order = self._queue_orders[queue] = (
+                row.queue.spec.priority,
+                row.queue.spec.weight,
+                created,
+                row.order,
+            )
+        return order
 
     def pool(self, leaf: int, moment: float, waited: float) -> UnitPool:
         """The units of a leaf at a time, for a beneficiary that has waited for so long.

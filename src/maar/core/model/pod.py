@@ -137,6 +137,12 @@ class Pod(Object, frozen=True, tag="Pod"):
     status: PodStatus = PodStatus()
 
     @property
+    def group_key(self) -> str:
+        """The key of the pod group that it names; empty where it names none."""
+        name = self.metadata.annotations.get(GROUP_ANNOTATION, "")
+        return f"{self.metadata.namespace or 'default'}/{name}" if name else ""
+
+    @property
     def is_finished(self) -> bool:
         """Whether it has succeeded or failed, and so holds nothing."""
         return self.status.phase in ("Succeeded", "Failed")
