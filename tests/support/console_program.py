@@ -1,123 +1,95 @@
-"""A console in the process of a test, and requests to it over real connections."""
+"""`maar console` as a user runs it, and a cluster with enough in it to look at."""
 
-import asyncio
-import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from types import TracebackType
+from typing import Final, Self
 
-import aiohttp
+from support.processes import Group
+from support.until import wait_until
 
-from maar.apps.console.place import take_place
-from maar.apps.console.program import serve
-from maar.apps.console.settings import ConsoleSettings
-from maar.kube.credentials import load
-from support.kubeconfigs import written
+MAAR: Final = str(Path(sys.executable).with_name("maar"))
+_ADDRESS: Final = re.compile(r"open (http://\S+)")
 
-Json = dict[str, Any]
-
-POSTED: Final = {"X-Maar-Console": "1", "Sec-Fetch-Site": "same-origin"}
+Document = dict[str, object]
 
 
-@dataclass
-class Answer:
-    """What came back, whole."""
+class Console:
+    """The program in a process of its own; it ends with the block."""
 
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
+    def __init__(self, folder: Path, kubeconfig: Path, *flags: str) -> None:
+        folder.mkdir(exist_ok=True)
+        self._processes = Group(folder)
+        self._kubeconfig, self._flags = kubeconfig, flags
 
-    @property
-    def json(self) -> Any:  # noqa: ANN401  # whatever it is
-        """The body, read."""
-        return json.loads(self.body)
+    def __enter__(self) -> Self:
+        self._processes.__enter__()
+        command = [MAAR, "console", "--kubeconfig", str(self._kubeconfig), "--port", "0", *self._flags]
+        self._processes.start("console", command)
+        wait_until("the console has printed its address", self._has_started)
+        self.address = self._printed()
+        self.url = self.address.partition("/open")[0]
+        return self
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._processes.__exit__(kind, error, trace)
 
-@dataclass
-class ConsoleClient:
-    """A browser, less its pages."""
+    def _has_started(self) -> bool:
+        self._processes.check()
+        return bool(self._printed())
 
-    http: aiohttp.ClientSession
-    address: str  # what the console says is to be opened
-    origin: str
-
-    async def send(
-        self,
-        method: str,
-        path: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        data: bytes | Mapping[str, str] | None = None,
-    ) -> Answer:
-        """Send a request; redirects are answers."""
-        async with self.http.request(
-            method, f"{self.origin}{path}", headers=headers, data=data, allow_redirects=False
-        ) as response:
-            return Answer(response.status, response.headers, await response.read())
-
-    async def get(self, path: str, **headers: str) -> Answer:
-        """Read something."""
-        return await self.send("GET", path, headers=headers)
-
-    async def open(self) -> None:
-        """Open the printed address."""
-        answer = await self.get(self.address.removeprefix(self.origin))
-        assert (answer.status, answer.headers["location"]) == (303, "/")
-
-    async def login(self, token: str, namespaces: str = "") -> Answer:
-        """Send the form of the login page."""
-        form = {"token": token, "namespaces": namespaces}
-        return await self.send("POST", "/login", headers={"Sec-Fetch-Site": "same-origin"}, data=form)
-
-    async def rows(self, topic: str) -> dict[str, Json]:
-        """All rows of a topic by key."""
-        answer = await self.get(f"/api/rows?topics={topic}")
-        assert answer.status == 200, answer.body
-        return {one.get("key") or one["name"]: one for one in answer.json[topic]}
-
-    async def events(
-        self, after: int = 0, topics: str = "queues,jobs,nodes"
-    ) -> AsyncIterator[tuple[str, Json]]:
-        """What the console sends as it happens: the name of each event, and its data."""
-        path = f"{self.origin}/api/events?after={after}&topics={topics}"
-        async with self.http.get(path, timeout=aiohttp.ClientTimeout()) as response:
-            assert response.status == 200, await response.read()
-            name = ""
-            async for raw in response.content:
-                line = raw.decode().rstrip("\n")
-                if line.startswith("event: "):
-                    name = line.removeprefix("event: ")
-                elif line.startswith("data: "):
-                    yield name, json.loads(line.removeprefix("data: "))
+    def _printed(self) -> str:
+        found = _ADDRESS.search(self._processes.log("console").read_text(encoding="utf-8", errors="replace"))
+        return found[1] if found else ""
 
 
-@asynccontextmanager
-async def running_console(
-    kubeconfig: Path, settings: ConsoleSettings | None = None
-) -> AsyncIterator[ConsoleClient]:
-    """Serve a console, and be a client of it."""
-    chosen = settings or ConsoleSettings(port=0)
-    place = take_place(chosen)
-    with closing(place.socket):
-        serving = asyncio.create_task(serve(chosen, await load(kubeconfig), place))
-        try:
-            async with client_of(place.address, f"http://{chosen.host}:{place.port}") as client:
-                yield client
-        finally:
-            serving.cancel()
-            await asyncio.wait([serving])
+def queue(name: str, parent: str = "root", **spec: object) -> Document:
+    """A queue below another."""
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": {"parent": parent, **spec},
+    }
 
 
-@asynccontextmanager
-async def client_of(address: str, origin: str) -> AsyncIterator[ConsoleClient]:
-    """Another browser at the same console."""
-    jar = aiohttp.CookieJar(unsafe=True)  # an address is a host like any other
-    async with aiohttp.ClientSession(cookie_jar=jar) as http:
-        yield ConsoleClient(http, address, origin)
+def gang(name: str, in_queue: str, pods: int, cpu: str = "1") -> Iterator[Document]:
+    """A pod group whose pods start together, and run for an hour where nodes are virtual."""
+    yield {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name},
+        "spec": {"minMember": pods, "queue": in_queue},
+    }
+    for number in range(pods):
+        annotations = {"scheduling.k8s.io/group-name": name, "maar.sh/run-for": "1h"}
+        container = {
+            "name": "main",
+            "image": "none",
+            "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}},
+        }
+        yield {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"{name}-{number}", "annotations": annotations},
+            "spec": {"schedulerName": "volcano", "restartPolicy": "Never", "containers": [container]},
+        }
 
 
-def nowhere(folder: Path) -> Path:
-    """A kubeconfig of a cluster that does not answer."""
-    return written(folder / "nowhere.kubeconfig", "http://127.0.0.1:1")
+def small_organisation() -> Iterator[Document]:
+    """Queues with weights, guarantees and ceilings, jobs that run and one that waits."""
+    yield queue("research", weight=3, guarantee={"resource": {"cpu": "8"}})
+    yield queue("nlp", "research", weight=2)
+    yield queue("vision", "research")
+    yield queue("serving", weight=2, capability={"cpu": "16", "memory": "64Gi"})
+    yield queue("teams")
+    for number in range(1, 41):
+        yield queue(f"team-{number}", "teams")
+    yield from gang("train", "nlp", pods=6, cpu="2")
+    yield from gang("serve", "serving", pods=4)
+    yield from gang("crawl", "team-7", pods=8)
+    yield from gang("large", "vision", pods=20, cpu="2")
