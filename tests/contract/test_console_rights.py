@@ -170,6 +170,13 @@ async def test_a_namespace_that_is_named_and_may_not_be_read_is_not_shown(
     assert list(await console.rows("jobs")) == [f"{places.mine}/work"]
 
 
+async def test_a_service_account_that_names_nothing_sees_its_own_namespace(
+    console: ConsoleClient, places: Places
+) -> None:
+    await console.login(await places.token(*RULES))
+    assert (await console.get("/api/me")).json["namespaces"] == [places.mine]
+
+
 async def test_kinds_that_may_not_be_read_are_left_out_and_the_rest_is_there(
     console: ConsoleClient, places: Places
 ) -> None:
