@@ -18,15 +18,15 @@ from maar.core.views.past_use import usage_in_force, with_usage
 READ_WITHIN_S: Final = 30.0
 
 
-async def read_objects(viewer: Viewer) -> list[Object]:
+async def read_objects(viewer: Viewer, *, has_jobs: bool = True) -> list[Object]:
     """Read all that a decision needs; NotAllowedError where the viewer may not."""
     async with reading(viewer):
-        return await viewer.everything()
+        return await viewer.everything(has_jobs=has_jobs)
 
 
-async def read_present(viewer: Viewer) -> Present:
+async def read_present(viewer: Viewer, *, has_jobs: bool = True) -> Present:
     """The same, with the time and how decisions are made."""
-    objects = await read_objects(viewer)
+    objects = await read_objects(viewer, has_jobs=has_jobs)
     usage = usage_in_force([one for one in objects if isinstance(one, Queue)])
     return Present(tuple(objects), with_usage(DEFAULT, usage), time.time())
 
