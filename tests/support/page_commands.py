@@ -49,14 +49,14 @@ def all_commands() -> list[PageCommand]:
 
 def _whole(lines: list[str]) -> Iterator[str]:
     """Commands, each with the lines in which it goes on."""
-    begun: list[str] = []
+    so_far: list[str] = []
     for line in lines:
-        if not begun and (not line.strip() or line.startswith("#")):
+        if not so_far and (not line.strip() or line.startswith("#")):
             continue
-        begun.append(line)
+        so_far.append(line)
         if not _GOES_ON.search(line):
-            yield "\n".join(begun)
-            begun = []
+            yield "\n".join(so_far)
+            so_far = []
 
 
 def _listed(lines: list[str], printed: str) -> Iterator[tuple[str, str]]:

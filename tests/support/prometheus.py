@@ -37,12 +37,12 @@ def promtool(*arguments: str) -> str:
 
 
 class Prometheus:
-    """A Prometheus that scrapes some addresses every second."""
+    """A Prometheus that scrapes some addresses every two seconds."""
 
     def __init__(self, processes: Group, folder: Path, port: int, targets: list[str], rules: Path) -> None:
         self._address = f"127.0.0.1:{port}"
         settings = {
-            "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+            "global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"},
             "rule_files": [str(rules)],
             "scrape_configs": [{"job_name": "maar", "static_configs": [{"targets": targets}]}],
         }
@@ -63,10 +63,11 @@ class Prometheus:
         result: list[dict[str, Any]] = self._data("query", query=expression)["result"]
         return result
 
-    def firing(self) -> set[str]:
-        """The names of the alerts that fire."""
+    def alert_state(self, name: str) -> str:
+        """Whether an alert is firing, pending or inactive."""
         alerts = self._data("alerts")["alerts"]
-        return {one["labels"]["alertname"] for one in alerts if one["state"] == "firing"}
+        states = {one["state"] for one in alerts if one["labels"]["alertname"] == name}
+        return next((state for state in ("firing", "pending") if state in states), "inactive")
 
     def is_ready(self) -> bool:
         """Whether it answers."""

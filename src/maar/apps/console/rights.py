@@ -24,6 +24,7 @@ from maar.kube.paths import resource_path_of
 WATCHED: Final[tuple[type[Object], ...]] = (Queue, PriorityClass, PodGroup, JobSummary, Node, Pod)
 MOST_NAMESPACES: Final = 100  # each has a watch for every kind
 _AT_A_TIME: Final = 16
+_ACCOUNT: Final = "system:serviceaccount:"
 _VERBS: Final = ("list", "watch")
 _USER: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 _ACCESS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -64,7 +65,7 @@ async def find_user(api: ApiServer) -> str:
     return _USER_REVIEW.decode(answer).status.user_info.username
 
 
-async def find_rights(api: ApiServer, named: Sequence[str]) -> Rights:
+async def find_rights(api: ApiServer, user: str, named: Sequence[str]) -> Rights:
     """Ask what may be listed: everywhere, else in the named namespaces, else in those there are."""
     turns = asyncio.Semaphore(_AT_A_TIME)
     everywhere = dict(
@@ -74,7 +75,7 @@ async def find_rights(api: ApiServer, named: Sequence[str]) -> Rights:
     lacking = [kind for kind in WATCHED if kind.namespaced and not everywhere[kind]]
     if not lacking:
         return Rights(kinds)
-    names = list(dict.fromkeys(named)) or await _namespaces(api, turns)
+    names = list(dict.fromkeys(named)) or await _namespaces(api, user, turns)
     asked = [(kind, name) for name in names for kind in lacking]
     allowed = await _all(_may_read(api, turns, kind, name) for kind, name in asked)
     found = [pair for pair, may in zip(asked, allowed, strict=True) if may]
@@ -87,10 +88,11 @@ async def find_rights(api: ApiServer, named: Sequence[str]) -> Rights:
     return Rights(kinds, inside, len(readable) - len(kept))
 
 
-async def _namespaces(api: ApiServer, turns: asyncio.Semaphore) -> list[str]:
-    """The names of all namespaces where they may be listed, else the one of the credentials."""
+async def _namespaces(api: ApiServer, user: str, turns: asyncio.Semaphore) -> list[str]:
+    """All namespaces where they may be listed, else those of the service account and of the credentials."""
     if not await _may(api, turns, Namespace, "", "list"):
-        return [api.credentials.proofs.namespace]
+        account = user.removeprefix(_ACCOUNT).partition(":")[0] if user.startswith(_ACCOUNT) else ""
+        return list(dict.fromkeys(name for name in (account, api.credentials.proofs.namespace) if name))
     return [one.metadata.name for one in await objects(api, Namespace, bad=lambda _: None)]
 
 

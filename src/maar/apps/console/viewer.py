@@ -135,7 +135,7 @@ class Viewer:
         while not self.rejected:
             try:
                 self.user = await find_user(self.api)
-                self.rights = await find_rights(self.api, self._named)
+                self.rights = await find_rights(self.api, self.user, self._named)
             except* (ApiError, UnansweredError) as group:
                 self._note(group.exceptions[0])
                 await asyncio.sleep(backoff.pause_s())
@@ -203,7 +203,7 @@ class Viewer:
         while True:
             await self._sleep_until_look()
             try:
-                if await find_rights(self.api, self._named) != self.rights:
+                if await find_rights(self.api, self.user, self._named) != self.rights:
                     return
             except* (ApiError, UnansweredError) as group:
                 self._note(group.exceptions[0], is_shown=False)

@@ -44,6 +44,11 @@ class _Kept:
     uses: int = 0
     used_at: float = field(default_factory=time.monotonic)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether another has to be made, since a token that was rejected may be good again."""
+        return self.task.done() or bool(self.viewer.rejected)
+
 
 class Viewers:
     """Finds the viewer of a token, or makes it."""
@@ -57,10 +62,10 @@ class Viewers:
         """The viewer of a token, or of the console's own credentials, while it is used."""
         key = hashlib.sha256("\n".join((token, *namespaces)).encode()).digest()
         kept = self._kept.get(key)
-        if kept is None or kept.task.done():
+        if kept is None or kept.is_over:
             viewer = await self._made(token, namespaces)
             kept = self._kept.get(key)  # another request may have made it meanwhile
-            if kept is None or kept.task.done():
+            if kept is None or kept.is_over:
                 kept = self._kept[key] = _Kept(viewer, asyncio.create_task(viewer.run()))
         kept.uses += 1
         try:

@@ -44,11 +44,11 @@ class Unit:
         """What each of the pods needs."""
         return tuple([pod.shape.needs for pod in self.pods])
 
-    @cached_property
-    def is_on_one_node(self) -> bool:
-        """Whether all its pods are on the node of the first."""
-        node = self.pods[0].node_name
-        return len(self.pods) == 1 or all(pod.node_name == node for pod in self.pods)
+    def is_on(self, node: str) -> bool:
+        """Whether all its pods are on a node."""
+        return self.pods[0].node_name == node and (
+            len(self.pods) == 1 or all(pod.node_name == node for pod in self.pods)
+        )
 
     @cached_property
     def resources(self) -> frozenset[int]:

@@ -12,6 +12,7 @@ from maar.core.cycle.min_runtimes import MinRuntimes
 from maar.core.cycle.protection import Budgets, Protection
 from maar.core.cycle.state import State
 from maar.core.cycle.unit_pool import UnitPool
+from maar.core.cycle.units import Unit
 from maar.core.fairshare.water_fill import Ints
 from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import Column, PodRow
@@ -72,6 +73,16 @@ class VictimSearch:
         if name == "later":
             pools[name].move_to(moment)
         return pools[name]
+
+    def take(self, unit: Unit) -> None:
+        """A unit is gone, for a while or for good."""
+        for pool in self._pools.get(unit.group.leaf, _NO_POOLS).values():
+            pool.take(unit)
+
+    def put_back(self, unit: Unit) -> None:
+        """A unit that was gone for a while is back, with all that was gone after it."""
+        for pool in self._pools.get(unit.group.leaf, _NO_POOLS).values():
+            pool.put_back(unit)
 
     def refresh(self, group: GroupState) -> None:
         """What a group holds has changed."""

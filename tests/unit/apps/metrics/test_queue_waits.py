@@ -82,10 +82,10 @@ def scheduling(registry: CollectorRegistry) -> Scheduling:
     return Scheduling(registry)
 
 
-def waits(registry: CollectorRegistry, queue: str) -> tuple[float, float]:
-    """How many groups wait, and for how many hours the one that came first."""
+def waits(registry: CollectorRegistry, queue: str) -> tuple[float, int]:
+    """How many groups wait, and for how many whole hours the one that came first."""
     groups = value(registry, "maar_queue_pod_groups_waiting", queue_name=queue)
-    return groups, round(value(registry, "maar_queue_longest_wait_seconds", queue_name=queue) / 3600, 2)
+    return groups, int(value(registry, "maar_queue_longest_wait_seconds", queue_name=queue) / 3600)
 
 
 def test_groups_wait_in_their_queue_and_in_those_above_it(
@@ -96,11 +96,11 @@ def test_groups_wait_in_their_queue_and_in_those_above_it(
     scheduling.see(*(pod(name, name) for name in ("old", "new", "just")))
     scheduling.decide()
     assert {name: waits(registry, name) for name in ("a", "b", "c", "dept", "root")} == {
-        "a": (2, 3.0),
-        "b": (1, 0.0),
-        "c": (0, 0.0),
-        "dept": (3, 3.0),
-        "root": (3, 3.0),
+        "a": (2, 3),
+        "b": (1, 0),
+        "c": (0, 0),
+        "dept": (3, 3),
+        "root": (3, 3),
     }
 
 
@@ -110,7 +110,7 @@ def test_a_group_that_runs_and_asks_for_more_does_not_wait(
     scheduling.see(node(1), queue("a"), group("g", "a"), pod("there", "g", "n"), pod("more", "g"))
     scheduling.decide()
     assert value(registry, "volcano_unschedule_job_count") == 1
-    assert waits(registry, "a") == (0, 0.0)
+    assert waits(registry, "a") == (0, 0)
 
 
 def test_evictions_are_counted_in_the_queue_that_loses_and_go_with_it(

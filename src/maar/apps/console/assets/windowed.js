@@ -51,7 +51,7 @@ export function windowed({ grid, newRow, keyOf, onKey, headRows = 1 }) {
       const key = keyOf(item);
       let row = next.get(key);
       if (!row) {
-        row = spare.pop() ?? newRow();
+        row = spare.shift() ?? newRow(); // in their order: most stay where they are in the document
         row.element.id ||= `${id}-${Math.random().toString(36).slice(2, 9)}`;
         row.element.classList.add("row");
         row.element.setAttribute("role", "row");
