@@ -14,7 +14,7 @@ from typing import Final
 from support.page_commands import ROOT, PageCommand
 from support.programs import find_binaries
 
-_WITHIN_S: Final = 60.0
+_WITHIN_S: Final = 90.0
 _WATCHED_S: Final = 3.0
 _ENDLESS: Final = re.compile(r" (?:-w|--watch)\b|^maar (?:scheduler|controllers) ")
 _RECORDED: Final = re.compile(r"--record (\S+)")
