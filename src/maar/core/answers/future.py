@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil, inf, log, log1p
 from typing import Final, Literal, NamedTuple
 
-from maar.core.answers.pods_to_come import PodsToCome, group_of
+from maar.core.answers.pods_to_come import PodsToCome
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
@@ -168,7 +168,7 @@ class Future:
         groups = self.simulation.cluster.groups
         back = list[Pod]()
         for pod in self._returning:
-            group = groups.get(group_of(pod))
+            group = groups.get(pod.group_key)
             if group is not None and TASK_ANNOTATION in pod.metadata.annotations and _is_outside(group):
                 self._pods_to_come.hold(group, pod)
             else:
