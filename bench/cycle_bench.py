@@ -116,24 +116,27 @@ def hopeless() -> None:
 
 def reclaiming() -> None:
     """4,000 one-GPU jobs run in one queue, 4,000 wait in another."""
-    size = Resources({"cpu": 64_000, "memory": 512 * GIB, "pods": 110, "nvidia.com/gpu": 8})
-    events: list[Event] = [Upserted(object=ready_node(f"gpu-{index:03}", size, {})) for index in range(500)]
-    events += [Upserted(object=Queue(metadata=QueueMetadata(name=name))) for name in ("busy", "late")]
-    one = Container(
-        name="main", resources=ResourceRequirements(requests=Resources({"cpu": 1000, "nvidia.com/gpu": 1}))
-    )
-    for number in range(4_000):
-        events += job(
-            f"busy-{number}", "a", "busy", [PodSpec(node_name=f"gpu-{number % 500:03}", containers=(one,))]
-        )
-        events += job(f"late-{number}", "b", "late", [PodSpec(containers=(one,))])
     engine = Engine()
-    engine.feed(events)
+    engine.feed(one_gpu_jobs())
     begin = time.perf_counter()
     evicted = len(engine.decide(0.0).evictions)
     took = time.perf_counter() - begin
     name = "reclaim, 4,000 running and 4,000 waiting one-GPU jobs on 500 nodes"
     print(f"{name}: {evicted:,} victims in {took:.2f} s (target below 2)")
+
+
+def one_gpu_jobs() -> Iterator[Event]:
+    """One queue uses all GPUs, and as many jobs wait in another."""
+    size = Resources({"cpu": 64_000, "memory": 512 * GIB, "pods": 110, "nvidia.com/gpu": 8})
+    yield from (Upserted(object=ready_node(f"gpu-{index:03}", size, {})) for index in range(500))
+    yield from (Upserted(object=Queue(metadata=QueueMetadata(name=name))) for name in ("busy", "late"))
+    one = Container(
+        name="main", resources=ResourceRequirements(requests=Resources({"cpu": 1000, "nvidia.com/gpu": 1}))
+    )
+    for number in range(4_000):
+        spec = PodSpec(node_name=f"gpu-{number % 500:03}", containers=(one,))
+        yield from job(f"busy-{number}", "a", "busy", [spec])
+        yield from job(f"late-{number}", "b", "late", [PodSpec(containers=(one,))])
 
 
 def waiting(name: str, case: Callable[[int], Iterator[Event]]) -> None:
@@ -209,6 +212,18 @@ def cpu_seconds(what: Callable[[], object]) -> float:
 
 def neighbours() -> None:
     """Pods that mind each other on 5,000 nodes."""
+    engine = Engine()
+    engine.feed(shards())
+    begin = time.perf_counter()
+    bound = len(engine.decide(0.0).binds)
+    took = time.perf_counter() - begin
+    print(
+        f"anti-affinity and spread on 5,000 nodes: {bound:,} bound, {bound / took:,.0f} pods/s (target 2,000)"
+    )
+
+
+def shards() -> Iterator[Event]:
+    """Pods that want hosts of their own, and zones evenly."""
     labels = {"app": "shard"}
     selector = LabelSelector(match_labels=labels)
     apart = PodAffinity(
@@ -223,17 +238,9 @@ def neighbours() -> None:
     spec = PodSpec(
         containers=(one,), affinity=Affinity(pod_anti_affinity=apart), topology_spread_constraints=(even,)
     )
-    events = [*cluster(5_000), *queues()]
+    yield from (*cluster(5_000), *queues())
     for number in range(2_000):
-        events += job(f"shard-{number}", "a", "queue-0", [spec], labels)
-    engine = Engine()
-    engine.feed(events)
-    begin = time.perf_counter()
-    bound = len(engine.decide(0.0).binds)
-    took = time.perf_counter() - begin
-    print(
-        f"anti-affinity and spread on 5,000 nodes: {bound:,} bound, {bound / took:,.0f} pods/s (target 2,000)"
-    )
+        yield from job(f"shard-{number}", "a", "queue-0", [spec], labels)
 
 
 def seconds(what: Callable[[], object]) -> float:

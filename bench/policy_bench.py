@@ -16,10 +16,12 @@ from maar.core.model.pod import Pod, PodSpec
 from maar.core.model.pod_group import PodGroup, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.resources import Resources
-from maar.core.policy.configuration import DEFAULT, parse
+from maar.core.policy.configuration import Configuration, parse
 from maar.core.policy.grammar import USUAL_TIERS
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
+SLA: dict[str, object] = {"name": "sla", "arguments": {"sla-waiting-time": "1h"}}
+MORE: tuple[dict[str, object], ...] = (SLA, {"name": "usage"})
 
 
 def main() -> None:
@@ -69,11 +71,7 @@ def held_by_one(nodes: int) -> Iterator[Event]:
 def everything_on() -> None:
     """The plugins `sla` and `usage`, and minimum run times in all queues; beside all of it off."""
     cases = {"ten queues": ten_queues, "one queue": one_queue, "few victims": few_victims}
-    tiers = [{"plugins": [{"name": name} for name in tier]} for tier in USUAL_TIERS]
-    off = parse({"actions": ", ".join(DEFAULT.actions), "tiers": tiers})
-    sla: dict[str, object] = {"name": "sla", "arguments": {"sla-waiting-time": "1h"}}
-    more = [{"plugins": [*tiers[0]["plugins"], sla, {"name": "usage"}]}, *tiers[1:]]
-    on = parse({"actions": ", ".join(DEFAULT.actions), "tiers": more})
+    off, on = with_usual_plugins(), with_usual_plugins(*MORE)
     for name, case in cases.items():
         before, after = (
             first_and_next(Engine(off), case(1_000)),
@@ -83,6 +81,13 @@ def everything_on() -> None:
             f"sla, usage and minimum run times, {name}: {after[0]:.2f} s, the next cycle {after[1]:.2f} s;"
             f" {after[0] / before[0]:.2f}x and {after[1] / before[1]:.2f}x without (target at most 1.25x)"
         )
+
+
+def with_usual_plugins(*more: dict[str, object]) -> Configuration:
+    """The default, and more plugins."""
+    usual = [[{"name": name} for name in tier if name != "nodeorder"] for tier in USUAL_TIERS]
+    more = ({"name": "nodeorder", "arguments": {"leastrequested.weight": 0}}, *more)
+    return parse({"tiers": [{"plugins": plugins} for plugins in (*usual, more)]})
 
 
 def first_and_next(engine: Engine, events: Iterable[Event]) -> tuple[float, float]:

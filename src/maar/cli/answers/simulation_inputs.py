@@ -16,6 +16,7 @@ from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
 from maar.core.model.kinds import from_document
 from maar.core.model.node import Node
+from maar.core.model.node_sizes import BadNodesError
 from maar.core.model.queue import ROOT, Queue
 from maar.core.model.resources import CPU, MEMORY
 from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
@@ -32,7 +33,6 @@ from maar.core.traces.reading import (
     read_trace,
 )
 from maar.core.traces.skips import Skips
-from maar.embedded.nodes.node_files import BadNodesError
 from maar.embedded.nodes.specification import parse as parse_nodes
 
 Generator = Literal["lublin", "mixed"]

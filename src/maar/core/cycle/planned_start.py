@@ -31,7 +31,7 @@ from maar.core.cycle.turn_pods import together
 from maar.core.fairshare.water_fill import Ints
 from maar.core.tables.axis import times
 from maar.core.tables.rows import NodeRow, PodRow
-from maar.core.tables.run_times import RunTimes
+from maar.core.tables.run_times import RunTimes, time_after
 from maar.core.tables.shapes import Shape
 
 
@@ -61,7 +61,7 @@ class StartSearch:
         """Note when a pod ends for which room is held already."""
         expected = self.run_times.expected(pod)
         if start is not None and expected is not None:
-            self._to_start.append((start + expected, pod))
+            self._to_start.append((time_after(start, expected), pod))
 
     def _is_limited(self) -> bool:
         """Whether limits of its queues keep the group from starting: ceilings, or capabilities in use.

@@ -19,6 +19,7 @@ from maar.core.cycle.turn_pods import for_allocate, for_backfill, for_next_turn,
 from maar.core.policy.configured import SlaSettings
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.rows import PodRow
+from maar.core.tables.run_times import time_after
 
 
 def hold_room(state: State) -> None:
@@ -209,7 +210,7 @@ class HeldRoomPlacement:
             if expected is None:
                 return ()
             longest = max(longest, expected)
-        end, holds = self.state.now + longest, list[Hold]()
+        end, holds = time_after(self.state.now, longest), list[Hold]()
         for hold in reversed(self.state.held_room.holds):
             if hold.planned.start is None or end > hold.planned.start:
                 break

@@ -29,7 +29,7 @@ class ResourceRequirements(Record, frozen=True):
     @property
     def request(self) -> Resources:
         """A limit without a request is a request, as the API server defaults it."""
-        if self.limits.keys() <= self.requests.keys():
+        if not self.limits or self.limits.keys() <= self.requests.keys():
             return self.requests
         return Resources({**self.limits, **self.requests})
 

@@ -43,6 +43,7 @@ from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.simulation.cluster import ImaginaryCluster, succeeded
 from maar.core.simulation.group_times import GroupLog, GroupTimes
 from maar.core.tables.groups import ADMITTED_PHASES
+from maar.core.tables.run_times import time_after
 
 RunTime = Callable[[Pod], float | None]  # true seconds from a pod's start to its end; None: it never ends
 
@@ -270,7 +271,7 @@ class Simulation:
             return
         if seconds < 0:
             raise ValueError(f"pod {pod.key} runs for {seconds} s: a run time is 0 or more, or None")
-        heappush(self._ends, _End(_moment(started + seconds), self._runs, pod.key))
+        heappush(self._ends, _End(time_after(started, seconds), self._runs, pod.key))
 
     def _note(self, plan: Plan) -> None:
         """Count what a plan that has been carried out did to groups and pods."""

@@ -60,7 +60,7 @@ class RunTimes:
         expected = self.expected(pod)
         if expected is None:
             return None
-        end = (now if pod.started is None else pod.started) + expected
+        end = time_after(now if pod.started is None else pod.started, expected)
         return end if end > now else None
 
     def _of_others(self, pod: PodRow) -> float | None:
@@ -81,6 +81,14 @@ class RunTimes:
                 found[pod.namespace, pod.owner, ""].append(pod.ran_for)
                 found[pod.namespace, stem(pod.owner) + "-", pod.task].append(pod.ran_for)
         return found
+
+
+def time_after(start: float, seconds: float) -> float:
+    """The time so long after another, in whole microseconds.
+
+    Pods that end at the same moment have started at different ones, and the sums differ in their last digits.
+    """
+    return round(start + seconds, 6)
 
 
 def stem(name: str) -> str:

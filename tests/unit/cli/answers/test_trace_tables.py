@@ -12,7 +12,8 @@ from support.commands import Run, run
 
 __all__ = ["run"]  # a fixture
 
-PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
+PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,\
+scheduled_time
 p-0,2000,4096,1,500,,LS,Succeeded,0,100,0
 p-1,2000,4096,1,500,,LS,Succeeded,0,100,0
 p-2,2000,4096,1,1000,V100,LS,Succeeded,0,100,0
