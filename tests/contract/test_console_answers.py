@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 import yaml
 
+from maar.apps.console.settings import ConsoleSettings
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.core.engine import Engine
 from maar.core.model.pod import GROUP_ANNOTATION
@@ -261,6 +262,60 @@ async def test_the_page_of_a_group_has_its_pods_and_the_object(work: Json, kubec
 async def has_rows(console: ConsoleClient, key: str) -> bool:
     rows = (await console.get("/api/rows", topics="jobs")).body["jobs"]
     return any(one["key"] == key for one in rows)
+
+
+async def test_rows_of_waiting_groups_have_their_places(work: Json, api: ApiServer, kubeconfig: Path) -> None:
+    namespace = work["namespace"]
+    await submit(api, namespace, "waits", work["queue"])
+    wanted = {f"{namespace}/train": 1, f"{namespace}/waits": 2}
+    async with console_of(kubeconfig) as console:
+        found = dict[str, int]()
+
+        def take(rows: list[Json]) -> None:
+            found.update({one["key"]: one["place"] for one in rows if one["key"] in wanted and one["place"]})
+
+        address = f"{console.address}/api/events?topics=jobs&after=0"
+        async with asyncio.timeout(60), console.session.get(address) as stream:
+            async for line in stream.content:
+                if found == wanted:
+                    break
+                if line.startswith(b"data: {") and b'"jobs"' in line:
+                    rows = json.loads(line[6:])["jobs"]["rows"]
+                    found |= {
+                        one["key"]: one["place"] for one in rows if one["key"] in wanted and one["place"]
+                    }
+                elif line.startswith(b"event: reset"):
+                    rows = (await console.get("/api/rows", topics="jobs")).body["jobs"]
+                    found |= {
+                        one["key"]: one["place"] for one in rows if one["key"] in wanted and one["place"]
+                    }
+        answer = await console.get("/api/explanation", kind="podgroup", key=f"{namespace}/waits")
+        assert answer.body["data"]["order"]["inQueue"] == 2
+    await delete(api, PODS, f"{namespace}/waits")
+
+
+async def test_samples_of_the_history_are_taken_and_drawn(
+    work: Json, kubeconfig: Path, tmp_path: Path
+) -> None:
+    keeping = ConsoleSettings(history=tmp_path / "history.sqlite")
+    query = {"queue": work["queue"], "hours": "1"}
+    async with console_of(kubeconfig, settings=keeping) as console:
+
+        async def is_sampled() -> bool:
+            answer = await console.get("/api/history", **query)
+            return answer.status == 200 and answer.body["since"] is not None
+
+        await until_async("there is a sample", is_sampled)
+        answer = (await console.get("/api/history", **query)).body
+        assert (answer["source"], answer["note"]) == ("file", "")
+        titles = [one["title"] for one in answer["figures"]]
+        assert titles[-3:] == ["Waiting pod groups", "Longest wait", "Evictions"]
+        assert (await console.get("/api/history", queue="none-of-this-name", hours="1")).status == 404
+        for hours in ("0", "25", "nan", "x"):
+            assert (await console.get("/api/history", queue="root", hours=hours)).status == 400
+    async with console_of(kubeconfig) as console:
+        answered = await console.get("/api/history", **query)
+        assert (answered.status, "--history" in answered.body["error"]) == (404, True)
 
 
 async def test_a_user_of_one_namespace_is_refused_and_learns_no_names(

@@ -14,7 +14,7 @@ A group that does not start is unknown, because of pods that run for ever as far
 the engine refuses it whoever ends.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from math import inf
 from typing import Final, NamedTuple
@@ -49,6 +49,7 @@ def planned_starts(
     first: int | None = None,
     groups: Collection[str] | None = None,
     precision: float | None = None,
+    is_wanted: Callable[[], bool] = lambda: True,
 ) -> dict[str, Start]:
     """When waiting groups start: all of them, the first of each leaf queue, or those that are named.
 
@@ -58,7 +59,7 @@ def planned_starts(
     """
     if precision is None:
         precision = ROUNDED if _count_waiting(present) > MANY else 0.0
-    future = Future(present, precision)
+    future = Future(present, precision, is_wanted=is_wanted)
     asked = waiting_groups(future.tables(), first, groups)
     return _StartSearch(future, asked).starts() if asked else {}
 

@@ -6,7 +6,7 @@ evicted on the way are what it costs. Later starts follow from expected run time
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import Final, NamedTuple
@@ -89,15 +89,19 @@ def what_if(
     options: Options | None = None,
     *,
     first_starts: int = 0,
+    is_wanted: Callable[[], bool] = lambda: True,
 ) -> WhatIf:
-    """Say what changes would do; with starts of the first waiting groups of each queue, where asked for."""
+    """Say what changes would do; with starts of the first waiting groups of each queue, where asked for.
+
+    Once the answer is no longer wanted, it stops after the decision that is being made: StoppedError.
+    """
     options = options or Options(scheduler_names=(present.scheduler_name,))
-    future = Future(present, victims_return_later=True)
-    before = _at_rest(future, present.objects, first_starts)
+    future = Future(present, victims_return_later=True, is_wanted=is_wanted)
+    before = _at_rest(future, present.objects, first_starts, is_wanted)
     changed = apply(objects_at_rest(present.objects, future), changes, options)
     groups_of = {pod: future.simulation.cluster.pods[pod].group_key for pod in changed.evicted}
     future.change(changed.events, changed.evicted)
-    after = _at_rest(future, changed.objects, first_starts)
+    after = _at_rest(future, changed.objects, first_starts, is_wanted)
     evictions = _evictions(future, before, after, changed.evicted, groups_of)
     return WhatIf(
         queues=_queue_changes(before.queues, after.queues),
@@ -110,7 +114,9 @@ def what_if(
     )
 
 
-def _at_rest(future: Future, objects: Iterable[Object], first_starts: int) -> Rest:
+def _at_rest(
+    future: Future, objects: Iterable[Object], first_starts: int, is_wanted: Callable[[], bool]
+) -> Rest:
     """Let a cluster decide until nothing changes."""
     plans = future.now()
     simulation = future.simulation
@@ -133,6 +139,7 @@ def _at_rest(future: Future, objects: Iterable[Object], first_starts: int) -> Re
             Present(rest, known.configuration, simulation.time, known.scheduler_name),
             first=first_starts,
             precision=_PRECISION if len(waiting) > _MANY else 0.0,
+            is_wanted=is_wanted,
         )
     queues = queues_with_statuses(simulation.engine.tables, last.queues)
     groups = dict(simulation.cluster.groups)

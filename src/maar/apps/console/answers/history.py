@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -86,7 +85,8 @@ async def history(viewer: Viewer, request: HttpRequest) -> Reply:
         source, known, window, problem = "prometheus", *await _from_prometheus(viewer, asked)
     else:
         source, known, window, problem = "file", *await _from_file(viewer, asked)
-    drawn = await in_thread(partial(_figures, known, asked._replace(window=window), works=sees_groups))
+    asked = asked._replace(window=window)
+    drawn = await in_thread(lambda _: _figures(known, asked, works=sees_groups))
     return Reply(
         {
             "figures": [one._asdict() for one in drawn],
@@ -132,7 +132,8 @@ async def _from_file(viewer: Viewer, asked: _Asked) -> tuple[Histories, Window, 
         )
         raise RefusedError(HTTPStatus.NOT_FOUND, f"there is no history: {why}")
     names = [asked.queue, *asked.below]
-    known, bad = await in_thread(partial(_read, running.file, asked.window.begin, names))
+    file, begin = running.file, asked.window.begin
+    known, bad = await in_thread(lambda _: histories(file.since(begin), names))
     notes = [f"{bad} damaged samples are left out."] if bad else []
     notes += [f"{one[0].upper()}{one[1:]}." for one in (running.file.note, _problem(running)) if one]
     return known, asked.window, " ".join(notes)
@@ -140,10 +141,6 @@ async def _from_file(viewer: Viewer, asked: _Asked) -> tuple[Histories, Window, 
 
 def _problem(running: _Running) -> str:
     return running.sampler.problem if running.sampler is not None else ""
-
-
-def _read(file: HistoryFile, begin: float, names: Sequence[str]) -> tuple[Histories, int]:
-    return histories(file.since(begin), names)
 
 
 async def _from_prometheus(viewer: Viewer, asked: _Asked) -> tuple[Histories, Window, str]:

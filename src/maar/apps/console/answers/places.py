@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, cast
 
 from maar.apps.console.answers.present import read_present
-from maar.apps.console.answers.work import in_thread
+from maar.apps.console.answers.work import IsWanted, in_thread
 from maar.apps.console.replies import RefusedError
 from maar.apps.console.viewer import NotAllowedError, Viewer
 from maar.apps.console.viewers import Viewers
@@ -45,7 +45,7 @@ async def run_places(viewers: Viewers, every_s: float = EVERY_S) -> None:
             continue
         began = time.process_time()
         try:
-            present = await read_present(looking[0], has_jobs=False)  # no place follows from them
+            present, _ = await read_present(looking[0], has_jobs=False)  # no place follows from them
             places = await in_thread(partial(places_of, present))
         except (NotAllowedError, RefusedError, ApiError, UnansweredError) as error:
             _LOG.debug("no places of jobs: %s", error)
@@ -58,7 +58,7 @@ async def run_places(viewers: Viewers, every_s: float = EVERY_S) -> None:
         next_at = time.monotonic() + max(every_s, _TIMES_COST * cost_s)
 
 
-def places_of(present: Present) -> dict[str, int]:
+def places_of(present: Present, _is_wanted: IsWanted) -> dict[str, int]:
     """The place of each waiting group among those of its leaf queue."""
     engine = Engine(present.configuration, present.scheduler_name)
     objects = [one for one in present.objects if not isinstance(one, Job)]

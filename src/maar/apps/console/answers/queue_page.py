@@ -1,7 +1,7 @@
 """What the page of a queue shows beyond its row: why it deserves what it does, and its namespaces."""
 
+import asyncio
 import time
-from functools import partial
 from http import HTTPStatus
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
@@ -51,7 +51,7 @@ async def queue_page(viewer: Viewer, request: HttpRequest) -> Reply:
         raise RefusedError(
             HTTPStatus.NOT_FOUND, f"there is no queue {name!r}; the tree shows those there are"
         )
-    return Reply(await in_thread(partial(queue_answer, shared, name)))
+    return Reply(await asyncio.to_thread(queue_answer, shared, name))
 
 
 def queue_answer(shared: QueueShares, name: str) -> Json:
@@ -75,7 +75,7 @@ async def _shares(viewer: Viewer) -> QueueShares:
         return kept.shares
     objects = await read_objects(viewer)
     began = time.monotonic()
-    shares = await in_thread(partial(queue_shares, objects, time.time()))
+    shares = await in_thread(lambda _: queue_shares(objects, time.time()))
     lasts = max(_LASTS_S, _LASTS_TIMES_COST * (time.monotonic() - began))
     _kept[viewer] = _Kept(shares, time.monotonic() + lasts)
     return shares

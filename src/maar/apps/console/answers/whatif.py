@@ -10,7 +10,7 @@ import yaml
 
 from maar.apps.console.answers.changes import AskedChanges, read_changes
 from maar.apps.console.answers.present import read_present
-from maar.apps.console.answers.work import in_thread
+from maar.apps.console.answers.work import IsWanted, in_thread
 from maar.apps.console.replies import RefusedError, Reply
 from maar.apps.console.viewer import Viewer
 from maar.apps.plugins import find_job_plugins
@@ -35,6 +35,7 @@ from maar.serving.http import HttpRequest
 
 Json = dict[str, object]
 
+LONGEST_S: Final = 120.0
 _STARTS: Final = 10  # of each queue that are compared
 _MANY: Final = 1_000  # waiting pod groups, with which they are left out
 _WAITING: Final = ("", "Pending", "Inqueue")
@@ -44,33 +45,28 @@ _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 async def whatif(viewer: Viewer, request: HttpRequest) -> Reply:
     """Say what a change would do, and how to make it; nothing is written."""
     asked = await read_changes(request)
-    present = await read_present(viewer)
+    present, unknown = await read_present(viewer)
     try:
-        answer, writes = await in_thread(partial(_answered, present, asked))
+        answer, writes = await in_thread(partial(_answered, present, asked), LONGEST_S)
     except BadChangeError as error:
         raise RefusedError(HTTPStatus.UNPROCESSABLE_ENTITY, *error.sentences) from None
     text = await _yaml(viewer, writes)
-    warnings = [*cast(list[str], answer["warnings"]), *_notes(present, writes)]
+    warnings = [*cast(list[str], answer["warnings"]), *_notes(present, writes), *filter(None, (unknown,))]
     return Reply({**answer, "warnings": warnings, "yaml": text, "commands": commands(writes)})
 
 
-def _answered(present: Present, asked: AskedChanges) -> tuple[Json, list[ChangeWrite]]:
-    changes = changes_of(present, asked)
-    return what_if_answer(present, changes), writes_of(present.objects, changes)
+def _answered(present: Present, asked: AskedChanges, is_wanted: IsWanted) -> tuple[Json, list[ChangeWrite]]:
+    changes = asked.changes([one.key for one in present.objects if isinstance(one, Node)])
+    return what_if_answer(present, changes, is_wanted), writes_of(present.objects, changes)
 
 
-def changes_of(present: Present, asked: AskedChanges) -> list[Change]:
-    """What is asked for, of a cluster as it is."""
-    return asked.changes([one.key for one in present.objects if isinstance(one, Node)])
-
-
-def what_if_answer(present: Present, changes: Sequence[Change]) -> Json:
+def what_if_answer(present: Present, changes: Sequence[Change], is_wanted: IsWanted) -> Json:
     """What changes would do, as the page reads it."""
     options = Options(
         scheduler_names=(present.scheduler_name,), job_plugins=find_job_plugins(), time_zones=names()
     )
     first = 0 if _count_waiting(present) > _MANY else _STARTS
-    answer = what_if(present, changes, options, first_starts=first)
+    answer = what_if(present, changes, options, first_starts=first, is_wanted=is_wanted)
     return {
         "before": queue_rows(answer.queues_before),
         "after": queue_rows(answer.queues_after),
