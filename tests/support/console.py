@@ -11,7 +11,7 @@ from typing import Any, Final
 import aiohttp
 
 from maar.apps.console.place import take_place
-from maar.apps.console.program import serve
+from maar.apps.console.program import serve, tls_of
 from maar.apps.console.settings import ConsoleSettings
 from maar.kube.credentials import load
 from support.kubeconfigs import written
@@ -101,9 +101,9 @@ async def running_console(
     chosen = settings or ConsoleSettings(port=0)
     place = take_place(chosen)
     with closing(place.socket):
-        serving = asyncio.create_task(serve(chosen, await load(kubeconfig), place))
+        serving = asyncio.create_task(serve(chosen, await load(kubeconfig), place, tls_of(chosen)))
         try:
-            async with client_of(place.address, f"http://{chosen.host}:{place.port}") as client:
+            async with client_of(place.address, f"{place.scheme}://{chosen.host}:{place.port}") as client:
                 yield client
         finally:
             serving.cancel()

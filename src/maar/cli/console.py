@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import typer
 import uvloop
@@ -65,13 +66,15 @@ def console(  # noqa: PLR0913  # each is a flag
     from maar.kube.sources import CredentialsError  # noqa: PLC0415
     from maar.serving.listening import PortTakenError  # noqa: PLC0415
 
+    if (tls_certificate is None) != (tls_key is None):
+        raise typer.BadParameter("--tls-certificate and --tls-key: give both, or neither")
     settings = ConsoleSettings(
         host=host,
         port=port,
         kubeconfig=access.kubeconfig,
         context=access.context,
         login=login,
-        public_url=public_url,
+        public_url=_checked(public_url),
         certificate=tls_certificate,
         certificate_key=tls_key,
         allows_writes=allow_writes,
@@ -84,6 +87,18 @@ def console(  # noqa: PLR0913  # each is a flag
         uvloop.run(app.run(settings, _print_started))
     except (app.ConsoleError, PortTakenError, CredentialsError) as error:
         raise CommandError(str(error)) from None
+
+
+def _checked(url: str) -> str:
+    """The address that browsers open, without a path: the console is at the root of its server."""
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_good = False
+    if url and (not is_good or parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc):
+        raise typer.BadParameter(f"--public-url {url}: write https://HOST or https://HOST:PORT, no path")
+    return url
 
 
 def _print_started(address: str) -> None:

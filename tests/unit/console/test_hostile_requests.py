@@ -9,12 +9,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from maar.apps.console import pages
+from maar.apps.console import pages, server
 from maar.apps.console.settings import ConsoleSettings
 from support.console import POSTED, ConsoleClient, nowhere, running_console
 
 pytestmark = pytest.mark.anyio
 
+HOST = "127.0.0.1"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -188,6 +189,30 @@ async def test_a_cluster_that_does_not_answer_is_a_sentence(by_token: ConsoleCli
     assert answer.status == 503
     assert answer.json["error"].startswith("the API server has not answered since ")
     assert "check that it runs" in answer.json["error"]
+
+
+async def test_a_page_that_reads_nothing_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "SEND_WITHIN_S", 0.2)
+    monkeypatch.setattr(server, "events", _endless)
+    async with running_console(nowhere(tmp_path)) as console:
+        await console.open()
+        cookie = "; ".join(f"{one.key}={one.value}" for one in console.http.cookie_jar)
+        place = urlsplit(console.origin)
+        with closing(socket.create_connection((place.hostname or "", place.port or 0), timeout=20)) as line:
+            line.sendall(f"GET /api/events HTTP/1.1\r\nHost: {HOST}\r\nCookie: {cookie}\r\n\r\n".encode())
+            await asyncio.sleep(1)  # it could have read
+            assert (await console.get("/healthz")).status == 200
+            await asyncio.to_thread(_read_to_the_end, line)
+
+
+async def _endless(*_arguments: object) -> AsyncIterator[bytes]:
+    while True:
+        yield b":" * 100_000
+
+
+def _read_to_the_end(line: socket.socket) -> None:
+    while line.recv(1 << 20):
+        pass
 
 
 async def test_wrong_paths_methods_and_topics_are_sentences(console: ConsoleClient) -> None:

@@ -76,8 +76,9 @@ class Entrance:
             )
 
     def is_open(self, session: Session) -> bool:
-        """Whether a session has not ended."""
-        return session.ends > time.time()
+        """Whether a session has not ended; a page that follows events uses it."""
+        session.used = max(session.used, now := time.time())
+        return session.ends > now
 
     @property
     def _how(self) -> str:

@@ -19,8 +19,9 @@ class Place:
     """A socket that takes connections already, and the key that lets people in; empty: their tokens do."""
 
     socket: socket.socket
-    address: str
+    address: str = field(repr=False)  # it has the key
     key: str = field(repr=False)
+    scheme: str = "http"
 
     @property
     def port(self) -> int:
@@ -36,7 +37,7 @@ def take_place(settings: ConsoleSettings, flag: str = "--port") -> Place:
     shown = f"[{host}]" if ":" in host else host
     scheme = "http" if settings.certificate is None else "https"
     origin = settings.public_url.rstrip("/") or f"{scheme}://{shown}:{port}"
-    return Place(taken, f"{origin}/open?key={key}" if key else f"{origin}/", key)
+    return Place(taken, f"{origin}/open?key={key}" if key else f"{origin}/", key, scheme)
 
 
 def _listen(host: str, port: int | None, flag: str) -> socket.socket:

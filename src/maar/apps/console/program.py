@@ -36,7 +36,7 @@ async def run(settings: ConsoleSettings, announce: Announce) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    tls, place = _tls(settings), take_place(settings)
+    tls, place = tls_of(settings), take_place(settings)
     with closing(place.socket):
         own = await load(settings.kubeconfig, settings.context)
         settings = _with_history(settings, own.proofs.server)
@@ -82,7 +82,8 @@ def _with_history(settings: ConsoleSettings, server: str) -> ConsoleSettings:
     return replace(settings, history=settings.history_folder / name)
 
 
-def _tls(settings: ConsoleSettings) -> ssl.SSLContext | None:
+def tls_of(settings: ConsoleSettings) -> ssl.SSLContext | None:
+    """TLS with the certificate of the settings; None where they name none."""
     if settings.certificate is None:
         return None
     tls = server_tls()
