@@ -1,5 +1,6 @@
 """A real Prometheus scrapes the daemons: every panel has data, and an alert fires when it should."""
 
+import asyncio
 import json
 import math
 import time
@@ -8,10 +9,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
+from maar.apps.console.settings import ConsoleSettings
+from support.console_client import console_of
 from support.control_plane import ControlPlane
 from support.load_daemons import Daemons
 from support.needs_kubernetes import needs_kubernetes, needs_prometheus
@@ -133,6 +136,26 @@ def test_every_panel_has_data_while_the_daemons_work(scraped: Scraped) -> None:
         missing = {name: one for name, one in missing.items() if not has_data(scraped.prometheus, one)}
         time.sleep(1)
     assert not missing
+
+
+def test_the_console_draws_the_history_that_it_has(scraped: Scraped) -> None:
+    answer = asyncio.run(history_of(scraped, "root"))
+    assert (answer["source"], answer["note"]) == ("prometheus", "")
+    figures = {one["title"]: one for one in answer["figures"]}
+    wanted = {"cpu: deserved and used", "cpu: use by queue", "Waiting pod groups", "Evictions"}
+    assert wanted <= figures.keys()
+    assert "Last: 16 used." in figures["cpu: deserved and used"]["caption"]
+    for name in ("greedy", "owner", "late"):
+        assert f">{name}<" in figures["cpu: use by queue"]["svg"]
+
+
+async def history_of(scraped: Scraped, queue: str) -> dict[str, Any]:
+    settings = ConsoleSettings(prometheus=scraped.prometheus.address)
+    async with console_of(scraped.plane.kubeconfig, settings=settings) as console:
+        answer = await console.get("/api/history", queue=queue, hours="1")
+        assert answer.status == 200, answer.body
+        found: dict[str, Any] = answer.body
+        return found
 
 
 def test_the_alert_of_a_scheduler_that_is_gone_fires_until_it_is_back(scraped: Scraped) -> None:
