@@ -234,7 +234,9 @@ def _reads_yaml(node: ast.AST) -> TypeGuard[ast.expr | ast.stmt]:
 
 
 def _lines(file: Path) -> list[str]:
-    return file.read_text(encoding="utf-8", errors="replace").splitlines()
+    """The lines of a text; a picture has none."""
+    content = file.read_bytes()
+    return [] if b"\0" in content else content.decode(errors="replace").splitlines()
 
 
 def _tracked() -> list[Path]:

@@ -19,8 +19,9 @@ from typing import Any, Final, TypeVar
 from maar.apps.console.rights import WATCHED, Rights, find_rights, find_user
 from maar.apps.console.row_stream import RowStream
 from maar.apps.console.settings import ConsoleSettings
+from maar.apps.console.shared_objects import SharedObjects
 from maar.apps.scheduler.scheduler import WATCHED as DECIDED_WITH
-from maar.core.model.events import Event
+from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.metadata import Object
@@ -59,8 +60,14 @@ class NotAllowedError(Exception):
 class Viewer:
     """What one token sees."""
 
-    def __init__(self, api: ApiServer, settings: ConsoleSettings, namespaces: Sequence[str] = ()) -> None:
-        self.api, self.settings, self._named = api, settings, namespaces
+    def __init__(
+        self,
+        api: ApiServer,
+        settings: ConsoleSettings,
+        shared: SharedObjects,
+        namespaces: Sequence[str] = (),
+    ) -> None:
+        self.api, self.settings, self._shared, self._named = api, settings, shared, namespaces
         self.user = ""
         self.rights = Rights()
         self.problem = ""  # why what is shown may be old; empty while it is not
@@ -78,10 +85,12 @@ class Viewer:
         """The watched objects of a kind by key: Queue, PodGroup, JobSummary, Pod, Node, PriorityClass."""
         return self._rows.of(kind)
 
-    async def everything(self) -> list[Object]:
+    async def everything(self, *, has_jobs: bool = True) -> list[Object]:
         """All that a decision needs, and the jobs; what is watched is not read again."""
         watched = {kind.kind_name() for kind in WATCHED if kind is not JobSummary}
-        others = [kind for kind in (*DECIDED_WITH, Job) if kind.kind_name() not in watched]
+        others = [
+            kind for kind in (*DECIDED_WITH, *((Job,) if has_jobs else ())) if kind.kind_name() not in watched
+        ]
         for kind in (one for one in WATCHED if one.namespaced or one is Node):
             if not self.rights.everywhere(kind):
                 raise NotAllowedError(
@@ -128,6 +137,7 @@ class Viewer:
             finally:
                 self.known.set()
                 self.stream.wake()
+                self._forget()
 
     async def _learn_rights(self) -> bool:
         """Ask who this is and what it may list, until there is an answer."""
@@ -144,7 +154,8 @@ class Viewer:
         return False
 
     async def _watch_until_rights_change(self) -> None:
-        self._rows, self._watches, self.problem = LiveRows(), [], ""
+        self._forget()
+        self._watches, self.problem = [], ""
         for kind in WATCHED:
             read: Any = kind  # a summary of a kind is read as the kind itself
             for namespace in self.rights.scopes(kind):
@@ -218,8 +229,25 @@ class Viewer:
             return
 
     def _feed(self, events: list[Event]) -> None:
-        self._rows.feed(events)
+        self._rows.feed([self._shared_event(event) for event in events])
         self._changed.set()
+
+    def _shared_event(self, event: Event) -> Event:
+        """The same with the object that other viewers have, and without a hold on the one before."""
+        if isinstance(event, Deleted):
+            before = self._rows.get(event.kind, event.key)
+        else:
+            before = self._rows.get(event.object.kind_name(), event.object.key)
+            event = Upserted(object=self._shared.take(event.object))
+        if before is not None:
+            self._shared.leave(before)
+        return event
+
+    def _forget(self) -> None:
+        """Let go of all objects."""
+        for one in self._rows.all():
+            self._shared.leave(one)
+        self._rows = LiveRows()
 
     def _report(self, trouble: Trouble) -> None:
         if not isinstance(trouble, Interruption):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from maar.apps.console.settings import ConsoleSettings
+from maar.apps.console.shared_objects import SharedObjects
 from maar.apps.console.viewer import Viewer
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import Credentials
@@ -56,6 +57,7 @@ class Viewers:
     def __init__(self, own: Credentials, settings: ConsoleSettings) -> None:
         self.own, self.settings = own, settings
         self._kept: dict[bytes, _Kept] = {}
+        self._shared = SharedObjects()
 
     @asynccontextmanager
     async def of(self, token: str, namespaces: Sequence[str] = ()) -> AsyncIterator[Viewer]:
@@ -105,4 +107,4 @@ class Viewers:
             source = TokenSource(self.own, token)
             credentials = Credentials(source, await source.read(anew=False))
         api = ApiServer(credentials, connections=_CONNECTIONS, retry_timeout_s=_RETRY_TIMEOUT_S)
-        return Viewer(api, self.settings, namespaces)
+        return Viewer(api, self.settings, self._shared, namespaces)

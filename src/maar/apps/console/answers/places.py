@@ -45,7 +45,7 @@ async def run_places(viewers: Viewers, every_s: float = EVERY_S) -> None:
             continue
         began = time.process_time()
         try:
-            present, _ = await read_present(looking[0])
+            present, _ = await read_present(looking[0], has_jobs=False)  # no place follows from them
             places = await in_thread(partial(places_of, present))
         except (NotAllowedError, RefusedError, ApiError, UnansweredError) as error:
             _LOG.debug("no places of jobs: %s", error)

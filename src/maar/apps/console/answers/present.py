@@ -26,15 +26,15 @@ class ReadPresent(NamedTuple):
     note: str = ""
 
 
-async def read_objects(viewer: Viewer) -> list[Object]:
+async def read_objects(viewer: Viewer, *, has_jobs: bool = True) -> list[Object]:
     """Read all that a decision needs; NotAllowedError where the viewer may not."""
     async with reading(viewer):
-        return await viewer.everything()
+        return await viewer.everything(has_jobs=has_jobs)
 
 
-async def read_present(viewer: Viewer) -> ReadPresent:
+async def read_present(viewer: Viewer, *, has_jobs: bool = True) -> ReadPresent:
     """The same, with the time and how decisions are made."""
-    objects = await read_objects(viewer)
+    objects = await read_objects(viewer, has_jobs=has_jobs)
     async with reading(viewer):
         configuration, note = await _configuration(viewer)
     if configuration is None:

@@ -150,13 +150,12 @@ def _counts(group: PodGroup, job: JobSummary | None, pods: GroupPods | None) -> 
             failed=status.failed,
             min=least,
         )
-    phases = pods.phases
     return JobPodCounts(
-        running=phases["Running"],
-        pending=phases["Pending"] + phases["Unknown"],
+        running=pods.running,
+        pending=pods.pending,
         # Those that ended may be gone, and what is written of them stays.
-        succeeded=max(phases["Succeeded"], status.succeeded, 0 if job is None else job.status.succeeded),
-        failed=max(phases["Failed"], status.failed, 0 if job is None else job.status.failed),
+        succeeded=max(pods.succeeded, status.succeeded, 0 if job is None else job.status.succeeded),
+        failed=max(pods.failed, status.failed, 0 if job is None else job.status.failed),
         min=least,
     )
 

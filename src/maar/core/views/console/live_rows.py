@@ -12,7 +12,7 @@ of a node marks its row and changes nothing. An event costs the same whatever th
 Invariant. After `changes` has given nothing more, the rows are those of the objects fed, whatever the order.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple, TypeVar, cast, get_args
 
 import msgspec
@@ -64,6 +64,15 @@ class LiveRows:
     def of(self, kind: type[T]) -> Mapping[str, T]:
         """The objects of a kind by key, as they are now."""
         return cast("dict[str, T]", self._objects.setdefault(kind.kind_name(), {}))
+
+    def get(self, kind: str, key: str) -> Object | None:
+        """An object by the name of its kind and its key."""
+        return self._objects.get(kind, {}).get(key)
+
+    def all(self) -> Iterator[Object]:
+        """All objects."""
+        for kept in self._objects.values():
+            yield from kept.values()
 
     def rows(self, topic: Topic) -> Iterable[bytes]:
         """All rows of a topic as JSON."""
@@ -205,7 +214,7 @@ class LiveRows:
         self._count_on_node(pod, sign)
         if pod.group:
             tally = self._groups.setdefault(pod.group, GroupPods())
-            tally.count(key, pod, sign)
+            (tally.add if sign > 0 else tally.remove)(key, pod)
             if not tally.keys:
                 del self._groups[pod.group]
             self._marked["jobs"][pod.group] = None

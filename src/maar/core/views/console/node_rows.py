@@ -1,6 +1,6 @@
 """Rows of nodes: what a node has, and what the pods that may be read take of it."""
 
-from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -47,7 +47,7 @@ def node_row(node: Node, pods: NodePods) -> ConsoleNode:
     )
 
 
-def _amounts(sums: Counter[str]) -> dict[str, int]:
+def _amounts(sums: Mapping[str, int]) -> dict[str, int]:
     return {name: units for name, units in sums.items() if units and name != PODS}
 
 
