@@ -58,6 +58,11 @@ class Prometheus:
             ],
         )
 
+    @property
+    def address(self) -> str:
+        """Where it answers."""
+        return f"http://{self._address}"
+
     def query(self, expression: str) -> list[dict[str, Any]]:
         """What an expression gives now: series with their labels and values."""
         result: list[dict[str, Any]] = self._data("query", query=expression)["result"]

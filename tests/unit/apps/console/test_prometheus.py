@@ -47,6 +47,26 @@ def series(value: float, **labels: str) -> object:
     return {"metric": labels, "values": [[BEGIN + 60 * minute, str(value)] for minute in range(61)]}
 
 
+def counter(each: float, **labels: str) -> object:
+    values = [[BEGIN + 60 * minute, str(7 + each * minute)] for minute in range(61)]
+    return {"metric": labels, "values": values}
+
+
+@pytest.mark.parametrize(
+    ("values", "known", "expected"),
+    [
+        ([np.nan, np.nan, 4, 4, 6], [True] * 5, [0, 0, 4, 0, 2]),
+        ([3, 3, 5, 1, 2], [True] * 5, [0, 0, 2, 1, 1]),
+        ([3, np.nan, 5], [True, False, True], [0, 0, 2]),
+        ([3, np.nan, 5], [True, True, True], [0, 0, 5]),
+        ([np.nan, 4], [False, True], [0, 0]),
+    ],
+    ids=["begins", "is reset", "gap", "restart", "before the first scrape"],
+)
+def testincreases_of_a_counter(values: list[float], known: list[bool], expected: list[float]) -> None:
+    assert prometheus.increases(np.array(values, np.float64), known).tolist() == expected
+
+
 async def test_queues_over_time_in_the_units_of_the_core() -> None:
     asked = list[str]()
 
@@ -64,7 +84,8 @@ async def test_queues_over_time_in_the_units_of_the_core() -> None:
         elif "pod_groups_waiting" in query:
             found = [series(3, queue_name="root")]
         elif "evictions" in query:
-            found = [series(1, queue_name="a"), series(2, queue_name="b.c")]
+            begins = {"metric": {"queue_name": "b.c"}, "values": [[BEGIN + 600, "2"], [BEGIN + 660, "5"]]}
+            found = [counter(1, queue_name="a"), begins]
         return web.json_response({"status": "success", "data": {"resultType": "matrix", "result": found}})
 
     async with serving(answer) as address:
@@ -75,13 +96,12 @@ async def test_queues_over_time_in_the_units_of_the_core() -> None:
     assert np.unique(root.used["cpu"]).tolist() == [2_500.0]
     assert np.unique(root.used["memory"]).tolist() == [float(1 << 30)]
     assert np.unique(root.waiting).tolist() == [3.0]
-    assert np.unique(root.evictions).tolist() == [3.0]  # of all leaves below it
-    assert np.unique(known.queues["a"].evictions).tolist() == [1.0]
+    assert known.queues["a"].evictions.tolist() == [0.0] + [1.0] * 60
+    assert root.evictions.sum() == 60 + 5  # of all leaves below it
+    assert root.evictions[10:12].tolist() == [3.0, 4.0]
     assert np.isnan(known.queues["a"].waiting).all()
     [evictions] = [one for one in asked if "evictions" in one]
-    assert evictions == (
-        'sum by (queue_name) (increase(maar_queue_evictions_total{queue_name=~"a|b\\\\.c"}[60s]))'
-    )
+    assert evictions == 'sum by (queue_name) (maar_queue_evictions_total{queue_name=~"a|b\\\\.c"})'
 
 
 async def test_names_are_matched_literally() -> None:

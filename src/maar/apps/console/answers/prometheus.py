@@ -76,8 +76,7 @@ class Prometheus:
             "guarantee": f"max by (queue_name, resource) (maar_queue_guarantee{chosen})",
             "waiting": f"max by (queue_name) (maar_queue_pod_groups_waiting{chosen})",
             "longest": f"max by (queue_name) (maar_queue_longest_wait_seconds{chosen})",
-            "evictions": "sum by (queue_name) (increase("
-            f"maar_queue_evictions_total{_matching(leaves)}[{span.step}s]))",
+            "evictions": f"sum by (queue_name) (maar_queue_evictions_total{_matching(leaves)})",
         }
         timeout = aiohttp.ClientTimeout(total=_WITHIN_S)
         async with aiohttp.ClientSession(timeout=timeout) as session:
@@ -85,7 +84,11 @@ class Prometheus:
         found = dict(zip(asked, answers, strict=True))
         times = span.times
         amounts = {name: _amounts(found[name], times) for name in ("deserved", "used", "guarantee")}
-        counts = {name: _counts(found[name], times) for name in ("waiting", "longest", "evictions")}
+        counts = {name: _counts(found[name], times) for name in ("waiting", "longest")}
+        is_known = _is_known(found["used"], times)
+        evictions = {
+            name: increases(values, is_known) for name, values in _counts(found["evictions"], times).items()
+        }
         nothing = np.full(len(times), np.nan)
         return Histories(
             times,
@@ -96,7 +99,7 @@ class Prometheus:
                     guarantee=amounts["guarantee"].get(name, {}),
                     waiting=counts["waiting"].get(name, nothing),
                     longest=counts["longest"].get(name, nothing),
-                    evictions=_together(counts["evictions"], (name, *below.get(name, ())), len(times)),
+                    evictions=_together(evictions, (name, *below.get(name, ())), len(times)),
                 )
                 for name in queues
             },
@@ -166,6 +169,28 @@ def _values(one: _Series, times: Floats) -> Floats:
         place = round((moment - float(times[0])) / step)
         if 0 <= place < len(found):
             found[place] = float(text)
+    return found
+
+
+def _is_known(series: Iterable[_Series], times: Floats) -> list[bool]:
+    """At which moments the scheduler was scraped."""
+    known = [~np.isnan(_values(one, times)) for one in series]
+    found: list[bool] = np.any(known, axis=0).tolist() if known else [False] * len(times)
+    return found
+
+
+def increases(counter: Floats, is_known: Sequence[bool]) -> Floats:
+    """What was counted from each moment to the next; a counter begins when there is something to count.
+
+    Prometheus' own `increase` leaves out what a counter begins with, which here is often all there is.
+    """
+    found, last = np.zeros(len(counter)), np.nan
+    for place, (value, known) in enumerate(zip(counter.tolist(), is_known, strict=True)):
+        if np.isnan(value):
+            last = 0.0 if known else last
+        else:
+            found[place] = 0.0 if np.isnan(last) else value - last if value >= last else value
+            last = value
     return found
 
 

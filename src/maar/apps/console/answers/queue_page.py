@@ -23,7 +23,7 @@ from maar.serving.http import HttpRequest
 Json = dict[str, object]
 
 _LASTS_S: Final = 2.0  # at least; several panels of a page ask for the same
-_LASTS_TIMES_COST: Final = 5.0
+_LASTS_TIMES_COST: Final = 10.0
 
 
 class _Kept(NamedTuple):

@@ -27,6 +27,7 @@ MOST_BELOW: Final = 7  # queues with a colour of their own
 _MOST_RESOURCES: Final = 4
 _POINTS: Final = 360
 _BARS: Final = 48
+_SEEN: Final = 0.005  # part of the whole, from which on it is drawn
 _HOLDS_S: Final = 200.0  # that a sample stands for at most; where none came, the line is interrupted
 _TIME: Final = "time of day, UTC"
 
@@ -125,21 +126,25 @@ def _stacks(
     own = known.queues[queue]
     for word, kind in (("used", "use"), ("deserved", "shares")):
         whole = _drawn(getattr(own, word).get(resource), at)
-        parts = [(name, _drawn(getattr(known.queues[name], word).get(resource), at)) for name in below]
-        shown = [(name, np.nan_to_num(values)) for name, values in parts if np.nansum(values)]
+        parts = [_drawn(getattr(known.queues[name], word).get(resource), at) for name in below]
+        shown = [  # a queue has the same colour in all drawings
+            (series, name, np.nan_to_num(values))
+            for series, (name, values) in enumerate(zip(below, parts, strict=True))
+            if np.nansum(values)
+        ]
         if not shown:
             continue
-        together = np.sum([values for _, values in shown], axis=0)
-        rest = np.maximum(0.0, np.nan_to_num(whole) - together)
-        if word == "used" and np.any(rest > 0.005 * np.maximum(1.0, np.nan_to_num(whole))):
-            shown.append(("others", rest))
+        rest = np.maximum(0.0, np.nan_to_num(whole) - np.sum([values for *_, values in shown], axis=0))
+        if word == "used" and np.any(rest > _SEEN * np.maximum(1.0, np.nan_to_num(whole))):
+            shown.append((MOST_BELOW, "others", rest))
         title, caption = f"{resource}: {kind} by queue", f"What the queues below {queue} {word}, stacked."
-        top = np.sum([values for _, values in shown], axis=0)
+        top = np.sum([values for *_, values in shown], axis=0)
         plot = _amount_plot(title, caption, resource, window, [top, whole])
         low = np.where(np.isnan(whole), np.nan, 0.0)
-        for series, (name, values) in enumerate(shown):
-            plot.area(window.grid, low, low + values, series, name)
-            low = low + values  # another array
+        for series, name, values in shown:
+            high = low + values
+            plot.area(window.grid, low, high, series, name)
+            low = high
         yield HistoryFigure(title, caption, plot.svg(f"-{word}-{number}"))
 
 
