@@ -56,6 +56,10 @@ def _broken(page: Page, address: str) -> list[str]:
         for one in checked["violations"]
     ]
     size = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    if not page.evaluate(
+        "[...document.querySelectorAll('header')].every(one => one.scrollHeight <= one.offsetHeight)"
+    ):
+        found.append(f"{address}: the heading is higher than its place")
     if size[0] > size[1]:
         found.append(f"{address}: {size[0]} points wide on a screen of {size[1]}")
     return found

@@ -151,7 +151,7 @@ def test_who_has_rights_on_one_namespace_learns_nothing_of_others(
         page.get_by_label("Namespaces").fill("mine")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("treegrid", name="Queues")).to_be_visible()
-        expect(page.locator("#rights")).to_contain_text("Your rights do not let you see")
+        expect(page.locator("#rights")).to_contain_text("only in mine, and no nodes")
         page.evaluate("location.hash = '#/jobs'")
         expect(page.locator(".jobs .window .row .name")).to_have_text(["visible"])
         page.evaluate("location.hash = '#/nodes'")

@@ -2,6 +2,7 @@
 
 import { h, setAttribute, setShown, setText } from "./dom.js";
 import { jobAddress, queueAddress } from "./route.js";
+import { store } from "./store.js";
 import { amounts, duration, moment } from "./units.js";
 import { windowed } from "./windowed.js";
 
@@ -74,6 +75,7 @@ export function newJobTable({ label, most = Infinity, onSort }) {
       setShown(rest, all.length > most);
       setText(rest, `${all.length - most} more: see all its jobs.`);
       setShown(empty, all.length === 0);
+      setText(empty, store.isLoaded("jobs") ? "No jobs." : "loading …");
     },
     showSort(by) {
       for (const [name, head] of heads) {

@@ -54,14 +54,25 @@ async function showSession() {
     document.getElementById("user").textContent = user;
     document.getElementById("cluster").textContent = cluster.replace(/^https?:\/\//, "");
     document.getElementById("logout").hidden = false;
-    const missing = Object.entries(everywhere ?? {}).filter(([, may]) => !may).map(([kind]) => kind);
-    if (missing.length) {
-      const where = namespaces?.length ? ` beyond ${namespaces.slice(0, 5).join(", ")}${namespaces.length > 5 ? " …" : ""}` : "";
-      document.querySelector("header.top").after(h("p.rights", { id: "rights" }, `Your rights do not let you see ${missing.join(", ")}${where}; what is shown leaves them out.`));
-    }
+    const sentence = rightsSentence(everywhere, namespaces);
+    if (sentence) document.querySelector("header.top").after(h("p.rights", { id: "rights" }, sentence));
   } catch {
     // the store says it, for it asks again
   }
+}
+
+/** What is left out for want of rights; empty where nothing is. */
+function rightsSentence(everywhere, namespaces) {
+  const words = { queues: "queues", nodes: "nodes", podgroups: "pod groups", jobs: "jobs", pods: "pods" };
+  const missing = Object.keys(words).filter((kind) => everywhere[kind] === false);
+  const inNamespaces = missing.filter((kind) => !["queues", "nodes"].includes(kind)).map((kind) => words[kind]);
+  const nowhere = missing.filter((kind) => ["queues", "nodes"].includes(kind)).map((kind) => words[kind]);
+  const some = `${namespaces.slice(0, 5).join(", ")}${namespaces.length > 5 ? ` and ${namespaces.length - 5} more` : ""}`;
+  const parts = [
+    inNamespaces.length > 0 && (namespaces.length ? `${inNamespaces.join(", ")} only in ${some}` : `no ${inNamespaces.join(", no ")}`),
+    nowhere.length > 0 && `no ${nowhere.join(", no ")}`,
+  ].filter(Boolean);
+  return parts.length ? `Your rights let you see ${parts.join(", and ")}; what is shown leaves the rest out.` : "";
 }
 
 document.getElementById("skip").addEventListener("click", (event) => {

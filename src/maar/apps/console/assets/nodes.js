@@ -65,7 +65,7 @@ function coloursOf(nodes, resource) {
   for (const node of nodes) {
     for (const [queue, amount] of Object.entries(node.byQueue ?? {})) used.set(queue, (used.get(queue) ?? 0) + (amount[resource] ?? 0));
   }
-  const order = [...used].filter(([, amount]) => amount > 0).sort(([a, more], [b, less]) => less - more || a.localeCompare(b));
+  const order = [...used].filter(([queue, amount]) => queue && amount > 0).sort(([a, more], [b, less]) => less - more || a.localeCompare(b));
   return new Map(order.map(([queue], index) => [queue, Math.min(index, COLOURS)]));
 }
 
@@ -81,7 +81,7 @@ function showTiles(place, nodes, names) {
 
 function showLegend(place, colours) {
   const own = [...colours].filter(([, colour]) => colour < COLOURS);
-  fillWhenChanged(place, [...colours], () => [own.map(([queue, colour]) => h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h(`span.part.q${colour}`)), h("a", { href: queueAddress(queue) }, queue || "no queue"))),
+  fillWhenChanged(place, [...colours], () => [own.map(([queue, colour]) => h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h(`span.part.q${colour}`)), h("a", { href: queueAddress(queue) }, queue))),
     colours.size > own.length && h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h(`span.part.q${COLOURS}`)), `${colours.size - own.length} others`),
     h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h("span.part.unknown")), "pods without a queue")]);
 }
@@ -170,7 +170,7 @@ function newNodeRow() {
       const key = JSON.stringify([node.byQueue, whole, used, resource, [...colours]]);
       if (key === shown) return;
       shown = key;
-      const parts = Object.entries(node.byQueue ?? {}).map(([queue, amount]) => [queue, amount[resource] ?? 0]).filter(([, amount]) => amount > 0);
+      const parts = Object.entries(node.byQueue ?? {}).map(([queue, amount]) => [queue, amount[resource] ?? 0]).filter(([queue, amount]) => queue && amount > 0);
       parts.sort(([a], [b]) => (colours.get(a) ?? 9) - (colours.get(b) ?? 9) || a.localeCompare(b));
       const unknown = used - parts.reduce((sum, [, amount]) => sum + amount, 0);
       const piece = (name, amount, title) => h(`span.part.${name}`, { title, style: { width: `${whole ? (100 * amount) / whole : 0}%` } });

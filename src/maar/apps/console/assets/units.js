@@ -60,7 +60,7 @@ export function resourceWord(name) {
 export function percent(part) {
   if (!Number.isFinite(part)) return "–";
   const value = part * 100;
-  return `${value !== 0 && Math.abs(value) < 10 ? value.toFixed(1) : Math.round(value)} %`;
+  return `${value !== 0 && Math.abs(value) < 10 ? value.toFixed(1) : Math.round(value)}\u00a0%`;
 }
 
 function compact(value) {
