@@ -142,7 +142,7 @@ class Reclaim(Attempt):
         return [leaf for _, leaf in sorted(leaves)]
 
     def _take(self, unit: Unit) -> None:
-        """Victims change the shares of their leaf, and of others that have a queue of their branch in common."""
+        """Victims change the shares of their leaf, and of leaves that share a queue of its branch."""
         super()._take(unit)
         path = self.ledger.paths[unit.group.leaf]
         for leaf in [leaf for leaf in self._keys if not set(path).isdisjoint(self._branch(leaf))]:
