@@ -34,6 +34,7 @@ class Reclaim(Attempt):
         super().__init__(search, group)
         self.path = self.ledger.paths[self.leaf]
         self._branches: dict[int, list[int]] = {}  # by leaf; see `_branch`
+        self._keys: dict[int, tuple[object, ...] | None] = {}  # by leaf, until it changes; None: not overused
 
     @classmethod
     def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:
@@ -133,8 +134,23 @@ class Reclaim(Attempt):
 
     def leaves(self) -> Sequence[int]:
         """Reclaimable leaves, the nearest first; then branch against branch from where they part."""
-        leaves = [leaf for leaf in self._reclaimable if self._is_overused(leaf)]
-        return sorted(leaves, key=self._branch_key) if len(leaves) > 1 else leaves
+        keys = self._keys
+        for leaf in self._reclaimable:
+            if leaf not in keys:
+                keys[leaf] = self._branch_key(leaf) if self._is_overused(leaf) else None
+        leaves = [(key, leaf) for leaf in self._reclaimable if (key := keys[leaf]) is not None]
+        return [leaf for _, leaf in sorted(leaves)]
+
+    def _take(self, unit: Unit) -> None:
+        """Victims change the shares of their leaf, and of leaves that share a queue of its branch."""
+        super()._take(unit)
+        path = self.ledger.paths[unit.group.leaf]
+        for leaf in [leaf for leaf in self._keys if not set(path).isdisjoint(self._branch(leaf))]:
+            del self._keys[leaf]
+
+    def _put_back(self, taken: Sequence[Unit]) -> None:
+        super()._put_back(taken)
+        self._keys.clear()
 
     @cached_property
     def _reclaimable(self) -> list[int]:
