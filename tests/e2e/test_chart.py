@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from maar.kube.credentials import load
 from support.control_plane import ControlPlane
 from support.helm import CHART, find_helm, helm
 from support.needs_kubernetes import needs_kubernetes
+from support.page_commands import ROOT, commands
 from support.prometheus import MONITORING
 
 Json = dict[str, Any]
@@ -170,7 +172,10 @@ def test_values_change_what_they_name_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_dashboards_and_alerts_are_the_files_of_the_chart_where_they_are_asked_for() -> None:
-    enabled = ("--set=metrics.dashboards.enabled=true", "--set=metrics.alerts.enabled=true")
+    """With the flags of the page; a cluster without the operator would not take all of its command."""
+    (command,) = commands(ROOT / "docs" / "dashboards.md")
+    enabled = [f"--set={one}" for one in shlex.split(command.text) if one.startswith("metrics.")]
+    assert len(enabled) == 2
     objects, before = rendered(*enabled, "--set=metrics.alerts.labels.release=monitoring"), printed()
     assert {key: objects[key] for key in before} == before
     files = {path.stem: path for path in (MONITORING / "dashboards").glob("*.json")}

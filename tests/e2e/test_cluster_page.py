@@ -17,6 +17,7 @@ from support.needs_kubernetes import needs_kubernetes
 from support.page_commands import ROOT, PageCommand, commands
 from support.page_session import PageSession
 from support.processes import Group
+from support.story_workloads import UNTIL_ENDED
 from support.webhooks_process import free_port
 
 PAGE: Final = commands(ROOT / "docs" / "cluster.md")
@@ -27,9 +28,10 @@ INSTALLATION: Final = 2  # commands, until the programs have to run
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A cluster of two nodes whose pods seem to run."""
     needs_kubernetes()
-    with ControlPlane(
-        tmp_path_factory.mktemp("plane"), controllers=True, scheduler=True, kwok=True
-    ) as running:
+    stages = tmp_path_factory.mktemp("stages") / "stages.yaml"
+    stages.write_text(UNTIL_ENDED, encoding="utf-8")
+    folder = tmp_path_factory.mktemp("plane")
+    with ControlPlane(folder, controllers=True, scheduler=True, kwok=True, kwok_stages=stages) as running:
         running.make_nodes(["n1", "n2"])
         yield running
 

@@ -158,6 +158,32 @@ async def history_of(scraped: Scraped, queue: str) -> dict[str, Any]:
         return found
 
 
+def test_the_numbers_are_those_of_the_cluster(scraped: Scraped) -> None:
+    def shown(query: str) -> float:
+        (found,) = scraped.prometheus.query(query)
+        return float(found["value"][1])
+
+    def agree() -> bool:
+        groups = json.loads(scraped.plane.kubectl("get", "podgroups", "-o", "json").stdout)["items"]
+        waiting = [one for one in groups if ("Unschedulable", "True") in conditions(one)]
+        used = shown('maar_queue_used{queue_name="root",resource="cpu"}')
+        asked = shown('maar_queue_pod_groups_waiting{queue_name="root"}')
+        return bool(waiting) and asked == len(waiting) and used == scraped.count("", RUNNING)
+
+    wait_until("waiting groups and used CPUs are those that kubectl shows", agree, DATA_WITHIN_S)
+    assert shown('maar_queue_guarantee{queue_name="owner",resource="cpu"}') == 4
+    assert shown('maar_queue_evictions_total{queue_name="greedy",action="reclaim"}') > 0
+    assert 0 < shown('maar_queue_longest_wait_seconds{queue_name="greedy"}') < DATA_WITHIN_S + 60
+    assert shown("time() - max(maar_last_decision_timestamp_seconds)") < 60
+    days = shown("min(maar_webhook_certificate_expiry_timestamp_seconds) - time()") / 86400
+    assert 89 < days < 91
+
+
+def conditions(group: dict[str, Any]) -> set[tuple[str, str]]:
+    found = group.get("status", {}).get("conditions", ())
+    return {(one["type"], one["status"]) for one in found}
+
+
 def test_the_alert_of_a_scheduler_that_is_gone_fires_until_it_is_back(scraped: Scraped) -> None:
     alert = "MaarNoDecision"
     state = partial(scraped.prometheus.alert_state, alert)

@@ -84,6 +84,7 @@ ON_MAAR_UP: Final = (
 # Pages with a test of their own that reads commands from the page: the test, and how these commands begin.
 WITH_THEIR_OWN_TEST: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "docs/cluster.md": {"tests/e2e/test_cluster_page.py": ("",)},
+    "docs/dashboards.md": {"tests/e2e/test_chart.py": ("helm upgrade ",)},
     "docs/installing.md": {"tests/e2e/test_manifests.py": ("kubectl create ",)},
     "docs/moving-from-volcano.md": {
         "tests/e2e/test_moving.py": ("kubectl delete ",),

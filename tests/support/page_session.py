@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from typing import Final
 from support.page_commands import ROOT, PageCommand
 from support.programs import find_binaries
 
-_WITHIN_S: Final = 60.0
+_WITHIN_S: Final = 90.0
 _WATCHED_S: Final = 3.0
 _ENDLESS: Final = re.compile(r" (?:-w|--watch)\b|^maar (?:scheduler|controllers) ")
 _RECORDED: Final = re.compile(r"--record (\S+)")
@@ -35,7 +34,6 @@ class PageSession:
             "PATH": os.pathsep.join(places),
             "KUBECONFIG": str(kubeconfig),
             "HOME": str(folder),
-            "SHELL": shutil.which("bash") or "/bin/sh",
             "COLUMNS": "100",
         }
 
@@ -55,7 +53,7 @@ class PageSession:
 
     def _output(self, text: str) -> str:
         done = subprocess.run(
-            ["sh", "-c", text], cwd=self.folder, env=self.environment, input=self._stdin,
+            ["bash", "-c", f"{text}\nexit $?"], cwd=self.folder, env=self.environment, input=self._stdin,
             capture_output=True, text=True, timeout=_WITHIN_S, check=False,
         )  # fmt: skip
         allowed = next((codes for begin, codes in _EXIT_CODES.items() if text.startswith(begin)), (0,))
@@ -67,7 +65,7 @@ class PageSession:
     def _interrupt(self, text: str) -> None:
         """Run what does not end by itself for a while, then press Ctrl-C."""
         process = subprocess.Popen(
-            ["sh", "-c", f"exec {text}"], cwd=self.folder, env=self.environment, start_new_session=True,
+            ["bash", "-c", f"exec {text}"], cwd=self.folder, env=self.environment, start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         time.sleep(_WATCHED_S)

@@ -48,15 +48,7 @@ def dashboard(page: Page) -> Json:
 def variable(name: str, query: str) -> Json:
     """A choice at the top of a dashboard; Grafana asks for its values when the time range changes."""
     asked = {"query": query, "refId": name}
-    return {
-        "name": name,
-        "type": "query",
-        "datasource": SOURCE,
-        "query": asked,
-        "definition": query,
-        "refresh": 2,
-        "sort": 1,
-    }
+    return {"name": name, "type": "query", "datasource": SOURCE, "query": asked, "refresh": 2, "sort": 1}
 
 
 def panels(described: Sequence[Page]) -> Iterator[Json]:

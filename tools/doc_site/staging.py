@@ -103,6 +103,10 @@ def _finished(file: PurePosixPath) -> Callable[[str, dict[PurePosixPath, str]], 
 
 
 def _start_page(text: str, generated: dict[PurePosixPath, str]) -> str:
+    for page in _pages():
+        within = page.relative_to(DOCS) if page.is_relative_to(DOCS) else page
+        if len(within.parts) == 1 and page != _START and f"({site_path(page)})" not in text:
+            raise SystemExit(f"{page} is in no list of {_START}: add a line for it, or no reader finds it")
     if _REFERENCE not in text:
         raise SystemExit(f"{_START}: put this line where the generated reference shall be: {_REFERENCE}")
     entries = [

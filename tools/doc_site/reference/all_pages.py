@@ -2,6 +2,7 @@
 
 from pathlib import PurePosixPath
 
+from doc_site.navigation import OUTSIDE
 from doc_site.reference import admission, commands, configuration, fields, reasons
 
 
@@ -13,7 +14,7 @@ def reference_pages() -> dict[PurePosixPath, str]:
         "configuration.md": configuration.page(),
         "reasons.md": reasons.page(),
         "admission.md": admission.page(),
-        **{f"commands/{name}.md": text for name, text in commands.pages().items()},
-        **{f"fields/{name}.md": text for name, text in fields.pages().items()},
+        **{f"commands/{name}.md": OUTSIDE + text for name, text in commands.pages().items()},
+        **{f"fields/{name}.md": OUTSIDE + text for name, text in fields.pages().items()},
     }
     return {PurePosixPath("reference") / name: text for name, text in pages.items()}

@@ -6,7 +6,6 @@ from typing import Any, Final
 import typer
 from typer.main import get_command, get_group
 
-from doc_site.navigation import toctree
 from doc_site.reference.tables import code, plain, table
 from maar.cli.main import maar_app, vcctl_app
 from maar.cli.vcctl import short
@@ -30,7 +29,7 @@ def index() -> str:
             for path, one, _ in _walk(command)
         ]
         lines.append(table(("command", "what it does"), rows))
-    return "\n".join(lines) + toctree(f"commands/{program}.md" for program, _ in _commands())
+    return "\n".join(lines)
 
 
 def pages() -> dict[str, str]:

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import yaml
 
-from doc_site.navigation import toctree
 from doc_site.paths import ROOT
 from doc_site.reference.tables import code, plain, table
 
@@ -38,9 +37,7 @@ def index() -> str:
         )
         for kind, one in _definitions()
     ]
-    return f"{_HEAD}\n{table(('kind', 'API', 'what it is'), rows)}" + toctree(
-        f"fields/{kind}.md" for kind, _ in _definitions()
-    )
+    return f"{_HEAD}\n{table(('kind', 'API', 'what it is'), rows)}"
 
 
 def pages() -> dict[str, str]:

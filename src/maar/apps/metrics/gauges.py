@@ -6,7 +6,6 @@ text in both formats that Prometheus asks for, and a property compares it with t
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from typing import Final, NamedTuple, TypeVar
 
 from prometheus_client import Metric
@@ -14,9 +13,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.utils import floatToGoString
 
 Sample = tuple[tuple[str, ...], float]  # the values of the labels in the order of their names, and the number
-
 _Key = TypeVar("_Key")
-_KEPT: Final = 1 << 16
+_MOST_TEXTS: Final = 1 << 16
 
 
 class GaugeFamily(NamedTuple):
@@ -32,8 +30,10 @@ class GaugeFamily(NamedTuple):
 
     def lines(self, samples: Iterable[Sample]) -> str:
         """A line for each series."""
-        name, labels = self.name, _labels(self.labels)
-        return "".join([f"{name}{labels[one]} {_NUMBERS[number]}\n" for one, number in samples])
+        name, labels = self.name, self.labels
+        return "".join(
+            [f"{name}{label_text(labels, values)} {NUMBERS[number]}\n" for values, number in samples]
+        )
 
     def metric(self, samples: Iterable[Sample]) -> Metric:
         """The same for the library."""
@@ -63,33 +63,28 @@ class Gauges:
         return "".join([family.head() + family.lines(samples) for family, samples in self._families()])
 
 
-class _Texts(dict[_Key, str]):
-    """Texts that are made once: most labels and numbers come again with the next gauge or scrape."""
+class Texts(dict[_Key, str]):
+    """Texts that are made when they are asked for, and kept: most of them come again at once."""
 
     def __init__(self, make: Callable[[_Key], str]) -> None:
         super().__init__()
         self._make = make
 
     def __missing__(self, key: _Key) -> str:
-        if len(self) >= _KEPT:
+        if len(self) >= _MOST_TEXTS:
             self.clear()
         text = self[key] = self._make(key)
         return text
 
 
-@cache
-def _labels(names: tuple[str, ...]) -> _Texts[tuple[str, ...]]:
-    """The text of labels with these names, by their values."""
+NUMBERS: Final[Texts[float]] = Texts(floatToGoString)  # as the library writes them
 
-    def text(values: tuple[str, ...]) -> str:
-        pairs = [f'{name}="{_escaped(value)}"' for name, value in zip(names, values, strict=True)]
-        return f"{{{','.join(pairs)}}}" if pairs else ""
 
-    return _Texts(text)
+def label_text(names: tuple[str, ...], values: tuple[str, ...]) -> str:
+    """The labels of a series."""
+    pairs = [f'{name}="{_escaped(value)}"' for name, value in zip(names, values, strict=True)]
+    return f"{{{','.join(pairs)}}}" if pairs else ""
 
 
 def _escaped(value: str) -> str:
     return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
-
-
-_NUMBERS: Final[_Texts[float]] = _Texts(floatToGoString)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from prometheus_client import Metric
 
 from maar.apps.metrics.gauges import GaugeFamily, Sample
-from maar.apps.metrics.queue_gauges import FAMILIES, QUEUE
+from maar.apps.metrics.queue_gauges import GAUGES, QUEUE, labels_of
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.reasons import Reason
 from maar.core.tables.rows import GroupRow
@@ -25,13 +25,15 @@ class QueueCollector:
     def __init__(self, groups: Mapping[str, GroupRow]) -> None:
         self.plan = Plan()
         self._groups = groups
-        self._lines: dict[str, tuple[QueueStanding, list[str]]] = {}  # by queue, for each family in order
+        self._lines: dict[str, tuple[QueueStanding, list[str]]] = {}  # by queue, for each gauge in order
 
     def collect(self) -> Iterator[Metric]:
         """Give every series to the library."""
         plan = self.plan  # another may come while we are at it
-        for family, of in FAMILIES:
-            yield family.metric(one for name, queue in plan.queues.items() for one in of(name, queue))
+        for gauge in GAUGES:
+            yield gauge.family.metric(
+                one for name, queue in plan.queues.items() for one in gauge.samples(name, queue)
+            )
         for family, samples in self._of_all(plan):
             yield family.metric(samples)
 
@@ -46,12 +48,13 @@ class QueueCollector:
         for name, queue in plan.queues.items():
             known = before.get(name)
             if known is None or known[0] is not queue:
-                known = queue, [family.lines(of(name, queue)) for family, of in FAMILIES]
+                labels = labels_of(name)
+                known = queue, [gauge.lines(labels, queue) for gauge in GAUGES]
             lines[name] = known
         self._lines = lines
         parts = []
-        for index, (family, _) in enumerate(FAMILIES):
-            parts.append(family.head())
+        for index, gauge in enumerate(GAUGES):
+            parts.append(gauge.family.head())
             parts += [of_queue[index] for _, of_queue in lines.values()]
         parts += [family.head() + family.lines(samples) for family, samples in self._of_all(plan)]
         return "".join(parts)
