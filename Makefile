@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test kubernetes test-kubernetes soak laws fuzz check format lint types layers house bench clean
+.PHONY: help setup demo test browser kubernetes prometheus test-kubernetes soak laws fuzz check format lint types layers house bench docs clean
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-24s%s\n", $$1, $$2}'
@@ -25,7 +25,19 @@ test: $(STAMP) ## run the tests
 kubernetes: $(STAMP) ## build a real control plane for tests into your cache folder; minutes the first time
 	@$(BIN)/python tools/kubernetes/build.py
 
-test-kubernetes: kubernetes ## run the contract and end-to-end tests on a real control plane
+browser: $(STAMP) ## install Debian's Chromium for the tests of the console, where it is missing
+	@command -v chromium >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "browser: installing Debian's chromium"; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	  else \
+	    echo "browser: install Chromium (Debian's package chromium), then run make again" >&2; exit 1; \
+	  fi; }
+
+prometheus: $(STAMP) ## build a real Prometheus for tests into your cache folder; minutes the first time
+	@$(BIN)/python tools/prometheus/build.py
+
+test-kubernetes: kubernetes prometheus browser ## run the contract and end-to-end tests on a real control plane
 	@echo "test-kubernetes: contract and end-to-end tests on a real control plane"
 	@MAAR_KUBERNETES=required $(BIN)/pytest -q tests/contract tests/e2e
 
@@ -62,9 +74,14 @@ house: $(STAMP)
 	@echo "check: house rules"
 	@$(BIN)/python tools/house_rules.py
 	@$(BIN)/python tools/rule_map.py --check
+	@$(BIN)/python tools/dashboards/generate.py --check
 
 bench: $(STAMP) ## run the benchmarks, each beside a reference measured in the same run
 	@for file in bench/*_bench.py; do echo "bench: $$file"; $(BIN)/python $$file || exit 1; done
 
+docs: $(STAMP) ## build the documentation as a site into build/site; open build/site/index.html
+	@echo "docs: building the site, with warnings as errors"
+	@PYTHONPATH=tools $(BIN)/python -m doc_site
+
 clean: ## remove the environment and caches
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build .mypy_cache .ruff_cache .hypothesis .import_linter_cache

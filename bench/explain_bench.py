@@ -36,8 +36,8 @@ def main() -> None:
     whole = median_cpu_ms(lambda: Explainer(present, subject).explanation(), chosen.times)
     line("an explanation, the cluster read from objects", whole, decision, TARGET)
     trials = DecisionTrials(present, key)
-    trials.effect(objects)
-    line("one more try of a change", median_cpu_ms(lambda: trials.effect(objects), 1), decision, "")
+    trials.effect()
+    line("one more try of a change", median_cpu_ms(trials.effect, 1), decision, "")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def main() -> int:
     """Install, and on failure show all that pip said."""
     total = sum(1 for line in Path("constraints.txt").read_text().splitlines() if "==" in line)
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-    command += ["--editable", ".[dev]"]
+    command += ["--editable", ".[dev,docs]"]
     progress, output = Progress(total), list[str]()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
         for line in pip.stdout or ():

@@ -77,7 +77,10 @@ async def test_a_group_of_a_cluster(
 
     code, out, err = await asyncio.to_thread(explain, "podgroup", "train", "-o", "json")
     assert code == 0, err
-    assert err == "note: the scheduler's configuration is taken for the default one; --config names another\n"
+    assert err == (
+        "note: there is no ConfigMap maar-system/maar-scheduler: the scheduler's configuration is taken for "
+        "the default one; --config names another\n"
+    )
     data = json.loads(out)
     assert (data["state"], data["podGroup"]) == ("waits", f"{namespace}/train")
     assert data["evictions"] == [

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,8 @@ from maar.kube.credentials import load
 from support.control_plane import ControlPlane
 from support.helm import CHART, find_helm, helm
 from support.needs_kubernetes import needs_kubernetes
+from support.page_commands import ROOT, commands
+from support.prometheus import MONITORING
 
 Json = dict[str, Any]
 Key = tuple[str, str]
@@ -50,9 +53,11 @@ def by_name(stream: str) -> dict[Key, Json]:
     return found
 
 
-def printed(image: str = f"maar:{__version__}", replicas: int = 2) -> dict[Key, Json]:
+def printed(
+    image: str = f"maar:{__version__}", replicas: int = 2, *, has_console: bool = False
+) -> dict[Key, Json]:
     """What `maar manifests` prints, less the namespace, which helm makes, and with definitions that stay."""
-    found = by_name(installation(image, replicas))
+    found = by_name(installation(image, replicas, has_console=has_console))
     del found["Namespace", "maar-system"]
     for (kind, _), one in found.items():
         if kind == "CustomResourceDefinition":
@@ -76,6 +81,42 @@ def test_the_same_choices_make_the_same_objects() -> None:
     replicas = [f"--set={program}.replicas=3" for program in ("scheduler", "controllers", "webhooks")]
     image = "--set=image.repository=registry:5000/team/maar,image.tag=1.2"
     assert rendered(image, *replicas) == printed("registry:5000/team/maar:1.2", 3)
+
+
+def test_the_console_is_installed_where_it_is_asked_for() -> None:
+    asked = "--set=console.enabled=true"
+    assert rendered(asked) == printed(has_console=True)
+    assert rendered(asked).keys() - rendered().keys() == {
+        (kind, "maar-console")
+        for kind in ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Service", "Deployment")
+    }
+
+
+def test_the_console_is_served_as_the_values_say() -> None:
+    chosen = (
+        "enabled=true",
+        "publicUrl=https://maar.example.com",
+        "tlsSecret=maar-tls",
+        "allowWrites=true",
+        "prometheus=http://prometheus:9090",
+    )
+    objects = rendered(*(f"--set=console.{one}" for one in chosen))
+    console = containers(objects)["maar-console"]
+    assert console["args"][-5:] == [
+        "--public-url=https://maar.example.com",
+        "--prometheus=http://prometheus:9090",
+        "--allow-writes",
+        "--tls-certificate=/tls/tls.crt",
+        "--tls-key=/tls/tls.key",
+    ]
+    pod = objects["Deployment", "maar-console"]["spec"]["template"]["spec"]
+    assert {"name": "tls", "secret": {"secretName": "maar-tls"}} in pod["volumes"]
+    assert {"name": "tls", "mountPath": "/tls", "readOnly": True} in console["volumeMounts"]
+    assert console["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
+    (port,) = objects["Service", "maar-console"]["spec"]["ports"]
+    assert (port["name"], port["port"]) == ("https", 443)
+    plain = containers(rendered("--set=console.enabled=true"))["maar-console"]
+    assert not any(one.startswith(("--public-url", "--allow-writes", "--tls")) for one in plain["args"])
 
 
 def test_helm_finds_nothing_to_complain_of() -> None:
@@ -130,12 +171,33 @@ def test_values_change_what_they_name_and_nothing_else(tmp_path: Path) -> None:
             assert objects[key] == one
 
 
+def test_dashboards_and_alerts_are_the_files_of_the_chart_where_they_are_asked_for() -> None:
+    """With the flags of the page; a cluster without the operator would not take all of its command."""
+    (command,) = commands(ROOT / "docs" / "dashboards.md")
+    enabled = [f"--set={one}" for one in shlex.split(command.text) if one.startswith("metrics.")]
+    assert len(enabled) == 2
+    objects, before = rendered(*enabled, "--set=metrics.alerts.labels.release=monitoring"), printed()
+    assert {key: objects[key] for key in before} == before
+    files = {path.stem: path for path in (MONITORING / "dashboards").glob("*.json")}
+    new = {("ConfigMap", f"maar-dashboard-{name}") for name in files}
+    assert objects.keys() - before.keys() == new | {("PrometheusRule", "maar")}
+    for name, path in files.items():
+        one = objects["ConfigMap", f"maar-dashboard-{name}"]
+        assert one["metadata"]["labels"] == {"app.kubernetes.io/name": "maar", "grafana_dashboard": "1"}
+        assert one["data"] == {f"maar-{name}.json": path.read_text(encoding="utf-8")}
+    rules = objects["PrometheusRule", "maar"]
+    assert rules["metadata"]["labels"] == {"app.kubernetes.io/name": "maar", "release": "monitoring"}
+    assert rules["spec"] == yaml.safe_load((MONITORING / "alerts.yaml").read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
         (("--set=scheduler.replica=3",), "additional properties 'replica' not allowed"),
         (("--set=webhooks.failurePolicy=Maybe",), "value must be one of 'Fail', 'Ignore'"),
         (("--set=schedulerName=a b",), "does not match pattern"),
+        (("--set=console.publicUrl=maar.example.com",), "does not match pattern"),
+        (("--set=metrics.alerts.enabled=please",), "got string, want boolean"),
         (("--namespace=elsewhere",), "Maar lives in the namespace maar-system"),
     ],
 )

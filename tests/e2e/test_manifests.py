@@ -5,7 +5,6 @@ import shlex
 import signal
 import socket
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,14 +16,12 @@ import pytest
 
 from maar.apps.manifests import installation
 from support.control_plane import ControlPlane
-from support.kubeconfigs import changed, with_token
+from support.deployed_programs import PROGRAMS, deployed_command
 from support.needs_kubernetes import needs_kubernetes
 from support.processes import Group
 
-MAAR: Final = str(Path(sys.executable).with_name("maar"))
 STREAM: Final = installation("team/maar:1.2.3")
 IN: Final = ("--namespace", "maar-system")
-PROGRAMS: Final = ("scheduler", "controllers", "webhooks")
 BINDINGS: Final = (
     ("clusterrolebinding", "alice", "--clusterrole=maar-queue-admin", "--user=alice"),
     ("clusterrolebinding", "bob", "--clusterrole=maar-user", "--user=bob"),
@@ -83,20 +80,9 @@ def maar(
         for program in PROGRAMS:
             url = f"https://127.0.0.1:{ports['reviews']}"  # no Service leads anywhere here
             here = ("--url", url) if program == "webhooks" else ()
-            processes.start(program, [*command(plane, program, ports[program]), *here])
+            processes.start(program, [*deployed_command(plane, program, ports[program]), *here])
         yield processes
         processes.check()
-
-
-def command(plane: ControlPlane, program: str, port: int) -> list[str]:
-    """How a deployment starts its program, with another port and its account's token in a file."""
-    found = plane.kubectl("get", "deployment", f"maar-{program}", *IN, "-o", "json").stdout
-    pod = json.loads(found)["spec"]["template"]["spec"]
-    token = plane.kubectl("create", "token", pod["serviceAccountName"], *IN).stdout
-    kubeconfig = changed(plane.kubeconfig, plane.folder / program, with_token(token))
-    listen = f"--listen=127.0.0.1:{port}"
-    args = [listen if one.startswith("--listen=") else one for one in pod["containers"][0]["args"]]
-    return [MAAR, *args, "--kubeconfig", str(kubeconfig)]
 
 
 def installed(plane: ControlPlane) -> list[dict[str, Any]]:
@@ -172,7 +158,7 @@ def test_a_configuration_in_another_namespace_is_read_once_the_named_role_is_the
 ) -> None:
     plane.kubectl("create", "namespace", "rules")
     plane.kubectl("create", "configmap", "fair", "-n", "rules", "--from-literal=a=actions: allocate")
-    given = [one for one in command(plane, "scheduler", ports["standby"]) if "config-map" not in one]
+    given = [one for one in deployed_command(plane, "scheduler", ports["standby"]) if "config-map" not in one]
     given += ["--config-map", "rules/fair", "--lease", "maar-system/maar-scheduler"]
     refused = subprocess.run(given, capture_output=True, text=True, timeout=60, check=False)
     assert refused.returncode == 1
@@ -194,13 +180,13 @@ def test_another_replica_is_ready_while_it_stands_by_and_then_leads(
         return "at work" in maar.log(second).read_text()
 
     second = f"{program}-2"
-    maar.start(second, command(plane, program, ports["standby"]))
+    maar.start(second, deployed_command(plane, program, ports["standby"]))
     until_ready(plane, maar, second, ports["standby"])
     assert not at_work()
     maar.stop(program, signal.SIGTERM)
     plane.until("the other replica leads", at_work)
     maar.stop(second, signal.SIGTERM)
-    maar.start(program, command(plane, program, ports[program]))
+    maar.start(program, deployed_command(plane, program, ports[program]))
 
 
 def test_people_may_do_what_their_role_says_and_no_more(plane: ControlPlane, maar: Group) -> None:
@@ -274,7 +260,7 @@ def test_applying_again_leaves_what_admission_has_filled_in(
     plane: ControlPlane, maar: Group, ports: dict[str, int]
 ) -> None:
     maar.stop("webhooks", signal.SIGTERM)
-    maar.start("webhooks", [*command(plane, "webhooks", ports["webhooks"]), "--port", "0"])
+    maar.start("webhooks", [*deployed_command(plane, "webhooks", ports["webhooks"]), "--port", "0"])
 
     def are_filled_in() -> bool:
         maar.check()

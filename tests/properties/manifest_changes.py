@@ -9,6 +9,8 @@ from copy import deepcopy
 from typing import Final
 
 import maar
+from maar.core.admission.offline import Imagined, Sent
+from maar.core.admission.request import Options
 from maar.core.answers.single_changes import (
     CreateQueue,
     DeleteGroup,
@@ -18,6 +20,9 @@ from maar.core.answers.single_changes import (
     SetWeight,
     SingleChange,
 )
+from maar.core.model.metadata import Object
+from maar.core.model.node import Node
+from maar.core.model.queue import Queue
 from maar.core.model.resources import Resources
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
 from properties.cluster_manifests import GROUP, HOSTNAME, NOW, Document, queue
@@ -100,6 +105,18 @@ def changed(cluster: Cluster, change: SingleChange) -> list[Document]:
             version = "scheduling.volcano.sh/v1beta1"
             documents.append({"apiVersion": version, "kind": "Queue", "metadata": {"name": name}, "spec": {}})
     return documents
+
+
+def is_allowed(cluster: Cluster, change: SingleChange | None) -> bool:
+    """Whether admission takes larger capabilities; what is above comes first."""
+    if not isinstance(change, RaiseCapability):
+        return True
+    imagined, kinds = Imagined(Options()), dict[str, type[Object]](Queue=Queue, Node=Node)
+    known = [one for one in cluster.documents if one["kind"] in kinds]
+    assert not [*imagined.learn(Sent("", kinds[one["kind"]], one) for one in known)]
+    documents = changed(cluster, change)
+    sent = [Sent("", Queue, _named(documents, "Queue", name)) for name in reversed(change.queues)]
+    return not any(imagined.apply(one).refusals for one in sent)
 
 
 def _named(documents: Sequence[Document], kind: str, name: str) -> Document:

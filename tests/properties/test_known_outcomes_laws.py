@@ -4,9 +4,11 @@ from collections import Counter
 from random import Random
 from typing import Final
 
+import msgspec
 import pytest
 
 from maar.core.engine import Engine
+from maar.core.model.plan import GroupOutcome
 from maar.core.policy.plugin_hooks import PluginHooks
 from properties.crowds import Crowd, configuration
 
@@ -22,6 +24,29 @@ def test_an_engine_that_has_lived_decides_as_a_new_one(seed: int, number: int) -
         new = Engine(crowd.configuration)
         new.feed(crowd.events())
         assert new.decide(crowd.time) == plan
+
+
+@pytest.mark.parametrize("number", range(CROWDS // 2))
+def test_a_brief_plan_decides_the_same_and_leaves_reasons_out(seed: int, number: int) -> None:
+    rng = Random(f"{seed} brief {number}")
+    crowd = Crowd(rng, configuration(rng, counts_use=False))
+    for plan in crowd.live(CYCLES):
+        new = Engine(crowd.configuration)
+        new.is_brief = True
+        new.feed(crowd.events())
+        brief = new.decide(crowd.time)
+        assert msgspec.structs.replace(brief, pod_groups={}) == msgspec.structs.replace(plan, pod_groups={})
+        for key, outcome in plan.pod_groups.items():
+            if key in brief.pod_groups:
+                assert said(brief.pod_groups[key]) == said(outcome)
+            else:  # it stays as it is, or does not exist
+                assert key not in crowd.cluster.groups or (outcome.refusal is None and not outcome.message)
+        assert brief.pod_groups.keys() <= plan.pod_groups.keys()
+
+
+def said(outcome: GroupOutcome) -> tuple[object, ...]:
+    """What the next decision may depend on."""
+    return outcome.phase, outcome.is_unschedulable, outcome.refusal is None
 
 
 @pytest.mark.parametrize("number", range(CROWDS))

@@ -6,7 +6,13 @@ from typing import Final
 
 import pytest
 
-from maar.core.answers.order_terms import OrderKind, OrderTerms, place_in_order, terms_of_all
+from maar.core.answers.order_terms import (
+    OrderKind,
+    OrderTerms,
+    place_in_order,
+    places_in_queues,
+    terms_of_all,
+)
 from maar.core.cycle import allocate, enqueue
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.group_states import GroupStates
@@ -128,3 +134,27 @@ def test_the_turns_of_the_engine_follow_from_the_terms(
     trial.of(check, recipes(Reach.MODEL), CLUSTERS, growing)
     assert seen["admission"] > CLUSTERS // 4
     assert seen["fair"] + seen["lent"] > CLUSTERS // 4
+
+
+@pytest.mark.parametrize("growing", [grow, full_cluster], ids=["any", "full"])
+@pytest.mark.parametrize("is_full", [False, True], ids=["with-turns", "without-turns"])
+def test_places_of_all_groups_are_those_of_each(growing: Growing, trial: Trial, *, is_full: bool) -> None:
+    seen = Counter[OrderKind]()
+
+    def check(case: Case) -> Iterator[str]:
+        configuration, now = configuration_of(case.cluster), NOW.timestamp()
+        engine = Engine(configuration)
+        engine.feed(Upserted(object=one) for one in case.cluster.objects)  # type: ignore[arg-type]
+        places = places_in_queues(engine.tables, configuration, now, is_full=is_full)
+        expected = dict[str, int]()
+        for key in engine.tables.groups:
+            order = place_in_order(engine.tables, configuration, now, key, is_full=is_full)
+            if order is not None:
+                expected[key] = order.in_queue
+                seen[order.kind] += order.in_queue > 1
+        if places != expected:
+            yield f"all at once: {places}; one by one: {expected}"
+
+    trial.of(check, recipes(Reach.MODEL), CLUSTERS // 2, growing)
+    assert seen["admission"] > CLUSTERS // 16
+    assert seen["fair"] + seen["lent"] > CLUSTERS // 16

@@ -77,7 +77,7 @@ def test_schedules_of_jobs_that_come_and_end_together_equal_the_reference(
         now += random.choice((0, 0, 1, 5, 20))
         run_time = float(random.randint(1, 60))
         size = Resources({CPU: 1000 * random.choice((1, 1, 2, 3, 4, 8))})
-        estimate = run_time + random.choice((0, 0, 10, 100))
+        estimate = run_time + random.choice((0, 0, 0.25, 10, 99.75))  # not only whole seconds
         jobs.append(TraceJob(f"j{index}", now, "n", "q", 1, size, run_time, estimate))
     assert starts(policy, jobs, 8) == expected(policy, jobs, 8)
 

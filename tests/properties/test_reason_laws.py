@@ -1,5 +1,6 @@
 """Reasons are true: what a refusal says would cure it does, and what it says is for ever is."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from itertools import product
@@ -255,8 +256,40 @@ def test_r1_what_never_starts_does_not_start_alone(reach: Reach, trial: Trial) -
                 alone = others_finish(case.cluster, group, refusal, left(case, group, pods))
                 if becomes_of(alone, group, refusal, pods) == "starts":
                     yield f"{refusal.reason} {refusal.cure}: {group} starts alone: {refusal}"
+                if becomes_of(placed_anew(alone), group, refusal, pods) == "starts":
+                    yield f"{refusal.reason} {refusal.cure}: {group} starts placed anew: {refusal}"
 
     trial.of(check, recipes(reach), CLUSTERS[reach])
+
+
+def placed_anew(cluster: Cluster) -> Cluster:
+    """Let every pod that a scheduler of ours has placed wait for a node again."""
+    documents = deepcopy(list(cluster.documents))
+    for one in documents:
+        if one["kind"] == "Pod" and one["spec"].pop("nodeName", None):
+            one["status"] = {"phase": "Pending"}
+    return Cluster(documents)
+
+
+@pytest.mark.parametrize("reach", CLUSTERS, ids=lambda reach: reach.name)
+def test_r1_what_its_own_pods_are_in_the_way_of_starts_once_they_are_placed_anew(
+    reach: Reach, trial: Trial
+) -> None:
+    seen = Counter[bool]()
+
+    def check(case: Case) -> Iterator[str]:
+        for group, refusal, pods in waiting(case):
+            if refusal.cure != Cure.SOMEBODY_ACTS or refusal.reason != Reason.NOT_ENOUGH_RESOURCES:
+                continue
+            alone = others_finish(case.cluster, group, refusal, left(case, group, pods))
+            starts = becomes_of(alone, group, refusal, pods) == "starts"
+            starts_anew = becomes_of(placed_anew(alone), group, refusal, pods) == "starts"
+            seen[starts_anew] += 1
+            if starts or not starts_anew:
+                yield f"{refusal.reason} {refusal.cure}: {group} {starts}, anew {starts_anew}: {refusal}"
+
+    trial.of(check, recipes(reach), CLUSTERS[reach])
+    trial.record("seen", str(seen))
 
 
 @pytest.mark.parametrize("reach", CLUSTERS, ids=lambda reach: reach.name)

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from support.programs import find_binaries
+from support.prometheus import find_prometheus
 
 
 def needs_kubernetes() -> None:
@@ -13,3 +14,12 @@ def needs_kubernetes() -> None:
         pytest.skip("needs a real control plane: make test-kubernetes runs it")
     if find_binaries() is None:
         pytest.fail("MAAR_KUBERNETES=required, but there is no control plane: run make kubernetes")
+
+
+def needs_prometheus() -> None:
+    """Skip the test where there is no Prometheus; with MAAR_KUBERNETES=required it must be there."""
+    if find_prometheus() is not None:
+        return
+    if os.environ.get("MAAR_KUBERNETES") == "required":
+        pytest.fail("MAAR_KUBERNETES=required, but there is no Prometheus: run make prometheus")
+    pytest.skip("needs a real Prometheus: make prometheus builds it")

@@ -141,6 +141,14 @@ def test_a_field_is_set(target: str, value: object, path: str, becomes: object) 
     assert here == becomes
 
 
+def test_the_gates_of_a_pod_are_removed() -> None:
+    gated = pod("gated", "free")
+    gated["spec"]["schedulingGates"] = [{"name": "later"}]
+    result = apply(objects(*CLUSTER, gated), [SetField("pod/ns/gated.schedulingGates", "")], Options())
+    assert found(result, Pod, "ns/gated").spec.scheduling_gates == ()
+    assert len(result.events) == 1
+
+
 def test_changes_build_on_one_another() -> None:
     result = changed(SetField("queue/a.weight", 3), SetField("queue/a.capability.cpu", 4))
     spec = found(result, Queue, "a").spec
@@ -169,7 +177,8 @@ def test_changes_build_on_one_another() -> None:
         (SetField("team.x.weight", "3"), "it names nothing that can be changed; write queue/NAME"),
         (SetField("", ""), "it names nothing that can be changed"),
         (SetField("cat/a.weight", "3"), "it names nothing that can be changed"),
-        (SetField("pod/ns/free-0.nodeName", "n2"), "pods cannot be changed"),
+        (SetField("pod/ns/free-0.nodeName", "n2"), "pods cannot be changed, but for their gates"),
+        (SetField("pod/ns/free-0.schedulingGates", "[]"), "pods cannot be changed, but for their gates"),
         (SetField("podgroup/ns/train-1.minMember", "2"), "set it on the job (job/ns/train.FIELD)"),
         (SetField("node/n2.unschedulable", "maybe"), "spec.unschedulable: expected `bool`, got `str`"),
         (DrainNode("n3"), "there is no node n3; there are n1.example, n2"),

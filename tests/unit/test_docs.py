@@ -9,24 +9,19 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+from support.page_commands import (
+    NOT_RUN,
+    ON_MAAR_UP,
+    PAGES,
+    ROOT,
+    WITH_THEIR_OWN_TEST,
+    PageCommand,
+    all_commands,
+)
+
 OURS = ("maar ", "vcctl ")
-
-
-def sessions(page: Path) -> list[tuple[str, str]]:
-    """The commands of a page that are ours, with the output it promises."""
-    found = []
-    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, output = part.partition("\n")
-            if command.startswith(OURS):
-                found.append((command, output))
-    return found
-
-
-SESSIONS = [(page.name, *session) for page in PAGES for session in sessions(page)]
+COMMANDS = all_commands()
+SESSIONS = [one for one in COMMANDS if one.language == "console" and one.text.startswith(OURS)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -40,15 +35,61 @@ def test_the_pages_have_python_examples() -> None:
     assert any(">>> " in page.read_text(encoding="utf-8") for page in PAGES)
 
 
-@pytest.mark.parametrize(("page", "command", "output"), SESSIONS, ids=[session[1] for session in SESSIONS])
-def test_commands_print_what_the_page_says(page: str, command: str, output: str) -> None:
-    assert page
+@pytest.mark.parametrize("command", SESSIONS, ids=[session.text for session in SESSIONS])
+def test_commands_print_what_the_page_says(command: PageCommand) -> None:
     path = f"{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}"
     result = subprocess.run(
-        ["sh", "-c", f"{command} 2>&1"],
+        ["sh", "-c", f"{command.text} 2>&1"],
         cwd=ROOT, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert [line.rstrip() for line in result.stdout.splitlines()] == output.splitlines()
+    assert [line.rstrip() for line in result.stdout.splitlines()] == command.output.splitlines()
+
+
+def without_comment(command: PageCommand) -> str:
+    return command.text.partition("  #")[0].rstrip()
+
+
+def run_by(command: PageCommand) -> set[str]:
+    """The test that runs a command, or the reason why none does."""
+    if command.text.startswith(("make ", "export ")):
+        return {"the verbs are CI's own, and tests set what is exported"}
+    reasons = NOT_RUN.get(command.page, {})
+    if found := {why for beginning, why in reasons.items() if command.text.startswith(beginning)}:
+        return found
+    own = WITH_THEIR_OWN_TEST.get(command.page, {})
+    found = {test for test, beginnings in own.items() if command.text.startswith(beginnings)}
+    if command in SESSIONS:
+        found.add("tests/unit/test_docs.py")
+    if command.page in ON_MAAR_UP and command.language == "sh":
+        found.add("tests/e2e/test_page_commands.py")
+    return found
+
+
+RUN = {without_comment(command) for command in COMMANDS if run_by(command)}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=[f"{one.page}: {one.text}" for one in COMMANDS])
+def test_every_command_is_run_by_one_test_or_listed_with_a_reason(command: PageCommand) -> None:
+    """A command that another page gives too need not be run twice."""
+    assert without_comment(command) in RUN, "tests/support/page_commands.py says where it can be run"
+    assert len(run_by(command)) <= 1
+
+
+def test_the_lists_name_only_commands_that_the_pages_have() -> None:
+    by_page = [
+        (page, one) for page, tests in WITH_THEIR_OWN_TEST.items() for ones in tests.values() for one in ones
+    ]
+    for page, beginning in [*by_page, *((page, one) for page, reasons in NOT_RUN.items() for one in reasons)]:
+        texts = [command.text for command in COMMANDS if command.page == page]
+        assert any(text.startswith(beginning) for text in texts), f"{page}: {beginning}"
+
+
+def test_a_test_of_a_page_reads_that_page() -> None:
+    for page, tests in WITH_THEIR_OWN_TEST.items():
+        for test in tests:
+            assert Path(page).name in (ROOT / test).read_text(encoding="utf-8"), (
+                f"{test} does not read {page}"
+            )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -17,7 +17,7 @@ from maar.core.model.plan import Plan
 from maar.core.model.pod import GROUP_ANNOTATION, Container, Pod, PodSpec, ResourceRequirements
 from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.priority_class import PriorityClass
-from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
+from maar.core.model.queue import Guarantee, Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.simulation.jobs import JobArrivals, TraceJob
@@ -180,6 +180,32 @@ def test_a_plan_that_asks_for_it_is_decided_again_at_that_time() -> None:
     simulation.engine.decide = decided  # type: ignore[method-assign]
     moments = [time - START for time, _ in simulation.run()]
     assert moments == [0, 7.5, 8.25, 100]
+
+
+def test_a_grace_period_that_is_over_is_decided_on_though_nothing_else_happens() -> None:
+    guarantee = Guarantee(resource=Resources({"cpu": 2000}))
+    reserved = Queue(metadata=QueueMetadata(name="a"), spec=QueueSpec(guarantee=guarantee))
+    starving, others = job("starving", [1e6] * 3, queue="b"), job("others", [1e6] * 3, queue="b")
+    on_nodes = [on(one, "n") if one.key == "team/starving-0" else one for one in starving]
+    on_nodes += [on(one, "n") for one in others]
+    objects = [node("n", 4), reserved, Queue(metadata=QueueMetadata(name="b")), *on_nodes]
+    simulation = Simulation(objects, run_time, start=START)
+    evicted = [
+        (time, one.pod, one.action)
+        for time, plan in simulation.run(until=START + 3600)
+        for one in plan.evictions
+    ]
+    assert evicted == [(START + 60.000001, "team/starving-0", "cleanup")]
+
+
+def on(one: Object, name: str) -> Object:
+    """A pod that runs on a node; anything else as it is."""
+    if not isinstance(one, Pod):
+        return one
+    spec = msgspec.structs.replace(one.spec, node_name=name)
+    return msgspec.structs.replace(
+        one, spec=spec, status=msgspec.structs.replace(one.status, phase="Running")
+    )
 
 
 def test_every_moment_is_decided_until_nothing_changes() -> None:

@@ -7,15 +7,17 @@ from typing import Final
 REPLICAS: Final = 2
 
 # The namespace comes first, definitions before what speaks of them, and whoever has to be asked last.
-_FOLDERS: Final = ("system", "crds", "rbac", "programs", "webhooks")
+_FOLDERS: Final = ("system", "crds", "rbac", "programs", "console", "webhooks")
+_CONSOLE: Final = "console"
 _OBJECTS: Final = "deploy/chart/maar/objects"
 _IMAGE: Final = re.compile(r"^( *image:) maar$", re.MULTILINE)
 _REPLICAS: Final = re.compile(r"^( *replicas:) \d+$", re.MULTILINE)
 
 
-def installation(image: str, replicas: int = REPLICAS) -> str:
+def installation(image: str, replicas: int = REPLICAS, *, has_console: bool = False) -> str:
     """Everything as one YAML stream; its comments are for whoever reads what they apply."""
-    stream = "---\n".join(text for folder in _FOLDERS for text in _texts(folder))
+    folders = [folder for folder in _FOLDERS if has_console or folder != _CONSOLE]
+    stream = "---\n".join(text for folder in folders for text in _texts(folder))
     return _REPLICAS.sub(rf"\1 {replicas}", _IMAGE.sub(rf"\1 {image}", stream))
 
 

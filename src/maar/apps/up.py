@@ -4,17 +4,22 @@ import asyncio
 import signal
 import sqlite3
 from collections.abc import Callable, Collection, Coroutine
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from maar.apps.console.place import Place, take_place
+from maar.apps.console.settings import ConsoleSettings
 from maar.apps.controllers import ControllerRunner, controllers
+from maar.apps.daemons.configuration_source import INSTALLED, KEYS
+from maar.apps.daemons.planned_starts import PlannedStarts
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.core.admission.request import Options
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.engine import Engine
+from maar.core.model.node_sizes import BadNodesError
 from maar.core.model.workload import BatchJob, ReplicaSet, StatefulSet
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.embedded.access import ADMINISTRATOR, BadSecretError, certificate, token, write_kubeconfig
@@ -26,13 +31,13 @@ from maar.embedded.cluster import Cluster
 from maar.embedded.controllers.loop import run_controllers
 from maar.embedded.data_folder import DataFolderError, unusable
 from maar.embedded.default_scheduler import choose_scheduler
+from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.cgroups import delegated
 from maar.embedded.nodes.gpus import Devices, find_devices
 from maar.embedded.nodes.ignored import warn_of_ignored
 from maar.embedded.nodes.local import LocalNode, LocalNodeSettings, end_processes
 from maar.embedded.nodes.machine import host_name, this_machine
-from maar.embedded.nodes.node_files import BadNodesError
 from maar.embedded.nodes.pod import FINISHED
 from maar.embedded.nodes.pod_logs import PodLogs
 from maar.embedded.nodes.registration import register
@@ -73,7 +78,10 @@ class UpSettings:
     local_gpus: int | None = None  # None: those that are found
     keeps_running: bool = False  # processes of the local node, when it is stopped
     configuration: Configuration = DEFAULT
+    configuration_text: str = ""  # the same in Volcano's grammar
+    planned_starts_s: float = 0.0  # between planned starts of groups; 0: none are written
     admission: Options = field(default_factory=Options)
+    console: ConsoleSettings | None = None  # None: no console
 
 
 class RunningCluster(NamedTuple):
@@ -83,6 +91,7 @@ class RunningCluster(NamedTuple):
     kubeconfig: Path
     nodes: int
     notes: tuple[str, ...]  # what else is worth knowing, a sentence each
+    console: str  # the address of its page; empty where there is none
 
 
 Announce = Callable[[RunningCluster], None]
@@ -96,14 +105,19 @@ async def up(settings: UpSettings, announce: Announce) -> None:
         cluster, notes = _cluster(store, settings, len(devices.names))
         local, limits = _local_node(cluster, settings, devices)
         notes = (*notes, *limits)
-        with closing(listen(settings.host, settings.port)) as place:
+        with ExitStack() as sockets:
+            place = sockets.enter_context(closing(listen(settings.host, settings.port)))
+            page = None if settings.console is None else take_place(settings.console, "--console-port")
+            if page is not None:
+                sockets.enter_context(closing(page.socket))
             host, port = place.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             url, tls = f"https://{shown}:{port}", certificate(folder, _names(settings.host))
             callers = _callers(folder, url, tls.certificate.read_bytes())
             server = Server(cluster, callers, PodLogs(cluster, folder).read)
             nodes = store.count("nodes", None)
-            standing = RunningCluster(url, _kubeconfig(folder, "admin"), nodes, notes)
+            opened = "" if page is None else page.address
+            standing = RunningCluster(url, _kubeconfig(folder, "admin"), nodes, notes, opened)
             stop, end = asyncio.Event(), asyncio.Event()
             async with asyncio.TaskGroup() as tasks:
                 for number in (signal.SIGINT, signal.SIGTERM):
@@ -114,6 +128,7 @@ async def up(settings: UpSettings, announce: Announce) -> None:
                     for one in (
                         *_background(cluster, local, settings, server, url),
                         _announce(server, partial(announce, standing)),
+                        *([] if page is None else [_console(settings, server, url, page)]),
                     )
                 ]
                 await stop.wait()
@@ -150,7 +165,24 @@ def _cluster(store: Store, settings: UpSettings, gpus: int) -> tuple[Cluster, tu
     with store.transaction():  # all of a new cluster or nothing: another start takes what is there for wanted
         cluster = assemble(store, admit=_admission(store, settings))
         gone = register(cluster, nodes, keep_virtual=asked is None)
+        _publish_configuration(cluster, settings.configuration_text)
     return cluster, (_left(cluster, gone),) if gone else ()
+
+
+def _publish_configuration(cluster: Cluster, configuration: str) -> None:
+    """Let clients read what this scheduler decides by, where that of an installed one is."""
+    namespace, name = INSTALLED.split("/")
+    if cluster.read("namespaces", "", namespace) is None:
+        made: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        cluster.create("namespaces", "", made)
+    data = {KEYS[0]: configuration}
+    if cluster.read("configmaps", namespace, name) is None:
+        note = {"maar.sh/written-by": "maar up, when it starts; it is not read again: use --config"}
+        metadata = {"name": name, "namespace": namespace, "annotations": note}
+        document: Json = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+        cluster.create("configmaps", namespace, document)
+    else:
+        cluster.change("configmaps", namespace, name, lambda value: {**value, "data": data})
 
 
 def _admission(store: Store, settings: UpSettings) -> Admit:
@@ -241,10 +273,22 @@ async def _credentials(settings: UpSettings, url: str, name: str) -> Credentials
 async def _schedule(settings: UpSettings, server: Server, url: str) -> None:
     credentials = await _credentials(settings, url, "scheduler")
     async with ApiServer(credentials) as api, asyncio.TaskGroup() as tasks:
-        scheduler = Scheduler(api, Engine(settings.configuration))
+        engine = Engine(settings.configuration)
+        scheduler = Scheduler(api, engine)
         tasks.create_task(scheduler.run())
+        if settings.planned_starts_s:
+            tasks.create_task(PlannedStarts(api, engine, scheduler, settings.planned_starts_s).run())
         await scheduler.first_decision.wait()
         server.is_ready.set()
+
+
+async def _console(settings: UpSettings, server: Server, url: str, page: Place) -> None:
+    """Serve the console; it is imported when all else is up, which nobody has to wait for."""
+    await server.is_ready.wait()
+    from maar.apps.console.program import serve as serve_console  # noqa: PLC0415
+
+    if settings.console is not None:
+        await serve_console(settings.console, await _credentials(settings, url, "admin"), page)
 
 
 async def _control(settings: UpSettings, url: str) -> None:

@@ -41,6 +41,13 @@ ListenOption = Annotated[
 ]
 LogFormatOption = Annotated[Literal["text", "json"], typer.Option(help="Write log lines as text or as JSON.")]
 
+PlannedStartsOption = Annotated[
+    str,
+    typer.Option(
+        metavar="DURATION",
+        help="How often the planned starts of waiting pod groups are worked out; 0: never.",
+    ),
+]
 VerboseOption = Annotated[
     int,
     typer.Option(
@@ -78,13 +85,7 @@ def scheduler(  # noqa: PLR0913  # each is a flag
         Path | None,
         typer.Option(help="The folder for snapshots on SIGUSR1; without it, the temporary folder."),
     ] = None,
-    planned_starts_interval: Annotated[
-        str,
-        typer.Option(
-            metavar="DURATION",
-            help="How often the planned starts of waiting pod groups are worked out; 0: never.",
-        ),
-    ] = "60s",
+    planned_starts_interval: PlannedStartsOption = "60s",
 ) -> None:
     """Schedule the pods of a cluster."""
     if config is not None and config_map:
@@ -101,7 +102,7 @@ def scheduler(  # noqa: PLR0913  # each is a flag
         config_map=_key("--config-map", config_map) if config_map else "",
         record=record,
         snapshots=snapshot_folder or Path(gettempdir()),
-        planned_starts_s=_interval("--planned-starts-interval", planned_starts_interval),
+        planned_starts_s=planned_starts_s(planned_starts_interval),
     )
     _run(log_format, schedule(settings, lambda words: typer.echo(f"maar scheduler is {words}")), verbose)
 
@@ -132,7 +133,9 @@ def _key(flag: str, text: str) -> str:
     return text
 
 
-def _interval(flag: str, text: str) -> float:
+def planned_starts_s(text: str) -> float:
+    """The seconds between planned starts."""
+    flag = "--planned-starts-interval"
     try:
         found = seconds(text)
     except BadDurationError as error:

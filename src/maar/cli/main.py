@@ -89,6 +89,11 @@ class _MaarCommands(LazyGroup):
             "webhooks",
             "Serve admission webhooks: queues, pod groups, jobs, commands, and pods of Maar's scheduler.",
         ),
+        "console": CommandPlace(
+            "maar.cli.console",
+            "console",
+            "Serve a web page over a cluster: its queues, jobs and nodes, live, and what if.",
+        ),
         "manifests": CommandPlace(
             "maar.cli.manifests",
             "manifests",

@@ -22,8 +22,11 @@ def manifests(
         int,
         typer.Option(min=1, help="The replicas of each deployment."),
     ] = REPLICAS,
+    console: Annotated[
+        bool, typer.Option("--console", help="The console too: people log in with a token of their own.")
+    ] = False,
 ) -> None:
     """Print everything an administrator applies: maar manifests | kubectl apply -f -."""
     if _IMAGE.fullmatch(image) is None:
         raise CommandError(f"--image {image}: no name of an image; write for example team/maar:{__version__}")
-    typer.echo(installation(image, replicas), nl=False)
+    typer.echo(installation(image, replicas, has_console=console), nl=False)

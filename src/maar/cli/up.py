@@ -9,7 +9,7 @@ import typer
 import uvloop
 
 from maar.cli.admission_options import AdmissionFlags
-from maar.cli.daemons import VerboseOption
+from maar.cli.daemons import PlannedStartsOption, VerboseOption, planned_starts_s
 from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
 
@@ -56,12 +56,25 @@ def up(  # noqa: PLR0913  # each is a flag
     config: Annotated[
         Path | None, typer.Option(help="A scheduler configuration, in Volcano's grammar.")
     ] = None,
+    planned_starts_interval: PlannedStartsOption = "60s",
     admission: AdmissionFlags,
+    console: Annotated[
+        bool, typer.Option("--console/--no-console", help="Serve the console, a web page over the cluster.")
+    ] = True,
+    console_port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Where the console listens, on loopback only.  [default: 7480, or a free port]",
+        ),
+    ] = None,
     verbose: VerboseOption = 0,
 ) -> None:
     """Run a whole cluster in this process: an API server for kubectl, nodes and the scheduler."""
     # Imported here: a server takes longer to import than most commands take to run.
     from maar.apps import up as app  # noqa: PLC0415
+    from maar.apps.console.settings import HISTORY, ConsoleSettings  # noqa: PLC0415
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
     from maar.cli.configuration import read_configuration  # noqa: PLC0415
 
@@ -77,7 +90,14 @@ def up(  # noqa: PLR0913  # each is a flag
         local_gpus=local_gpus,
         keeps_running=keep_running,
         configuration=read_configuration(config),
+        configuration_text=config.read_text(encoding="utf-8") if config is not None else "",
+        planned_starts_s=planned_starts_s(planned_starts_interval),
         admission=admission.options(),
+        console=ConsoleSettings(
+            port=console_port, is_warm=False, history=(data or data_folder()).absolute() / HISTORY
+        )
+        if console
+        else None,
     )
     if verbose:
         set_up_logs("text", verbosity=verbose)
@@ -96,11 +116,13 @@ def data_folder() -> Path:
 
 def _print_started(standing: "RunningCluster") -> None:
     """Say what is up and what to type next."""
-    url, kubeconfig, nodes, notes = standing
+    url, kubeconfig, nodes, notes, console = standing
     for note in notes:
         typer.echo(note)
     typer.echo(f"maar is up at {url} with {nodes} node{'' if nodes == 1 else 's'}; in another terminal:")
     typer.echo(f"  export KUBECONFIG={shlex.quote(str(kubeconfig))}")
     typer.echo("  kubectl get nodes,queues")
     typer.echo("  maar queue tree")
+    if console:
+        typer.echo(f"In a browser: {console}")
     typer.echo("Ctrl-C stops it; the next start goes on where it was.")

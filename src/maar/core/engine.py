@@ -19,6 +19,9 @@ class Engine:
         self.configuration = configuration
         self.tables = Tables(scheduler_name=scheduler_name)
         self.assumptions = Assumptions(self.tables)
+        # Brief plans say that groups are held, and not why, and leave out groups that stay as they are: for
+        # simulations that go on. Past use grows by what groups wait for; where it counts no plan is brief.
+        self.is_brief = False
         self._use_meter: UseMeter | None = None
 
     def feed(self, events: Iterable[Event]) -> None:
@@ -30,7 +33,7 @@ class Engine:
         usage = self.configuration.usage
         if usage is None:
             self._use_meter = None
-            return decide(self.tables, self.configuration, now)
+            return decide(self.tables, self.configuration, now, is_brief=self.is_brief)
         meter = self._use_meter = self._use_meter or UseMeter()
         meter.advance(self.tables, usage, now)
         plan = decide(self.tables, self.configuration, now)

@@ -52,6 +52,11 @@ class Keys:
     key: bytes = field(repr=False)
     previous: bytes = b""  # the authority before this one: another replica may still serve by it
 
+    @property
+    def ends(self) -> datetime:
+        """When the certificate that is served expires."""
+        return x509.load_pem_x509_certificate(self.certificate).not_valid_after_utc
+
     def trusted(self, now: datetime) -> bytes:
         """The authorities that clients have to trust now."""
         valid_from = x509.load_pem_x509_certificate(self.authority).not_valid_before_utc + SKEW

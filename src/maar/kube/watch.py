@@ -76,6 +76,7 @@ class Interruption(Record, frozen=True):
 
     kind: str
     problem: str
+    code: int = 0  # the HTTP status of a refusal; 0 where no answer came
 
 
 Trouble = BadObject | Interruption
@@ -151,7 +152,8 @@ class Watch:
                 if isinstance(error, ApiError) and error.code not in _RESUMABLE:
                     self._version = ""  # it has forgotten that one, or never heard of it
                 wait_s = error.retry_after_s
-                self._report(Interruption(kind=self._name, problem=str(error)))
+                code = error.code if isinstance(error, ApiError) else 0
+                self._report(Interruption(kind=self._name, problem=str(error), code=code))
             await asyncio.sleep(max(backoff.pause_s(), wait_s))
 
     async def _list(self) -> None:

@@ -148,10 +148,12 @@ async def patch(
     document: object,
     kind: PatchKind = "merge",
     subresource: Literal["", "status"] = "",
+    *,
+    dry_run: bool = False,
 ) -> Outcome:
     """Change part of an object; with a resource version or a uid in it, only of that one."""
-    content_type = f"application/{kind}-patch+json"
-    return _outcome(await _send(server, "PATCH", place.one(key, subresource), document, content_type))
+    path = f"{place.one(key, subresource)}{_DRY_RUN if dry_run else ''}"
+    return _outcome(await _send(server, "PATCH", path, document, f"application/{kind}-patch+json"))
 
 
 async def patch_status(

@@ -23,19 +23,19 @@ def bound(host: str, port: int) -> socket.socket:
     return taken
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Listen on the port that --host and --port name."""
+def listen(host: str, port: int, flag: str = "--port") -> socket.socket:
+    """Listen on the port that --host and a flag name."""
     try:
         return bound(host, port)
     except OSError as error:
         what = f"cannot listen on {host}:{port} ({error.strerror})"
-        raise PortTakenError(f"{what}; {_what_to_do(port, error)}") from None
+        raise PortTakenError(f"{what}; {_what_to_do(port, error, flag)}") from None
 
 
-def _what_to_do(port: int, error: OSError) -> str:
+def _what_to_do(port: int, error: OSError, flag: str) -> str:
     if error.errno == errno.EADDRINUSE:
         holder = holder_of(port) or "what listens there"
-        return f"stop {holder}, or name another port with --port (0 takes a free one)"
+        return f"stop {holder}, or name another port with {flag} (0 takes a free one)"
     if error.errno == errno.EACCES:
-        return "name a port above 1023 with --port (0 takes a free one)"
+        return f"name a port above 1023 with {flag} (0 takes a free one)"
     return "name an address of this machine with --host"

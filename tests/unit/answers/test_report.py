@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from maar.core.answers.report.plots import used_by_queue
-from maar.core.answers.report.svg import Plot, linear, of_times, of_waits, thinned, upwards
 from maar.core.answers.report.tables import jobs_csv, series_csv
 from maar.core.answers.report.text import amount_text, percent, seconds_text
 from maar.core.model.metadata import Condition, Metadata
@@ -13,6 +12,7 @@ from maar.core.model.resources import Resources
 from maar.core.simulation.experiment import Cluster, Outcome, PolicyRun, SubmittedJobs
 from maar.core.simulation.jobs import TraceJob
 from maar.core.simulation.policies import NAMED
+from maar.core.views.svg import Plot, linear, of_times, of_waits, thinned, upwards
 
 
 @pytest.mark.parametrize(

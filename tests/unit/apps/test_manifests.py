@@ -25,6 +25,11 @@ from support.permissions import objects, permissions
 Json = dict[str, Any]
 
 ALL: Final[list[Json]] = list(yaml.safe_load_all(installation("team/maar:1.2", replicas=3)))
+CONSOLE: Final[list[Json]] = [
+    one
+    for one in yaml.safe_load_all(installation("team/maar:1.2", replicas=3, has_console=True))
+    if one not in ALL
+]
 DEPLOYMENTS: Final = [one for one in ALL if one["kind"] == "Deployment"]
 PROGRAMS: Final = {
     "scheduler": scheduler.WATCHED,
@@ -121,6 +126,33 @@ def test_no_role_has_a_wildcard_and_only_who_makes_pods_has_secrets_everywhere()
             is_of_controllers = role["metadata"]["name"] == "maar-controllers"
             assert role["kind"] == "Role" or is_of_controllers or "secrets" not in rule["resources"]
             assert "secrets" not in rule["resources"] or not {"list", "watch"} & set(rule["verbs"])
+
+
+def test_the_console_may_take_samples_and_nothing_else() -> None:
+    (role,) = (one for one in CONSOLE if one["kind"].endswith("Role"))
+    allowed = {
+        (group, name) for rule in role["rules"] for group in rule["apiGroups"] for name in rule["resources"]
+    }
+    assert allowed == {
+        ("scheduling.volcano.sh", "queues"),
+        ("scheduling.volcano.sh", "podgroups"),
+        ("", "events"),
+    }
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"list"}
+
+
+def test_the_console_is_deployed_once_with_flags_that_it_knows_and_as_little_as_it_needs() -> None:
+    (deployment,) = (one for one in CONSOLE if one["kind"] == "Deployment")
+    pod, (other, *_) = pod_of(deployment), DEPLOYMENTS
+    (container,) = pod["containers"]
+    assert deployment["spec"]["replicas"] == 1
+    assert pod["securityContext"] == pod_of(other)["securityContext"]
+    assert container["securityContext"] == pod_of(other)["containers"][0]["securityContext"]
+    assert container["image"] == "team/maar:1.2"
+    program, *flags = container["args"]
+    command = typer.main.get_command(maar_app).loaded(program)  # type: ignore[attr-defined]  # a LazyGroup
+    given = command.make_context(program, flags).params
+    assert (given["login"], given["port"], given["allow_writes"]) == ("token", 8080, False)
 
 
 def test_the_quota_guard_and_the_service_know_the_names_of_the_installation() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from maar.core.model.node_sizes import BadNodesError
 from maar.embedded.calls import Deletion
 from maar.embedded.nodes.gpus import Devices, find_devices
 from maar.embedded.nodes.local import LocalNodeSettings
-from maar.embedded.nodes.node_files import BadNodesError
 from support.local_node import HERE, finished, local, log, reported, shell
 from support.node_cluster import Fields, place
 from support.until import until

@@ -8,10 +8,10 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from maar.core.model.node_sizes import BadNodesError
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.nodes.machine import this_machine
-from maar.embedded.nodes.node_files import BadNodesError
 from maar.embedded.nodes.registration import register
 from maar.embedded.nodes.specification import parse
 from support.node_cluster import Fields, embedded

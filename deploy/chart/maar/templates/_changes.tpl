@@ -22,6 +22,17 @@
 {{- $flag := index (splitList "=" $argument) 0 }}
 {{- $arguments = append $arguments (ternary (printf "%s=%v" $flag (get $flags $flag)) $argument (hasKey $flags $flag)) }}
 {{- end }}
+{{- if eq $component "console" }}
+{{- with $mine.publicUrl }}{{- $arguments = append $arguments (printf "--public-url=%s" .) }}{{- end }}
+{{- with $mine.prometheus }}{{- $arguments = append $arguments (printf "--prometheus=%s" .) }}{{- end }}
+{{- if $mine.allowWrites }}{{- $arguments = append $arguments "--allow-writes" }}{{- end }}
+{{- with $mine.tlsSecret }}
+{{- $arguments = concat $arguments (list "--tls-certificate=/tls/tls.crt" "--tls-key=/tls/tls.key") }}
+{{- $_ := set $container "volumeMounts" (append $container.volumeMounts (dict "name" "tls" "mountPath" "/tls" "readOnly" true)) }}
+{{- $_ := set $pod "volumes" (append $pod.volumes (dict "name" "tls" "secret" (dict "secretName" .))) }}
+{{- range $probe := list $container.livenessProbe $container.readinessProbe }}{{- $_ := set $probe.httpGet "scheme" "HTTPS" }}{{- end }}
+{{- end }}
+{{- end }}
 {{- $_ := set $container "args" (concat $arguments $mine.extraArgs) }}
 {{- with $values.image.pullSecrets }}
 {{- $secrets := list }}
@@ -38,6 +49,9 @@
 
 {{- define "maar.Service" }}
 {{- $metrics := .root.Values.metrics }}
+{{- if and (eq .object.metadata.name "maar-console") .root.Values.console.tlsSecret }}
+{{- $_ := set .object.spec "ports" (list (dict "name" "https" "port" 443 "targetPort" "http")) }}
+{{- end }}
 {{- if eq .object.metadata.name "maar-metrics" }}
 {{- with $metrics.annotations }}{{- $_ := set $.object.metadata "annotations" . }}{{- end }}
 {{- if not $metrics.service }}{{- $_ := unset .object "kind" }}{{- end }}

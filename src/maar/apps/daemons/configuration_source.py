@@ -19,6 +19,7 @@ from maar.kube.write import get
 
 LOOK_EVERY_S: Final = 2.0
 KEYS: Final[tuple[str, ...]] = ("maar-scheduler.conf", "volcano-scheduler.conf")
+INSTALLED: Final = "maar-system/maar-scheduler"  # the ConfigMap of an installed scheduler, and of `maar up`
 
 _CONFIG_MAPS: Final = ResourcePath("v1", "configmaps", namespaced=True)
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import choose_encoder, gzip_accepted
+from prometheus_client.exposition import gzip_accepted
 
+from maar.apps.metrics.registry import Registry
 from maar.kube.write_failures import WriteFailures
 from maar.serving.http import PLAIN_TEXT, HttpRequest, Message, Receive, Send, answer
 from maar.serving.http_server import HttpServer
@@ -32,7 +32,7 @@ class BadAddressError(Exception):
     """An address cannot be listened on."""
 
 
-async def serve_status(listen: str, live: Checks, ready: Checks, registry: CollectorRegistry) -> None:
+async def serve_status(listen: str, live: Checks, ready: Checks, registry: Registry) -> None:
     """Answer at HOST:PORT until cancelled."""
     with take(listen) as place:
         await serve_on(place, live, ready, registry)
@@ -55,7 +55,7 @@ def take(listen: str) -> socket.socket:
         ) from None
 
 
-async def serve_on(place: socket.socket, live: Checks, ready: Checks, registry: CollectorRegistry) -> None:
+async def serve_on(place: socket.socket, live: Checks, ready: Checks, registry: Registry) -> None:
     """Answer at a place that is taken already, until cancelled."""
     status = Status(live, ready, registry)
     server = HttpServer(status, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN_S)
@@ -69,7 +69,7 @@ async def serve_on(place: socket.socket, live: Checks, ready: Checks, registry: 
 class Status:
     """The ASGI application; the paths are those of Kubernetes' own components."""
 
-    def __init__(self, live: Checks, ready: Checks, registry: CollectorRegistry) -> None:
+    def __init__(self, live: Checks, ready: Checks, registry: Registry) -> None:
         self._checks = {"/healthz": live, "/livez": live, "/readyz": ready}
         self._registry = registry
 
@@ -93,11 +93,8 @@ class Status:
             await answer(send, body, headers=headers)
 
     def _metrics(self, request: HttpRequest) -> tuple[list[tuple[bytes, bytes]], bytes]:
-        try:
-            encode, content_type = choose_encoder(request.header(b"accept"))
-        except (TypeError, ValueError):  # it asks for a version that is no number
-            encode, content_type = choose_encoder("")
-        headers, body = [(b"content-type", content_type.encode())], encode(self._registry)
+        content_type, body = self._registry.exposition(request.header(b"accept"))
+        headers = [(b"content-type", content_type.encode())]
         if gzip_accepted(request.header(b"accept-encoding")):
             headers.append((b"content-encoding", b"gzip"))
             body = gzip.compress(body, compresslevel=1)

@@ -4,7 +4,8 @@ No decision waits for it. Between two decisions the rows of the tables are noted
 a row is replaced when its object changes, so that the rest can be done later. A thread writes them as a
 snapshot, another process simulates what follows from it, with a lower priority, and is ended where it takes
 too long. Of what it finds only that is written which differs from what is there by more than a minute and by
-more than a tenth of the time to come: with every pod that ends all later starts may move a little.
+more than a tenth of the time to come: with every pod that ends all later starts may move a little. Where
+nothing has changed since the last time, no process is started.
 """
 
 import asyncio
@@ -50,6 +51,7 @@ class PlannedStarts:
         self._server, self._engine, self._scheduler = server, engine, scheduler
         self._interval_s = interval_s
         self._written: Starts | None = None  # as the API server has them
+        self._seen: tuple[datetime, Seen] | None = None  # when they were last worked out, and from what
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -71,7 +73,11 @@ class PlannedStarts:
         tables, now = self._engine.tables, datetime.now(UTC)
         starts: Starts = {}
         if tables.waiting or tables.not_enqueued:
-            starts = await self._worked_out(Seen.of(tables), now)
+            seen = Seen.of(tables)
+            if self._is_known(seen, now):
+                return
+            starts = await self._worked_out(seen, now)
+            self._seen = now, seen
         for key, start in changes(self._written, starts, now).items():
             document = {"status": {"plannedStart": None if start is None else _plain(start)}}
             outcome = await patch(self._server, resource_path_of(PodGroup), key, document)
@@ -79,6 +85,13 @@ class PlannedStarts:
                 self._written.pop(key, None)
             elif isinstance(outcome, Done) and start is not None:
                 self._written[key] = start
+
+    def _is_known(self, seen: Seen, now: datetime) -> bool:
+        """Whether nothing has changed since the last time, and no start has passed."""
+        if self._seen is None or (now - self._seen[0]).total_seconds() > _LONGEST_S:
+            return False
+        times = [one.time for one in (self._written or {}).values() if one.time is not None]
+        return (not times or now < min(times)) and seen.is_same(self._seen[1])
 
     async def _worked_out(self, seen: Seen, now: datetime) -> Starts:
         snapshot = Snapshot(

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from prometheus_client import CollectorRegistry
-
 from maar.apps.controllers import ControllerRunner, controllers
 from maar.apps.daemons.configuration_source import Source, UnreadableError, follow, from_config_map, from_file
 from maar.apps.daemons.health import Checks, can_write, changes_within, happened, serve_status, within
 from maar.apps.daemons.leadership import Leadership
 from maar.apps.daemons.planned_starts import PlannedStarts
 from maar.apps.metrics.controllers import ControllerMetrics
-from maar.apps.metrics.registry import new_registry
+from maar.apps.metrics.registry import Registry, new_registry
 from maar.apps.metrics.scheduler import SchedulerMetrics
 from maar.apps.metrics.write_failures import WriteFailureCollector
 from maar.apps.scheduler.scheduler import Scheduler
@@ -67,10 +65,11 @@ async def schedule(settings: DaemonSettings, announce: Announce) -> None:
         recording = _recording(settings.record)
         if recording is not None:
             ending.callback(recording.close)
-        snapshots, metrics = Snapshots(settings.snapshots), SchedulerMetrics(registry := new_registry())
+        snapshots, registry = Snapshots(settings.snapshots), new_registry()
         engine = RecordingEngine(
             await _first(source), settings.name, recording=recording, snapshots=snapshots
         )
+        metrics = SchedulerMetrics(registry, engine.tables)
         scheduler = Scheduler(api, engine, observer=metrics, identity=leadership.identity)
         metrics.follow(scheduler.lags)
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, snapshots.ask)
@@ -100,9 +99,7 @@ async def control(settings: DaemonSettings, announce: Announce) -> None:
         await _until_stopped(runner.run(leadership.elected), runner.stop, leadership, beside)
 
 
-async def _show(
-    listen: str, live: Checks, part: Scheduler | ControllerRunner, registry: CollectorRegistry
-) -> None:
+async def _show(listen: str, live: Checks, part: Scheduler | ControllerRunner, registry: Registry) -> None:
     """Serve metrics and health where an address is given."""
     if listen:
         registry.register(WriteFailureCollector(part.failures))

@@ -1,11 +1,12 @@
 """What the controllers do, in numbers, and what is in the queues, with Volcano's names."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, Metric
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from maar.apps.metrics.gauges import GaugeFamily, Gauges, Sample
 from maar.apps.metrics.watches import Lags, WatchMetrics
 from maar.core.model.job import Job
 from maar.core.model.queue import Queue
@@ -23,8 +24,8 @@ class ControllerMetrics:
     def __init__(
         self, registry: CollectorRegistry, queues: Mapping[str, Queue], jobs: Mapping[str, Job]
     ) -> None:
-        registry.register(_GroupCollector(queues))
-        registry.register(_JobCollector(jobs))
+        registry.register(Gauges(partial(_groups, queues)))
+        registry.register(Gauges(partial(_jobs, jobs)))
         self._watches = WatchMetrics(registry)
         self._round = Histogram(
             "maar_controller_round_seconds",
@@ -60,43 +61,23 @@ class ControllerMetrics:
         self._watches.troubled(trouble)
 
 
-class _GroupCollector:
+def _groups(queues: Mapping[str, Queue]) -> Iterator[tuple[GaugeFamily, list[Sample]]]:
     """The pod groups of each queue and of those below it, by phase, as the status of the queue has them."""
-
-    def __init__(self, queues: Mapping[str, Queue]) -> None:
-        self._queues = queues
-
-    def collect(self) -> Iterator[Metric]:
-        queues = dict(self._queues)  # it may change while we are at it
-        for phase in _PHASES:
-            family = GaugeMetricFamily(
-                f"volcano_queue_pod_group_{phase}_count",
-                f"Pod groups in the queue and below it that are {phase.capitalize()}.",
-                labels=["queue_name"],
-            )
-            for name, queue in queues.items():
-                family.add_metric((name,), getattr(queue.status, phase))
-            yield family
-
-    def describe(self) -> Iterator[Metric]:
-        return _GroupCollector({}).collect()
+    statuses = [(name, queue.status) for name, queue in dict(queues).items()]  # it may change meanwhile
+    for phase in _PHASES:
+        family = GaugeFamily(
+            f"volcano_queue_pod_group_{phase}_count",
+            f"Pod groups in the queue and below it that are {phase.capitalize()}.",
+            ("queue_name",),
+        )
+        yield family, [((name,), getattr(status, phase)) for name, status in statuses]
 
 
-class _JobCollector:
+def _jobs(jobs: Mapping[str, Job]) -> Iterator[tuple[GaugeFamily, list[Sample]]]:
     """The jobs that have completed and that have failed; one that is deleted is no longer there."""
-
-    def __init__(self, jobs: Mapping[str, Job]) -> None:
-        self._jobs = jobs
-
-    def collect(self) -> Iterator[Metric]:
-        jobs = dict(self._jobs)  # it may change while we are at it
-        for phase in ("Completed", "Failed"):
-            family = GaugeMetricFamily(
-                f"volcano_job_{phase.lower()}_phase_count",
-                f"Jobs that are {phase}.",
-                labels=["job_name", "queue_name"],
-            )
-            for key, job in jobs.items():
-                if job.status.state.phase == phase:
-                    family.add_metric([key, job.spec.queue], 1)
-            yield family
+    ended = [(job.status.state.phase, key, job.spec.queue) for key, job in dict(jobs).items()]
+    for phase in ("Completed", "Failed"):
+        family = GaugeFamily(
+            f"volcano_job_{phase.lower()}_phase_count", f"Jobs that are {phase}.", ("job_name", "queue_name")
+        )
+        yield family, [((key, queue), 1) for is_now, key, queue in ended if is_now == phase]

@@ -1,165 +1,118 @@
-"""Metrics of queues and namespaces, made from the last plan when metrics are scraped."""
+"""Metrics of queues and namespaces, made from the last plan when metrics are scraped.
+
+Decisions hand over their plan and pay nothing more. The lines of a queue are kept with its standing: one that
+is the very object of the last scrape, as that of a queue in which nothing happened is, has the same lines.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from operator import attrgetter
+from collections.abc import Iterator, Mapping
+from math import inf
+from time import time
 from typing import Final, NamedTuple
 
 from prometheus_client import Metric
-from prometheus_client.core import GaugeMetricFamily
 
-from maar.core.model.plan import QueueStanding
+from maar.apps.metrics.gauges import GaugeFamily, Sample
+from maar.apps.metrics.queue_gauges import GAUGES, QUEUE, labels_of
+from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.reasons import Reason
-from maar.core.model.resources import CPU, MEMORY, PODS, Resources, units_in_one
-
-Standings = Mapping[str, QueueStanding]
-
-
-class _Amount(NamedTuple):
-    name: str
-    meaning: str
-    of: Callable[[QueueStanding], Resources]
-
-
-# Volcano's `allocated` is what the pods of a queue hold; our word for that is `used`.
-_VOLCANOS: Final = (
-    _Amount("allocated", "What the pods of the queue hold", attrgetter("used")),
-    _Amount("request", "What the queue wants", attrgetter("request")),
-    _Amount("deserved", "What the queue deserves", attrgetter("deserved")),
-    _Amount("real_capacity", "What the queue can get at most", attrgetter("real_capability")),
-)
-_OURS: Final = (
-    _Amount("used", "What the pods of the queue hold", attrgetter("used")),
-    _Amount("allocated", "The part of what it deserves that the queue can use now", attrgetter("allocated")),
-    _Amount("preempting", "What is being freed for the queue", attrgetter("preempting")),
-)
+from maar.core.tables.rows import GroupRow
 
 
 class QueueCollector:
     """Renders what it was given last, so that nothing is left of a queue that is gone."""
 
-    def __init__(self) -> None:
-        self.queues: Standings = {}
-        self.held: Mapping[str, Reason] = {}  # by pod group
+    def __init__(self, groups: Mapping[str, GroupRow]) -> None:
+        self.plan = Plan()
+        self._groups = groups
+        self._lines: dict[str, tuple[QueueStanding, list[str]]] = {}  # by queue, for each gauge in order
 
     def collect(self) -> Iterator[Metric]:
-        """Give every series."""
-        queues, held = self.queues, self.held  # others may come while we are at it
-        for amount in _VOLCANOS:
-            yield from _in_volcanos_units(amount, queues)
-        for amount in _OURS:
-            yield _in_whole_units(amount, queues)
-        yield from _relations(queues)
-        yield from _namespaces(queues)
-        yield from _waiting(held)
+        """Give every series to the library."""
+        plan = self.plan  # another may come while we are at it
+        for gauge in GAUGES:
+            yield gauge.family.metric(
+                one for name, queue in plan.queues.items() for one in gauge.samples(name, queue)
+            )
+        for family, samples in self._of_all(plan):
+            yield family.metric(samples)
 
     def describe(self) -> Iterator[Metric]:
         """Say which metrics there are."""
-        return QueueCollector().collect()
+        return self.collect()
+
+    def text(self) -> str:
+        """Every series as it is sent to Prometheus."""
+        plan, before = self.plan, self._lines
+        lines: dict[str, tuple[QueueStanding, list[str]]] = {}
+        for name, queue in plan.queues.items():
+            known = before.get(name)
+            if known is None or known[0] is not queue:
+                labels = labels_of(name)
+                known = queue, [gauge.lines(labels, queue) for gauge in GAUGES]
+            lines[name] = known
+        self._lines = lines
+        parts = []
+        for index, gauge in enumerate(GAUGES):
+            parts.append(gauge.family.head())
+            parts += [of_queue[index] for _, of_queue in lines.values()]
+        parts += [family.head() + family.lines(samples) for family, samples in self._of_all(plan)]
+        return "".join(parts)
+
+    def _of_all(self, plan: Plan) -> Iterator[tuple[GaugeFamily, list[Sample]]]:
+        """What does not belong to one queue alone, or changes with time."""
+        weights = {
+            name: one.weight for queue in plan.queues.values() for name, one in queue.namespaces.items()
+        }
+        yield _NAMESPACE_WEIGHT, [((name,), weight) for name, weight in weights.items()]
+        held = Counter(one.refusal.reason for one in plan.pod_groups.values() if one.refusal is not None)
+        yield _HELD, [((), held.total())]
+        yield _HELD_BY_REASON, [((reason.value,), held[reason]) for reason in Reason]
+        waits = waits_of_queues(plan, self._groups)
+        yield _WAITING, [((name,), wait.groups) for name, wait in waits.items()]
+        now = time()
+        yield _LONGEST_WAIT, [((name,), max(0.0, now - min(now, wait.since))) for name, wait in waits.items()]
 
 
-def _in_volcanos_units(amount: _Amount, queues: Standings) -> Iterator[Metric]:
-    """Thousandths of a CPU, bytes, pods, and thousandths of everything else."""
-    name, meaning = f"volcano_queue_{amount.name}", amount.meaning
-    cpu = GaugeMetricFamily(f"{name}_milli_cpu", f"{meaning}, in thousandths of a CPU.", labels=_QUEUE)
-    memory = GaugeMetricFamily(f"{name}_memory_bytes", f"{meaning}, in bytes of memory.", labels=_QUEUE)
-    rest = GaugeMetricFamily(
-        f"{name}_scalar_resources",
-        f"{meaning}, in thousandths of other resources; pods in pieces.",
-        labels=_QUEUE_RESOURCE,
-    )
-    for queue, standing in queues.items():
-        for resource, units in amount.of(standing).items():
-            if resource == CPU:
-                cpu.add_metric((queue,), units)
-            elif resource == MEMORY:
-                memory.add_metric((queue,), units)
-            else:
-                rest.add_metric((queue, resource), units if resource == PODS else units * 1000)
-    yield from (cpu, memory, rest)
+class QueueWait(NamedTuple):
+    """The pod groups of a queue and of those below it that wait, and since when the first of them does."""
+
+    groups: int = 0
+    since: float = inf
 
 
-def _in_whole_units(amount: _Amount, queues: Standings) -> Metric:
-    """CPUs, bytes and pieces, as Prometheus' own convention is."""
-    meaning = f"{amount.meaning}, in CPUs, bytes and pieces."
-    family = GaugeMetricFamily(f"maar_queue_{amount.name}", meaning, labels=_QUEUE_RESOURCE)
-    for queue, standing in queues.items():
-        for resource, units in amount.of(standing).items():
-            family.add_metric((queue, resource), units / units_in_one(resource))
-    return family
+def waits_of_queues(plan: Plan, groups: Mapping[str, GroupRow]) -> dict[str, QueueWait]:
+    """How each queue of a plan waits; a group waits since its condition Unschedulable is true."""
+    waits = dict.fromkeys(plan.queues, QueueWait())
+    for key, outcome in plan.pod_groups.items():
+        row = groups.get(key) if _is_waiting(outcome) else None
+        queue = row.queue_name if row is not None else ""
+        seen = set[str]()  # a queue that is set aside may be its own ancestor
+        while row is not None and queue in waits and queue not in seen:
+            known, since = waits[queue], row.unschedulable_since
+            waits[queue] = QueueWait(known.groups + 1, min(known.since, inf if since is None else since))
+            seen.add(queue)
+            queue = plan.queues[queue].parent
+    return waits
 
 
-def _relations(queues: Standings) -> Iterator[Metric]:
-    share = GaugeMetricFamily(
-        "volcano_queue_share",
-        "Used of deserved, on the resource where that is largest; infinite where nothing is deserved.",
-        labels=_QUEUE,
-    )
-    weight = GaugeMetricFamily(
-        "volcano_queue_weight", "The claim of the queue among its siblings.", labels=_QUEUE
-    )
-    overused = GaugeMetricFamily(
-        "volcano_queue_overused", "1 where the queue uses more than it deserves of a resource.", labels=_QUEUE
-    )
-    for queue, standing in queues.items():
-        share.add_metric((queue,), float(standing.share))
-        weight.add_metric((queue,), standing.weight)
-        deserved = standing.deserved
-        overused.add_metric(
-            (queue,), any(units > deserved.get(one, 0) for one, units in standing.used.items())
-        )
-    factor = GaugeMetricFamily(
-        "maar_queue_weight_factor",
-        "What past use makes of the queue's weight (plugin usage); 1 where it changes nothing.",
-        labels=_QUEUE,
-    )
-    for queue, standing in queues.items():
-        if standing.history is not None:
-            factor.add_metric((queue,), standing.past_use.factor if standing.past_use is not None else 1.0)
-    yield from (share, weight, overused, factor)
+def _is_waiting(outcome: GroupOutcome) -> bool:
+    """Whether something keeps it from starting; a group that runs may wait for more pods than it needs."""
+    return outcome.refusal is not None and (outcome.is_unschedulable or outcome.phase == "Pending")
 
 
-def _namespaces(queues: Standings) -> Iterator[Metric]:
-    weight = GaugeMetricFamily(
-        "volcano_namespace_weight",
-        "The claim of the namespace beside others in a queue.",
-        labels=_NAMESPACE[:1],
-    )
-    share = GaugeMetricFamily(
-        "volcano_namespace_share",
-        "What the namespace uses in the queue of the cluster's total, on the resource where that is largest.",
-        labels=_NAMESPACE,
-    )
-    weighted = GaugeMetricFamily(
-        "volcano_namespace_weighted_share",
-        "The share of the namespace per weight; the smallest has the next turn.",
-        labels=_NAMESPACE,
-    )
-    weights: dict[str, int] = {}
-    for queue, standing in queues.items():
-        for name, inside in standing.namespaces.items():
-            weights[name] = inside.weight
-            factor = inside.past_use.factor if inside.past_use is not None else 1
-            share.add_metric((name, queue), float(inside.share) * inside.weight * factor)
-            weighted.add_metric((name, queue), float(inside.share))
-    for name, number in weights.items():
-        weight.add_metric((name,), number)
-    yield from (weight, share, weighted)
-
-
-def _waiting(held: Mapping[str, Reason]) -> Iterator[Metric]:
-    yield GaugeMetricFamily(
-        "volcano_unschedule_job_count", "Pod groups that something holds.", value=len(held)
-    )
-    family = GaugeMetricFamily(
-        "maar_pod_groups_waiting", "Pod groups that something holds, by what.", labels=["reason"]
-    )
-    counts = Counter(held.values())
-    for reason in Reason:
-        family.add_metric((reason.value,), counts[reason])
-    yield family
-
-
-_QUEUE: Final = ("queue_name",)
-_QUEUE_RESOURCE: Final = ("queue_name", "resource")
-_NAMESPACE: Final = ("namespace_name", "queue_name")
+_NAMESPACE_WEIGHT: Final = GaugeFamily(
+    "volcano_namespace_weight", "The claim of the namespace beside others in a queue.", ("namespace_name",)
+)
+_HELD: Final = GaugeFamily("volcano_unschedule_job_count", "Pod groups that something holds.")
+_HELD_BY_REASON: Final = GaugeFamily(
+    "maar_pod_groups_waiting", "Pod groups that something holds, by what.", ("reason",)
+)
+_WAITING: Final = GaugeFamily(
+    "maar_queue_pod_groups_waiting", "Pod groups in the queue and below it that wait to start.", QUEUE
+)
+_LONGEST_WAIT: Final = GaugeFamily(
+    "maar_queue_longest_wait_seconds",
+    "For how long the pod group in the queue or below it has waited that has waited longest.",
+    QUEUE,
+)

@@ -1,9 +1,10 @@
 """Metrics of the webhooks."""
 
+from datetime import datetime
 from http import HTTPStatus
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from maar.apps.webhooks.reviews import Verb
 from maar.core.admission.request import CREATE, DELETE, UPDATE, Request, Verdict
@@ -35,6 +36,15 @@ class WebhookMetrics:
             ["status"],
             registry=registry,
         )
+        self._certificate = Gauge(
+            "maar_webhook_certificate_expiry_timestamp_seconds",
+            "When the certificate that is served expires, in seconds since 1970; it is renewed long before.",
+            registry=registry,
+        )
+
+    def serves_until(self, ends: datetime) -> None:
+        """Show when the certificate that is served from now on expires."""
+        self._certificate.set(ends.timestamp())
 
     def reviewed(self, verb: Verb, request: Request, verdict: Verdict, seconds: float) -> None:
         """Count a review."""
@@ -44,7 +54,7 @@ class WebhookMetrics:
         self._seconds.labels(request.resource, verb).observe(seconds)
 
     def turned_away(self, status: HTTPStatus) -> None:
-        """Count a request that was none for a review, or came too early."""
+        """Count a request that was none for a review, came too early, or met a defect of ours."""
         self._unanswered.labels(str(int(status))).inc()
 
 

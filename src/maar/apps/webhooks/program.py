@@ -58,9 +58,10 @@ async def webhooks(settings: WebhookSettings, announce: Announce) -> None:
     with shown_at as status, listen(settings.host, settings.port) as place:
         async with ApiServer(await load(settings.kubeconfig, settings.context)) as api:
             reviewer, stop, registry = AdmissionReviewer(settings.options), asyncio.Event(), new_registry()
-            certificates = _Certificates(api, settings)
+            metrics = WebhookMetrics(registry)
+            certificates = _Certificates(api, settings, metrics)
             await certificates.look()
-            server = https_server(WebhookServer(reviewer, WebhookMetrics(registry)), certificates.tls)
+            server = https_server(WebhookServer(reviewer, metrics), certificates.tls)
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, stop.set)
             async with asyncio.TaskGroup() as tasks:
@@ -83,9 +84,9 @@ async def webhooks(settings: WebhookSettings, announce: Announce) -> None:
 class _Certificates:
     """What TLS is served with, always the newest that clients trust; new connections get it."""
 
-    def __init__(self, api: ApiServer, settings: WebhookSettings) -> None:
+    def __init__(self, api: ApiServer, settings: WebhookSettings, metrics: WebhookMetrics) -> None:
         host = urlsplit(settings.url).hostname
-        self._api = api
+        self._api, self._metrics = api, metrics
         self._kept = KeptKeys(api, SECRET, (host,) if host else service_hosts(), settings.valid_for)
         self._wanted = Wanted(settings.options.scheduler_names, settings.url)
         self._every_s = min(LOOK_EVERY_S, settings.valid_for.total_seconds() / 10)
@@ -111,6 +112,7 @@ class _Certificates:
         if self._served != keys:
             serve_with(self.tls, keys)
             self._served = keys
+            self._metrics.serves_until(keys.ends)
 
     def _report(self, problems: list[str]) -> None:
         for problem in problems:

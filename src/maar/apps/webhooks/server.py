@@ -38,6 +38,9 @@ class WebhookServer:
             if path not in _HEALTH:
                 self._metrics.turned_away(error.status)
             await answer(send, f"{error}\n".encode(), error.status, headers=[PLAIN_TEXT])
+        except Exception:
+            self._metrics.turned_away(HTTPStatus.INTERNAL_SERVER_ERROR)
+            raise  # the server answers so, and logs it
 
     async def _review(self, method: str, path: str, receive: Receive) -> bytes:
         if path not in PATHS:

@@ -70,7 +70,7 @@ def field_change(text: str) -> SetField:
 
 def new_nodes(texts: list[str], taken: Collection[str]) -> tuple[Node, ...]:
     """Read nodes as `maar up --nodes` does."""
-    from maar.embedded.nodes.node_files import BadNodesError  # noqa: PLC0415  few questions are about nodes
+    from maar.core.model.node_sizes import BadNodesError  # noqa: PLC0415  few questions are about nodes
     from maar.embedded.nodes.specification import parse  # noqa: PLC0415
 
     try:

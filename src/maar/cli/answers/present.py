@@ -1,6 +1,7 @@
 """The cluster that a question about the future is asked of: one in files, a snapshot, or a running one."""
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from maar.core.answers.future import Present
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue
-from maar.core.policy.configuration import Configuration
+from maar.core.policy.configuration import BadConfigurationError, Configuration
 from maar.core.views.past_use import usage_in_force, with_usage
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -35,16 +36,13 @@ def read_present(files: list[Path] | None, config: Path | None, access: Access) 
         present = present_of(manifests, given)
         _print_notes([*present.configuration.warnings, *manifests.warnings])
         return present
-    known = read_configuration(config)
-    _print_notes(list(known.warnings))
-    objects = on_cluster(access, _everything)
-    if config is None:
+    given = read_configuration(config) if config is not None else None
+    objects, stored = on_cluster(access, partial(_read, reads_configuration=given is None))
+    known = given or stored
+    if known is None:
         queues = [one for one in objects if isinstance(one, Queue)]
-        known = with_usage(known, usage_in_force(queues))
-        typer.echo(
-            "note: the scheduler's configuration is taken for the default one; --config names another",
-            err=True,
-        )
+        known = with_usage(read_configuration(None), usage_in_force(queues))
+    _print_notes(list(known.warnings))
     return Present(tuple(objects), known, time.time())
 
 
@@ -58,9 +56,39 @@ def present_of(manifests: Manifests, given: Configuration | None = None, now: fl
     return Present(tuple(manifests.objects), given or configuration_of(seen), moment, seen.scheduler_name)
 
 
-async def _everything(cluster: "ClusterClient") -> list[Object]:
+async def _read(
+    cluster: "ClusterClient", *, reads_configuration: bool
+) -> tuple[list[Object], Configuration | None]:
     """All that the scheduler decides with, and the jobs, whose pods may not be made yet."""
-    return [*await cluster.everything(), *await cluster.objects(Job)]
+    stored = await _configuration(cluster) if reads_configuration else None
+    return [*await cluster.everything(), *await cluster.objects(Job)], stored
+
+
+async def _configuration(cluster: "ClusterClient") -> Configuration | None:
+    """The configuration of the installed scheduler; None where it cannot be known, which is said."""
+    from maar.apps.daemons.configuration_source import (  # noqa: PLC0415  # it brings a client
+        INSTALLED,
+        UnreadableError,
+        from_config_map,
+    )
+
+    source = from_config_map(cluster.server, INSTALLED)
+    try:
+        found = await source.changed()
+    except UnreadableError as error:
+        why = str(error).partition("; ")[0]  # what follows is for the scheduler
+    except BadConfigurationError as error:
+        why = "; ".join(error.problems)
+    else:
+        about = source.about()
+        if about is not None and about.uid:
+            return found
+        why = f"there is no ConfigMap {INSTALLED}"
+    typer.echo(
+        f"note: {why}: the scheduler's configuration is taken for the default one; --config names another",
+        err=True,
+    )
+    return None
 
 
 def _print_notes(sentences: list[str]) -> None:

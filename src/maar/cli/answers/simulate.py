@@ -37,6 +37,10 @@ class TraceFlags:
     memory_per_processor: Annotated[
         str, typer.Option(help="Such as 2Gi: for jobs of which the trace does not say it.")
     ] = ""
+    shared_gpus: Annotated[
+        Literal["whole", "thousandths"],
+        typer.Option(help="Parts of GPUs: rounded up, or counted as nvidia.com/gpu-milli, as of nodes."),
+    ] = "whole"
     stop_at_estimate: Annotated[
         bool, typer.Option("--stop-at-estimate", help="End jobs that ran longer than stated at that time.")
     ] = False
@@ -57,6 +61,7 @@ class TraceFlags:
             namespace_from="user" if self.namespace_per_user else "",
             processors_per_pod=self.processors_per_pod,
             memory_per_processor=memory,
+            shared_gpus=self.shared_gpus,
             start=_time(self.start).timestamp() if self.start else None,
             stops_at_estimate=self.stop_at_estimate,
             most_jobs=self.most_jobs,
@@ -84,10 +89,19 @@ def simulate(
     trace: Annotated[Path | None, typer.Option("--trace", help="A file with jobs, may end in .gz.")] = None,
     nodes: Annotated[
         list[str] | None,
-        typer.Option("--nodes", help="Nodes, such as '4x8cpu,32Gi;2x64cpu,256Gi,8gpu', or a file."),
+        typer.Option(
+            "--nodes",
+            help="Nodes, such as '4x8cpu,32Gi;2x64cpu,256Gi,8gpu', or a file: manifests, openb's table of "
+            "nodes, Philly's list of machines.",
+        ),
     ] = None,
     queues: Annotated[
-        list[Path] | None, typer.Option("--queues", help="A file or folder of queues; others get weight 1.")
+        list[Path] | None,
+        typer.Option(
+            "--queues",
+            help="A file or folder of queues, or Helios' table of GPUs, which become weights; others get "
+            "weight 1.",
+        ),
     ] = None,
     config: Annotated[
         list[str] | None,
@@ -148,21 +162,24 @@ def _experiment(
         policies_of,
         queues_of,
     )
-    from maar.core.simulation.experiment import Cluster  # noqa: PLC0415
+    from maar.cli.answers.trace_tables import TraceTables  # noqa: PLC0415
+    from maar.core.simulation.experiment import Cluster, JobSource  # noqa: PLC0415
 
-    policies, given_queues = policies_of(config), queues_of(queues)
+    tables = TraceTables(flags.options())
+    policies, given_queues = policies_of(config), queues_of(queues, tables)
     found = format_of(trace, flags.format) if trace is not None else ""
     if trace is not None and found == "recording":
         if nodes:
             raise CommandError("--nodes: a recording has nodes of its own; leave it out")
         return prepared_recording(trace, policies if config else None, given_queues)
-    cluster = Cluster(nodes_of(nodes), given_queues)
-    if trace is not None:
-        return prepared(TraceJobs(trace, found, flags.options()), cluster, policies)
+    cluster = Cluster(nodes_of(nodes, tables), given_queues)
     kind = generator.generate or "mixed"
-    return prepared(
-        GeneratedJobs(kind, generator.jobs, generator.seed, generator.load, cluster), cluster, policies
-    )
+    source: JobSource = GeneratedJobs(kind, generator.jobs, generator.seed, generator.load, cluster)
+    if trace is not None:
+        source = TraceJobs(trace, found, tables.options)
+    experiment = prepared(source, cluster, policies)
+    experiment.notes[:0] = tables.notes
+    return experiment
 
 
 def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experiment") -> "Heading":

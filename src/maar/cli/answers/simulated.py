@@ -19,6 +19,7 @@ from maar.cli.answers.simulation_inputs import (
     queues_of,
 )
 from maar.cli.answers.simulation_report import overview_lines, write_report
+from maar.cli.answers.trace_tables import TraceTables
 from maar.cli.failure import CommandError
 from maar.core.answers.report.page import Heading
 from maar.core.model.node import Node
@@ -99,21 +100,22 @@ def simulate(  # noqa: PLR0913  # each is an option of the command
     if (trace is None) == (generate is None):
         raise SimulationError("give either a trace, or generate='lublin' or 'mixed'")
     try:
-        policies = policies_of(_listed(config))
-        known_queues = _queues(queues)
+        policies, tables = policies_of(_listed(config)), TraceTables(options or TraceOptions())
+        known_queues = _queues(queues, tables)
         is_path = isinstance(trace, str | PathLike)
         file = Path(fspath(trace)) if isinstance(trace, str | PathLike) else Path()
         found = format_of(file, format) if is_path else ""
         if found == "recording":
             experiment = prepared_recording(file, policies if _listed(config) else None, known_queues)
         else:
-            cluster = Cluster(_nodes(nodes), known_queues)
+            cluster = Cluster(_nodes(nodes, tables), known_queues)
             source: JobSource = GeneratedJobs(generate or "mixed", jobs, seed, load, cluster)
             if trace is not None and not isinstance(trace, str | PathLike):
                 source = GivenJobs(trace)
             elif is_path:
-                source = TraceJobs(file, found, options or TraceOptions())
+                source = TraceJobs(file, found, tables.options)
             experiment = prepared(source, cluster, policies)
+            experiment.notes[:0] = tables.notes
         experiment.run(_Silent())
     except CommandError as error:
         raise SimulationError("\n".join(error.sentences)) from None
@@ -143,14 +145,14 @@ def _listed(given: GivenPolicy | Sequence[GivenPolicy]) -> list[GivenPolicy]:
     return list(given) if is_list else [given]  # type: ignore[arg-type, list-item]
 
 
-def _nodes(given: _PathText | Sequence[_PathText | Node]) -> tuple[Node, ...]:
+def _nodes(given: _PathText | Sequence[_PathText | Node], tables: TraceTables) -> tuple[Node, ...]:
     listed = [given] if isinstance(given, str | PathLike) else list(given)
     objects = [one for one in listed if isinstance(one, Node)]
     texts = [one for one in listed if not isinstance(one, Node)]
-    return (*objects, *(nodes_of(texts) if texts or not objects else ()))
+    return (*objects, *(nodes_of(texts, tables) if texts or not objects else ()))
 
 
-def _queues(given: _PathText | Sequence[_PathText | Queue]) -> tuple[Queue, ...]:
+def _queues(given: _PathText | Sequence[_PathText | Queue], tables: TraceTables) -> tuple[Queue, ...]:
     listed = [given] if isinstance(given, str | PathLike) else list(given)
     objects = [one for one in listed if isinstance(one, Queue)]
-    return (*objects, *queues_of([one for one in listed if not isinstance(one, Queue)]))
+    return (*objects, *queues_of([one for one in listed if not isinstance(one, Queue)], tables))

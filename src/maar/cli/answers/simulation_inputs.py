@@ -1,22 +1,22 @@
 """What a simulation is made from: nodes, queues, policies, and jobs from a trace or a generator."""
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from random import Random
-from typing import BinaryIO, Final, Literal
+from typing import Final, Literal
 
 from maar.apps.plugins import find_plugins
+from maar.cli.answers.simulation_files import first_lines, in_sentences, lines_of
+from maar.cli.answers.trace_tables import TraceTables
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
 from maar.core.model.kinds import from_document
 from maar.core.model.node import Node
+from maar.core.model.node_sizes import BadNodesError
 from maar.core.model.queue import ROOT, Queue
 from maar.core.model.resources import CPU, MEMORY
 from maar.core.policy.configuration import BadConfigurationError, Configuration, parse
@@ -24,18 +24,15 @@ from maar.core.simulation.experiment import Cluster
 from maar.core.simulation.jobs import TraceJob
 from maar.core.simulation.policies import NAMED, Policy
 from maar.core.simulation.workloads import GpuMix, JobMix, synthetic_jobs
-from maar.core.traces.lines import text_lines
 from maar.core.traces.lublin import LublinModel, lublin_jobs
 from maar.core.traces.reading import (
     FORMATS,
     RECORDING,
-    TraceError,
     TraceOptions,
     detect_format,
     read_trace,
 )
 from maar.core.traces.skips import Skips
-from maar.embedded.nodes.node_files import BadNodesError
 from maar.embedded.nodes.specification import parse as parse_nodes
 
 Generator = Literal["lublin", "mixed"]
@@ -44,20 +41,21 @@ GivenPolicy = str | PathLike[str] | Mapping[str, object] | Configuration | Polic
 START: Final = 1_767_225_600.0  # 2026-01-01, when the first day of generated jobs begins
 _SHORT_GPUS: Final = re.compile(r"((?:^|[x,])\s*\d+)gpu\b(?!=)", re.ASCII)
 _MANIFESTS: Final = frozenset({".yaml", ".yml", ".json"})
-_CHUNK: Final = 1 << 20
 _LARGEST_JOB: Final = 64  # CPUs or GPUs of a generated job
 
 
-def nodes_of(given: Sequence[str | PathLike[str]]) -> tuple[Node, ...]:
+def nodes_of(given: Sequence[str | PathLike[str]], tables: TraceTables | None = None) -> tuple[Node, ...]:
     """Nodes of specifications with semicolons between them, of files, and of all files of folders."""
-    texts = list[str]()
+    texts, in_tables, tables = list[str](), list[Node](), tables or TraceTables()
     for part in (part.strip() for one in given for part in fspath(one).split(";")):
         if part and Path(part).is_dir():
             texts += [str(file) for file in sorted(Path(part).iterdir()) if file.suffix in _MANIFESTS]
+        elif part and (found_there := tables.nodes(Path(part))) is not None:
+            in_tables += found_there
         elif part:
             texts.append(_SHORT_GPUS.sub(r"\1nvidia.com/gpu", part))
     try:
-        found = [from_document(Node, one) for one in parse_nodes(*texts)]
+        found = [*in_tables, *(from_document(Node, one) for one in parse_nodes(*texts))]
     except BadNodesError as error:
         raise CommandError(str(error)) from None
     if not found:
@@ -65,9 +63,12 @@ def nodes_of(given: Sequence[str | PathLike[str]]) -> tuple[Node, ...]:
     return tuple(found)
 
 
-def queues_of(paths: Iterable[str | PathLike[str]]) -> tuple[Queue, ...]:
+def queues_of(paths: Iterable[str | PathLike[str]], tables: TraceTables | None = None) -> tuple[Queue, ...]:
     """The queues of files and folders; other objects there are passed over."""
-    queues = [one for path in paths for one in _read(Path(path)) if isinstance(one, Queue)]
+    tables, queues = tables or TraceTables(), list[Queue]()
+    for path in map(Path, paths):
+        found = tables.queues(path)
+        queues += [one for one in _read(path) if isinstance(one, Queue)] if found is None else found
     names = [one.metadata.name for one in queues]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise CommandError(*(f"queue {name} is there twice: rename or remove one of them" for name in twice))
@@ -117,34 +118,8 @@ def format_of(file: Path, given: str) -> str:
     if given and given not in (*FORMATS, RECORDING):
         known = ", ".join((*FORMATS, RECORDING))
         raise CommandError(f"--format {given}: not a format of traces: choose one of {known}")
-    with _in_sentences(file):
-        with _opened(file) as opened:
-            first = opened.read(_CHUNK)
-        return given or detect_format(list(text_lines([first])))
-
-
-@contextmanager
-def _in_sentences(file: Path) -> Iterator[None]:
-    """Say what is wrong with a file that is being read, and what to do."""
-    try:
-        yield
-    except FileNotFoundError:
-        problem = "there is no such file; name the file with the jobs"
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        problem = "it is not a whole gzip file; copy it again, or unpack it first"
-    except OSError as error:
-        problem = f"{error.strerror}; name another file"
-    except TraceError as error:
-        raise CommandError(f"{file}: {error}") from None
-    else:
-        return
-    raise CommandError(f"{file}: cannot be read: {problem}")
-
-
-def _opened(file: Path) -> BinaryIO:
-    if file.suffix == ".gz":
-        return gzip.open(file, "rb")  # type: ignore[return-value]  # it reads as one
-    return file.open("rb")
+    with in_sentences(file):
+        return given or detect_format(first_lines(file))
 
 
 @dataclass(eq=False)
@@ -158,9 +133,8 @@ class TraceJobs:
 
     def __call__(self) -> Iterator[TraceJob]:
         """Read the file; a line at a time is in memory."""
-        with _in_sentences(self.file), _opened(self.file) as opened:
-            lines = text_lines(iter(lambda: opened.read(_CHUNK), b""))
-            trace = read_trace(lines, self.format, self.options)
+        with in_sentences(self.file):
+            trace = read_trace(lines_of(self.file), self.format, self.options)
             self.skips = trace.skips
             yield from trace.jobs
 

@@ -15,7 +15,6 @@ from maar.cli.failure import CommandError
 from maar.cli.files import read_manifests
 from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
-from maar.cli.queue.explain_text import print_explanation
 from maar.cli.queue.flags import (
     NameArgument,
     ResourceOption,
@@ -28,6 +27,7 @@ from maar.cli.tables import DataOption, text_of
 from maar.core.model.metadata import Object
 from maar.core.model.queue import ROOT, Queue
 from maar.core.views.queue_explain import explain_queue
+from maar.core.views.queue_explain_text import queue_explanation_lines
 from maar.core.views.queue_shares import queue_shares
 from maar.core.views.queue_tree import Namespaces, is_settled, queue_tree, tree_data
 from maar.core.views.queue_words import explanation_data
@@ -95,7 +95,7 @@ def explain(
     if output:
         typer.echo(text_of(explanation_data(explanation), output))
     else:
-        print_explanation(explanation, Console(highlight=False))
+        print_lines(Console(highlight=False), queue_explanation_lines(explanation))
 
 
 def _objects(files: list[Path] | None, access: Access) -> list[Object]:

@@ -33,8 +33,8 @@ class Environment(NamedTuple):
 
 async def place_of(cluster: "ClusterClient", image: str, environment: Mapping[str, str]) -> Place:
     """Where a command runs on a cluster: on this machine where that is its node, else in an image."""
+    from maar.core.model.node_sizes import NODE_LABEL  # noqa: PLC0415
     from maar.embedded.nodes.machine import host_name  # noqa: PLC0415  see above
-    from maar.embedded.nodes.node import NODE_LABEL  # noqa: PLC0415
 
     nodes = await _nodes(cluster, f"{NODE_LABEL}={_LOCAL}")
     if host_name() in nodes:

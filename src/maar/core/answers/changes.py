@@ -106,9 +106,10 @@ def apply(objects: Iterable[Object], changes: Iterable[Change], options: Options
 
 def _set_field(known: KnownObjects, change: SetField) -> None:
     kind, key, path = known.find_field(change.target)
-    if kind is Pod:
-        raise BadChangeError(f"{change.target}: pods cannot be changed; delete it, or change its pod group")
     stored = known.of_kind(kind)[key]
+    if isinstance(stored, Pod):
+        _remove_gates(known, stored, path, change)
+        return
     place = f"{change.target}={cut(str(change.value))}"
     try:
         found = find_field(kind, path)
@@ -128,6 +129,16 @@ def _set_field(known: KnownObjects, change: SetField) -> None:
     made = known.admit(place, kind, document)
     if isinstance(made, Job):
         _follow_job(known, made)
+
+
+def _remove_gates(known: KnownObjects, pod: Pod, path: str, change: SetField) -> None:
+    """All that the API server lets somebody change of a pod and that a decision asks for."""
+    if path.removeprefix("spec.") != "schedulingGates" or change.value not in ("", None):
+        raise BadChangeError(
+            f"{change.target}: pods cannot be changed, but for their gates, which "
+            f"pod/{pod.key}.schedulingGates= removes; delete it, or change its pod group"
+        )
+    known.put(msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, scheduling_gates=())))
 
 
 def _check_owner(group: PodGroup, keys: tuple[str, ...], place: str) -> None:

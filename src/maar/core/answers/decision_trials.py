@@ -6,7 +6,7 @@ would be the same. So one engine is kept, is fed what a change makes different, 
 objects as they were. Only where the first decision changes something else is a future made of all objects.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,7 +14,10 @@ from typing import NamedTuple, cast
 
 import msgspec
 
+from maar.core.admission.request import Options
+from maar.core.answers.changes import Change, ChangedObjects, apply
 from maar.core.answers.future import Future, Present
+from maar.core.answers.known_objects import BadChangeError
 from maar.core.answers.pods_to_come import PodsToCome
 from maar.core.engine import Engine
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
@@ -49,14 +52,31 @@ class DecisionTrials:
     def __init__(self, present: Present, key: str) -> None:
         self._present, self._key = present, key
 
-    def effect(self, objects: tuple[Object, ...]) -> Effect | None:
-        """How the group starts where these are the objects; None where it does not."""
+    def effect(self, changes: Sequence[Change] = ()) -> Effect | None:
+        """How the group starts with changes; None where it does not, or where a cluster refuses them."""
+        changed = self._changed(changes)
+        if changed is None:
+            return None
         if self._present.configuration.usage is None:
-            plan, tables = self._decided(objects)
+            plan, tables = self._decided(changed.events)
             effect = _effect(plan, tables, self._key)
             if effect is not None or self._is_last(plan, tables):
                 return effect
-        return effect_now(replace(self._present, objects=objects), self._key)
+        return effect_now(replace(self._present, objects=changed.objects), self._key)
+
+    def are_allowed(self, changes: Sequence[Change]) -> bool:
+        """Whether a cluster would take changes."""
+        return self._changed(changes) is not None
+
+    def _changed(self, changes: Sequence[Change]) -> ChangedObjects | None:
+        try:
+            return apply(self._present.objects, changes, self._options)
+        except BadChangeError:
+            return None
+
+    @cached_property
+    def _options(self) -> Options:
+        return Options(scheduler_names=(self._present.scheduler_name,))
 
     @cached_property
     def _now(self) -> float:
@@ -69,26 +89,30 @@ class DecisionTrials:
         return engine
 
     @cached_property
-    def _known(self) -> dict[tuple[type[Object], str], Object]:
-        return _by_key(self._present.objects)
+    def _known(self) -> dict[tuple[str, str], Object]:
+        objects = self._present.objects
+        return {(one.kind_name(), one.key): one for one in objects if not isinstance(one, Job)}
 
     @cached_property
     def _pods_to_come(self) -> frozenset[str]:
         return frozenset(PodsToCome(self._present.objects, self._present.scheduler_name).groups)
 
-    def _decided(self, objects: tuple[Object, ...]) -> tuple[Plan, Tables]:
+    def _decided(self, events: Sequence[Event]) -> tuple[Plan, Tables]:
         """The first decision; the engine is then as it was."""
-        known, changed = self._known, _by_key(objects)
-        others = [key for key in {**changed, **known} if known.get(key) is not changed.get(key)]
-        engine = self._engine
-        engine.feed([self._event(key, changed) for key in others])
+        engine, back = self._engine, list[Event]()
+        for event in events:
+            if isinstance(event, Upserted):
+                kind, key = event.object.kind_name(), event.object.key
+            else:
+                kind, key = event.kind, event.key
+            if kind == Job.kind_name():
+                continue
+            engine.feed([self._upserted(event.object) if isinstance(event, Upserted) else event])
+            was = self._known.get((kind, key))
+            back.append(Deleted(kind=kind, key=key) if was is None else self._upserted(was))
         plan = engine.decide(self._now)
-        engine.feed([self._event(key, known) for key in others])
+        engine.feed(back)
         return plan, engine.tables
-
-    def _event(self, key: tuple[type[Object], str], objects: dict[tuple[type[Object], str], Object]) -> Event:
-        one = objects.get(key)
-        return Deleted(kind=key[0].kind_name(), key=key[1]) if one is None else self._upserted(one)
 
     def _upserted(self, one: Object) -> Event:
         """An object as a simulation takes it in: without a time of creation it comes now."""
@@ -119,10 +143,6 @@ class DecisionTrials:
             isinstance(one, Pod) and one.status.nominated_node_name and not one.spec.node_name
             for one in self._known.values()
         )
-
-
-def _by_key(objects: Iterable[Object]) -> dict[tuple[type[Object], str], Object]:
-    return {(type(one), one.key): one for one in objects if not isinstance(one, Job)}
 
 
 def _effect(plan: Plan, tables: Tables, key: str) -> Effect | None:

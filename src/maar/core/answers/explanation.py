@@ -6,7 +6,7 @@ could take its place. What has to be decided again, the smallest change and the 
 itself (`Explainer.changes`, `Explainer.start`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Final, Literal, cast
 
@@ -189,9 +189,10 @@ class Explainer:
             evictions=tuple(past_evictions(self._events, row.key, mine)),
         )
 
-    def start(self) -> StartAnswer | None:
+    def start(self, is_wanted: Callable[[], bool] = lambda: True) -> StartAnswer | None:
         """When the group starts; None where it does not wait."""
-        found = planned_starts(self.present, groups=[self.subject.group]).get(self.subject.group)
+        starts = planned_starts(self.present, groups=[self.subject.group], is_wanted=is_wanted)
+        found = starts.get(self.subject.group)
         if found is None:
             return None
         return StartAnswer(time=found.time, certainty=found.certainty, because=found.because)

@@ -5,12 +5,12 @@ would do, the smallest change that would help. It notes of every pod that runs i
 a later decision is as sure as what has run before it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil, inf, log, log1p
 from typing import Final, Literal, NamedTuple
 
-from maar.core.answers.pods_to_come import PodsToCome, group_of
+from maar.core.answers.pods_to_come import PodsToCome
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
@@ -65,6 +65,10 @@ class EndsNotStated:
         return tuple(map(len, (self.deadline, self.median, self.unknown, self.overdue, self.stand_in)))
 
 
+class StoppedError(Exception):
+    """The answer is no longer wanted."""
+
+
 class Future:
     """A simulation from the present on; run times of pods are those that are expected.
 
@@ -73,9 +77,14 @@ class Future:
     """
 
     def __init__(
-        self, present: Present, precision: float = 0.0, *, victims_return_later: bool = False
+        self,
+        present: Present,
+        precision: float = 0.0,
+        *,
+        victims_return_later: bool = False,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> None:
-        self.present, self.precision = present, precision
+        self.present, self.precision, self._is_wanted = present, precision, is_wanted
         self.simulation = Simulation(
             [one for one in present.objects if not isinstance(one, Job)],
             self._run_time,
@@ -111,6 +120,8 @@ class Future:
     def run(self, until: float = inf) -> Iterator[tuple[float, Plan]]:
         """The decisions from here on, up to and with a time."""
         for time, plan in self.simulation.run(until):
+            if not self._is_wanted():
+                raise StoppedError
             self._make_pods(plan)
             if self._victims_return_later and plan.evictions:
                 self._evict(one.pod for one in plan.evictions)
@@ -168,7 +179,7 @@ class Future:
         groups = self.simulation.cluster.groups
         back = list[Pod]()
         for pod in self._returning:
-            group = groups.get(group_of(pod))
+            group = groups.get(pod.group_key)
             if group is not None and TASK_ANNOTATION in pod.metadata.annotations and _is_outside(group):
                 self._pods_to_come.hold(group, pod)
             else:

@@ -20,7 +20,7 @@ from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, from_document, plain, to_json
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node
-from maar.core.model.pod import GROUP_ANNOTATION, Pod
+from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import ALWAYS_OPEN, Queue, QueueMetadata, QueueStatus
 
@@ -100,14 +100,8 @@ class KnownObjects:
 
     def pods_of(self, group: str) -> list[Pod]:
         """The pods of a group."""
-        namespace, _, name = group.partition("/")
-        return [
-            one
-            for one in self.of_kind(Pod).values()
-            if isinstance(one, Pod)
-            and one.metadata.annotations.get(GROUP_ANNOTATION) == name
-            and (one.metadata.namespace or "default") == namespace
-        ]
+        pods = self.of_kind(Pod).values()
+        return [one for one in pods if isinstance(one, Pod) and one.group_key == group]
 
     # --- changes
 

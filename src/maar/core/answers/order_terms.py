@@ -8,7 +8,8 @@ A group has a place in one of three orders: of those that wait for admission; of
 within what they deserve; and where its queue would not, of those that borrow what is idle.
 """
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from math import inf
 from typing import Final, Literal, NamedTuple, cast
 
@@ -23,7 +24,7 @@ from maar.core.cycle.turn_pods import for_allocate, for_backfill, for_next_turn,
 from maar.core.model.metadata import Record
 from maar.core.model.plan import Share
 from maar.core.policy.configuration import Configuration
-from maar.core.tables.rows import GroupOrder
+from maar.core.tables.rows import GroupOrder, GroupRow
 from maar.core.tables.tables import Tables
 
 _JobKey = tuple[Sequence[object], int, bool, float, GroupOrder, GroupState]
@@ -130,28 +131,69 @@ def terms_of_all(
     return {one.row.key: _terms(contest, turns, one) for one in contest.groups}
 
 
+def places_in_queues(
+    tables: Tables, configuration: Configuration, now: float, *, is_full: bool = False
+) -> dict[str, int]:
+    """The place of every group that waits among those of its own leaf queue; 1 has the next turn.
+
+    Each is `Order.in_queue` of `place_in_order`; every order is gone through once.
+    """
+    fair = _state(tables, configuration, now, "fair")
+    kinds: dict[OrderKind, set[str]] = {}
+    for row in tables.groups.values():
+        if row.leaf is not None and (kind := _kind(fair, row)) is not None:
+            kinds.setdefault(kind, set()).add(row.key)
+    found = dict[str, int]()
+    for kind, keys in kinds.items():
+        if kind in ("fair", "lent") and (kind == "fair" or is_full):
+            state = fair  # walking an order changes nothing
+        else:
+            state = _state(tables, configuration, now, kind)
+        found.update(_places(_Contest(kind, state, _taking_part(state, kind)), keys))
+    return found
+
+
+def _places(contest: _Contest, keys: Collection[str]) -> Iterator[tuple[str, int]]:
+    """The places of groups whose turns an order decides; others in it only come before or after them."""
+    turns, before = contest.turns, Counter[int]()
+    while (group := turns.next()) is not None:
+        before[group.leaf] += 1
+        if group.row.key in keys:
+            yield group.row.key, before[group.leaf]
+        turns.done(group)
+
+
 def _contest(
     tables: Tables, configuration: Configuration, now: float, key: str, *, is_full: bool
 ) -> _Contest | None:
-    """The order that decides about a group: the first in which it is not let through."""
+    """The order that decides about a group."""
     row = tables.groups.get(key)
     if row is None or row.leaf is None:
         return None
     state = _state(tables, configuration, now, "fair")
-    own = state.group(row)
-    kind: OrderKind = "fair"
-    if own.phase == "Pending":
-        kind, state = "admission", _state(tables, configuration, now, "admission")
-    elif own.pending and not for_allocate(own):
-        kind, state = "backfill", _state(tables, configuration, now, "backfill")
-    elif own.pending:
-        needs = together(for_next_turn(own))
-        if beyond_deserved(state.ledger, tables.axis.names, own.leaf, needs) is not None:
-            kind = "lent"
-            if not is_full:
-                take_turns(state, "fair", for_allocate)
+    kind = _kind(state, row)
+    if kind is None:
+        return None
+    if kind in ("admission", "backfill"):
+        state = _state(tables, configuration, now, kind)
+    elif kind == "lent" and not is_full:
+        take_turns(state, "fair", for_allocate)
     groups = _taking_part(state, kind)
     return _Contest(kind, state, groups) if any(one.row is row for one in groups) else None
+
+
+def _kind(fair: State, row: GroupRow) -> OrderKind | None:
+    """The first order in which a group is not let through; None where it has nothing to place."""
+    own = fair.group(row)
+    if own.phase == "Pending":
+        return "admission"
+    if not own.pending:
+        return None
+    if not for_allocate(own):
+        return "backfill"
+    needs = together(for_next_turn(own))
+    beyond = beyond_deserved(fair.ledger, fair.tables.axis.names, own.leaf, needs)
+    return "fair" if beyond is None else "lent"
 
 
 def _state(tables: Tables, configuration: Configuration, now: float, kind: OrderKind) -> State:

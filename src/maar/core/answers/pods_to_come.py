@@ -42,7 +42,7 @@ class PodsToCome:
                 case Job():
                     jobs[group_key(one)] = one
                 case Pod():
-                    there.setdefault(group_of(one), set()).add(one.key)
+                    there.setdefault(one.group_key, set()).add(one.key)
                 case _:
                     pass
         self._scheduler_name, self._jobs, self._there = scheduler_name, jobs, there
@@ -105,12 +105,6 @@ class PodsToCome:
         )
         there = {one.key for one in pods} | self._there.get(key, set())
         return [*pods, *(one for one in made if one.key not in there)]
-
-
-def group_of(pod: Pod) -> str:
-    """The key of a pod's group; one that names none has none of this key."""
-    name = pod.metadata.annotations.get(GROUP_ANNOTATION, "")
-    return f"{pod.metadata.namespace or 'default'}/{name}"
 
 
 def _has_owner(group: PodGroup) -> bool:

@@ -1,22 +1,22 @@
-"""Changes of a cluster that may let a group start: each is a value, and gives the objects with it made."""
+"""Changes that may let a group start: each is a value, made of those of `changes.py`."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
+from maar.core.answers.changes import AddNodes, Change, DeleteObject, SetField, SubmitDocument
 from maar.core.model.metadata import Object, Record
 from maar.core.model.node import Node
-from maar.core.model.pod import GROUP_ANNOTATION, Pod
+from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
+from maar.core.model.queue import Queue
 from maar.core.model.resources import CPU, Resources, is_bytes
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 _GIBIBYTE: Final = 2**30
 
-Objects = tuple[Object, ...]
-T = TypeVar("T", bound=Object)
+Objects = Sequence[Object]
 
 
 def step_of(resource: str) -> int:
@@ -27,21 +27,18 @@ def step_of(resource: str) -> int:
 
 
 class RaiseCapability(Record, frozen=True, tag="capability", tag_field="change"):
-    """Larger capabilities of queues: what each then has, of the resources that are changed."""
+    """Larger capabilities of queues, the nearest first: what each then has, of what is changed."""
 
     queues: dict[str, Resources]
     before: dict[str, Resources]
 
-    def made(self, objects: Iterable[Object]) -> Objects:
-        """The objects with it made."""
-
-        def raised(queue: Queue) -> Queue:
-            more = self.queues.get(queue.key)
-            if more is None:
-                return queue
-            return _with_spec(queue, capability=Resources({**queue.spec.capability, **more}))
-
-        return _replaced(objects, Queue, raised)
+    def changes(self, _: Objects) -> list[Change]:
+        """What it is made of; what is above comes first, as admission wants it."""
+        return [
+            SetField(f"queue/{queue}.capability.{name}", amount)
+            for queue, more in reversed(self.queues.items())
+            for name, amount in more.quantities().items()
+        ]
 
 
 class SetWeight(Record, frozen=True, tag="weight", tag_field="change"):
@@ -51,11 +48,9 @@ class SetWeight(Record, frozen=True, tag="weight", tag_field="change"):
     weight: int
     before: int
 
-    def made(self, objects: Iterable[Object]) -> Objects:
-        """The objects with it made."""
-        return _replaced(
-            objects, Queue, lambda one: _with_spec(one, weight=self.weight) if one.key == self.queue else one
-        )
+    def changes(self, _: Objects) -> list[Change]:
+        """What it is made of."""
+        return [SetField(f"queue/{self.queue}.weight", self.weight)]
 
 
 class MoreNodes(Record, frozen=True, tag="nodes", tag_field="change"):
@@ -65,17 +60,15 @@ class MoreNodes(Record, frozen=True, tag="nodes", tag_field="change"):
     count: int
     allocatable: Resources
 
-    def made(self, objects: Iterable[Object]) -> Objects:
-        """The objects with it made."""
-        listed = tuple(objects)
-        names = {one.key for one in listed if isinstance(one, Node)}
-        model = next(one for one in listed if isinstance(one, Node) and one.key == self.like)
-        new, number = list[Object](), 0
+    def changes(self, objects: Objects) -> list[Change]:
+        """What it is made of."""
+        nodes = {one.key: one for one in objects if isinstance(one, Node)}
+        new, number = list[Node](), 0
         while len(new) < self.count:
             number += 1
-            if (name := f"{self.like}-more-{number}") not in names:
-                new.append(_node_like(model, name))
-        return (*listed, *new)
+            if (name := f"{self.like}-more-{number}") not in nodes:
+                new.append(_node_like(nodes[self.like], name))
+        return [AddNodes(tuple(new))]
 
 
 class DeleteGroup(Record, frozen=True, tag="gone", tag_field="change"):
@@ -86,16 +79,12 @@ class DeleteGroup(Record, frozen=True, tag="gone", tag_field="change"):
     pods: int  # of it that are on nodes
     queue: str
 
-    def made(self, objects: Iterable[Object]) -> Objects:
-        """The objects with it made."""
-        return tuple(
-            one
-            for one in objects
-            if not (
-                (isinstance(one, PodGroup) and one.key == self.group)
-                or (isinstance(one, Pod) and group_of(one) == self.group)
-            )
-        )
+    def changes(self, objects: Objects) -> list[Change]:
+        """What it is made of."""
+        group = next(one for one in objects if isinstance(one, PodGroup) and one.key == self.group)
+        if any(one.controller for one in group.metadata.owner_references):
+            return [DeleteObject(f"job/{self.group.partition('/')[0]}/{self.job}")]
+        return [DeleteObject(f"podgroup/{self.group}")]
 
 
 class RemoveGates(Record, frozen=True, tag="gates", tag_field="change"):
@@ -104,16 +93,14 @@ class RemoveGates(Record, frozen=True, tag="gates", tag_field="change"):
     group: str
     pods: int
 
-    def made(self, objects: Iterable[Object]) -> Objects:
-        """The objects with it made."""
-
-        def ungated(pod: Pod) -> Pod:
-            if group_of(pod) != self.group or not pod.spec.scheduling_gates:
-                return pod
-            spec = msgspec.structs.replace(pod.spec, scheduling_gates=())
-            return msgspec.structs.replace(pod, spec=spec)
-
-        return _replaced(objects, Pod, ungated)
+    def changes(self, objects: Objects) -> list[Change]:
+        """What it is made of."""
+        gated = [
+            one
+            for one in objects
+            if isinstance(one, Pod) and one.spec.scheduling_gates and one.group_key == self.group
+        ]
+        return [SetField(f"pod/{one.key}.schedulingGates", None) for one in gated]
 
 
 class CreateQueue(Record, frozen=True, tag="queue", tag_field="change"):
@@ -121,18 +108,13 @@ class CreateQueue(Record, frozen=True, tag="queue", tag_field="change"):
 
     queue: str
 
-    def made(self, objects: Iterable[Object]) -> Objects:
-        """The objects with it made."""
-        return (*objects, Queue(metadata=QueueMetadata(name=self.queue), spec=QueueSpec()))
+    def changes(self, _: Objects) -> list[Change]:
+        """What it is made of."""
+        document = {"apiVersion": Queue.api_version, "kind": "Queue", "metadata": {"name": self.queue}}
+        return [SubmitDocument(f"queue {self.queue}", document)]
 
 
 SingleChange = RaiseCapability | SetWeight | MoreNodes | DeleteGroup | RemoveGates | CreateQueue
-
-
-def group_of(pod: Pod) -> str:
-    """The key of the group that a pod names; empty where it names none."""
-    name = pod.metadata.annotations.get(GROUP_ANNOTATION, "")
-    return f"{pod.metadata.namespace or 'default'}/{name}" if name else ""
 
 
 def node_kinds(nodes: Sequence[Node]) -> list[list[Node]]:
@@ -153,11 +135,3 @@ def _node_like(model: Node, name: str) -> Node:
         model.metadata, name=name, uid="", labels=labels, creation_timestamp=None
     )
     return msgspec.structs.replace(model, metadata=metadata)
-
-
-def _with_spec(queue: Queue, **changes: object) -> Queue:
-    return msgspec.structs.replace(queue, spec=msgspec.structs.replace(queue.spec, **changes))
-
-
-def _replaced(objects: Iterable[Object], kind: type[T], change: Callable[[T], Object]) -> Objects:
-    return tuple(change(one) if isinstance(one, kind) else one for one in objects)

@@ -2,9 +2,9 @@
 
 The problem. A reason names what is in the way, but not how much of a change would be enough: behind one limit
 there may be another, others stand before the group and take what comes first, and more of one thing changes
-the shares of all. So every candidate is made on the objects and decided on (`decision_trials.py`): all
-decisions of the present, until one changes nothing. The group starts where a pod of it is bound, or where
-victims are found for it.
+the shares of all. So every candidate is made as a what-if makes it (`changes.py`; one that admission refuses
+is no answer) and decided on (`decision_trials.py`): all decisions of the present, until one changes nothing.
+The group starts where a pod of it is bound, or where victims are found for it.
 
 What is tried: more capability of the queues above it, alone or together; another weight of each of them; more
 nodes of every kind that there is; one other group gone; and what only somebody can do, gates that are removed
@@ -145,8 +145,8 @@ class _Search:
             if not self.go_on(self.tries):
                 raise _StoppedError
             self.tries += 1
-            objects = self.present.objects if change is None else change.made(self.present.objects)
-            self._effects[identity] = self._trials.effect(objects)
+            changes = [] if change is None else change.changes(self.present.objects)
+            self._effects[identity] = self._trials.effect(changes)
         return self._effects[identity]
 
     @cached_property
@@ -219,11 +219,7 @@ class _Search:
 
     def _least_capability(self, coordinates: Sequence[Coordinate]) -> Iterator[Found]:
         """Capabilities none of which can be smaller by a step, with the others as they are."""
-        total = dict(zip(self.state.tables.axis.names, self.state.ledger.total, strict=True))
-        steps = {
-            (queue, name): 1 + ceil((total[name] + self._needs[name]) / step_of(name))
-            for queue, name in coordinates
-        }
+        steps = self._largest(coordinates)
         is_smaller = self._starts(self._raised(steps))
         while is_smaller:
             is_smaller = False
@@ -234,6 +230,20 @@ class _Search:
                     is_smaller = True
         if any(self._raised(steps).queues) and self._starts(self._raised(steps)):
             yield from self._helpful(self._raised(steps))
+
+    def _largest(self, coordinates: Sequence[Coordinate]) -> dict[Coordinate, int]:
+        """As many steps of each as could ever help and as admission allows, which looks at what is above."""
+        total = dict(zip(self.state.tables.axis.names, self.state.ledger.total, strict=True))
+        steps = dict[Coordinate, int]()
+        for one in reversed(coordinates):
+            most = 1 + ceil((total[one[1]] + self._needs[one[1]]) / step_of(one[1]))
+            refused = least(partial(self._is_refused, steps, one), most)
+            steps = {one: most if refused is None else refused - 1, **steps}
+        return steps
+
+    def _is_refused(self, steps: Mapping[Coordinate, int], one: Coordinate, count: int) -> bool:
+        change = self._raised({**steps, one: count})
+        return not self._trials.are_allowed(change.changes(self.present.objects))
 
     def _starts_with(self, steps: Mapping[Coordinate, int], one: Coordinate, count: int) -> bool:
         return self._starts(self._raised({**steps, one: count}))

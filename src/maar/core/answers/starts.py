@@ -14,7 +14,7 @@ A group that does not start is unknown, because of pods that run for ever as far
 the engine refuses it whoever ends.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from math import inf
 from typing import Final, NamedTuple
@@ -49,6 +49,7 @@ def planned_starts(
     first: int | None = None,
     groups: Collection[str] | None = None,
     precision: float | None = None,
+    is_wanted: Callable[[], bool] = lambda: True,
 ) -> dict[str, Start]:
     """When waiting groups start: all of them, the first of each leaf queue, or those that are named.
 
@@ -58,40 +59,72 @@ def planned_starts(
     """
     if precision is None:
         precision = ROUNDED if _count_waiting(present) > MANY else 0.0
-    future = Future(present, precision)
+    future = Future(present, precision, is_wanted=is_wanted)
     asked = waiting_groups(future.tables(), first, groups)
-    may_grow = future.may_total_change()
-    left, found = dict.fromkeys(asked), dict[str, Start]()
-    outcomes: Mapping[str, GroupOutcome] = {}
-    waits_for, sureness = dict[str, str](), _Sureness(future.not_stated, precision)
-    for time, plan in future.run() if asked else ():
-        outcomes = plan.pod_groups
-        sureness.decide_at(time)
-        if not waits_for:
-            waits_for = {key: outcomes[key].message for key in asked if key in outcomes}
-        for key in _bound(future, plan):
-            if key in left:
-                found[key] = sureness.of_start(key, time)
-                del left[key]
-        while left:  # those that are refused whoever ends need no simulation
-            key = next(iter(left))
-            if future.has_pods_to_come(key) or not _is_final(outcomes, key, future, may_grow=may_grow):
+    return _StartSearch(future, asked).starts() if asked else {}
+
+
+class _StartSearch:
+    """The starts of some groups in one future."""
+
+    def __init__(self, future: Future, asked: list[str]) -> None:
+        self.future, self.asked, self.engine = future, asked, future.simulation.engine
+        self._may_grow = future.may_total_change()
+        self._sureness = _Sureness(future.not_stated, future.precision)
+        self._left = dict.fromkeys(asked)
+        self._found: dict[str, Start] = {}
+        self._waits_for: dict[str, str] = {}
+        self._unread = dict.fromkeys(asked)  # whose reasons have not been read since they have pods
+
+    def starts(self) -> dict[str, Start]:
+        """Go on until all have started, or nothing more can happen."""
+        for time, plan in self.future.run():
+            self._sureness.decide_at(time)
+            for key in _bound(self.future, plan):
+                if key in self._left:
+                    self._found[key] = self._sureness.of_start(key, time)
+                    del self._left[key]
+            self._read_reasons(plan)
+            if not self._left:
                 break
-            del left[key]
-            found[key] = _never(outcomes.get(key))
-        if not left:
-            break
-    stays = [*future.still_running()] if left else []
-    for key in left:
-        outcome = outcomes.get(key)
-        is_held = outcome is not None and outcome.refusal is not None and outcome.refusal.cure in _ENDS_HELP
-        found[key] = _after(future.not_stated, stays) if is_held and stays else _never(outcome)
-    return {
-        key: found[key]
-        if found[key].time == future.began
-        else found[key]._replace(waits_for=waits_for.get(key, ""))
-        for key in asked
-    }
+        else:
+            self._give_up()
+        return {key: self._with_reason(key, self._found[key]) for key in self.asked}
+
+    def _read_reasons(self, plan: Plan) -> None:
+        """Find groups that are refused whoever ends: they need no simulation.
+
+        What holds a group is of interest at first, and once its pods are there.
+        """
+        have_pods = [key for key in self._unread if not self.future.has_pods_to_come(key)]
+        if self.engine.is_brief:
+            self.engine.is_brief = not have_pods
+            return
+        outcomes = plan.pod_groups
+        if not self._waits_for:
+            self._waits_for = {key: outcomes[key].message for key in self.asked if key in outcomes}
+        for key in have_pods:
+            del self._unread[key]
+            if key in self._left and _is_final(outcomes, key, self.future, may_grow=self._may_grow):
+                del self._left[key]
+                self._found[key] = _never(outcomes.get(key))
+        self.engine.is_brief = True
+
+    def _give_up(self) -> None:
+        """Say why those that are left do not start."""
+        self.engine.is_brief = False
+        outcomes = self.engine.decide(self.future.simulation.time).pod_groups
+        stays = [*self.future.still_running()]
+        for key in self._left:
+            outcome = outcomes.get(key)
+            refusal = outcome.refusal if outcome is not None else None
+            is_held = refusal is not None and refusal.cure in _ENDS_HELP
+            self._found[key] = _after(self.future.not_stated, stays) if is_held and stays else _never(outcome)
+
+    def _with_reason(self, key: str, start: Start) -> Start:
+        """A start with what holds the group at present, unless it starts at once."""
+        is_now = start.time == self.future.began
+        return start if is_now else start._replace(waits_for=self._waits_for.get(key, ""))
 
 
 def waiting_groups(

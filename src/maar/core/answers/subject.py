@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from maar.core.answers.single_changes import group_of
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
@@ -62,7 +61,7 @@ def elsewhere(objects: Sequence[Object], kind: SubjectKind, name: str) -> list[s
 
 
 def _of_pod(objects: Sequence[Object], pod: Pod, scheduler_name: str) -> Subject:
-    group, name = group_of(pod), pod.spec.scheduler_name
+    group, name = pod.group_key, pod.spec.scheduler_name
     if name not in ("", scheduler_name):
         why = f"it is for scheduler {name}; Maar places pods whose schedulerName is {scheduler_name}"
         return Subject("pod", pod.key, why_no_group=why)

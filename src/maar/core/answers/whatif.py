@@ -6,7 +6,7 @@ evicted on the way are what it costs. Later starts follow from expected run time
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import Final, NamedTuple
@@ -29,11 +29,13 @@ from maar.core.answers.whatif_columns import (
 from maar.core.answers.whatif_text import what_if_data, what_if_lines
 from maar.core.model.metadata import Object
 from maar.core.model.plan import Plan, QueueStanding
-from maar.core.model.pod import GROUP_ANNOTATION, Pod
+from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
+from maar.core.model.queue import Queue
 from maar.core.model.resources import Resources
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
 from maar.core.views.drawing import plain
+from maar.core.views.queue_shares import queues_with_statuses
 
 _FOLLOWED: Final = (Pod, PodGroup, PersistentVolume, PersistentVolumeClaim)  # what the simulation changes
 _NOTHING: Final = Resources()
@@ -47,6 +49,8 @@ class WhatIf(WhatIfColumns):
     """What a change would do: columns to work with, and a text that prints as `maar whatif` does."""
 
     warnings: tuple[str, ...] = ()  # what was found in manifests that were submitted
+    queues_before: tuple[Queue, ...] = ()  # at rest, each with the status that Maar would write
+    queues_after: tuple[Queue, ...] = ()
 
     def data(self) -> dict[str, object]:
         """Everything row by row with exact quantities, as `maar whatif -o json` prints it."""
@@ -71,6 +75,7 @@ class Rest(NamedTuple):
     time: float
     plans: list[Plan]
     queues: Mapping[str, QueueStanding]
+    queue_objects: tuple[Queue, ...]
     groups: dict[str, PodGroup]
     running: Counter[str]  # pods on nodes, by group
     waiting: Counter[str]
@@ -84,15 +89,19 @@ def what_if(
     options: Options | None = None,
     *,
     first_starts: int = 0,
+    is_wanted: Callable[[], bool] = lambda: True,
 ) -> WhatIf:
-    """Say what changes would do; with starts of the first waiting groups of each queue, where asked for."""
+    """Say what changes would do; with starts of the first waiting groups of each queue, where asked for.
+
+    Once the answer is no longer wanted, it stops after the decision that is being made: StoppedError.
+    """
     options = options or Options(scheduler_names=(present.scheduler_name,))
-    future = Future(present, victims_return_later=True)
-    before = _at_rest(future, present.objects, first_starts)
+    future = Future(present, victims_return_later=True, is_wanted=is_wanted)
+    before = _at_rest(future, present.objects, first_starts, is_wanted)
     changed = apply(objects_at_rest(present.objects, future), changes, options)
-    groups_of = {pod: _group(future.simulation.cluster.pods[pod]) for pod in changed.evicted}
+    groups_of = {pod: future.simulation.cluster.pods[pod].group_key for pod in changed.evicted}
     future.change(changed.events, changed.evicted)
-    after = _at_rest(future, changed.objects, first_starts)
+    after = _at_rest(future, changed.objects, first_starts, is_wanted)
     evictions = _evictions(future, before, after, changed.evicted, groups_of)
     return WhatIf(
         queues=_queue_changes(before.queues, after.queues),
@@ -100,10 +109,14 @@ def what_if(
         evictions=evictions,
         binds=_binds(before.nodes, after.nodes),
         warnings=tuple(changed.warnings),
+        queues_before=before.queue_objects,
+        queues_after=after.queue_objects,
     )
 
 
-def _at_rest(future: Future, objects: Iterable[Object], first_starts: int) -> Rest:
+def _at_rest(
+    future: Future, objects: Iterable[Object], first_starts: int, is_wanted: Callable[[], bool]
+) -> Rest:
     """Let a cluster decide until nothing changes."""
     plans = future.now()
     simulation = future.simulation
@@ -126,9 +139,11 @@ def _at_rest(future: Future, objects: Iterable[Object], first_starts: int) -> Re
             Present(rest, known.configuration, simulation.time, known.scheduler_name),
             first=first_starts,
             precision=_PRECISION if len(waiting) > _MANY else 0.0,
+            is_wanted=is_wanted,
         )
+    queues = queues_with_statuses(simulation.engine.tables, last.queues)
     groups = dict(simulation.cluster.groups)
-    return Rest(simulation.time, plans, last.queues, groups, running, waiting, nodes, starts)
+    return Rest(simulation.time, plans, last.queues, queues, groups, running, waiting, nodes, starts)
 
 
 def objects_at_rest(objects: Iterable[Object], future: Future) -> Iterator[Object]:
@@ -209,7 +224,7 @@ def _evictions(
     held = {one.key: one for pods in future.held.values() for one in pods}
     pods = {**future.simulation.cluster.pods, **held}
     rows += [
-        (one.pod, _group(pods[one.pod]), one.action, one.beneficiary or "", one.why)
+        (one.pod, pods[one.pod].group_key, one.action, one.beneficiary or "", one.why)
         for plan in after.plans
         for one in plan.evictions
     ]
@@ -227,11 +242,6 @@ def _evictions(
 def _binds(before: Mapping[str, str], after: Mapping[str, str]) -> Binds:
     moved = [pod for pod, node in after.items() if before.get(pod) != node]
     return Binds(moved, [after[pod] for pod in moved])
-
-
-def _group(pod: Pod) -> str:
-    name = pod.metadata.annotations.get(GROUP_ANNOTATION, "")
-    return f"{pod.metadata.namespace or 'default'}/{name}" if name else ""
 
 
 def _owner(group: PodGroup) -> str:

@@ -43,7 +43,8 @@ laws that the result obeys are in docs/specification/eviction.md. Decision recor
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -199,14 +200,22 @@ class Attempt:
                     self.saw_candidates = True
                     yield unit
 
-    def _may_go(self, unit: Unit, refused: set[object]) -> bool:
-        """Whether a unit may be taken next; `refused` collects what refused units have in common."""
+    def _may_go(self, unit: Unit, refused: set[object], allowed: set[object] | None = None) -> bool:
+        """Whether a unit may be taken next.
+
+        `refused` collects what refused units have in common; `allowed`, where nothing is taken meanwhile,
+        what those have in common that use as much and are not refused.
+        """
         if unit.group is self.group or not self.search.budgets.allow(unit.pods):
             return False
         alike = self.refusal(unit)
         if alike in refused:
             return False
+        if allowed is not None and (alike, unit.used) in allowed:
+            return not self.state.breaks_promise(unit.pods)
         if self.may_take(unit):
+            if allowed is not None:
+                allowed.add((alike, unit.used))
             return not self.state.breaks_promise(unit.pods)
         refused.add(alike)
         return False
@@ -229,13 +238,13 @@ class Attempt:
         for pod in unit.pods:
             self.state.evict(pod)
         self.search.budgets.spend(unit.pods)
-        self.search.refresh(unit.group)
+        self.search.take(unit)
 
     def _put_back(self, taken: Sequence[Unit]) -> None:
         """Restore budgets and pools after a trial."""
         for unit in taken:
             self.search.budgets.spend(unit.pods, -1)
-            self.search.refresh(unit.group)
+            self.search.put_back(unit)
 
     def _fits(self) -> bool:
         """Whether the beneficiary may grow and finds its places, with the victims gone."""
@@ -266,33 +275,60 @@ class Attempt:
             self.promises.are_made()
             trial.keep()
 
-    def _candidate_nodes(self) -> list[int]:
+    def _candidate_nodes(self) -> Iterator[int]:
         """Nodes with a unit that may be taken, and with room for the first pod if the leaves' pods left.
 
         With what is idle elsewhere, there must then be room for all the other pods too.
         """
         places, (allocatable, _, later) = self.state.places, self.state.room.columns()
-        idle, reserved = allocatable - later, self.search.leaf_usage.of(self.leaves())  # [R, N]
+        leaves = self.leaves()
+        idle, reserved = allocatable - later, self.search.leaf_usage.of(leaves)  # [R, N]
         possible = places.usable & reserved.any(axis=0)  # [N]
         for resource, amount in self.pods[0].shape.needs:
             possible &= idle[resource] + reserved[resource] >= amount
         for shape, count in Counter(pod.shape for pod in self.pods).items() if possible.any() else ():
             now, then = (places.pods_per_node(shape, room, count) for room in (idle, idle + reserved))  # [N]
             possible &= now.sum() - now + then >= count
-        with_units = self._nodes_with_units() if possible.any() else ()
-        return [
-            int(node) for node in np.flatnonzero(possible) if self.state.room.nodes[node].name in with_units
-        ]
+        verdicts = {leaf: _Verdicts() for leaf in leaves}
+        for node in np.flatnonzero(possible).tolist():
+            if self._has_units(node, verdicts):
+                yield node
+
+    def _has_units(self, node: int, verdicts: Mapping[int, "_Verdicts"]) -> bool:
+        """Whether a node has a gang that may be taken and is nowhere else, or a pod of a job with surplus."""
+        row = self.state.room.nodes[node]
+        groups = {pod.group_key for pod in row.pods.values()}
+        for leaf, known in verdicts.items():
+            pool = self.units(leaf)
+            for unit in filter(None, [pool.unit(key, self.may_be_victim) for key in groups if key in pool]):
+                if unit.is_surplus:
+                    if any(pod.node_name == row.name for pod in self.state.holders(unit.group)):
+                        return True
+                elif unit.is_on(row.name) and self._may_go(unit, known.refused, known.allowed):
+                    return True
+        return False
 
     def _nodes_with_units(self) -> set[str]:
         """Nodes with a gang that may be taken and is nowhere else, or with a pod of a job with surplus."""
         nodes: set[str] = set()
         for leaf in self.leaves():
-            refused: set[object] = set()
+            known = _Verdicts()
             for unit in self.units(leaf).in_order(self.may_be_victim):
-                on = {pod.node_name for pod in unit.pods}
+                node = unit.pods[0].node_name
                 if unit.is_surplus:
                     nodes.update([pod.node_name for pod in self.state.holders(unit.group)])
-                elif len(on) == 1 and not on <= nodes and self._may_go(unit, refused):
-                    nodes |= on
+                elif (
+                    node not in nodes
+                    and unit.is_on(node)
+                    and self._may_go(unit, known.refused, known.allowed)
+                ):
+                    nodes.add(node)
         return nodes
+
+
+@dataclass(slots=True)
+class _Verdicts:
+    """What units of a leaf have in common that may be taken while nothing is, and that may not."""
+
+    refused: set[object] = field(default_factory=set)
+    allowed: set[object] = field(default_factory=set)

@@ -1,7 +1,9 @@
 """Cleanup: in an overused queue, jobs that have been starving too long give up what they hold."""
 
+from math import inf, nextafter
 from operator import attrgetter, gt
 
+from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.state import Eviction, State
 
 
@@ -13,21 +15,27 @@ def cleanup(state: State) -> None:
         if not row.is_leaf or not any(map(gt, used, ledger.deserved[row.index])):
             continue
         promised = {state.tables.pods[key].group_key for key in state.promised}
-        holding = [group for group in row.groups.values() if group.kind is None]
+        holding = [group for group in row.groups.values() if group.kind is None and any(group.used)]
         for group_row in sorted(holding, key=attrgetter("order")):
-            since = group_row.unschedulable_since
-            if (
-                since is None
-                or state.now - since <= state.configuration.grace_seconds
-                or group_row.key in promised
-            ):
-                continue
             group = state.group(group_row)
-            pods = sorted(state.holders(group), key=state.pod_order)
-            if not group.is_starving or state.breaks_promise(pods):
+            if group_row.key in promised or not group.is_starving or not _is_grace_over(state, group):
                 continue
-            if state.budgets.allow(tuple(pods)):
+            pods = sorted(state.holders(group), key=state.pod_order)
+            if not state.breaks_promise(pods) and state.budgets.allow(tuple(pods)):
                 state.budgets.spend(tuple(pods))
                 for pod in pods:
                     state.evict(pod)
                     state.record(Eviction(pod, None, "cleanup"))
+
+
+def _is_grace_over(state: State, group: GroupState) -> bool:
+    """Whether a group has starved for longer than the grace period; if not, the plan says when it will."""
+    since = group.row.unschedulable_since
+    if since is None and (group.was_unschedulable or not group.pending):
+        since = state.now  # the plan gives it the condition
+    if since is None:
+        return False
+    over = since + state.configuration.grace_seconds
+    if state.now <= over:
+        state.times_to_come.append(nextafter(over, inf))
+    return state.now > over

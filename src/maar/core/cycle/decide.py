@@ -19,9 +19,10 @@ ACTIONS: Final[Mapping[str, Callable[[State], None]]] = {
 }
 
 
-def decide(tables: Tables, configuration: Configuration, now: float) -> Plan:
+def decide(tables: Tables, configuration: Configuration, now: float, *, is_brief: bool = False) -> Plan:
     """Decide for the whole cluster; the tables stay as they are."""
-    return plan_of(state_after(tables, configuration, now))  # 4. write it down, with reasons
+    state = state_after(tables, configuration, now)
+    return plan_of(state, is_brief=is_brief)  # 4. write it down, with reasons unless it is to be brief
 
 
 def state_after(tables: Tables, configuration: Configuration, now: float, before: str = "") -> State:

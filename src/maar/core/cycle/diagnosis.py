@@ -16,7 +16,7 @@ queue would let it start and a new node could take its pods.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import msgspec
@@ -271,24 +271,36 @@ class Diagnosis:
 
     def _never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
         """Not even alone on the cluster would the group start."""
-        places, alone = self.state.places, self._empty_cluster
+        alone = self._empty_cluster
         too_much = tuple(one for one in self._of_total(needs) if one.wanted > one.limit)
         limits = alone.limits(group, needs)
         if limits is not None:
             cure = self._cure_of_never(is_never=self._opened_cluster.limits(group, needs) is not None)
             return _all_with(self._with_total(limits, too_much, len(pods)), **cure)
-        if alone.has_room(group, pods):
-            return None
+        return self._never_room(group, pods, needs, too_much)
+
+    def _never_room(
+        self, group: GroupState, pods: list[PodRow], needs: Needs, too_much: tuple[Shortage, ...]
+    ) -> Refusal | None:
+        """Not even alone there is room for the group; its own pods may be in the way."""
+        places, alone = self.state.places, self._empty_cluster
+        with alone.beside_own(group) as own:
+            if alone.has_room(pods):
+                return None
+            room = self._room(pods, alone.places, Cure.NEVER)
+        if own and alone.has_room([*own, *pods]):
+            named = tuple(pod.key for pod in own[:_FEW])
+            return msgspec.structs.replace(room, cure=Cure.SOMEBODY_ACTS, others=named)
         for pod in filter(places.has_affinity, pods):
             has_place = places.must_join_others(pod) and places.would_take(pod).any()
             return None if has_place else self._never_together(pods, pod)
-        is_never = self._opened_cluster.limits(group, needs) is not None or not self._opened_cluster.has_room(
-            group, pods
-        )
-        never = self._room(pods, alone.places, Cure.NEVER if is_never else Cure.OTHER_NODES)
-        if never.reason == Reason.CLAIM_NOT_BOUND or not is_never:
-            return never
-        return msgspec.structs.replace(never, shortages=too_much) if too_much else never
+        all_open = self._opened_cluster
+        with all_open.beside_own(group):
+            is_never = all_open.limits(group, needs) is not None or not all_open.has_room(pods)
+        if room.reason == Reason.CLAIM_NOT_BOUND:
+            return room
+        change = {"shortages": too_much or room.shortages} if is_never else {"cure": Cure.OTHER_NODES}
+        return msgspec.structs.replace(room, **change)
 
     def _with_total(self, limits: Refusal, too_much: tuple[Shortage, ...], pods: int) -> Refusal:
         """Add to limits of queues what the whole cluster has too little of."""
@@ -330,16 +342,8 @@ class Diagnosis:
         kinds: dict[object, list[PodRow]] = {}
         for pod in pods:
             kinds.setdefault(pod.shape, []).append(pod)
-        tallies = [
-            (
-                kind[0],
-                len(kind),
-                self._tally(kind[0], len(kind))
-                if places is self.state.places
-                else tally(places, kind[0], len(kind)),
-            )
-            for kind in kinds.values()
-        ]
+        count_fits = self._tally if places is self.state.places else partial(tally, places)
+        tallies = [(kind[0], len(kind), count_fits(kind[0], len(kind))) for kind in kinds.values()]
         pod, count, found = min(tallies, key=lambda one: one[2].fits / one[1])
         claims = [key for pod in pods for key in places.claims.unbound(pod.shape)]
         if claims and found.fits >= count:

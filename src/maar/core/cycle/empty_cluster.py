@@ -1,11 +1,13 @@
 """What a group could do if all other groups had finished: alone on the cluster as it is now.
 
 A group that does not start even then never does, whatever the others do. The daemons of the nodes stay, and
-so do the pods of a group that is not ready; those of a group that is ready may finish like all others, and so
-may pods of other schedulers. Pods of one shape are counted; others are placed one by one, as in a turn.
+so do the pods of a group that is not ready, which may be in its own way; those of a group that is ready may
+finish like all others, and so may pods of other schedulers. Pods of one shape are counted; others are placed
+one by one, as in a turn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Final
@@ -77,22 +79,26 @@ class EmptyCluster:
         together = tuple((resource, total[resource]) for resource, _ in needs)
         return beyond_limits(self._ledger, self.tables.axis.names, group.leaf, together)
 
-    def has_room(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
-        """Whether the nodes have room for all of the pods, beside those that the group is not ready with."""
-        places, own = self.places, self._own(group)
+    @contextmanager
+    def beside_own(self, group: GroupState) -> Iterator[list[PodRow]]:
+        """The same with the pods that a group is not ready with where they are."""
+        own = self._own(group)
         for pod, node in own:
             self._move(pod, node, 1)
+        yield [pod for pod, _ in own]
+        for pod, node in own:
+            self._move(pod, node, -1)
+
+    def has_room(self, pods: Sequence[PodRow]) -> bool:
+        """Whether the nodes have room for all of the pods."""
+        places = self.places
         if (
             places.depend_on_shapes_only(pods)
             and len({pod.shape for pod in pods}) == 1
             and not pods[0].shape.claims
         ):
-            fits = int(places.pods_per_node(pods[0].shape, places.idle("now"), len(pods)).sum()) >= len(pods)
-        else:
-            fits = any(self._fit(order) for order in places.tries(pods, len(pods), "now"))
-        for pod, node in own:
-            self._move(pod, node, -1)
-        return fits
+            return int(places.pods_per_node(pods[0].shape, places.idle("now"), len(pods)).sum()) >= len(pods)
+        return any(self._fit(order) for order in places.tries(pods, len(pods), "now"))
 
     def _own(self, group: GroupState) -> list[tuple[PodRow, int]]:
         """The pods of a group that is not ready which have a place after this cycle, and where."""

@@ -23,7 +23,7 @@ class GroupStates:
     def __init__(self, tables: Tables, configuration: Configuration, ledger: QueueLedger) -> None:
         self.tables, self.configuration, self.ledger = tables, configuration, ledger
         self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
-        self._known: dict[str, GroupState] = {}
+        self._known: dict[str, GroupState | GroupRow] = {}  # the row itself while no more of it was read
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         if self.have_alike_equal_turns:
             tables.kinds.find(of_new=ledger.is_asked_for_more_than_there_is)
@@ -31,9 +31,15 @@ class GroupStates:
     def of(self, row: GroupRow) -> GroupState:
         """The state of a group; one that another stands for is separated before it is asked for."""
         state = self._known.get(row.key)
-        if state is None:
-            state = self._known[row.key] = self._read(row)
+        if isinstance(state, GroupState):
+            return state
+        state = self._known[row.key] = self._read(row)
         return state
+
+    def look_at(self, row: GroupRow) -> GroupState | None:
+        """Take note of a group of which its row tells enough; gives its state where there is one already."""
+        state = self._known.setdefault(row.key, row)
+        return state if isinstance(state, GroupState) else None
 
     def pod_order(self, pod: PodRow) -> tuple[object, ...]:
         """Which pod of a group is placed first and evicted last; by priority where that plugin is enabled."""
@@ -106,12 +112,15 @@ class GroupStates:
         """The groups of leaf queues that held nodes, and fewer than minMember, when the cycle began."""
         return [self.of(row) for row in self.tables.short.values() if row.leaf is not None]
 
-    def touched(self) -> list[GroupState]:
-        """All groups that the cycle has looked at, and all that wait."""
+    def touched(self) -> list[GroupState | GroupRow]:
+        """All groups that the cycle has looked at, and all that wait; rows of those that stay as they are."""
         _ = self.waiting
         for row in self.tables.kinds.alone.values():
             if row.leaf is None:
                 self.of(row)
+        for one in [one for one in self._known.values() if isinstance(one, GroupRow)]:
+            if one.phase == "Pending" or one.pending or one.gated:
+                self.of(one)  # something is to be said about it
         return list(self._known.values())
 
     # --- groups that stand for others

@@ -41,6 +41,7 @@ class NodeChooser:
         self._never: dict[Shape, bool] = {}
         # What had been given back before, the nodes that have room, and for how many pods.
         self._roomy: dict[Shape, tuple[int, list[int], int]] = {}
+        self._capacities: dict[Shape, tuple[int, int]] = {}  # after so many changes of the room
         self._neighbours = self._count_neighbours(is_empty=is_empty)
         self.counts_moves = self.any_has_affinity = (
             self._neighbours is not None
@@ -181,6 +182,9 @@ class NodeChooser:
         Where many have, it is how many they had room for since room was last given back: no less than now.
         """
         room, known = self.room, self._roomy.get(shape)
+        changes, pods = self._capacities.get(shape, (-1, 0))
+        if changes == room.changes:
+            return pods
         if known is None or known[0] < room.given_back:
             per_node = self.pods_per_node(shape, self.idle("now"), MANY_PODS)  # [N]
             nodes = np.flatnonzero(per_node).tolist()
@@ -191,6 +195,7 @@ class NodeChooser:
         for node in known[1]:
             has, held = room.allocatable[node], list(map(max, room.now[node], room.later[node]))
             pods += max(0, min([(has[row] - held[row]) // amount for row, amount in shape.needs]))
+        self._capacities[shape] = room.changes, pods
         return pods
 
     def never_fits(self, shape: Shape) -> bool:

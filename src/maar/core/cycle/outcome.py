@@ -14,14 +14,24 @@ from maar.core.model.plan import GroupOutcome, Plan, RoomHold
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.writes import Bind, Evict, Nominate
-from maar.core.tables.groups import phase_with
-from maar.core.tables.rows import PodRow
+from maar.core.tables.groups import ADMITTED_PHASES, phase_with
+from maar.core.tables.rows import GroupRow, PodRow
 
 _WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupPhase)}
+_BRIEF: Final = {  # by phase, whether something holds the group, and whether it is unschedulable
+    (phase, is_held, is_unschedulable): GroupOutcome(
+        phase=phase,
+        refusal=Refusal(reason=Reason.NOT_ENOUGH_RESOURCES) if is_held else None,
+        is_unschedulable=is_unschedulable,
+    )
+    for phase in get_args(PodGroupPhase)
+    for is_held in (False, True)
+    for is_unschedulable in (False, True)
+}
 
 
-def plan_of(state: State) -> Plan:
-    """Make the plan of what a cycle has decided."""
+def plan_of(state: State, *, is_brief: bool = False) -> Plan:
+    """Make the plan of what a cycle has decided; a brief one leaves out what no later decision reads."""
     nodes = state.room.nodes
     return Plan(
         queues=standings(state),
@@ -37,7 +47,7 @@ def plan_of(state: State) -> Plan:
         ),
         nominations=tuple(Nominate(pod=key, node=nodes[node].name) for key, node in state.promised.items()),
         selections=tuple(state.places.claims.selections(state.selections) if state.selections else ()),
-        pod_groups=_outcomes(state),
+        pod_groups=_outcomes(state, is_brief=is_brief),
         held_room=tuple(_held(state, one) for one in state.held_room.holds),
         decide_again_at=min((one for one in state.times_to_come if one > state.now), default=None),
     )
@@ -49,19 +59,43 @@ def _held(state: State, hold: Hold) -> RoomHold:
     return RoomHold(pod_group=hold.group.row.key, start=hold.planned.start, nodes=dict(sorted(nodes.items())))
 
 
-def _outcomes(state: State) -> dict[str, GroupOutcome]:
+def _outcomes(state: State, *, is_brief: bool) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
     with state.held_room.nothing_held() as holds:
+        if is_brief and not holds:
+            return _brief(state)
         return _diagnosed(state, Diagnosis(state, holds))
+
+
+def _brief(state: State) -> dict[str, GroupOutcome]:
+    """The same of groups that do not stay as they are, without reasons: whether there is one."""
+    outcomes, diagnosis = dict[str, GroupOutcome](), Diagnosis(state, ())
+    _note_short(state)
+    for group in state.groups.touched():
+        if isinstance(group, GroupState):
+            phase = _phase(state, group)
+            waits = group.leaf >= 0 and group.phase in ADMITTED_PHASES and bool(group.pending)
+            is_held = waits or diagnosis.of(group) is not None
+            outcome = _BRIEF[phase, is_held, group.was_unschedulable]
+            outcomes.update(dict.fromkeys(group.keys, outcome))
+    return outcomes
+
+
+def _note_short(state: State) -> None:
+    """Groups that hold too few nodes and have no pods to place are unschedulable."""
+    for group in state.groups.short():
+        group.was_unschedulable |= not group.pending and not group.is_ready
 
 
 def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
     outcomes = dict[str, GroupOutcome]()
     sentences: dict[Refusal, str] = {}  # many wait for the same reason
-    for group in state.groups.short():
-        group.was_unschedulable |= not group.pending and not group.is_ready  # it has no pods to place
+    _note_short(state)
     known_outcomes = KnownOutcomes(state, diagnosis)
     for group in state.groups.touched():
+        if isinstance(group, GroupRow):
+            outcomes[group.key] = _WELL[_phase_at_rest(group)]
+            continue
         evidence = outcome = None
         if group.pending:
             evidence, outcome = known_outcomes.find(group)
@@ -120,3 +154,13 @@ def _phase(state: State, group: GroupState) -> PodGroupPhase:
     if is_at_rest and group.phase == row.phase:
         row.phase_at_rest = phase
     return phase
+
+
+def _phase_at_rest(row: GroupRow) -> PodGroupPhase:
+    """The phase of a group that holds nodes, waits for nothing and stays as it is."""
+    if row.phase == "Completed":
+        return "Completed"
+    if row.phase_at_rest is None:
+        there = [pod for pod in row.pods.values() if pod.node_name]
+        row.phase_at_rest = phase_with(row, row.phase, there, is_unschedulable=False)
+    return row.phase_at_rest

@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.state import State
+from maar.core.tables.axis import times
+from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import Column
 
 
@@ -23,6 +25,7 @@ class PossibleTurns:
     def __init__(self, state: State, limits: Limits, *, is_gang: bool) -> None:
         self.state, self.limits, self.is_gang = state, limits, is_gang
         self._left: dict[UsagePath, Column] = {}  # of the limits of queues
+        self._sorted: dict[int, Column] = {}  # by leaf: what groups need that are sorted at once
 
     def divide(self, groups: Iterable[GroupState]) -> tuple[list[GroupState], list[GroupState]]:
         """Groups whose turn may succeed, and those whose turn cannot."""
@@ -39,11 +42,22 @@ class PossibleTurns:
         return possible, hopeless
 
     def _is_room_for_all(self, group: GroupState) -> bool:
-        """Whether the nodes have room for all that a group stands for, so that they can be sorted at once."""
+        """Whether limits and nodes have room for all that a group stands for: they can be sorted at once."""
         kind = group.alike
         if kind is None or kind.shape is None:
             return False
-        return self.state.places.capacity(kind.shape) >= kind.count * len(kind.rows)
+        left, count, needs = (
+            self._left_of(group.usage_path),
+            len(kind.rows),
+            times(kind.needs, len(kind.rows)),
+        )
+        others = self._sorted.setdefault(group.leaf, [0] * len(left))
+        if any(others[resource] + amount > left[resource] for resource, amount in needs):
+            return False
+        if self.state.places.capacity(kind.shape) < kind.count * count:
+            return False
+        add_needs(others, needs, 1)
+        return True
 
     def _may_succeed(self, group: GroupState) -> bool:
         kind = group.row.kind
@@ -52,10 +66,14 @@ class PossibleTurns:
         needs, count = (kind.needs, kind.count) if self.is_gang else (kind.shape.needs, 1)
         if not count:
             return False
-        left = self._left.get(group.usage_path)
-        if left is None:
-            left = self._left[group.usage_path] = self.limits.left(group.usage_path)
+        left = self._left_of(group.usage_path)
         for resource, amount in needs:
             if amount > left[resource]:
                 return False
         return self.state.places.capacity(kind.shape) >= count
+
+    def _left_of(self, usage_path: UsagePath) -> Column:
+        left = self._left.get(usage_path)
+        if left is None:
+            left = self._left[usage_path] = self.limits.left(usage_path)
+        return left

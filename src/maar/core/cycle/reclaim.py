@@ -33,6 +33,8 @@ class Reclaim(Attempt):
     def __init__(self, search: VictimSearch, group: GroupState) -> None:
         super().__init__(search, group)
         self.path = self.ledger.paths[self.leaf]
+        self._branches: dict[int, list[int]] = {}  # by leaf; see `_branch`
+        self._keys: dict[int, tuple[object, ...] | None] = {}  # by leaf, until it changes; None: not overused
 
     @classmethod
     def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:
@@ -132,43 +134,62 @@ class Reclaim(Attempt):
 
     def leaves(self) -> Sequence[int]:
         """Reclaimable leaves, the nearest first; then branch against branch from where they part."""
-        leaves = [
+        keys = self._keys
+        for leaf in self._reclaimable:
+            if leaf not in keys:
+                keys[leaf] = self._branch_key(leaf) if self._is_overused(leaf) else None
+        leaves = [(key, leaf) for leaf in self._reclaimable if (key := keys[leaf]) is not None]
+        return [leaf for _, leaf in sorted(leaves)]
+
+    def _take(self, unit: Unit) -> None:
+        """Victims change the shares of their leaf, and of leaves that share a queue of its branch."""
+        super()._take(unit)
+        path = self.ledger.paths[unit.group.leaf]
+        for leaf in [leaf for leaf in self._keys if not set(path).isdisjoint(self._branch(leaf))]:
+            del self._keys[leaf]
+
+    def _put_back(self, taken: Sequence[Unit]) -> None:
+        super()._put_back(taken)
+        self._keys.clear()
+
+    @cached_property
+    def _reclaimable(self) -> list[int]:
+        """The leaves that may have victims while they use more than they deserve."""
+        return [
             row.index
             for row in self.ledger.rows
-            if row.is_leaf
-            and row.index != self.leaf
-            and row.queue.spec.reclaimable
-            and self._is_overused(row.index)
+            if row.is_leaf and row.index != self.leaf and row.queue.spec.reclaimable
         ]
-        return sorted(leaves, key=self._branch_key)
 
     def _branch(self, leaf: int) -> list[int]:
         """A victim's leaf and the queues above it, up to where its branch meets the beneficiary's."""
-        mine = set(self.path)
-        return [queue for queue in self.ledger.paths[leaf] if queue not in mine]
+        branch = self._branches.get(leaf)
+        if branch is None:
+            branch = self._branches[leaf] = [
+                queue for queue in self.ledger.paths[leaf] if queue not in self.path
+            ]
+        return branch
 
     def _branch_key(self, leaf: int) -> tuple[object, ...]:
-        branch = self._branch(leaf)
+        branch, ledger = self._branch(leaf), self.ledger
         keys = [
-            (
-                spec.priority,
-                spec.weight,
-                -self.ledger.share(queue),
-                -self.ledger.tree.claims[queue].created,
-                self.ledger.rows[queue].order,
-            )
+            (priority, weight, -ledger.share(queue), -created, order)
             for queue in reversed(branch)
-            for spec in (self.ledger.rows[queue].queue.spec,)
+            for priority, weight, created, order in (self.search.queue_order(queue),)
         ]
-        return (-(len(self.ledger.paths[leaf]) - len(branch)), keys)
+        return (len(branch) - len(ledger.paths[leaf]), keys)
 
     def _is_overused(self, leaf: int, without: Mapping[int, Column] = _NOTHING) -> bool:
         """Whether a leaf and every queue up to where the branches meet use more than they deserve."""
+        ledger, short = self.ledger, self.short
         for queue in self._branch(leaf):
-            used, deserved = self.ledger.used[queue], self.ledger.deserved[queue]
-            if without or self.ledger.held:
+            used, deserved = ledger.used[queue], ledger.deserved[queue]
+            if without or ledger.held:
                 used = self._used(queue, without)
-            if not any(used[row] > deserved[row] for row in self.short):
+            for row in short:
+                if used[row] > deserved[row]:
+                    break
+            else:
                 return False
         return True
 
@@ -187,8 +208,8 @@ class Reclaim(Attempt):
 
         Of a unit on loan only overuse is asked. For all others, those on loan count as gone.
         """
-        leaf = unit.group.leaf
-        if not any(row in self.short for pod in unit.pods for row, _ in pod.shape.needs):
+        leaf, lost = unit.group.leaf, unit.resources
+        if lost.isdisjoint(self.short):
             return False
         if self.loans.has(unit):
             return self._is_overused(leaf)
@@ -196,20 +217,18 @@ class Reclaim(Attempt):
         if not self._is_overused(leaf, loans):
             return False
         branch = self._branch(leaf)
-        with self.state.trial():
-            lost = set()
-            for pod in unit.pods:
-                self.state.evict(pod)
-                lost |= {row for row, _ in pod.shape.needs}
-            if not all(self._keeps_guarantee(queue, self._used(queue, loans), lost) for queue in branch):
-                return False
-            if self.is_reserved_first:
-                return True
-            mine = next(queue for queue in reversed(self.path) if queue not in self.ledger.paths[leaf])
-            left = self.ledger.share(branch[-1], self._used(branch[-1], loans), self.short)
-            return left > self.shares_before[mine]
+        if self.ledger.reservable and not all(
+            self._keeps_guarantee(queue, unit.left_of(self._used(queue, loans)), lost) for queue in branch
+        ):
+            return False
+        if self.is_reserved_first:
+            return True
+        paths = self.ledger.paths[leaf]
+        mine = next(queue for queue in reversed(self.path) if queue not in paths)
+        left = self.ledger.share(branch[-1], unit.left_of(self._used(branch[-1], loans)), self.short)
+        return left > self.shares_before[mine]
 
-    def _keeps_guarantee(self, queue: int, used: Column, lost: set[int]) -> bool:
+    def _keeps_guarantee(self, queue: int, used: Column, lost: frozenset[int]) -> bool:
         guarantee = self.ledger.guarantee[queue]
         return all(guarantee[row] == 0 or used[row] >= guarantee[row] for row in lost)
 

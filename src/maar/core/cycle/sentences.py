@@ -145,7 +145,20 @@ def _no_room(state: State, refusal: Refusal) -> str:
         return _overcommitted(state, refusal)
     if not refusal.nodes:
         return "room came after its turn; the next decision tries it again"
+    if refusal.cure == Cure.SOMEBODY_ACTS:
+        return _own_pods_in_the_way(refusal)
     return _never_room(refusal) if _is_beyond(refusal) else _no_room_now(refusal)
+
+
+def _own_pods_in_the_way(refusal: Refusal) -> str:
+    own = ", ".join(refusal.others)
+    few = f"room for {refusal.available} of the {refusal.wanted} pods that it lacks"
+    if refusal.available >= refusal.wanted:
+        few = "room for each of the pods that it lacks, but not for all at once"
+    return (
+        f"even with nothing else in the queues there is {few}, for its own pods are in the way ({own}): "
+        f"it starts when they are deleted and all are placed anew{_with_nodes(refusal)}"
+    )
 
 
 def _never_room(refusal: Refusal) -> str:

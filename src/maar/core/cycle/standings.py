@@ -11,7 +11,13 @@ from maar.core.cycle.state import State
 from maar.core.fairshare.dominant import roll_up_used
 from maar.core.fairshare.share_out import CONSTRAINTS
 from maar.core.model.metadata import Condition
-from maar.core.model.plan import NamespaceStanding, PastUseStanding, QueueStanding, Share
+from maar.core.model.plan import (
+    GUARANTEE_REDUCED,
+    NamespaceStanding,
+    PastUseStanding,
+    QueueStanding,
+    Share,
+)
 from maar.core.model.queue import Queue, QueueState
 from maar.core.model.queue_state import is_unfinished, queue_state
 from maar.core.model.resources import Resources
@@ -83,6 +89,7 @@ def _standing(state: State, index: int, rows: tuple[int, ...], evidence: _Eviden
         used=amounts(evidence.used),
         preempting=amounts(freed),
         request=amounts(evidence.request),
+        guarantee=amounts(evidence.guarantee, rows=tuple(row for row in rows if evidence.guarantee[row])),
         share=_written(state.ledger.share(index, evidence.used)) if index else 0.0,
         state=evidence.state,
         parent=queue.parent if index else "",
@@ -131,7 +138,7 @@ def _reduced_guarantee(state: State, index: int, rows: tuple[int, ...], evidence
     reserved = tuple(row for row in rows if asked[row] or evidence.guarantee[row])
     guarantee = state.tables.axis.amounts(evidence.guarantee, reserved)
     message = f"not all guarantees can hold; {guarantee} of this queue's is in force"
-    return Condition(type="GuaranteeReduced", status="True", reason="GuaranteeReduced", message=message)
+    return Condition(type=GUARANTEE_REDUCED, status="True", reason=GUARANTEE_REDUCED, message=message)
 
 
 def _namespaces(state: State, row: QueueRow, rows: tuple[int, ...]) -> dict[str, NamespaceStanding]:

@@ -39,17 +39,21 @@ class UnitPool:
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self._shares: dict[str, float] = {}  # of namespaces, per weight
-        self._unread: dict[_KindOfUnit, dict[str, GroupState]] = {}  # groups whose units are not computed yet
+        self._unread: dict[_KindOfUnit, dict[str, GroupRow]] = {}  # groups whose units are not computed yet
         self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
+        self._gone: dict[str, tuple[Unit, Job] | None] = {}  # of groups that are gone: what they had before
         for row in state.ledger.rows[leaf].groups.values():
             if row.kind is None and _has_nodes(row):
-                group = state.group(row)
-                if min_runtimes is not None and min_runtimes.ends(group):
-                    self._young[row.key] = group
-                    young = (row.namespace, _possible_ranks(group))
-                    self._young_kinds.setdefault(young, []).append(group)
-                kind = self._kinds[row.key] = (row.namespace, _ranks_now(group))
-                self._unread.setdefault(kind, {})[row.key] = group
+                known = state.groups.look_at(row)
+                if min_runtimes is not None:
+                    known = state.group(row)
+                    if min_runtimes.ends(known):
+                        self._young[row.key] = known
+                        young = (row.namespace, _possible_ranks(known))
+                        self._young_kinds.setdefault(young, []).append(known)
+                ranks = (_ranks_at_first(row) if known is None else None) or _ranks_now(state.group(row))
+                kind = self._kinds[row.key] = (row.namespace, ranks)
+                self._unread.setdefault(kind, {})[row.key] = row
         for namespace, _ in self._unread:
             self._shares[namespace] = state.namespace_share(leaf, namespace)
 
@@ -57,8 +61,8 @@ class UnitPool:
         """Compute the units that may be victims."""
         for namespace, ranks in list(self._unread):
             if any(may_be_victim(rank, namespace, self._shares[namespace]) for rank in ranks):
-                for group in list(self._unread[namespace, ranks].values()):
-                    self.refresh(group)
+                for row in list(self._unread[namespace, ranks].values()):
+                    self.refresh(self.state.group(row))
 
     def refresh(self, group: GroupState) -> None:
         """Compute again which unit a group would give."""
@@ -71,16 +75,43 @@ class UnitPool:
                 del self._unread[kind]
         if key in self._young:
             self._computed_for[key] = self._moment
+        self._gone.pop(key, None)
+        self._remove(key, namespace)
+        new = next_unit(self.state, group, self.protection, young=self._too_young(group))
+        if new is not None:
+            self._add(key, namespace, (new, (self.state.ledger.dominant(group.used), group.row.order, key)))
+
+    def take(self, unit: Unit) -> None:
+        """A unit is gone; where it was all of its group, no other comes after it."""
+        key, namespace = unit.group.row.key, unit.group.row.namespace
+        if unit.is_surplus or key in self._kinds:
+            self.refresh(unit.group)
+            return
+        self._gone[key] = self._remove(key, namespace)
+        self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
+
+    def put_back(self, unit: Unit) -> None:
+        """A unit is back, and its group as it was before it was taken."""
+        key, namespace = unit.group.row.key, unit.group.row.namespace
+        if key not in self._gone:
+            self.refresh(unit.group)
+            return
+        known = self._gone.pop(key)
+        if known is not None:
+            self._add(key, namespace, known)
+        self._shares[namespace] = self.state.namespace_share(self.leaf, namespace)
+
+    def _add(self, key: str, namespace: str, known: tuple[Unit, Job]) -> None:
+        self._units[key] = unit, job = known
+        insort(self._jobs.setdefault(unit.rank, {}).setdefault(namespace, []), job)
+
+    def _remove(self, key: str, namespace: str) -> tuple[Unit, Job] | None:
         known = self._units.pop(key, None)
         if known is not None:
             unit, job = known
             jobs = self._jobs[unit.rank][namespace]
             del jobs[bisect_left(jobs, job)]
-        new = next_unit(self.state, group, self.protection, young=self._too_young(group))
-        if new is not None:
-            job = (self.state.ledger.dominant(group.used), group.row.order, key)
-            self._units[key] = new, job
-            insort(self._jobs.setdefault(new.rank, {}).setdefault(namespace, []), job)
+        return known
 
     def _too_young(self, group: GroupState) -> Collection[str]:
         if self._min_runtimes is None or group.row.key not in self._young:
@@ -143,25 +174,35 @@ class UnitPool:
 
     def __contains__(self, key: str) -> bool:
         if key in self._kinds:
-            self.refresh(self._unread[self._kinds[key]][key])
+            self.refresh(self.state.group(self._unread[self._kinds[key]][key]))
         if self._not_moved and key in self._young:
             self._move_unit(self._young[key])
         return key in self._units
 
-    def unit_on(self, node: str, key: str, may_be_victim: MayBeVictim) -> Unit | None:
-        """What a group would give on one node: its unit if that is nowhere else, or a surplus pod."""
+    def unit(self, key: str, may_be_victim: MayBeVictim) -> Unit | None:
+        """The unit that a group has here, if it may be a victim."""
         unit, _ = self._units[key]
         namespace = unit.group.row.namespace
-        if not may_be_victim(unit.rank, namespace, self._shares[namespace]):
-            return None
-        if unit.is_surplus:
+        return unit if may_be_victim(unit.rank, namespace, self._shares[namespace]) else None
+
+    def unit_on(self, node: str, key: str, may_be_victim: MayBeVictim) -> Unit | None:
+        """What a group would give on one node: its unit if that is nowhere else, or a surplus pod."""
+        unit = self.unit(key, may_be_victim)
+        if unit is not None and unit.is_surplus:
             return next_unit(self.state, unit.group, self.protection, node, self._too_young(unit.group))
-        return unit if all(pod.node_name == node for pod in unit.pods) else None
+        return unit if unit is not None and unit.is_on(node) else None
 
 
 def _ranks_now(group: GroupState) -> tuple[Rank, ...]:
     """The ranks that the next unit of a group may have now."""
     return _ranks(group.is_starving, group.row.priority, group.placed > group.standing_minimum)
+
+
+def _ranks_at_first(row: GroupRow) -> tuple[Rank, ...] | None:
+    """The same of a group that is as it was when the cycle began; None where more than its row is needed."""
+    if row.standing_minimum < row.min_member or row.min_task_member:
+        return None
+    return _ranks(row.placed < row.min_member, row.priority, row.placed > row.standing_minimum)
 
 
 @lru_cache(maxsize=1024)

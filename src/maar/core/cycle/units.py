@@ -44,13 +44,28 @@ class Unit:
         """What each of the pods needs."""
         return tuple([pod.shape.needs for pod in self.pods])
 
+    def is_on(self, node: str) -> bool:
+        """Whether all its pods are on a node."""
+        return self.pods[0].node_name == node and (
+            len(self.pods) == 1 or all(pod.node_name == node for pod in self.pods)
+        )
+
+    @cached_property
+    def resources(self) -> frozenset[int]:
+        """The resources that its pods ask for."""
+        return frozenset([resource for needs in self.needs for resource, _ in needs])
+
+    @cached_property
+    def used(self) -> Needs:
+        """What its pods use; on nodes that are not ready they use nothing."""
+        used = [pod.shape.needs for pod in self.pods if pod.counted is not None and pod.counted.is_used]
+        return used[0] if len(used) == 1 else tuple([one for needs in used for one in needs])
+
     def left_of(self, used: Column) -> Column:
         """What is left of what its job, its namespace or its queue uses once it is gone."""
         left = list(used)
-        for pod in self.pods:
-            if pod.counted is not None and pod.counted.is_used:
-                for resource, amount in pod.shape.needs:
-                    left[resource] -= amount
+        for resource, amount in self.used:
+            left[resource] -= amount
         return left
 
 

@@ -12,6 +12,7 @@ from maar.core.cycle.min_runtimes import MinRuntimes
 from maar.core.cycle.protection import Budgets, Protection
 from maar.core.cycle.state import State
 from maar.core.cycle.unit_pool import UnitPool
+from maar.core.cycle.units import Unit
 from maar.core.fairshare.water_fill import Ints
 from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import Column, PodRow
@@ -29,6 +30,7 @@ class VictimSearch:
         self.min_runtimes = MinRuntimes(state, action)
         self.without_victims: set[object] = set()  # what groups have in common for which there are none
         self._pools: dict[int, dict[str, UnitPool]] = {}  # by leaf; for what is in `pool`
+        self._queue_orders: dict[int, tuple[int, int, float, str]] = {}
 
     @property
     def budgets(self) -> Budgets:
@@ -39,6 +41,20 @@ class VictimSearch:
     def loans(self) -> Loans:
         """What is on loan."""
         return Loans(self.state, self.protection)
+
+    def queue_order(self, queue: int) -> tuple[int, int, float, str]:
+        """What orders the queues that victims come from, beside their shares."""
+        order = self._queue_orders.get(queue)
+        if order is None:
+            ledger = self.state.ledger
+            row, created = ledger.rows[queue], ledger.tree.claims[queue].created
+            order = self._queue_orders[queue] = (
+                row.queue.spec.priority,
+                row.queue.spec.weight,
+                created,
+                row.order,
+            )
+        return order
 
     def pool(self, leaf: int, moment: float, waited: float) -> UnitPool:
         """The units of a leaf at a time, for a beneficiary that has waited for so long.
@@ -57,6 +73,16 @@ class VictimSearch:
         if name == "later":
             pools[name].move_to(moment)
         return pools[name]
+
+    def take(self, unit: Unit) -> None:
+        """A unit is gone, for a while or for good."""
+        for pool in self._pools.get(unit.group.leaf, _NO_POOLS).values():
+            pool.take(unit)
+
+    def put_back(self, unit: Unit) -> None:
+        """A unit that was gone for a while is back, with all that was gone after it."""
+        for pool in self._pools.get(unit.group.leaf, _NO_POOLS).values():
+            pool.put_back(unit)
 
     def refresh(self, group: GroupState) -> None:
         """What a group holds has changed."""

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import Final
 
@@ -39,6 +40,7 @@ class BadDurationError(ValueError):
     """A text that is no duration."""
 
 
+@lru_cache(maxsize=1024)  # thousands of pods state the same few
 def seconds(text: str) -> float:
     """Read a duration of at most a hundred years."""
     total = Fraction() if text == "0" else exact_seconds(text)

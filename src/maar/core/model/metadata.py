@@ -60,7 +60,8 @@ class Object(Record, frozen=True, tag_field="kind"):
     @property
     def key(self) -> str:
         """Name the object as people do: namespace/name, or the name where there is no namespace."""
-        return self.key_of(self.metadata.namespace, self.metadata.name)
+        metadata = self.metadata  # as in key_of; it is read several times for every object
+        return f"{metadata.namespace or 'default'}/{metadata.name}" if self.namespaced else metadata.name
 
     @classmethod
     def kind_name(cls) -> str:

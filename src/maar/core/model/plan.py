@@ -1,6 +1,6 @@
 """The plan: what one cycle decides, as a value."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -12,6 +12,7 @@ from maar.core.model.resources import Resources
 from maar.core.model.writes import Bind, Evict, Nominate, Selection
 
 Share = float | Literal["inf"]  # JSON has no infinity
+GUARANTEE_REDUCED: Final = "GuaranteeReduced"  # the condition of a queue whose guarantee is not all in force
 Constraint = Literal["request", "capability", "guarantee", "fair share", "parent"]
 
 
@@ -57,6 +58,7 @@ class QueueStanding(Record, frozen=True):
     parent: str = ""
     weight: int = 1
     request: Resources = Resources()
+    guarantee: Resources = Resources()  # as it is in force, those of the queues below included
     binding: dict[str, Constraint] = {}
     conditions: tuple[Condition, ...] = ()
     namespaces: dict[str, NamespaceStanding] = {}

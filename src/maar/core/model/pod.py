@@ -29,7 +29,7 @@ class ResourceRequirements(Record, frozen=True):
     @property
     def request(self) -> Resources:
         """A limit without a request is a request, as the API server defaults it."""
-        if self.limits.keys() <= self.requests.keys():
+        if not self.limits or self.limits.keys() <= self.requests.keys():
             return self.requests
         return Resources({**self.limits, **self.requests})
 
@@ -135,6 +135,12 @@ class Pod(Object, frozen=True, tag="Pod"):
 
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+    @property
+    def group_key(self) -> str:
+        """The key of the pod group that it names; empty where it names none."""
+        name = self.metadata.annotations.get(GROUP_ANNOTATION, "")
+        return f"{self.metadata.namespace or 'default'}/{name}" if name else ""
 
     @property
     def is_finished(self) -> bool:

@@ -1,6 +1,8 @@
 """Why something did not happen: a closed enumeration, and the evidence that makes a sentence of it."""
 
+from collections.abc import Mapping
 from enum import StrEnum, unique
+from typing import Final
 
 from maar.core.model.metadata import Record
 
@@ -31,6 +33,82 @@ class Reason(StrEnum):
     ROOM_HELD = "RoomHeld"
     PLANNED_START = "PlannedStart"
     VICTIMS_PROTECTED_UNTIL = "VictimsProtectedUntil"
+
+
+# Advice for whoever sees the reason; the sentence beside it has the names and the numbers.
+WHAT_TO_DO: Final[Mapping[Reason, str]] = {
+    Reason.BAD_OBJECT: "Correct the field that the sentence names, and apply the object again.",
+    Reason.POD_GROUP_MISSING: (
+        "Create the pod group, or correct the annotation of the pods that names it. Where none was made for "
+        "them, see whether the controllers run."
+    ),
+    Reason.QUEUE_MISSING: (
+        "Create the queue, or name one that exists; `maar queue list` has them. It goes on by itself then."
+    ),
+    Reason.QUEUE_NOT_LEAF: "Name one of the queues below it: queues with children run nothing themselves.",
+    Reason.QUEUE_SET_ASIDE: (
+        "Ask the owners of the queue to correct what the sentence names: a missing parent, or a circle."
+    ),
+    Reason.NOT_ENOUGH_TASKS: (
+        "See why the controller of the job does not create the missing pods: a quota, an admission webhook, "
+        "or a minMember that is larger than the job."
+    ),
+    Reason.NOT_ENOUGH_PODS_OF_TASK: (
+        "See why pods of this task are missing, or lower its minimum: minAvailable of the task, or "
+        "minTaskMember of the pod group."
+    ),
+    Reason.SCHEDULING_GATED: (
+        "Find out who set the gates (`spec.schedulingGates` of the pods): they have to remove them."
+    ),
+    Reason.CLUSTER_OVERCOMMITTED: (
+        "Wait: it is admitted when others finish. The argument overcommit-factor lets more in at once, which "
+        "starts nothing earlier."
+    ),
+    Reason.QUEUE_AT_CAPABILITY: (
+        "Wait for work of the queue to finish, ask for a larger capability of the queue that is named, or "
+        "use another queue. Where it says never, ask for less."
+    ),
+    Reason.QUEUE_AT_FAIR_SHARE: (
+        "Wait: others are entitled to what they have. `maar queue explain` says why; a larger weight, or a "
+        "guarantee, changes it for good."
+    ),
+    Reason.RESERVED_FOR_OTHERS: (
+        "Wait for others of your queue to finish, or ask the owners of the reservation that is named to "
+        "lower it: what is reserved stays idle for them."
+    ),
+    Reason.BEHIND_FIRST_IN_QUEUE: (
+        "See what the group before it waits for (`maar explain`); where that one never starts, delete it."
+    ),
+    Reason.NOT_ENOUGH_RESOURCES: (
+        "Wait for others to finish, add nodes, or ask for less in each pod. `maar explain` has the smallest "
+        "change that would start it."
+    ),
+    Reason.NO_NODE_FITS: (
+        "Compare what the pods ask for with the nodes: the sentence counts the nodes by what is in the way "
+        "(size, taints, selectors, affinity, ports). Change the pods, or add a node that suits."
+    ),
+    Reason.CLAIM_NOT_BOUND: (
+        "Create the volume claim, or see why it is not bound: `kubectl describe pvc` says so."
+    ),
+    Reason.RESOURCE_CLAIM: (
+        "Ask for devices as resources of containers (nvidia.com/gpu): Maar does not allocate resource claims."
+    ),
+    Reason.WAITING_FOR_VICTIMS: (
+        "Wait: it starts when the pods that are named have ended, within their grace period at most."
+    ),
+    Reason.GUARANTEE_BLOCKED: (
+        "Wait, or let go of what protects the pods that are named: a disruption budget, an annotation, or a "
+        "queue that is not reclaimable."
+    ),
+    Reason.ROOM_HELD: (
+        "Wait, or say how long the pods run (annotation maar.sh/expected-runtime): what ends before the room "
+        "is needed may start now."
+    ),
+    Reason.PLANNED_START: "Wait: room is held for it already, and the sentence says when it starts.",
+    Reason.VICTIMS_PROTECTED_UNTIL: (
+        "Wait until the time that is named, or ask the owners of the queue to lower its minimum run times."
+    ),
+}
 
 
 @unique

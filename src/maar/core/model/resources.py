@@ -1,6 +1,6 @@
 """Amounts by resource name, as whole numbers: milli-CPU, bytes, and pieces of everything countable."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, Self
 
@@ -132,6 +132,10 @@ class Amounts(Mapping[str, int]):
 
     def __len__(self) -> int:
         return len(self._by_name)
+
+    def items(self) -> ItemsView[str, int]:
+        """What is named, with its amounts; several times as fast as what Mapping has."""
+        return self._by_name.items()
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Amounts):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeVar
 
 from maar.core.model.resources import CPU, MEMORY
 from maar.core.policy.values import (
@@ -44,11 +44,20 @@ HALF_LIFE: Final = "halfLife"
 STRENGTH: Final = "strength"
 
 
+ValueT = TypeVar("ValueT", int, bool)
+
+
+def _set_by(argument: str, default: ValueT, meaning: str) -> ValueT:
+    """A field that an argument sets, with what it is for; the reference is made from it."""
+    value: ValueT = field(default=default, metadata={"argument": argument, "meaning": meaning})
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
 class BinPackWeights:
     """How much packing counts, and each resource in it."""
 
-    weight: int = field(default=1, metadata={"argument": "binpack.weight"})
+    weight: int = _set_by("binpack.weight", 1, "how much packing counts beside other scores")
     resources: Mapping[str, int] = field(default_factory=lambda: {CPU: 1, MEMORY: 1})
 
 
@@ -56,48 +65,77 @@ class BinPackWeights:
 class NodeOrderWeights:
     """How much each of nodeorder's scores counts."""
 
-    node_affinity: int = field(default=2, metadata={"argument": "nodeaffinity.weight"})
-    pod_affinity: int = field(default=2, metadata={"argument": "podaffinity.weight"})
-    least_requested: int = field(default=1, metadata={"argument": "leastrequested.weight"})
-    most_requested: int = field(default=0, metadata={"argument": "mostrequested.weight"})
-    balanced_resource: int = field(default=1, metadata={"argument": "balancedresource.weight"})
-    taint_toleration: int = field(default=3, metadata={"argument": "tainttoleration.weight"})
-    pod_topology_spread: int = field(default=2, metadata={"argument": "podtopologyspread.weight"})
+    node_affinity: int = _set_by("nodeaffinity.weight", 2, "nodes that the pod prefers by their labels")
+    pod_affinity: int = _set_by(
+        "podaffinity.weight", 2, "nodes near or far from other pods, as the pod prefers"
+    )
+    least_requested: int = _set_by("leastrequested.weight", 1, "emptier nodes")
+    most_requested: int = _set_by("mostrequested.weight", 0, "fuller nodes")
+    balanced_resource: int = _set_by("balancedresource.weight", 1, "nodes whose resources are used evenly")
+    taint_toleration: int = _set_by(
+        "tainttoleration.weight", 3, "nodes with fewer taints that the pod would rather avoid"
+    )
+    pod_topology_spread: int = _set_by(
+        "podtopologyspread.weight", 2, "nodes that spread the pods as they ask"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Predicates:
     """Which filters are enabled; those of resources, the pod count and unschedulable nodes always are."""
 
-    node_affinity: bool = field(default=True, metadata={"argument": "predicate.NodeAffinityEnable"})
-    node_ports: bool = field(default=True, metadata={"argument": "predicate.NodePortsEnable"})
-    taint_toleration: bool = field(default=True, metadata={"argument": "predicate.TaintTolerationEnable"})
-    pod_affinity: bool = field(default=True, metadata={"argument": "predicate.PodAffinityEnable"})
-    pod_topology_spread: bool = field(
-        default=True, metadata={"argument": "predicate.PodTopologySpreadEnable"}
+    node_affinity: bool = _set_by(
+        "predicate.NodeAffinityEnable", True, "node selectors and required node affinity"
     )
-    volume_binding: bool = field(default=True, metadata={"argument": "predicate.VolumeBindingEnable"})
+    node_ports: bool = _set_by("predicate.NodePortsEnable", True, "ports of the host that are taken")
+    taint_toleration: bool = _set_by(
+        "predicate.TaintTolerationEnable", True, "taints that the pod does not tolerate"
+    )
+    pod_affinity: bool = _set_by(
+        "predicate.PodAffinityEnable", True, "required affinity and anti-affinity to other pods"
+    )
+    pod_topology_spread: bool = _set_by("predicate.PodTopologySpreadEnable", True, "required topology spread")
+    volume_binding: bool = _set_by(
+        "predicate.VolumeBindingEnable", True, "volumes that only some nodes reach"
+    )
 
 
 @dataclass(frozen=True)
 class Argument:
-    """How an argument is typed, and whether Maar does anything with it."""
+    """How an argument is typed, whether Maar does anything with it, and what it is for."""
 
     read: Callable[[object], object]
     has_effect: bool = True
+    meaning: str = ""  # where it has an effect
+    default: str = ""
 
 
 @dataclass(frozen=True)
 class PluginGrammar:
-    """A plugin's switches that have an effect, and its arguments."""
+    """What a plugin does, its switches that have an effect, and its arguments."""
 
+    meaning: str
     effective_switches: frozenset[str]
     arguments: Mapping[str, Argument] = field(default_factory=dict)
 
 
-def set_by(tuned: type[BinPackWeights | NodeOrderWeights | Predicates]) -> dict[str, str]:
+Tuned = type[BinPackWeights | NodeOrderWeights | Predicates]
+
+
+def set_by(tuned: Tuned) -> dict[str, str]:
     """The fields that arguments set, by the argument's name."""
     return {one.metadata["argument"]: one.name for one in fields(tuned) if one.metadata}
+
+
+def _arguments_of(tuned: Tuned, read: Callable[[object], object]) -> dict[str, Argument]:
+    """The arguments that set the fields of a policy."""
+    return {
+        one.metadata["argument"]: Argument(
+            read, meaning=one.metadata["meaning"], default=str(one.default).lower()
+        )
+        for one in fields(tuned)
+        if one.metadata
+    }
 
 
 _WITHOUT_EFFECT: Final = {bool: Argument(boolean, has_effect=False), int: Argument(whole, has_effect=False)}
@@ -106,14 +144,35 @@ _OF_VOLCANOS_USAGE: Final = Argument(ignored, has_effect=False)
 
 # The laws of eviction hold whatever is switched: no switch of gang or proportion turns them off.
 PLUGINS: Final[Mapping[str, PluginGrammar]] = {
-    "priority": PluginGrammar(frozenset({"enableJobOrder", "enableTaskOrder", "enablePreemptable"})),
-    "gang": PluginGrammar(frozenset({"enableJobOrder", "enableJobReady"})),
-    "conformance": PluginGrammar(frozenset({"enablePreemptable", "enableReclaimable"})),
-    "overcommit": PluginGrammar(frozenset({"enableJobEnqueued"}), {FACTOR: Argument(number)}),
-    "drf": PluginGrammar(frozenset({"enableJobOrder", "enablePreemptable"})),
+    "priority": PluginGrammar(
+        "Orders jobs and pods by priority, and proposes pods of lower priority as victims of preempt.",
+        frozenset({"enableJobOrder", "enableTaskOrder", "enablePreemptable"}),
+    ),
+    "gang": PluginGrammar(
+        "Lets groups that are not ready yet come first, and starts gangs whole.",
+        frozenset({"enableJobOrder", "enableJobReady"}),
+    ),
+    "conformance": PluginGrammar(
+        "Protects pods that are critical to the system, and those in kube-system, from eviction.",
+        frozenset({"enablePreemptable", "enableReclaimable"}),
+    ),
+    "overcommit": PluginGrammar(
+        "Limits how much is admitted by the size of the cluster.",
+        frozenset({"enableJobEnqueued"}),
+        {
+            FACTOR: Argument(
+                number, meaning="times the size of the cluster that may be admitted", default="1.2"
+            )
+        },
+    ),
+    "drf": PluginGrammar(
+        "Orders namespaces and jobs by their dominant share, and proposes victims of preempt by it.",
+        frozenset({"enableJobOrder", "enablePreemptable"}),
+    ),
     "predicates": PluginGrammar(
+        "Filters the nodes that a pod may run on.",
         frozenset({"enablePredicate"}),
-        dict.fromkeys(set_by(Predicates), Argument(boolean))
+        _arguments_of(Predicates, boolean)
         | dict.fromkeys(
             (
                 "predicate.NodeVolumeLimitsEnable",
@@ -124,26 +183,52 @@ PLUGINS: Final[Mapping[str, PluginGrammar]] = {
             _WITHOUT_EFFECT[bool],
         ),
     ),
-    "proportion": PluginGrammar(frozenset({"enableQueueOrder", "enabledAllocatable", "enableJobEnqueued"})),
+    "proportion": PluginGrammar(
+        "Gives queues their fair shares: the order of queues, and what each may use.",
+        frozenset({"enableQueueOrder", "enabledAllocatable", "enableJobEnqueued"}),
+    ),
     "nodeorder": PluginGrammar(
+        "Scores nodes, as Kubernetes does.",
         frozenset({"enableNodeOrder"}),
-        dict.fromkeys(set_by(NodeOrderWeights), Argument(whole))
-        | {"imagelocality.weight": _WITHOUT_EFFECT[int]},
+        _arguments_of(NodeOrderWeights, whole) | {"imagelocality.weight": _WITHOUT_EFFECT[int]},
     ),
     "binpack": PluginGrammar(
+        "Scores fuller nodes higher, so that whole nodes stay free.",
         frozenset({"enableNodeOrder"}),
         {
-            **dict.fromkeys(set_by(BinPackWeights), Argument(whole)),
-            f"binpack.{CPU}": Argument(whole),
-            f"binpack.{MEMORY}": Argument(whole),
-            BINPACK_RESOURCES: Argument(names),
-            f"{BINPACK_RESOURCES}.{ANY_NAME}": Argument(whole),
+            **_arguments_of(BinPackWeights, whole),
+            f"binpack.{CPU}": Argument(whole, meaning="how much CPUs count in it", default="1"),
+            f"binpack.{MEMORY}": Argument(whole, meaning="how much memory counts in it", default="1"),
+            BINPACK_RESOURCES: Argument(names, meaning="other resources that count, such as nvidia.com/gpu"),
+            f"{BINPACK_RESOURCES}.{ANY_NAME}": Argument(
+                whole, meaning="how much one of those resources counts", default="1"
+            ),
         },
     ),
-    "sla": PluginGrammar(frozenset(), {SLA_WAITING_TIME: Argument(duration), SLA_DEPTH: Argument(positive)}),
-    "usage": PluginGrammar(
+    "sla": PluginGrammar(
+        "Not in the default. Holds room for groups that have waited long.",
         frozenset(),
-        {HALF_LIFE: Argument(positive_duration), STRENGTH: Argument(nonnegative_number)}
+        {
+            SLA_WAITING_TIME: Argument(
+                duration,
+                meaning="how long a group waits before room is held for it; its annotation goes before this",
+            ),
+            SLA_DEPTH: Argument(
+                positive, meaning="for how many groups at once room is held", default=str(USUAL_SLA_DEPTH)
+            ),
+        },
+    ),
+    "usage": PluginGrammar(
+        "Not in the default. Lets queues and namespaces that used more than their part come later.",
+        frozenset(),
+        {
+            HALF_LIFE: Argument(
+                positive_duration, meaning="the time after which past use counts half", default="24h"
+            ),
+            STRENGTH: Argument(
+                nonnegative_number, meaning="how much past use changes weights; 0 is not at all", default="1"
+            ),
+        }
         | dict.fromkeys(
             ("usage.weight", "cpu.weight", "memory.weight", "thresholds", "usageWeight"), _OF_VOLCANOS_USAGE
         )
@@ -181,7 +266,14 @@ ACTION_ARGUMENTS: Final[Mapping[str, Mapping[str, Argument]]] = dict.fromkeys(AC
         ),
         _WITHOUT_EFFECT[int],
     ),
-    "cleanup": _OF_EVERY_ACTION | {GRACE: Argument(duration)},
+    "cleanup": _OF_EVERY_ACTION
+    | {
+        GRACE: Argument(
+            duration,
+            meaning="how long a gang may stay incomplete before its pods are taken away",
+            default="60s",
+        )
+    },
 }
 
 

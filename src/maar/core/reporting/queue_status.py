@@ -7,11 +7,11 @@ import msgspec
 
 from maar.core.model.differences import difference
 from maar.core.model.metadata import Condition
-from maar.core.model.plan import QueueStanding
+from maar.core.model.plan import GUARANTEE_REDUCED, QueueStanding
 from maar.core.model.queue import Queue
 from maar.core.model.writes import SetStatus
 
-_OURS: Final = ("GuaranteeReduced", "SetAside")
+_OURS: Final = (GUARANTEE_REDUCED, "SetAside")
 
 
 def queue_write(queue: Queue, standing: QueueStanding, now: datetime) -> SetStatus | None:

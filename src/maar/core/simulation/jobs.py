@@ -61,7 +61,7 @@ def objects_of(job: TraceJob, *, with_min_resources: bool = False) -> list[Objec
     """The pod group of a job, and its pods."""
     notes = {GROUP_ANNOTATION: job.name}
     if job.estimate is not None:
-        notes[EXPECTED_RUN_TIME] = f"{job.estimate:.0f}s"
+        notes[EXPECTED_RUN_TIME] = f"{job.estimate:.6f}s"
     group = PodGroup(
         metadata=Metadata(name=job.name, namespace=job.namespace),
         spec=PodGroupSpec(

@@ -95,13 +95,9 @@ class Tables(PlainObjects):
                     self._grow()
                     self.put_pod(row)
             case PodGroup():
-                row_of_group = read_group(one, self.axis)
-                self._grow()
-                self._put_group(row_of_group)
+                self._upsert_group(read_group(one, self.axis))
             case Node():
-                row_of_node = read_node(one, self.axis)
-                self._grow()
-                self._put_node(row_of_node)
+                self._put_node(read_node(one, self.axis))
             case Queue():
                 self._put_queue(one)
             case _:
@@ -194,7 +190,16 @@ class Tables(PlainObjects):
 
     # --- groups
 
+    def _upsert_group(self, new: GroupRow) -> None:
+        group = self.groups.get(new.key)
+        phase = group.stored_phase if group is not None else ""
+        if group is None or not group.takes_status(new):  # most updates are of the status alone
+            self._put_group(new)
+        elif group.stored_phase != phase:
+            self._stale_groups[group.key] = group
+
     def _put_group(self, group: GroupRow) -> None:
+        self._grow()
         self._remove_group(group.key)
         group.priority = self.priority_of(group.priority_class, 0)
         self.groups[group.key] = group
@@ -221,11 +226,8 @@ class Tables(PlainObjects):
                 self.orphans[pod.key] = pod
         self._withdraw(group)
         self.kinds.remove(group)
-        self.waiting.pop(key, None)
-        self.short.pop(key, None)
-        self.not_enqueued.pop(key, None)
-        self.not_started.pop(key, None)
-        self._stale_groups.pop(key, None)
+        for groups in (self.waiting, self.short, self.not_enqueued, self.not_started, self._stale_groups):
+            groups.pop(key, None)
         if group.leaf is not None and group.leaf.groups.pop(key, None) is not None:
             group.leaf.members[group.namespace] -= 1
             group.leaf.changes += 1
@@ -290,14 +292,12 @@ class Tables(PlainObjects):
     # --- nodes
 
     def _put_node(self, node: NodeRow) -> None:
+        self._grow()
         old = self.nodes.get(node.name)
         if old is not None and old.looks == node.looks:
             return  # a heartbeat
-        pods = (
-            list(old.pods.values())
-            if old
-            else [pod for pod in self.pods.values() if pod.node_name == node.name]
-        )
+        known = old.pods if old else self.pods
+        pods = [pod for pod in known.values() if pod.node_name == node.name]
         promised = [pod for pod in self.pods.values() if pod.nominated == node.name and not pod.node_name]
         for pod in (*pods, *promised):
             self._uncount(pod)

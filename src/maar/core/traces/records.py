@@ -139,7 +139,7 @@ class JobMaker:
             pods=record.pods,
             requests=_requests(ceil(record.cpu * 1000), ceil(record.memory), record.gpu, *self._gpu_names()),
             run_time=run_time,
-            estimate=None if estimate is None else float(ceil(estimate)),
+            estimate=estimate,
             node_labels=record.node_labels,
         )  # fmt: skip
 

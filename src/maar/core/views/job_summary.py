@@ -141,6 +141,7 @@ class ContainerEnd(Record, frozen=True):
     reason: str = ""
     exit_code: int = 0
     signal: int = 0
+    finished_at: Time | None = None
 
 
 class ContainerSummaryState(Record, frozen=True):
@@ -172,6 +173,7 @@ class PodSummaryStatus(Record, frozen=True):
 
     phase: str = ""
     reason: str = ""
+    start_time: Time | None = None
     pod_ip: str = msgspec.field(default="", name="podIP")
     nominated_node_name: str = ""
     container_statuses: tuple[ContainerSummary, ...] = ()

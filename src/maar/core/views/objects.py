@@ -7,6 +7,7 @@ images, no annotations of others.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import is_
 from typing import Final
 
 import msgspec
@@ -87,6 +88,15 @@ class Seen:
             list(tables.groups.values()),
             list(tables.pods.values()),
         )
+
+    def is_same(self, other: "Seen") -> bool:
+        """Whether nothing has changed between two moments."""
+        return len(self.rows) == len(other.rows) and all(map(is_, self.rows, other.rows))
+
+    @property
+    def rows(self) -> list[object]:
+        """Every row, in the same order at any moment."""
+        return [*self.plain, *self.queues, *self.nodes, *self.groups, *self.pods]
 
     def objects(self) -> Iterator[Object]:
         """Every object, as far as decisions read it."""

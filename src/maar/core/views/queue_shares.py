@@ -42,17 +42,22 @@ def queue_shares(objects: Iterable[Object], now: float) -> QueueShares:
     standings = decide(tables, with_usage(replace(DEFAULT, actions=()), usage), now).queues
     ledger = QueueLedger(tables)
     used = np.array([row.status_used for row in tables.rows], np.int64).T  # [R, Q]
-    counts = _counts(tables)
     return QueueShares(
-        queues=tuple(
-            _with_status(row.queue, standings[name], counts.get(name, Counter()))
-            for name, row in tables.queues.items()
-        ),
+        queues=queues_with_statuses(tables, standings),
         shares=FairShares(ledger.tree, ledger.claims, ledger.shares, used, ledger.scaled_weights),
         past_use={name: one.past_use for name, one in standings.items() if one.past_use is not None},
         namespaces={name: one.namespaces for name, one in standings.items() if one.namespaces},
         set_aside=tables.set_aside,
         min_runtimes={row.name: row.min_runtimes for row in tables.rows},
+    )
+
+
+def queues_with_statuses(tables: Tables, standings: Mapping[str, QueueStanding]) -> tuple[Queue, ...]:
+    """The queues, each with the status that Maar would write."""
+    counts = _counts(tables)
+    return tuple(
+        _with_status(row.queue, standings[name], counts.get(name, Counter()))
+        for name, row in tables.queues.items()
     )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from maar.core.model.node_sizes import BadNodesError
 from maar.embedded.nodes.local_pod import LocalContainer, LocalPod
-from maar.embedded.nodes.node_files import BadNodesError
 
 GPU: Final = "nvidia.com/gpu"
 GPUS_ANNOTATION: Final = "maar.sh/gpus"

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from maar.core.model.kinds import from_json
 from maar.core.model.metadata import Record
 from maar.core.model.node import Node, NodeStatus
+from maar.core.model.node_sizes import NODE_LABEL
 from maar.core.model.resources import Resources
-from maar.embedded.nodes.node import NODE_LABEL
 from maar.embedded.nodes.node_capacity import NodeCapacity
 from maar.embedded.store import Key, Store
 

@@ -8,10 +8,11 @@ import socket
 from collections.abc import Iterable
 from typing import Final
 
+from maar.core.model.node_sizes import MOST_PODS
 from maar.core.model.resources import CPU, MEMORY, Resources
 from maar.embedded.failures import Json
 from maar.embedded.nodes.gpus import GPU
-from maar.embedded.nodes.node import MOST_PODS, Machine, completed
+from maar.embedded.nodes.node import Machine, completed
 from maar.embedded.nodes.pod_addresses import LOOPBACK
 
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}

@@ -4,12 +4,10 @@ import zlib
 from importlib.metadata import version
 from typing import Final, Literal, NamedTuple, cast
 
+from maar.core.model.node_sizes import MOST_PODS, NODE_LABEL
 from maar.embedded.calls import metadata, text
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
-
-NODE_LABEL: Final = "maar.sh/node"
-MOST_PODS: Final = "110"
 
 NodeKind = Literal["virtual", "local"]
 

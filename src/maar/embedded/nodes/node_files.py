@@ -6,6 +6,7 @@ from typing import Final, cast
 
 from maar.core.model.kinds import BadObjectError, from_document, without_nulls
 from maar.core.model.node import Node
+from maar.core.model.node_sizes import BadNodesError
 from maar.core.model.resources import BadAmountError, Resources
 from maar.embedded.calls import metadata, section
 from maar.embedded.failures import Json
@@ -14,10 +15,6 @@ from maar.parsing.yaml_documents import documents
 
 _AMOUNTS: Final = ("capacity", "allocatable")
 _EXAMPLE: Final = "status: {allocatable: {cpu: 8, memory: 32Gi}}"
-
-
-class BadNodesError(ValueError):
-    """Nodes that cannot be made: what is wrong, where, and what to write."""
 
 
 def read_nodes(file: Path) -> list[Json]:

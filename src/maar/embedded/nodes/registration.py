@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Final, cast
 
+from maar.core.model.node_sizes import NODE_LABEL
 from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
-from maar.embedded.nodes.node import NODE_LABEL, stamped
+from maar.embedded.nodes.node import stamped
 
 DECLARED: Final = "maar.sh/declared-labels"  # on nodes that the command line made, and may take away
 

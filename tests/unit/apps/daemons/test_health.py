@@ -17,7 +17,7 @@ from typing import Final
 
 import aiohttp
 import pytest
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import Counter
 from prometheus_client.parser import text_string_to_metric_families
 
 from maar.apps.daemons.health import (
@@ -30,6 +30,7 @@ from maar.apps.daemons.health import (
     take,
     within,
 )
+from maar.apps.metrics.registry import Registry
 
 HERE: Final = "127.0.0.1"
 WELL: Final[Checks] = {"work": lambda: ""}
@@ -56,10 +57,10 @@ class Asking:
 
 @asynccontextmanager
 async def served(
-    live: Checks = WELL, ready: Checks = WELL, registry: CollectorRegistry | None = None
+    live: Checks = WELL, ready: Checks = WELL, registry: Registry | None = None
 ) -> AsyncIterator[Asking]:
     with take(f"{HERE}:0") as place:
-        serving = asyncio.create_task(serve_on(place, live, ready, registry or CollectorRegistry()))
+        serving = asyncio.create_task(serve_on(place, live, ready, registry or Registry()))
         url = f"http://{HERE}:{place.getsockname()[1]}"
         try:
             async with aiohttp.ClientSession() as session:
@@ -117,7 +118,7 @@ async def test_other_paths_and_methods_are_refused_in_a_sentence() -> None:
 
 @pytest.mark.anyio
 async def test_metrics_are_text_that_prometheus_reads() -> None:
-    registry = CollectorRegistry()
+    registry = Registry()
     Counter("seen_total", "What was seen.", registry=registry).inc(3)
     async with served(registry=registry) as ask:
         status, text = await ask("/metrics")
@@ -143,7 +144,7 @@ async def test_metrics_come_in_the_form_that_is_asked_for(accept: str, content_t
 
 @pytest.mark.anyio
 async def test_metrics_are_compressed_for_who_can_read_that() -> None:
-    registry = CollectorRegistry()
+    registry = Registry()
     Counter("seen_total", "What was seen.", registry=registry)
     async with served(registry=registry) as ask, aiohttp.ClientSession(auto_decompress=False) as raw:
         _, text = await ask("/metrics", **{"accept-encoding": "identity"})
@@ -166,7 +167,7 @@ class _SlowCollector:
 
 @pytest.mark.anyio
 async def test_health_is_answered_while_metrics_are_made() -> None:
-    registry, slow = CollectorRegistry(), _SlowCollector()
+    registry, slow = Registry(), _SlowCollector()
     registry.register(slow)  # type: ignore[arg-type]  # it has no metrics to give
     async with served(registry=registry) as ask:
         scrape = asyncio.create_task(ask("/metrics"))
@@ -229,7 +230,7 @@ async def test_a_taken_address_is_said_at_once() -> None:
     with take(f"{HERE}:0") as place:
         address = f"{HERE}:{place.getsockname()[1]}"
         with pytest.raises(BadAddressError, match=rf"^--listen {address}: .*\(Address already in use\); "):
-            await serve_status(address, WELL, WELL, CollectorRegistry())
+            await serve_status(address, WELL, WELL, Registry())
 
 
 @pytest.mark.anyio
@@ -237,7 +238,7 @@ async def test_an_address_is_free_again_when_its_server_has_ended() -> None:
     with take(f"{HERE}:0") as place:
         address = f"{HERE}:{place.getsockname()[1]}"
     for _ in range(2):
-        serving = asyncio.create_task(serve_status(address, WELL, WELL, CollectorRegistry()))
+        serving = asyncio.create_task(serve_status(address, WELL, WELL, Registry()))
         async with aiohttp.ClientSession() as session:
             await asyncio.sleep(0)  # it listens from its first step on
             async with session.get(f"http://{address}/livez") as found:

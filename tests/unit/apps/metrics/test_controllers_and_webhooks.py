@@ -1,6 +1,7 @@
 """Metrics of the controllers and of the webhooks."""
 
 import json
+from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import product
 
@@ -11,6 +12,7 @@ from maar.apps.metrics.controllers import ControllerMetrics
 from maar.apps.metrics.registry import new_registry
 from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.apps.webhooks.reviewer import AdmissionReviewer
+from maar.apps.webhooks.reviews import Verb
 from maar.apps.webhooks.server import WebhookServer
 from maar.core.admission.request import Finding, Options, Request, Verdict
 from maar.core.model.job import Job, JobState, JobStatus
@@ -77,6 +79,12 @@ def test_reviews_are_counted_by_what_they_were_about_and_how_they_ended(registry
     assert value(registry, "maar_webhook_bad_requests_total", status="400") == 1
 
 
+def test_the_webhooks_show_when_their_certificate_expires(registry: CollectorRegistry) -> None:
+    metrics, ends = WebhookMetrics(registry), datetime(2026, 3, 1, tzinfo=UTC)
+    metrics.serves_until(ends)
+    assert value(registry, "maar_webhook_certificate_expiry_timestamp_seconds") == ends.timestamp()
+
+
 async def answered(server: WebhookServer, path: str, body: bytes) -> int:
     """Send one request through ASGI; gives the status."""
     sent: list[Message] = []
@@ -109,3 +117,21 @@ async def test_the_webhooks_count_what_they_answer_but_not_who_asks_how_they_are
         assert value(registry, "maar_webhook_bad_requests_total", status=status) == 1
     where = {"resource": "queues", "webhook": "mutate", "operation": "CREATE", "verdict": "changed"}
     assert value(registry, "maar_webhook_reviews_total", **where) == 1
+
+
+class _BrokenReviewer(AdmissionReviewer):
+    async def review(self, verb: Verb, request: Request) -> Verdict:
+        raise LookupError(f"{verb} {request.resource}")
+
+
+@pytest.mark.anyio
+async def test_a_review_that_meets_a_defect_is_counted_and_left_to_the_server(
+    registry: CollectorRegistry,
+) -> None:
+    judge = _BrokenReviewer(Options())
+    judge.warm.set()
+    asked = {"uid": "u", "operation": "CREATE", "resource": {"resource": "queues"}, "object": {"spec": {}}}
+    review = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked})
+    with pytest.raises(LookupError):
+        await answered(WebhookServer(judge, WebhookMetrics(registry)), "/queues/mutate", review.encode())
+    assert value(registry, "maar_webhook_bad_requests_total", status="500") == 1

@@ -7,7 +7,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from maar.core.answers.report.svg import (
+from maar.core.answers.report.text import amount_text, percent, seconds_text
+from maar.core.model.resources import roughly
+from maar.core.simulation.experiment import Outcome
+from maar.core.simulation.figures import Distribution
+from maar.core.simulation.series import Series
+from maar.core.views.svg import (
     COLOURS,
     LEFT,
     RIGHT,
@@ -23,11 +28,6 @@ from maar.core.answers.report.svg import (
     thinned,
     upwards,
 )
-from maar.core.answers.report.text import amount_text, percent, seconds_text
-from maar.core.model.resources import roughly
-from maar.core.simulation.experiment import Outcome
-from maar.core.simulation.figures import Distribution
-from maar.core.simulation.series import Series
 
 MOST_QUEUES: Final = 7  # with a colour of their own
 _LETTER: Final = 7.0  # width of a letter, about

@@ -5,14 +5,17 @@ and so on, so that one drawing serves light and dark. Series differ by dashes to
 Coordinates are rounded to a tenth: the same numbers give the same bytes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from html import escape
 from math import ceil, floor, log10
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from maar.core.model.resources import is_bytes, roughly, units_in_one
 
 Floats = NDArray[np.float64]
 
@@ -24,6 +27,17 @@ DASHES: Final = ("", "7 3", "2 3", "9 3 2 3")
 _LETTER: Final = 6.4  # width, about
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
+_CLOCK_STEPS: Final = (
+    _MINUTE,
+    5 * _MINUTE,
+    15 * _MINUTE,
+    30 * _MINUTE,
+    _HOUR,
+    3 * _HOUR,
+    6 * _HOUR,
+    12 * _HOUR,
+)
+_CLOCK_TICKS: Final = 8
 _WAITS: Final = (
     (0.0, "0"), (10.0, "10 s"), (_MINUTE, "1 min"), (10 * _MINUTE, "10 min"), (_HOUR, "1 h"),
     (10 * _HOUR, "10 h"), (4 * _DAY, "4 d"), (40 * _DAY, "40 d"), (400 * _DAY, "400 d"),
@@ -64,6 +78,27 @@ def linear(high: float, first: float, last: float, unit: str = "", low: float = 
     return Scale(low, values[-1], first, last, tuple(Tick(one, f"{one:g}{unit}") for one in values))
 
 
+def of_amounts(resource: str, high: float, first: float, last: float) -> Scale:
+    """A scale of amounts of a resource, from 0, with ticks that people would choose: 8Gi, 16Gi."""
+    unit = float(units_in_one(resource))
+    while is_bytes(resource) and high >= 2 * 1024 * unit:
+        unit *= 1024
+    step = max(_round_step(max(high, unit) / unit / 5) * unit, 1.0)
+    values = [step * index for index in range(ceil(max(high, step) / step - 1e-9) + 1)]
+    return Scale(
+        0.0, values[-1], first, last, tuple(Tick(one, roughly(resource, int(one))) for one in values)
+    )
+
+
+def of_clock(begin: float, end: float, first: float, last: float) -> Scale:
+    """A scale of the hours of the day, in UTC, from a time to another."""
+    step = next((one for one in _CLOCK_STEPS if (end - begin) / one <= _CLOCK_TICKS), _DAY)
+    count = int((end - begin) / step) + 1
+    values = [ceil(begin / step) * step + step * index for index in range(count)]
+    ticks = tuple(Tick(one, _clock(one, step)) for one in values if one <= end)
+    return Scale(begin, end, first, last, ticks)
+
+
 def of_times(seconds: float, first: float, last: float) -> Scale:
     """A scale of the time that has passed, in the largest unit that fits."""
     unit, name = next(
@@ -96,25 +131,29 @@ class Plot:
     entries: list[tuple[str, str]] = field(default_factory=list)  # of the legend: drawing, text
 
     def line(self, xs: Floats, ys: Floats, series: int, name: str, *, is_step: bool = False) -> None:
-        """A line, or steps: a value holds until the next."""
-        points = list[str]()
-        for index, (x, y) in enumerate(zip(xs.tolist(), ys.tolist(), strict=True)):
-            if is_step and index:
-                points.append(f"{_at(self.x(x))},{points[-1].partition(',')[2]}")
-            points.append(f"{_at(self.x(x))},{_at(self.y(y))}")
+        """A line, or steps: a value holds until the next; it is interrupted where there is no value."""
         look = f'class="line s{series % COLOURS}" stroke-dasharray="{DASHES[series % len(DASHES)]}"'
-        self.parts.append(
-            f'<polyline {look} points="{" ".join(points)}"><title>{_text(name)}</title></polyline>'
-        )
+        for part in _without_gaps(ys):
+            points = list[str]()
+            for index, (x, y) in enumerate(zip(xs[part].tolist(), ys[part].tolist(), strict=True)):
+                if is_step and index:
+                    points.append(f"{_at(self.x(x))},{points[-1].partition(',')[2]}")
+                points.append(f"{_at(self.x(x))},{_at(self.y(y))}")
+            self.parts.append(
+                f'<polyline {look} points="{" ".join(points)}"><title>{_text(name)}</title></polyline>'
+            )
         self.entries.append((f'<line {look} x1="0" x2="22" y1="-4" y2="-4"/>', name))
 
     def area(self, xs: Floats, lows: Floats, highs: Floats, series: int, name: str) -> None:
         """The area between two lines; neighbours are kept apart by a thin line."""
-        up = [f"{_at(self.x(x))},{_at(self.y(y))}" for x, y in zip(xs.tolist(), highs.tolist(), strict=True)]
-        down = [f"{_at(self.x(x))},{_at(self.y(y))}" for x, y in zip(xs.tolist(), lows.tolist(), strict=True)]
-        points = " ".join([*up, *reversed(down)])
         look = f'class="area f{series % COLOURS}"'
-        self.parts.append(f'<polygon {look} points="{points}"><title>{_text(name)}</title></polygon>')
+        for part in _without_gaps(highs):
+            up, down = (
+                [f"{_at(self.x(x))},{_at(self.y(y))}" for x, y in zip(xs[part].tolist(), ys, strict=True)]
+                for ys in (highs[part].tolist(), lows[part].tolist())
+            )
+            points = " ".join([*up, *reversed(down)])
+            self.parts.append(f'<polygon {look} points="{points}"><title>{_text(name)}</title></polygon>')
         self.entries.append((f'<rect {look} x="4" y="-11" width="14" height="12"/>', name))
 
     def box(self, x: float, width: float, values: Sequence[float], series: int, name: str) -> None:
@@ -136,6 +175,24 @@ class Plot:
             f'<rect class="area f{series % COLOURS}" x="{_at(x)}" y="{_at(top)}" width="{_at(width)}"'
             f' height="{_at(max(0.0, bottom - top))}"><title>{_text(name)}</title></rect>'
         )
+
+    def block(self, x: float, width: float, low: float, high: float, look: str, name: str) -> None:
+        """A rectangle from one value up to another; `look` is its classes."""
+        top, bottom = self.y(high), self.y(low)
+        self.parts.append(
+            f'<rect class="{look}" x="{_at(x)}" y="{_at(top)}" width="{_at(width)}"'
+            f' height="{_at(max(0.0, bottom - top))}"><title>{_text(name)}</title></rect>'
+        )
+
+    def label(self, x: float, text: str, look: str = "mid") -> None:
+        """A text below the axis."""
+        self.parts.append(
+            f'<text class="{look}" x="{_at(x)}" y="{HEIGHT - BOTTOM + 18}">{_text(text)}</text>'
+        )
+
+    def entry(self, look: str, name: str) -> None:
+        """An entry of the legend for blocks of a look."""
+        self.entries.append((f'<rect class="{look}" x="4" y="-11" width="14" height="12"/>', name))
 
     def svg(self, number: str) -> str:
         """The whole drawing; `number` makes its ids differ from those of other plots of the page."""
@@ -205,10 +262,21 @@ def thinned(seconds: Floats, values: Iterable[Floats], most: int = 360) -> tuple
     return lengths, means
 
 
+def _without_gaps(values: Floats) -> Iterator[slice]:
+    """The stretches in which there are values; NaN is none."""
+    known = np.concatenate([[False], ~np.isnan(values), [False]])
+    edges = np.flatnonzero(known[1:] != known[:-1])
+    yield from (slice(*edge) for edge in edges.reshape(-1, 2).tolist())
+
+
 def _round_step(rough: float) -> float:
     """The next larger of 1, 2, 2.5, 5 times a power of ten."""
     size = 10.0 ** floor(log10(rough)) if rough > 0 else 1.0
     return next(size * step for step in _STEPS if size * step >= rough * (1 - 1e-9))
+
+
+def _clock(moment: float, step: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%H:%M" if step < _DAY else "%b %d")
 
 
 def _log(value: float) -> float:

@@ -1,0 +1,1 @@
+"""The rows that the console shows of queues, jobs and nodes."""

@@ -1,0 +1,1 @@
+"""The reference, generated from what the programs themselves read: commands, fields, reasons, rules."""
