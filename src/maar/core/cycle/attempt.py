@@ -46,7 +46,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
@@ -61,6 +61,8 @@ from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Refusal
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column
+
+_FEW_UNITS: Final = 100  # whose nodes are looked up, instead of the units of every node
 
 
 class Attempt:
@@ -289,8 +291,13 @@ class Attempt:
         for shape, count in Counter(pod.shape for pod in self.pods).items() if possible.any() else ():
             now, then = (places.pods_per_node(shape, room, count) for room in (idle, idle + reserved))  # [N]
             possible &= now.sum() - now + then >= count
+        nodes = np.flatnonzero(possible).tolist()
+        if nodes and sum(self.units(leaf).count(self.may_be_victim) for leaf in leaves) <= _FEW_UNITS:
+            with_units, rows = self._nodes_with_units(), self.state.room.nodes
+            yield from [node for node in nodes if rows[node].name in with_units]
+            return
         verdicts = {leaf: _Verdicts() for leaf in leaves}
-        for node in np.flatnonzero(possible).tolist():
+        for node in nodes:
             if self._has_units(node, verdicts):
                 yield node
 

@@ -157,12 +157,26 @@ class UnitPool:
     def _ends(self, group: GroupState) -> Collection[float]:
         return self._min_runtimes.ends(group).values() if self._min_runtimes is not None else ()
 
-    def in_order(self, may_be_victim: MayBeVictim) -> Iterator[Unit]:
-        """Units of the namespaces that may have victims, in order; of equal shares the job decides."""
+    def count(self, may_be_victim: MayBeVictim) -> int:
+        """How many units may be victims."""
+        self._compute(may_be_victim)
+        return sum(
+            len(jobs)
+            for rank, namespaces in self._jobs.items()
+            for namespace, jobs in namespaces.items()
+            if jobs and may_be_victim(rank, namespace, self._shares[namespace])
+        )
+
+    def _compute(self, may_be_victim: MayBeVictim) -> None:
+        """Have the units that may be victims as they are at the moment."""
         if self._unread:
             self._read(may_be_victim)
         if self._not_moved:
             self._move(may_be_victim)
+
+    def in_order(self, may_be_victim: MayBeVictim) -> Iterator[Unit]:
+        """Units of the namespaces that may have victims, in order; of equal shares the job decides."""
+        self._compute(may_be_victim)
         for rank in sorted(self._jobs):
             streams = [
                 zip(repeat(self._shares[namespace]), reversed(jobs))
