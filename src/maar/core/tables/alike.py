@@ -37,12 +37,16 @@ class KindsOfGroups:
     def put(self, row: GroupRow, *, is_waiting: bool) -> None:
         """Take note of a group that was summed up; tells whether pods of it wait."""
         key = row.key
-        if row.kind is not None or self._waited or key in self.alone or key in self._new:
+        if row.kind is not None or self._waited:
             self.remove(row)
         if is_waiting:
             self.alone[key] = row
+        else:
+            self.alone.pop(key, None)
         if row.leaf is not None and row.phase in _PHASES:
             self._new[key] = row
+        else:
+            self._new.pop(key, None)
 
     def remove(self, row: GroupRow) -> None:
         """Forget a group."""
