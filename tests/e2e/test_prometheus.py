@@ -138,6 +138,26 @@ def test_every_panel_has_data_while_the_daemons_work(scraped: Scraped) -> None:
     assert not missing
 
 
+def test_the_console_draws_the_history_that_it_has(scraped: Scraped) -> None:
+    answer = asyncio.run(history_of(scraped, "root"))
+    assert (answer["source"], answer["note"]) == ("prometheus", "")
+    figures = {one["title"]: one for one in answer["figures"]}
+    wanted = {"cpu: deserved and used", "cpu: use by queue", "Waiting pod groups", "Evictions"}
+    assert wanted <= figures.keys()
+    assert "Last: 16 used." in figures["cpu: deserved and used"]["caption"]
+    for name in ("greedy", "owner", "late"):
+        assert f">{name}<" in figures["cpu: use by queue"]["svg"]
+
+
+async def history_of(scraped: Scraped, queue: str) -> dict[str, Any]:
+    settings = ConsoleSettings(prometheus=scraped.prometheus.address)
+    async with console_of(scraped.plane.kubeconfig, settings=settings) as console:
+        answer = await console.get("/api/history", queue=queue, hours="1")
+        assert answer.status == 200, answer.body
+        found: dict[str, Any] = answer.body
+        return found
+
+
 def test_the_numbers_are_those_of_the_cluster(scraped: Scraped) -> None:
     def shown(query: str) -> float:
         (found,) = scraped.prometheus.query(query)
@@ -162,26 +182,6 @@ def test_the_numbers_are_those_of_the_cluster(scraped: Scraped) -> None:
 def conditions(group: dict[str, Any]) -> set[tuple[str, str]]:
     found = group.get("status", {}).get("conditions", ())
     return {(one["type"], one["status"]) for one in found}
-
-
-def test_the_console_draws_the_history_that_it_has(scraped: Scraped) -> None:
-    answer = asyncio.run(history_of(scraped, "root"))
-    assert (answer["source"], answer["note"]) == ("prometheus", "")
-    figures = {one["title"]: one for one in answer["figures"]}
-    wanted = {"cpu: deserved and used", "cpu: use by queue", "Waiting pod groups", "Evictions"}
-    assert wanted <= figures.keys()
-    assert "Last: 16 used." in figures["cpu: deserved and used"]["caption"]
-    for name in ("greedy", "owner", "late"):
-        assert f">{name}<" in figures["cpu: use by queue"]["svg"]
-
-
-async def history_of(scraped: Scraped, queue: str) -> dict[str, Any]:
-    settings = ConsoleSettings(prometheus=scraped.prometheus.address)
-    async with console_of(scraped.plane.kubeconfig, settings=settings) as console:
-        answer = await console.get("/api/history", queue=queue, hours="1")
-        assert answer.status == 200, answer.body
-        found: dict[str, Any] = answer.body
-        return found
 
 
 def test_the_alert_of_a_scheduler_that_is_gone_fires_until_it_is_back(scraped: Scraped) -> None:

@@ -1,7 +1,5 @@
 """What is sent to make a change gives the objects that a what-if of it decides with."""
 
-from typing import cast
-
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,7 +52,8 @@ def test_writes_make_the_objects_that_are_decided_with(asked: list[Change]) -> N
             assert one.key not in documents
             documents[one.key] = one.document
         else:
-            documents[one.key] = merged(documents[one.key], cast(PatchObject, one).patch)
+            assert isinstance(one, PatchObject)
+            documents[one.key] = merged(documents[one.key], one.patch)
     made = {key: from_document(Queue, document) for key, document in documents.items()}
     for queue in (one for one in wanted if isinstance(one, Queue) and one.key in made):
         assert filled_in(made[queue.key]) == filled_in(queue)

@@ -15,7 +15,7 @@ from maar.core.answers.future import Present
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue
-from maar.core.policy.configuration import BadConfigurationError, Configuration
+from maar.core.policy.configuration import Configuration
 from maar.core.views.past_use import usage_in_force, with_usage
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -66,24 +66,11 @@ async def _read(
 
 async def _configuration(cluster: "ClusterClient") -> Configuration | None:
     """The configuration of the installed scheduler; None where it cannot be known, which is said."""
-    from maar.apps.daemons.configuration_source import (  # noqa: PLC0415  # it brings a client
-        INSTALLED,
-        UnreadableError,
-        from_config_map,
-    )
+    from maar.apps.daemons.configuration_source import read_installed  # noqa: PLC0415  # it brings a client
 
-    source = from_config_map(cluster.server, INSTALLED)
-    try:
-        found = await source.changed()
-    except UnreadableError as error:
-        why = str(error).partition("; ")[0]  # what follows is for the scheduler
-    except BadConfigurationError as error:
-        why = "; ".join(error.problems)
-    else:
-        about = source.about()
-        if about is not None and about.uid:
-            return found
-        why = f"there is no ConfigMap {INSTALLED}"
+    found, why = await read_installed(cluster.server)
+    if found is not None:
+        return found
     typer.echo(
         f"note: {why}: the scheduler's configuration is taken for the default one; --config names another",
         err=True,

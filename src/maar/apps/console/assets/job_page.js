@@ -125,8 +125,9 @@ function linesOf(answer) {
 /** Planned start and smallest changes: the lines beyond those that the first answer had already. */
 function futureOf(answer, known) {
   const lines = answer.lines ?? [];
-  const isMore = known.length <= lines.length && known.every((one, index) => one.text === lines[index].text);
-  const more = trimmed(isMore ? lines.slice(known.length) : lines);
+  // Ages have grown since; but where nothing else has changed, an empty line stands after as many lines.
+  const isMore = lines[known.length]?.text === "";
+  const more = trimmed(isMore || lines.length === known.length ? lines.slice(known.length) : lines);
   return [
     answer.note && h("p.quiet", {}, answer.note),
     more.length ? textLines(more, "Planned start and smallest changes") : h("p.quiet", {}, answer.data?.state === "waits" ? "Nothing more is planned." : "It does not wait."),
