@@ -11,7 +11,8 @@ def cleanup(state: State) -> None:
     """Evict the pods of starving groups for which nothing is being freed: they can do no work."""
     ledger = state.ledger
     for row in ledger.rows:
-        if not row.is_leaf or not any(map(gt, ledger.used_now(row.index), ledger.deserved[row.index])):
+        used = ledger.used_now(row.index) if ledger.held else ledger.used[row.index]
+        if not row.is_leaf or not any(map(gt, used, ledger.deserved[row.index])):
             continue
         promised = {state.tables.pods[key].group_key for key in state.promised}
         holding = [group for group in row.groups.values() if group.kind is None and any(group.used)]

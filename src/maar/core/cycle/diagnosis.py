@@ -293,7 +293,7 @@ class Diagnosis:
             return msgspec.structs.replace(room, cure=Cure.SOMEBODY_ACTS, others=named)
         for pod in filter(places.has_affinity, pods):
             has_place = places.must_join_others(pod) and places.would_take(pod).any()
-            return None if has_place else self._nevertogether(pods, pod)
+            return None if has_place else self._never_together(pods, pod)
         all_open = self._opened_cluster
         with all_open.beside_own(group):
             is_never = all_open.limits(group, needs) is not None or not all_open.has_room(pods)
@@ -325,7 +325,7 @@ class Diagnosis:
             return refusal
         return msgspec.structs.replace(refusal, **_limit_of(share))
 
-    def _nevertogether(self, pods: list[PodRow], pod: PodRow) -> Refusal:
+    def _never_together(self, pods: list[PodRow], pod: PodRow) -> Refusal:
         """Not even alone there are nodes for a pod near the others it needs, or for all pods together."""
         places = self.state.places if self.state.places.must_join_others(pod) else self._empty_cluster.places
         found = tally(places, pod, 1)

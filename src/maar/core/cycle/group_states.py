@@ -25,6 +25,8 @@ class GroupStates:
         self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
         self._known: dict[str, GroupState | GroupRow] = {}  # the row itself while no more of it was read
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
+        if self.have_alike_equal_turns:
+            tables.kinds.find(of_new=ledger.is_asked_for_more_than_there_is)
 
     def of(self, row: GroupRow) -> GroupState:
         """The state of a group; one that another stands for is separated before it is asked for."""

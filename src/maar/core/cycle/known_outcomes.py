@@ -36,7 +36,6 @@ from maar.core.model.plan import GroupOutcome
 from maar.core.tables.rows import Column
 from maar.core.tables.shapes import Shape
 
-_NO_EVIDENCE: Final = None
 _MANY: Final = 50  # nodes that have changed; from here on all are counted again
 
 
@@ -101,9 +100,9 @@ class KnownOutcomes:
         """The evidence for a group, and the outcome that was kept with it; without a kind there is none."""
         row, kind = group.row, group.row.kind
         if not self._is_used or kind is None or kind.shape is None or group.refusal is not None:
-            return _NO_EVIDENCE, None
+            return None, None
         if group.pending is not row.pending or group.phase != "Inqueue":
-            return _NO_EVIDENCE, None
+            return None, None
         if not self._is_prepared:
             self._prepare(self.state.ledger)
         left = self._left
@@ -119,7 +118,7 @@ class KnownOutcomes:
 
     def keep(self, group: GroupState, evidence: object, outcome: GroupOutcome) -> None:
         """Keep an outcome for the cycles to come."""
-        if evidence is not _NO_EVIDENCE and group.row.kind is not None:
+        if group.row.kind is not None:
             group.row.kind.outcome = (evidence, outcome)
 
     def _leaf(self, leaf: int) -> object:

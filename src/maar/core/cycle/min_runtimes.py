@@ -64,9 +64,9 @@ class MinRuntimes:
         holders = [
             pod for pod in group.row.pods.values() if pod.node_name and pod.is_live and not pod.is_terminating
         ]
-        ready = self._ready_since(group, holders)
-        ends = {pod.key: max(self._started(pod), ready) + length for pod in holders}
-        return {key: end for key, end in ends.items() if end > self.now}
+        now, ready = self.now, self._ready_since(group, holders)
+        ends = [max(now if pod.started is None else pod.started, ready) + length for pod in holders]
+        return {pod.key: end for pod, end in zip(holders, ends, strict=True) if end > now}
 
     def _ready_since(self, group: GroupState, holders: Sequence[PodRow]) -> float:
         """Since when enough of its pods have been running, those that have succeeded included."""

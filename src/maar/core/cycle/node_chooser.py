@@ -163,8 +163,10 @@ class NodeChooser:
 
     def depend_on_shapes_only(self, pods: Sequence[PodRow]) -> bool:
         """Whether nothing but their shapes decides where pods go."""
-        if any(pod.nominated or self.stack.plugins_of(pod.shape) for pod in pods):
-            return False
+        has_plugins = bool(self.stack.plugins)
+        for pod in pods:
+            if pod.nominated or (has_plugins and self.stack.plugins_of(pod.shape)):
+                return False
         return self._neighbours is None or not any(map(self.has_affinity, pods))
 
     def pods_per_node(self, shape: Shape, idle: Ints, enough: int) -> Ints:

@@ -96,10 +96,13 @@ def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
         if isinstance(group, GroupRow):
             outcomes[group.key] = _WELL[_phase_at_rest(group)]
             continue
-        evidence, outcome = known_outcomes.find(group) if group.pending else (None, None)
+        evidence = outcome = None
+        if group.pending:
+            evidence, outcome = known_outcomes.find(group)
         if outcome is None:
             outcome = _outcome(state, group, diagnosis.of(group), sentences)
-            known_outcomes.keep(group, evidence, outcome)
+            if evidence is not None:
+                known_outcomes.keep(group, evidence, outcome)
         if group.alike is None:
             outcomes[group.row.key] = outcome
         else:
@@ -143,7 +146,7 @@ def _phase(state: State, group: GroupState) -> PodGroupPhase:
     row, gone, bound = group.row, state.gone, state.bound
     if row.phase == "Completed":
         return "Completed"
-    is_at_rest = not (gone or group.was_unschedulable or row.key in state.tables.waiting)
+    is_at_rest = not (row.key in state.tables.waiting or gone or group.was_unschedulable)
     if is_at_rest and group.phase == row.phase and row.phase_at_rest is not None:
         return row.phase_at_rest
     there = [pod for key, pod in row.pods.items() if (pod.node_name and key not in gone) or key in bound]

@@ -72,6 +72,11 @@ class QueueLedger:
         self.whole_total = whole_of(self.total)
         self._wholes: dict[float, Whole] = {1: self.whole_total}  # by weight
 
+    @property
+    def is_asked_for_more_than_there_is(self) -> bool:
+        """Whether the groups of all leaves ask for more of a resource than the cluster has."""
+        return bool((self.claims.request.sum(axis=1) > self.claims.total).any())
+
     def reserve(self, leaf: int, needs: Needs) -> None:
         """Update what is reserved for a leaf and all queues above it after its use has changed."""
         for resource, _ in needs if self.reservable else ():

@@ -106,7 +106,7 @@ class State:
         self.steps: list[Step] = []  # that a trial can undo
         self.open_trials = 0
         self._change_room, self._counts_moves = self.room.change, self.places.counts_moves
-        if any(map(_promised_pods, tables.kinds.alone.values())):
+        if any(row.placed for row in tables.kinds.alone.values()):
             for pod in chain.from_iterable(map(_promised_pods, tables.waiting.values())):
                 node = self.promised[pod.key] = self.tables.nodes[pod.nominated].index
                 if pod.shape.claims:

@@ -179,8 +179,10 @@ class _Namespace(_Branch):
         self.hopeless = sorted(hopeless, reverse=True)  # the first last
         ages = (job[-1].row.created for job in self.hopeless)
         self._oldest_hopeless = list(accumulate(ages, min))  # of each and all that come after it
+        if self.hopeless:
+            self._pass_hopeless()
 
-    def pass_hopeless(self) -> None:
+    def _pass_hopeless(self) -> None:
         """Count jobs that need no turn no longer where they would have had it before the first."""
         first = self.jobs.first()
         if first is not None:
@@ -191,9 +193,15 @@ class _Namespace(_Branch):
 
     def add(self, job: Job) -> None:
         """Add a job that is not older than all that wait."""
-        self.jobs.put(job)
         self.waiting += 1
         self._count_age(job[-1].row.created)
+        self.put(job)
+
+    def put(self, job: Job) -> None:
+        """Give a job that waits another key."""
+        self.jobs.put(job)
+        if self.hopeless:
+            self._pass_hopeless()
 
     def replace(self, group: GroupState, job: Job) -> None:
         """Put a job that is not older in the place of one that waits no longer."""
@@ -219,6 +227,8 @@ class _Namespace(_Branch):
         while self.waiting and not self._by_age[self._ages[-1]]:
             self._ages.pop()
             self.age = self._ages[-1]
+        if self.hopeless:
+            self._pass_hopeless()
 
 
 class TurnOrder:
@@ -270,14 +280,14 @@ class TurnOrder:
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
-        namespace.jobs.put(self._job(group))
-        _settle(namespace)
+        namespace.put(self._job(group))
+        namespace.settle()
 
     def done(self, group: GroupState) -> None:
         """A group waits no longer, or cannot be placed for now."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
         namespace.drop(group)
-        _settle(namespace)
+        namespace.settle()
 
     def add_behind(self, group: GroupState, behind: GroupState | None) -> None:
         """A group had stood for others, and the first of them now has turns of its own, if there is any."""
@@ -291,7 +301,7 @@ class TurnOrder:
         else:
             namespace = self._namespaces[group.leaf, group.row.namespace]
             namespace.replace(group, self._job(behind))
-            _settle(namespace)
+            namespace.settle()
 
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
         """Give no group of a leaf another turn, or none of some; returns those that still waited."""
@@ -310,14 +320,14 @@ class TurnOrder:
         elif group in namespace.jobs:
             self.again(group)
         else:
-            _settle(namespace)
+            namespace.settle()
 
     def _namespace(self, leaf: int, name: str, jobs: Sequence[Job], hopeless: Sequence[Job]) -> _Namespace:
         """The order of namespaces: the smallest share per weight, then age."""
         queue, used = self._queue(leaf), jobs[0][-1].usage_path.columns[0]
         whole = self.state.namespace_whole(leaf, name) if self._by_share else ()
         namespace = _Namespace(queue, used, whole, natural(name), jobs, hopeless)
-        _settle(namespace)
+        namespace.settle()
         return namespace
 
     def _queue(self, queue: int) -> _Branch:
@@ -337,13 +347,6 @@ class TurnOrder:
             branch.priority = -row.queue.spec.priority
             branch.whole = whole_of(ledger.deserved[queue]) if is_fair else ledger.whole(ledger.weight[queue])
         return branch
-
-
-def _settle(namespace: _Namespace) -> None:
-    """Renew the entry of a namespace, and those above it."""
-    if namespace.hopeless:
-        namespace.pass_hopeless()
-    namespace.settle()
 
 
 def job_entry(state: State) -> Callable[[GroupState], Job]:

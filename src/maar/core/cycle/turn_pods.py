@@ -9,13 +9,16 @@ from maar.core.tables.rows import PodRow
 
 def for_allocate(group: GroupState) -> list[PodRow]:
     """The pods that allocate places: those that ask for something, and all of a gang that mixes both."""
-    for pod in group.pending if group.row.kind is None else group.pending[:1]:
+    pods = group.pending
+    if len(pods) == 1 or (pods and group.row.kind is not None):  # those of a kind are equal
+        return [] if pods[0].shape.asks_for_nothing else pods
+    for pod in pods:
         if pod.shape.asks_for_nothing:
             break
     else:
-        return group.pending
-    asking = [pod for pod in group.pending if not pod.shape.asks_for_nothing]
-    return group.pending if asking and len(asking) < len(group.pending) and not group.is_ready else asking
+        return pods
+    asking = [pod for pod in pods if not pod.shape.asks_for_nothing]
+    return pods if asking and len(asking) < len(pods) and not group.is_ready else asking
 
 
 def for_backfill(group: GroupState) -> list[PodRow]:

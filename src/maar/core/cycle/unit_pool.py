@@ -1,7 +1,7 @@
 """The units of one leaf in the order of victims, kept while an action runs; `attempt.py` has the theory."""
 
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Collection, Iterator, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property, lru_cache
 from heapq import merge
 from itertools import repeat
@@ -33,9 +33,9 @@ class UnitPool:
         self.state, self.leaf, self.protection = state, leaf, protection
         self._min_runtimes, self._moment = min_runtimes, state.now
         self._young: dict[str, GroupState] = {}  # groups with pods that have not run for the minimum run time
-        self._ranks: dict[str, Sequence[Rank]] = {}  # of those groups, the ranks that units may have
-        # By namespace and ranks: those whose units are of another time.
-        self._stale: dict[tuple[str, Sequence[Rank]], set[str]] = {}
+        self._young_kinds: dict[_KindOfUnit, list[GroupState]] = {}  # those groups
+        self._not_moved: set[_KindOfUnit] = set()  # kinds that may have units of another time
+        self._computed_for: dict[str, float] = {}  # the times that units of young groups are of
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
         self._shares: dict[str, float] = {}  # of namespaces, per weight
@@ -48,7 +48,9 @@ class UnitPool:
                 if min_runtimes is not None:
                     known = state.group(row)
                     if min_runtimes.ends(known):
-                        self._young[row.key], self._ranks[row.key] = known, _possible_ranks(known)
+                        self._young[row.key] = known
+                        young = (row.namespace, _possible_ranks(known))
+                        self._young_kinds.setdefault(young, []).append(known)
                 ranks = (_ranks_at_first(row) if known is None else None) or _ranks_now(state.group(row))
                 kind = self._kinds[row.key] = (row.namespace, ranks)
                 self._unread.setdefault(kind, {})[row.key] = row
@@ -71,8 +73,8 @@ class UnitPool:
             del self._unread[kind][key]
             if not self._unread[kind]:
                 del self._unread[kind]
-        if self._stale and key in self._ranks:
-            self._stale.get((namespace, self._ranks[key]), set()).discard(key)
+        if key in self._young:
+            self._computed_for[key] = self._moment
         self._gone.pop(key, None)
         self._remove(key, namespace)
         new = next_unit(self.state, group, self.protection, young=self._too_young(group))
@@ -82,7 +84,7 @@ class UnitPool:
     def take(self, unit: Unit) -> None:
         """A unit is gone; where it was all of its group, no other comes after it."""
         key, namespace = unit.group.row.key, unit.group.row.namespace
-        if unit.is_surplus or key in self._kinds or self._stale:
+        if unit.is_surplus or key in self._kinds:
             self.refresh(unit.group)
             return
         self._gone[key] = self._remove(key, namespace)
@@ -91,7 +93,7 @@ class UnitPool:
     def put_back(self, unit: Unit) -> None:
         """A unit is back, and its group as it was before it was taken."""
         key, namespace = unit.group.row.key, unit.group.row.namespace
-        if key not in self._gone or self._stale:
+        if key not in self._gone:
             self.refresh(unit.group)
             return
         known = self._gone.pop(key)
@@ -119,11 +121,7 @@ class UnitPool:
     @cached_property
     def ends(self) -> frozenset[float]:
         """The times to come at which a minimum run time of a pod is over."""
-        return frozenset(end for end, _ in self._sorted_ends)
-
-    @cached_property
-    def _young_kinds(self) -> set[tuple[str, Sequence[Rank]]]:
-        return {(group.row.namespace, self._ranks[key]) for key, group in self._young.items()}
+        return frozenset([end for group in self._young.values() for end in self._ends(group)])
 
     def may_gain(self, may_be_victim: MayBeVictim) -> bool:
         """Whether a unit may become a victim when its pods have run for long enough."""
@@ -135,25 +133,26 @@ class UnitPool:
 
     def move_to(self, moment: float) -> None:
         """Show the units as they are at another time, if nothing else changes."""
-        first, last = sorted((self._moment, moment))
-        self._moment = moment
-        ends = self._sorted_ends
-        for place in range(bisect_right(ends, first, key=_time), bisect_right(ends, last, key=_time)):
-            group = self._young[ends[place][1]].row
-            self._stale.setdefault((group.namespace, self._ranks[group.key]), set()).add(group.key)
+        if moment != self._moment:
+            self._moment, self._not_moved = moment, set(self._young_kinds)
 
-    @cached_property
-    def _sorted_ends(self) -> list[tuple[float, str]]:
-        """The times at which minimum run times are over, with the groups."""
-        return sorted({(end, key) for key, group in self._young.items() for end in self._ends(group)})
-
-    def _refresh_stale(self, may_be_victim: MayBeVictim) -> None:
-        """Compute units again that are not those of the moment, where they may be victims."""
-        for (namespace, ranks), keys in self._stale.items():
+    def _move(self, may_be_victim: MayBeVictim) -> None:
+        """Compute units of another time again, where they may be victims."""
+        for namespace, ranks in tuple(self._not_moved):
             share = self._shares[namespace]
-            if keys and any(may_be_victim(rank, namespace, share) for rank in ranks):
-                for key in sorted(keys):
-                    self.refresh(self._young[key])
+            if any(may_be_victim(rank, namespace, share) for rank in ranks):
+                self._not_moved.discard((namespace, ranks))
+                for group in self._young_kinds[namespace, ranks]:
+                    self._move_unit(group)
+
+    def _move_unit(self, group: GroupState) -> None:
+        """Compute the unit of a group again, if it is another one at the moment."""
+        known = self._computed_for.get(group.row.key, self.state.now)
+        first, last = min(known, self._moment), max(known, self._moment)
+        if first < last and any(first < end <= last for end in self._ends(group)):
+            self.refresh(group)
+        else:
+            self._computed_for[group.row.key] = self._moment
 
     def _ends(self, group: GroupState) -> Collection[float]:
         return self._min_runtimes.ends(group).values() if self._min_runtimes is not None else ()
@@ -162,8 +161,8 @@ class UnitPool:
         """Units of the namespaces that may have victims, in order; of equal shares the job decides."""
         if self._unread:
             self._read(may_be_victim)
-        if self._stale:
-            self._refresh_stale(may_be_victim)
+        if self._not_moved:
+            self._move(may_be_victim)
         for rank in sorted(self._jobs):
             streams = [
                 zip(repeat(self._shares[namespace]), reversed(jobs))
@@ -176,8 +175,8 @@ class UnitPool:
     def __contains__(self, key: str) -> bool:
         if key in self._kinds:
             self.refresh(self.state.group(self._unread[self._kinds[key]][key]))
-        if self._stale and any(key in keys for keys in self._stale.values()):
-            self.refresh(self._young[key])
+        if self._not_moved and key in self._young:
+            self._move_unit(self._young[key])
         return key in self._units
 
     def unit(self, key: str, may_be_victim: MayBeVictim) -> Unit | None:
@@ -220,17 +219,12 @@ def _has_nodes(row: GroupRow) -> bool:
     return False
 
 
-def _possible_ranks(group: GroupState) -> Sequence[Rank]:
+def _possible_ranks(group: GroupState) -> tuple[Rank, ...]:
     """The ranks that units of a group may have, once they have run for long enough; a starving one has none.
 
     Its units do not depend on how long pods have run.
     """
     if group.is_starving:
         return ()
-    row, on_nodes = group.row, sum(bool(pod.node_name) for pod in group.row.pods.values())
-    whole, surplus = (Rank(True, row.priority, is_whole) for is_whole in (True, False))
-    return (whole, surplus) if on_nodes > group.standing_minimum else (whole,)
-
-
-def _time(end: tuple[float, str]) -> float:
-    return end[0]
+    on_nodes = len([1 for pod in group.row.pods.values() if pod.node_name])
+    return _ranks(False, group.row.priority, on_nodes > group.standing_minimum)

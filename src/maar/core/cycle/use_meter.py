@@ -176,7 +176,9 @@ def _waiting(tables: Tables, plan: Plan) -> Waiting:
         group = tables.groups.get(key) if resources or is_later else None
         if group is not None and group.leaf is not None:
             if is_later:
-                resources = frozenset(row for pod in group.pending for row, _ in pod.shape.needs)
+                resources = frozenset(
+                    row for shape in {pod.shape for pod in group.pending} for row, _ in shape.needs
+                )
             inside = waits.setdefault(group.leaf.index, {})
             inside.setdefault(group.namespace, set()).update(resources)
     return waits

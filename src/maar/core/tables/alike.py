@@ -6,6 +6,10 @@ cycle looks at a kind once, however many groups it has (`core/cycle/state.py`).
 
 A group has a kind while it holds nothing and all its pods wait and are equal: of one shape, whose nodes
 nothing but room and the filters decide. A group without pods has one until it is let in.
+
+To find the kind of a group takes about as long as to place it, and is in vain where it starts at once. So the
+kinds of groups that have come or changed are found when they have waited through a decision, or when the
+cluster is asked for more than it has, and most of them will wait. Until then a group is alone.
 """
 
 from bisect import bisect_left
@@ -17,24 +21,55 @@ from typing import Final
 from maar.core.tables.axis import times
 from maar.core.tables.rows import GroupRow, Kind
 
+_PHASES: Final = ("Pending", "Inqueue")  # of groups that may have a kind
 _order: Final = attrgetter("order", "key")  # names of owners may be equal
 
 
 @dataclass(eq=False)
 class KindsOfGroups:
-    """All kinds that have groups, and the groups with pods that wait and have no kind."""
+    """All kinds that have groups, and the groups with pods that wait and have no kind, or none yet."""
 
     alone: dict[str, GroupRow] = field(default_factory=dict)
     _kinds: dict[object, Kind] = field(default_factory=dict)
+    _new: dict[str, GroupRow] = field(default_factory=dict)  # have come or changed since the last decision
+    _waited: dict[str, GroupRow] = field(default_factory=dict)  # and before it, without a kind yet
 
     def put(self, row: GroupRow, *, is_waiting: bool) -> None:
-        """Find the kind of a group again that was summed up; tells whether pods of it wait."""
-        self.remove(row)
+        """Take note of a group that was summed up; tells whether pods of it wait."""
+        key = row.key
+        if row.kind is not None or self._waited or key in self.alone or key in self._new:
+            self.remove(row)
+        if is_waiting:
+            self.alone[key] = row
+        if row.leaf is not None and row.phase in _PHASES:
+            self._new[key] = row
+
+    def remove(self, row: GroupRow) -> None:
+        """Forget a group."""
+        kind = row.kind
+        if kind is None:
+            for groups in (self.alone, self._new, self._waited):
+                groups.pop(row.key, None)
+            return
+        row.kind = None
+        place = bisect_left(kind.rows, _order(row), key=_order)
+        del kind.rows[place], kind.keys[place]
+        if not kind.rows:
+            del self._kinds[kind.key]
+
+    def find(self, *, of_new: bool) -> None:
+        """Find the kinds of groups that have waited through a decision, or of the new ones too."""
+        due, self._waited, self._new = self._waited, self._new, {}
+        if of_new:
+            due, self._waited = due | self._waited, {}
+        for row in due.values():
+            self._find(row)
+
+    def _find(self, row: GroupRow) -> None:
         key = _kind_key(row)
         if key is None:
-            if is_waiting:
-                self.alone[row.key] = row
             return
+        self.alone.pop(row.key, None)
         kind = row.kind = self._kinds.get(key) or self._add(key, row)
         rows = kind.rows
         if not rows or rows[-1].order < row.order:  # most come in order
@@ -44,18 +79,6 @@ class KindsOfGroups:
             place = bisect_left(rows, _order(row), key=_order)
             rows.insert(place, row)
             kind.keys.insert(place, row.key)
-
-    def remove(self, row: GroupRow) -> None:
-        """Take a group out of its kind."""
-        kind = row.kind
-        if kind is None:
-            self.alone.pop(row.key, None)
-            return
-        row.kind = None
-        place = bisect_left(kind.rows, _order(row), key=_order)
-        del kind.rows[place], kind.keys[place]
-        if not kind.rows:
-            del self._kinds[kind.key]
 
     def _add(self, key: object, row: GroupRow) -> Kind:
         if row.pending:
@@ -67,6 +90,11 @@ class KindsOfGroups:
         self._kinds[key] = kind
         return kind
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no group has a kind."""
+        return not self._kinds
+
     def __iter__(self) -> Iterator[Kind]:
         return iter(self._kinds.values())
 
@@ -74,7 +102,7 @@ class KindsOfGroups:
 def _kind_key(row: GroupRow) -> object | None:
     """All that decisions read of a group, other than its place in the order; None where it has no kind."""
     pods, phase, shape, never_preempts = row.pending, row.phase, None, False
-    if row.leaf is None or phase not in ("Pending", "Inqueue") or row.min_task_member:
+    if row.min_task_member:
         return None
     if len(pods) < len(row.pods) or not (pods or phase == "Pending"):
         return None  # others of its pods have places, are leaving, or must not be placed yet

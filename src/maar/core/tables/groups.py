@@ -106,11 +106,12 @@ def is_short(group: GroupRow) -> bool:
 def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
     """Compute again what a group's pods request, hold and wait for."""
     placed, gated = _sort_out(group)
-    live = [*[pod for pod in placed if pod.is_live], *group.pending]
+    live = [*[pod for pod in placed if pod.is_live], *group.pending] if placed else group.pending
     if group.min_task_member:
         group.tasks = {task: sum(pod.task == task for pod in placed) for task in group.min_task_member}
     group.used = tuple(_together(holders_of(placed), axis)) if placed else ()
-    group.tolerations = frozenset([shape.tolerations for shape in {pod.shape for pod in live}])
+    shapes = {pod.shape for pod in live} if len(live) > 1 else [pod.shape for pod in live]
+    group.tolerations = frozenset([shape.tolerations for shape in shapes])
     group.to_start = None if group.min_resources is None else _to_start(group, live, gated)
     group.phase, group.phase_at_rest = phase_before(group), None
     group.asked = group.admitted = ()
@@ -118,7 +119,8 @@ def sum_up(group: GroupRow, axis: ResourceAxis) -> None:
         asked = _together(live, axis)
         _raise(asked, group.to_start)
         group.asked = tuple(asked)
-        group.admitted = _admitted_with(group, axis) if any(pod.is_live for pod in placed) else ()
+        if placed and any(pod.is_live for pod in placed):
+            group.admitted = _admitted_with(group, axis)
 
 
 def is_not_started(group: GroupRow) -> bool:
@@ -201,9 +203,10 @@ def _raise(column: Column, least: Needs | None) -> None:
         column[row] = max(column[row], amount)
 
 
-def keep(groups: dict[str, GroupRow], group: GroupRow, *, is_there: bool) -> None:
-    """Add a group to others, or remove it."""
-    if is_there:
-        groups[group.key] = group
-    else:
-        groups.pop(group.key, None)
+def keep(group: GroupRow, *places: tuple[dict[str, GroupRow], bool]) -> None:
+    """Have a group among others where it belongs, and nowhere else."""
+    for groups, is_there in places:
+        if is_there:
+            groups[group.key] = group
+        else:
+            groups.pop(group.key, None)

@@ -261,10 +261,8 @@ class Tables(PlainObjects):
             self.tolerated.add(group.tolerations, 1)
             group.counted_in = group.leaf
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
-        keep(self.waiting, group, is_there=is_there)
-        keep(self.not_enqueued, group, is_there=group.phase == "Pending")
-        keep(self.not_started, group, is_there=is_not_started(group))
-        keep(self.short, group, is_there=is_now_short)
+        keep(group, (self.waiting, is_there), (self.short, is_now_short))
+        keep(group, (self.not_enqueued, group.phase == "Pending"), (self.not_started, is_not_started(group)))
         self.kinds.put(group, is_waiting=is_there)
 
     # --- queues
