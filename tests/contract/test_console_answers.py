@@ -274,21 +274,14 @@ async def test_rows_of_waiting_groups_have_their_places(work: Json, api: ApiServ
         def take(rows: list[Json]) -> None:
             found.update({one["key"]: one["place"] for one in rows if one["key"] in wanted and one["place"]})
 
-        address = f"{console.address}/api/events?topics=jobs&after=0"
-        async with asyncio.timeout(60), console.session.get(address) as stream:
-            async for line in stream.content:
+        async with asyncio.timeout(60):
+            async for name, data in console.events(topics="jobs"):
+                if name == "reset":
+                    take((await console.get("/api/rows", topics="jobs")).body["jobs"])
+                elif name == "rows":
+                    take(data["jobs"]["rows"])
                 if found == wanted:
                     break
-                if line.startswith(b"data: {") and b'"jobs"' in line:
-                    rows = json.loads(line[6:])["jobs"]["rows"]
-                    found |= {
-                        one["key"]: one["place"] for one in rows if one["key"] in wanted and one["place"]
-                    }
-                elif line.startswith(b"event: reset"):
-                    rows = (await console.get("/api/rows", topics="jobs")).body["jobs"]
-                    found |= {
-                        one["key"]: one["place"] for one in rows if one["key"] in wanted and one["place"]
-                    }
         answer = await console.get("/api/explanation", kind="podgroup", key=f"{namespace}/waits")
         assert answer.body["data"]["order"]["inQueue"] == 2
     await delete(api, PODS, f"{namespace}/waits")

@@ -1,20 +1,17 @@
-"""A console in this process, and a client that asks it as its page does."""
+"""A client that asks a console as its page does, and reads every answer as JSON."""
 
-import asyncio
+import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
-import aiohttp
-
-from maar.apps.console.place import take_place
-from maar.apps.console.program import serve
 from maar.apps.console.settings import ConsoleSettings
-from maar.kube.credentials import load
-
-Json = dict[str, Any]
+from support import console
+from support.console import POSTED, running_console
 
 PLAIN = ConsoleSettings()
 WRITING = ConsoleSettings(allows_writes=True)
@@ -30,19 +27,18 @@ class Answered(NamedTuple):
 class ConsoleClient:
     """Asks a console."""
 
-    def __init__(self, session: aiohttp.ClientSession, address: str) -> None:
-        self.session, self.address = session, address.partition("/open")[0].rstrip("/")
+    def __init__(self, browser: console.ConsoleClient) -> None:
+        self._browser, self.events = browser, browser.events
 
     async def get(self, path: str, **query: str) -> Answered:
         """Ask for something that must be JSON."""
-        async with self.session.get(f"{self.address}{path}", params=query) as answer:
-            return Answered(answer.status, await answer.json())
+        answer = await self._browser.get(f"{path}?{urlencode(query)}")
+        return Answered(answer.status, answer.json)
 
     async def post(self, path: str, body: object) -> Answered:
         """Send what a page would send."""
-        headers = {"X-Maar-Console": "1", "Origin": self.address}
-        async with self.session.post(f"{self.address}{path}", json=body, headers=headers) as answer:
-            return Answered(answer.status, await answer.json())
+        answer = await self._browser.send("POST", path, headers=POSTED, data=json.dumps(body).encode())
+        return Answered(answer.status, answer.json)
 
 
 @asynccontextmanager
@@ -51,28 +47,9 @@ async def console_of(
 ) -> AsyncIterator[ConsoleClient]:
     """A console with the kubeconfig's rights, or with those of a token that somebody logs in with."""
     settings = replace(settings, kubeconfig=kubeconfig, login="token" if token else "key", port=0)
-    place = take_place(settings)
-    with closing(place.socket):
-        serving = asyncio.create_task(serve(settings, await load(kubeconfig), place))
-        try:
-            jar = aiohttp.CookieJar(unsafe=True)  # an address instead of a name
-            async with aiohttp.ClientSession(cookie_jar=jar) as session:
-                client = ConsoleClient(session, place.address)
-                await _log_in(client, place.address, token, namespaces)
-                yield client
-            if serving.done():
-                serving.result()
-        finally:
-            serving.cancel()
-            await asyncio.wait((serving,))
-
-
-async def _log_in(client: ConsoleClient, address: str, token: str, namespaces: str) -> None:
-    if not token:
-        async with client.session.get(address) as answer:
-            assert answer.status == 200, await answer.text()
-        return
-    form = {"token": token, "namespaces": namespaces}
-    headers = {"Origin": client.address}
-    async with client.session.post(f"{client.address}/login", data=form, headers=headers) as answer:
-        assert answer.status == 200, await answer.text()
+    async with running_console(kubeconfig, settings) as browser:
+        if token:
+            assert (await browser.login(token, namespaces)).status == HTTPStatus.SEE_OTHER
+        else:
+            await browser.open()
+        yield ConsoleClient(browser)

@@ -96,6 +96,21 @@ def from_config_map(server: ApiServer, key: str) -> Source:
     return Source(f"ConfigMap {key}", read, lambda: Reference("v1", "ConfigMap", namespace, name, found.uid))
 
 
+async def read_installed(server: ApiServer) -> tuple[Configuration | None, str]:
+    """The configuration of the installed scheduler; None where it is not known, and why."""
+    source = from_config_map(server, INSTALLED)
+    try:
+        found = await source.changed()
+    except UnreadableError as error:
+        return None, str(error).partition("; ")[0]  # what follows is for the scheduler
+    except BadConfigurationError as error:
+        return None, "; ".join(error.problems)
+    about = source.about()
+    if about is None or not about.uid:
+        return None, f"there is no ConfigMap {INSTALLED}"
+    return found, ""
+
+
 def _permission(namespace: str, name: str) -> str:
     """The command that lets the installed scheduler read a ConfigMap outside maar-system."""
     role = f"maar-configuration --namespace={namespace}"

@@ -12,10 +12,11 @@ from maar.cli.configuration import read_configuration
 from maar.cli.files import Manifests, read_manifests
 from maar.cli.plan import check, configuration_of, the_snapshot
 from maar.core.answers.future import Present
+from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue
-from maar.core.policy.configuration import BadConfigurationError, Configuration
+from maar.core.policy.configuration import Configuration
 from maar.core.views.past_use import usage_in_force, with_usage
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -25,6 +26,14 @@ ConfigOption = Annotated[
     Path | None, typer.Option(help="The scheduler's configuration, in Volcano's grammar.")
 ]
 NowOption = Annotated[str, typer.Option(help="The time to decide at, with -f; such as 2026-01-31T12:00:00Z.")]
+
+
+def seconds_of(flag: str, text: str) -> float:
+    """The duration that a flag gives, in seconds."""
+    try:
+        return seconds(text)
+    except BadDurationError as error:
+        raise typer.BadParameter(f"{flag}: {error}") from None
 
 
 def read_present(files: list[Path] | None, config: Path | None, access: Access) -> Present:
@@ -66,24 +75,11 @@ async def _read(
 
 async def _configuration(cluster: "ClusterClient") -> Configuration | None:
     """The configuration of the installed scheduler; None where it cannot be known, which is said."""
-    from maar.apps.daemons.configuration_source import (  # noqa: PLC0415  # it brings a client
-        INSTALLED,
-        UnreadableError,
-        from_config_map,
-    )
+    from maar.apps.daemons.configuration_source import read_installed  # noqa: PLC0415  # it brings a client
 
-    source = from_config_map(cluster.server, INSTALLED)
-    try:
-        found = await source.changed()
-    except UnreadableError as error:
-        why = str(error).partition("; ")[0]  # what follows is for the scheduler
-    except BadConfigurationError as error:
-        why = "; ".join(error.problems)
-    else:
-        about = source.about()
-        if about is not None and about.uid:
-            return found
-        why = f"there is no ConfigMap {INSTALLED}"
+    found, why = await read_installed(cluster.server)
+    if found is not None:
+        return found
     typer.echo(
         f"note: {why}: the scheduler's configuration is taken for the default one; --config names another",
         err=True,

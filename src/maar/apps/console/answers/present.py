@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 from maar.apps.console.replies import RefusedError
 from maar.apps.console.viewer import Viewer
-from maar.apps.daemons.configuration_source import INSTALLED, UnreadableError, from_config_map
+from maar.apps.daemons.configuration_source import read_installed
 from maar.core.answers.future import Present
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue
-from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration
+from maar.core.policy.configuration import DEFAULT
 from maar.core.views.past_use import usage_in_force, with_usage
 
 READ_WITHIN_S: Final = 30.0
@@ -36,7 +36,8 @@ async def read_present(viewer: Viewer, *, has_jobs: bool = True) -> ReadPresent:
     """The same, with the time and how decisions are made."""
     objects = await read_objects(viewer, has_jobs=has_jobs)
     async with reading(viewer):
-        configuration, note = await _configuration(viewer)
+        configuration, why = await read_installed(viewer.api)
+    note = f"The scheduler's configuration is taken for the default one: {why}." if why else ""
     if configuration is None:
         usage = usage_in_force([one for one in objects if isinstance(one, Queue)])
         configuration = with_usage(DEFAULT, usage)
@@ -52,20 +53,3 @@ async def reading(viewer: Viewer) -> AsyncIterator[None]:
     except TimeoutError:
         slow = f"the cluster could not be read within {READ_WITHIN_S:g} s; ask again in a moment"
         raise RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, viewer.problem or slow) from None
-
-
-async def _configuration(viewer: Viewer) -> tuple[Configuration | None, str]:
-    """The configuration of the installed scheduler; None where it is not known, and why."""
-    source = from_config_map(viewer.api, INSTALLED)
-    try:
-        found = await source.changed()
-    except UnreadableError as error:
-        why = str(error).partition("; ")[0]  # what follows is for the scheduler
-    except BadConfigurationError as error:
-        why = "; ".join(error.problems)
-    else:
-        about = source.about()
-        if about is not None and about.uid:
-            return found, ""
-        why = f"there is no ConfigMap {INSTALLED}"
-    return None, f"The scheduler's configuration is taken for the default one: {why}."
