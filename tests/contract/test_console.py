@@ -38,6 +38,14 @@ async def console(kubeconfig: Path) -> AsyncIterator[ConsoleClient]:
         yield client
 
 
+@pytest.fixture
+async def namespace(namespace: str, api: ApiServer) -> AsyncIterator[str]:
+    """A namespace whose work is gone after the test: other tests ask when theirs starts on this server."""
+    yield namespace
+    for kind in (PODS, GROUPS):
+        await api.request("DELETE", kind.all(namespace))
+
+
 def queue(name: str, weight: int = 1) -> Json:
     return {
         "apiVersion": Queue.api_version,

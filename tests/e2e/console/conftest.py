@@ -13,9 +13,9 @@ from support.maar_up import MaarUp
 from support.until import wait_until
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, once for all tests."""
+    """Chromium; its library has an event loop in this thread, which other tests cannot have then."""
     needs_browser()
     with running_browser() as running:
         yield running
