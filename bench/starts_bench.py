@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 from unittest.mock import patch
 
 from maar.core.answers import starts
@@ -47,6 +47,24 @@ def main() -> None:
     for name, (first, target) in cases.items():
         if chosen.only in (None, name):
             measured(present, first, chosen.precision, target, profile=chosen.profile)
+    if chosen.only in (None, "first"):
+        limited(present, chosen.first, chosen.precision)
+
+
+def limited(present: Present, first: int, precision: float) -> None:
+    """Say what is known of the first groups of each queue a second after the objects were read."""
+    begin = time.process_time()
+    Future(present, precision).tables()
+    end = time.process_time() + (time.process_time() - begin) + 1.0
+    found = starts.planned_starts(
+        present, first=first, precision=precision, is_wanted=lambda: time.process_time() < end
+    )
+    known = sum(one.time is not None for one in found.values())
+    over = time.process_time() - end
+    print(
+        f"the first {first} of each queue, stopped a second after reading: {len(found):,} groups, "
+        f"{known:,} with a start, the others not before a time; {over:+.2f} s beyond the second"
+    )
 
 
 def measured(present: Present, first: int | None, precision: float, target: float, *, profile: bool) -> None:
@@ -87,8 +105,8 @@ def recorded(present: Present, first: int | None, precision: float) -> list[tupl
     calls, collected = list[tuple[list[Event], float]](), list[Event]()
 
     class Watched(Future):
-        def __init__(self, present: Present, precision: float) -> None:
-            super().__init__(present, precision)
+        def __init__(self, present: Present, precision: float, **others: Any) -> None:  # noqa: ANN401
+            super().__init__(present, precision, **others)
             engine = self.simulation.engine
             feed, decide = engine.feed, engine.decide
 

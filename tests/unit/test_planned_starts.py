@@ -145,3 +145,19 @@ def test_only_what_has_moved_by_a_minute_and_a_tenth_is_written_again() -> None:
     moved = {"near": planned(6.1), "far": planned(112), "lost": planned(3), "new": planned(1)}
     assert changes(before, moved, NOW) == {**moved, "gone": None}
     assert changes(before, {**same, "far": planned(100, "exact")}, NOW).keys() == {"far"}
+
+
+def test_a_search_that_is_stopped_says_before_when_nobody_starts_that_it_has_not_found() -> None:
+    objects = (
+        node("2"),
+        *job("runs", "1", "10m", ran_s=0),
+        *job("stays", "1", "30m", ran_s=0),
+        *job("early", "1", "1h"),
+        *job("latest", "2", "1h"),
+    )
+    decisions = iter([True, True, True])
+    starts = planned_starts(Present(objects, now=AT), is_wanted=lambda: next(decisions, False))
+    assert after(starts["ns/early"]) == 600
+    late = starts["ns/latest"]
+    assert (late.time, late.certainty) == (None, "unknown")
+    assert late.because.startswith("It does not start before 2026-01-01T12:")

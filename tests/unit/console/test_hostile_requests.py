@@ -56,9 +56,9 @@ async def test_nothing_is_shown_without_a_session(console: ConsoleClient) -> Non
 async def test_only_the_key_opens(console: ConsoleClient, key: str) -> None:
     answer = await console.get(f"/open?key={key}")
     assert answer.status == 303
-    assert answer.headers["location"].startswith("/login?with=key&problem=")
+    assert answer.headers["location"].endswith("/login?with=key&problem=key")
     assert "set-cookie" not in answer.headers
-    assert (await console.login(key)).headers["location"].startswith("/login?with=key&problem=")
+    assert (await console.login(key)).headers["location"].endswith("/login?with=key&problem=key")
 
 
 async def test_the_key_opens_from_a_terminal_and_from_another_site(console: ConsoleClient) -> None:
@@ -169,7 +169,7 @@ async def test_a_form_that_is_too_large_is_refused(by_token: ConsoleClient) -> N
 async def test_what_cannot_stand_in_a_header_is_no_token(by_token: ConsoleClient, token: str) -> None:
     answer = await by_token.login(token)
     assert answer.status == 303
-    assert "problem=that+is+no+token" in answer.headers["location"]
+    assert "problem=token" in answer.headers["location"]
 
 
 async def test_a_form_that_never_comes_holds_up_nobody(

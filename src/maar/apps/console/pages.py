@@ -4,7 +4,7 @@ import asyncio
 import time
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import parse_qsl, urlencode
 
 from maar.apps.console.assets_folder import Assets
@@ -27,6 +27,8 @@ _TO_ROOT: Final = (
 _BEARER: Final = "bearer "
 _WITH_KEY: Final = "open the address that the command has printed, which ends with a key"
 _WITH_TOKEN: Final = "log in with a token; kubectl create token NAME --namespace NAMESPACE makes one"  # noqa: S105
+
+Problem = Literal["key", "token", "rejected", "late"]
 
 
 class Entrance:
@@ -96,7 +98,7 @@ class Entrance:
 
     async def _open(self, request: HttpRequest) -> Reply:
         if not self._key or not is_key(request.query.get("key", ""), self._key):
-            return self._again("that is not the key of this console")
+            return self._again("key")
         cookie = _cookie(self._sessions.open(OWN))
         if request.header(b"sec-fetch-site") in ("cross-site", "same-site"):
             # A strict cookie is not sent after a redirect that began on another site; from our page it is.
@@ -109,25 +111,26 @@ class Entrance:
         token = form.get("token", "").strip()
         if self._key:
             if not is_key(token, self._key):
-                return self._again("that is not the key of this console")
+                return self._again("key")
             return redirect("/", _cookie(self._sessions.open(OWN)))
         if not _is_token(token):
-            return self._again("that is no token")
+            return self._again("token")
         named = form.get("namespaces", "").replace(",", " ").split()
         session = Session(token, tuple(dict.fromkeys(named)), 0.0, 0.0)
         async with self._viewers.of(token, session.namespaces) as viewer:
             try:
                 await self.check(viewer, session)
             except RefusedError as error:
-                return redirect(f"/login?{urlencode({'with': 'token', 'problem': error.sentences[0]})}")
+                return self._again("rejected" if error.status == HTTPStatus.UNAUTHORIZED else "late")
         return redirect("/", _cookie(self._sessions.open(token, session.namespaces)))
 
     async def _logout(self, request: HttpRequest) -> Reply:
         return redirect("/login", _cookie(self._sessions.close(request.header(b"cookie"))))
 
-    def _again(self, problem: str) -> Reply:
+    def _again(self, problem: Problem) -> Reply:
+        """Back to the login page, which has the sentences: a link from elsewhere puts no words there."""
         way = "key" if self._key else "token"
-        return redirect(f"/login?{urlencode({'with': way, 'problem': f'{problem}; {self._how}'})}")
+        return redirect(f"/login?{urlencode({'with': way, 'problem': problem})}")
 
 
 def _is_token(token: str) -> bool:

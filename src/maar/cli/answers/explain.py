@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from maar.cli.answers.present import ConfigOption, NowOption, present_of, read_present
+from maar.cli.answers.present import ConfigOption, NowOption, present_of, read_present, seconds_of
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.completion import NamespaceFlags
@@ -30,7 +30,6 @@ from maar.core.answers.explanation_text import explanation_lines, future_lines
 from maar.core.answers.future import Present
 from maar.core.answers.smallest_change import GoOn
 from maar.core.answers.subject import Subject, elsewhere, find_subject, names
-from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.metadata import Object
@@ -69,7 +68,7 @@ def explain(  # noqa: PLR0913  # each is an argument or a flag
 
     Decides on the cluster as it is, or on one in files or in a snapshot, and writes nothing.
     """
-    limit = _seconds(within)
+    limit = seconds_of("--within", within)
     if files:
         present, events = _from_files(files, config, now)
         namespace = place.namespace or "default"
@@ -116,13 +115,6 @@ def _progress(limit: float) -> Iterator[GoOn]:
             return time.monotonic() < end
 
         yield go_on
-
-
-def _seconds(text: str) -> float:
-    try:
-        return seconds(text)
-    except BadDurationError as error:
-        raise typer.BadParameter(f"--within: {error}") from None
 
 
 def _from_files(files: list[Path], config: Path | None, now: str) -> tuple[Present, list[EventSummary]]:

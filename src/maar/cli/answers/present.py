@@ -12,6 +12,7 @@ from maar.cli.configuration import read_configuration
 from maar.cli.files import Manifests, read_manifests
 from maar.cli.plan import check, configuration_of, the_snapshot
 from maar.core.answers.future import Present
+from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue
@@ -25,6 +26,14 @@ ConfigOption = Annotated[
     Path | None, typer.Option(help="The scheduler's configuration, in Volcano's grammar.")
 ]
 NowOption = Annotated[str, typer.Option(help="The time to decide at, with -f; such as 2026-01-31T12:00:00Z.")]
+
+
+def seconds_of(flag: str, text: str) -> float:
+    """The duration that a flag gives, in seconds."""
+    try:
+        return seconds(text)
+    except BadDurationError as error:
+        raise typer.BadParameter(f"{flag}: {error}") from None
 
 
 def read_present(files: list[Path] | None, config: Path | None, access: Access) -> Present:

@@ -56,6 +56,12 @@ class StartFlags:
         int,
         typer.Option(min=0, help="With --start: of each queue so many jobs that wait, the first; 0: all."),
     ] = 100
+    within: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION", help="With --start: look for starts for so long; 0: for as long as it takes."
+        ),
+    ] = "1m"
     config: Annotated[
         Path | None,
         typer.Option(help="With --start: the scheduler's configuration, in Volcano's grammar."),

@@ -1,12 +1,14 @@
 """`maar job list --start`: when jobs that wait will start, and how sure that is."""
 
+import time
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, cast
 
 import typer
 from rich.console import Console
 
-from maar.cli.answers.present import read_present
+from maar.cli.answers.present import read_present, seconds_of
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.completion import NamespacesFlags
 from maar.cli.job.flags import StartFlags
@@ -31,6 +33,7 @@ def list_with_starts(
     access: Access,
 ) -> None:
     """Print jobs as `maar job list` does, with their planned starts."""
+    limit = seconds_of("--within", flags.within) or inf
 
     async def read(cluster: "ClusterClient") -> tuple[Scope, list[Document]]:
         scope = Scope(place.of(cluster), labels)
@@ -45,8 +48,16 @@ def list_with_starts(
         )
         return
     present = read_present(None, flags.config, access)
+    end = time.monotonic() + limit
     with Console(stderr=True).status("working out planned starts"):
-        starts = planned_starts(present, first=flags.first or None, groups={group_of(job) for job, _ in jobs})
+        starts = planned_starts(
+            present,
+            first=flags.first or None,
+            groups={group_of(job) for job, _ in jobs},
+            is_wanted=lambda: time.monotonic() < end,
+        )
+    if time.monotonic() >= end:
+        typer.echo(f"note: looked for starts for {flags.within}; --within looks for longer", err=True)
     if output in ("json", "yaml"):
         typer.echo(
             data_text(

@@ -19,7 +19,8 @@ from itertools import islice
 from math import inf
 from typing import Final, NamedTuple
 
-from maar.core.answers.future import EndsNotStated, Future, Present, Start
+from maar.core.answers.future import EndsNotStated, Future, Present, Start, StoppedError
+from maar.core.model.durations import time_to_come
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.reasons import Cure, Reason
@@ -55,7 +56,8 @@ def planned_starts(
 
     A group that is named and does not wait is left out. With a precision (0.05: five percent of the time
     until then) it takes a fraction of the time, and no start but one at once is exact. Unless it is given,
-    times are rounded where thousands wait.
+    times are rounded where thousands wait. When it is no longer wanted, those that were not found are
+    unknown, and it is said before when they do not start.
     """
     if precision is None:
         precision = ROUNDED if _count_waiting(present) > MANY else 0.0
@@ -77,7 +79,15 @@ class _StartSearch:
         self._unread = dict.fromkeys(asked)  # whose reasons have not been read since they have pods
 
     def starts(self) -> dict[str, Start]:
-        """Go on until all have started, or nothing more can happen."""
+        """Go on until all have started, nothing more can happen, or the answer is no longer wanted."""
+        try:
+            self._run()
+        except StoppedError:
+            start = _not_before(self.future.simulation.time)
+            self._found.update(dict.fromkeys(self._left, start))
+        return {key: self._with_reason(key, self._found[key]) for key in self.asked}
+
+    def _run(self) -> None:
         for time, plan in self.future.run():
             self._sureness.decide_at(time)
             for key in _bound(self.future, plan):
@@ -86,10 +96,8 @@ class _StartSearch:
                     del self._left[key]
             self._read_reasons(plan)
             if not self._left:
-                break
-        else:
-            self._give_up()
-        return {key: self._with_reason(key, self._found[key]) for key in self.asked}
+                return
+        self._give_up()
 
     def _read_reasons(self, plan: Plan) -> None:
         """Find groups that are refused whoever ends: they need no simulation.
@@ -267,6 +275,12 @@ def _after(ends: EndsNotStated, stays: list[str]) -> Start:
         "unknown",
         f"It waits for {pods}{late}: {_named(ordered, len(ordered))}. "
         "The annotation maar.sh/expected-runtime on a pod or its job says how long it runs.",
+    )
+
+
+def _not_before(time: float) -> Start:
+    return Start(
+        None, "unknown", f"It does not start before {time_to_come(time)}; what comes then was not looked at."
     )
 
 

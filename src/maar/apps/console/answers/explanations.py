@@ -12,9 +12,9 @@ from maar.apps.console.answers.present import read_present
 from maar.apps.console.answers.work import IsWanted, in_thread
 from maar.apps.console.replies import RefusedError, Reply
 from maar.apps.console.viewer import NotAllowedError, Viewer
-from maar.core.answers.explanation import Explainer, StartAnswer, with_changes
+from maar.core.answers.explanation import Explainer, with_changes
 from maar.core.answers.explanation_text import explanation_lines, future_lines
-from maar.core.answers.future import Present, StoppedError
+from maar.core.answers.future import Present
 from maar.core.answers.subject import WORDS, Subject, SubjectKind, find_subject
 from maar.core.views.drawing import WIDTH
 from maar.core.views.job_summary import EventSummary
@@ -73,20 +73,12 @@ def explained(
     note = ""
     if is_future and known.pod_group and known.state in ("waits", "makes room"):
         half, end = _now() + WITHIN_S / 2, _now() + WITHIN_S
-        known = msgspec.structs.replace(known, start=_start(explainer, lambda: is_wanted() and _now() < half))
+        known = msgspec.structs.replace(known, start=explainer.start(lambda: is_wanted() and _now() < half))
         known = with_changes(known, explainer.changes(known, lambda _: is_wanted() and _now() < end))
         lines += future_lines(known, WIDTH)
         if known.changes is not None and not known.changes.is_complete:
             note = f"Looked for {WITHIN_S:g} s; maar explain --within looks for longer."
     return {"data": known.data(), "lines": page_lines(lines), "note": note}
-
-
-def _start(explainer: Explainer, is_wanted: IsWanted) -> StartAnswer | None:
-    try:
-        return explainer.start(is_wanted)
-    except StoppedError:
-        because = f"It was not found within {WITHIN_S / 2:g} s; maar explain looks for as long as it takes."
-        return StartAnswer(time=None, certainty="unknown", because=because)
 
 
 def _now() -> float:
