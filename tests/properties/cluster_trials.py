@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
@@ -63,9 +63,15 @@ class Trial:
     record: Callable[[str, object], None]
 
     def of(
-        self, check: Check, recipes: st.SearchStrategy[Recipe], examples: int, growing: Growing = grow
+        self,
+        check: Check,
+        recipes: st.SearchStrategy[Recipe],
+        examples: int,
+        growing: Growing = grow,
+        *,
+        kept: Iterable[Recipe] = (),
     ) -> TrialCounts:
-        """Try the law on as many clusters; a breach is shown with the smallest cluster that has one."""
+        """Try the law on those kept and as many others; a breach is shown with the smallest cluster."""
         trial_counts = TrialCounts()
         broken = list[Case]()
 
@@ -79,6 +85,8 @@ class Trial:
                 broken.append(case)
                 raise AssertionError("\n".join(breaches))
 
+        for recipe in kept:
+            holds = example(recipe=recipe)(holds)
         self.record("seed", self.seed)
         try:
             holds()

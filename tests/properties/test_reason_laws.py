@@ -14,7 +14,7 @@ from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.policy.configuration import parse
 from maar.core.views.planning import plans
 from properties.cluster_manifests import GROUP, NOW, Document, node
-from properties.cluster_recipe import Reach
+from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import Case, Trial
 from properties.clusters import Cluster, as_object, recipes
 from properties.cycle_outcomes import asks_for_nothing
@@ -22,6 +22,8 @@ from properties.cycle_outcomes import asks_for_nothing
 CLUSTERS: Final = {Reach.MODEL: 60, Reach.BEYOND: 60}
 CYCLES: Final = 6
 MOST_GROUPS: Final = 3  # of a cluster
+# A queue deserves all that is asked for there, and one below it uses more than its capability.
+BEYOND_CAPABILITY: Final = Recipe(2404484788, 4, 5, 19, 2, Style.RANKED, Reach.BEYOND)
 # More nodes would help some of these too, but docs/specification/reasons.md excepts them.
 NO_NODES_FOR: Final = (
     Reason.BEHIND_FIRST_IN_QUEUE,
@@ -245,7 +247,8 @@ def test_r1_what_a_reason_names_cures_it(reach: Reach, trial: Trial) -> None:
             if becomes_of(cured, group, refusal, pods) == "waits for the same":
                 yield f"{refusal.reason} {refusal.cure}: {group} waits all the same: {refusal}"
 
-    trial.of(check, recipes(reach), CLUSTERS[reach])
+    kept = [one for one in (BEYOND_CAPABILITY,) if one.reach is reach]
+    trial.of(check, recipes(reach), CLUSTERS[reach], kept=kept)
 
 
 @pytest.mark.parametrize("reach", CLUSTERS, ids=lambda reach: reach.name)

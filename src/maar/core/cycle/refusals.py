@@ -42,19 +42,19 @@ def combined_refusal(
     ledger: QueueLedger, limits: Sequence[Limit], *, more_nodes_help: bool = False
 ) -> Refusal:
     """Make one refusal of all limits; resources with the same limit are together, and order is kept."""
-    same: dict[tuple[Reason, int], list[Limit]] = {}
+    same: dict[tuple[Reason, Cure, int], list[Limit]] = {}
     for limit in limits:
-        same.setdefault((limit.reason, limit.queue), []).append(limit)
+        same.setdefault((limit.reason, limit.cure, limit.queue), []).append(limit)
     first, *further = [
         Refusal(
             reason=reason,
-            cure=found[0].cure,
+            cure=cure,
             more_nodes_help=more_nodes_help,
             queue=ledger.rows[queue].name,
             shortages=tuple(one.shortage for one in found),
             others=tuple(dict.fromkeys(name for one in found for name in one.holders)),
         )
-        for (reason, queue), found in same.items()
+        for (reason, cure, queue), found in same.items()
     ]
     return msgspec.structs.replace(first, further=tuple(further))
 
@@ -92,8 +92,10 @@ def _deserved(
     if not queue:  # the cluster itself is short of it
         return None
     # What a leaf declares to ask for may be less than what its pods do, and then it is not given more.
-    is_declared = ledger.rows[leaf].queue.spec.request is not None and bool(
-        ledger.shares.request[resource, leaf] <= ledger.deserved[leaf][resource]
+    is_declared = (
+        short.queue == leaf
+        and ledger.rows[leaf].queue.spec.request is not None
+        and _deserves_all(ledger, leaf, resource)
     )
     queue = leaf if is_declared else queue
     limit = Shortage(
@@ -104,8 +106,18 @@ def _deserved(
     )
     if binding[queue] == _CAPABILITY:
         return Limit(Reason.QUEUE_AT_CAPABILITY, Cure.LIMIT_CHANGES, queue, limit)
-    cure = Cure.SOMEBODY_ACTS if is_declared else Cure.SHARE_GROWS
+    if is_declared:
+        return Limit(Reason.QUEUE_AT_FAIR_SHARE, Cure.SOMEBODY_ACTS, queue, limit)
+    cure = Cure.OTHERS_FINISH if _deserves_all(ledger, queue, resource) else Cure.SHARE_GROWS
     return Limit(Reason.QUEUE_AT_FAIR_SHARE, cure, queue, limit)
+
+
+def _deserves_all(ledger: QueueLedger, queue: int, resource: int) -> bool:
+    """Whether a queue deserves all that is asked for there, so that its share does not grow.
+
+    It uses more where a queue below it does: more than its capability, or than it declares to ask for.
+    """
+    return bool(ledger.shares.request[resource, queue] <= ledger.deserved[queue][resource])
 
 
 def _ceiling(

@@ -58,6 +58,9 @@ def _at_fair_share(state: State, refusal: Refusal) -> str:
         return f"queue {queue} declares a request of {declared}; raise its spec.request"
     key = (row, *resources)
     weights, change = state.texts.get(key) or state.texts.setdefault(key, _siblings(state, row, resources))
+    if refusal.cure == Cure.OTHERS_FINISH:
+        end = f"the group starts when others finish{_with_nodes(refusal)}"
+        change = f"requests and capabilities allow it no larger share: {end}"
     nodes = summary(refusal.nodes, refusal.taking, refusal.clauses)
     if all(one.used >= one.limit for one in refusal.shortages):
         full = _listed(refusal.shortages, lambda one: _fullness(one, "deserved"))
