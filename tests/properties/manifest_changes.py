@@ -22,7 +22,7 @@ from maar.core.answers.single_changes import (
 )
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node
-from maar.core.model.queue import Queue
+from maar.core.model.queue import ALWAYS_OPEN, Queue
 from maar.core.model.resources import Resources
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
 from properties.cluster_manifests import GROUP, HOSTNAME, NOW, Document, queue
@@ -92,6 +92,8 @@ def changed(cluster: Cluster, change: SingleChange) -> list[Document]:
                 queue = _named(documents, "Queue", name)
                 queue["spec"].setdefault("capability", {}).update(amounts.quantities())
         case SetWeight(queue=name, weight=weight):
+            if name in ALWAYS_OPEN and not any(_is_queue(one, name) for one in documents):
+                documents.append(_queue(name))  # it is there without an object
             _named(documents, "Queue", name)["spec"]["weight"] = weight
         case MoreNodes(like=like, count=count):
             documents += [_node(_named(documents, "Node", like), number) for number in range(count)]
@@ -102,8 +104,7 @@ def changed(cluster: Cluster, change: SingleChange) -> list[Document]:
             for one in _pods(documents, key):
                 one["spec"].pop("schedulingGates", None)
         case CreateQueue(queue=name):
-            version = "scheduling.volcano.sh/v1beta1"
-            documents.append({"apiVersion": version, "kind": "Queue", "metadata": {"name": name}, "spec": {}})
+            documents.append(_queue(name))
     return documents
 
 
@@ -117,6 +118,14 @@ def is_allowed(cluster: Cluster, change: SingleChange | None) -> bool:
     documents = changed(cluster, change)
     sent = [Sent("", Queue, _named(documents, "Queue", name)) for name in reversed(change.queues)]
     return not any(imagined.apply(one).refusals for one in sent)
+
+
+def _queue(name: str) -> Document:
+    return {"apiVersion": Queue.api_version, "kind": "Queue", "metadata": {"name": name}, "spec": {}}
+
+
+def _is_queue(one: Document, name: str) -> bool:
+    return (one["kind"], one["metadata"]["name"]) == ("Queue", name)
 
 
 def _named(documents: Sequence[Document], kind: str, name: str) -> Document:

@@ -179,20 +179,6 @@ class GroupRow:
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
     kind: "Kind | None" = None  # of groups that are alike
 
-    def takes_status(self, new: "GroupRow") -> bool:
-        """Take over the status of the group as it is now, where nothing else of it has changed."""
-        if _spec_of(self) != _spec_of(new):
-            return False
-        self.stored_phase, self.unschedulable_since = new.stored_phase, new.unschedulable_since
-        self.admitted_since, self.holds_since = new.admitted_since, new.holds_since
-        return True
-
-
-_spec_of: Final = attrgetter(
-    *("queue_name", "min_member", "standing_minimum", "min_task_member", "min_resources", "priority_class"),
-    *("created", "owner", "order", "preemptable", "sla_waiting_time", "stated_run_time"),
-)
-
 
 class MinRuntime(NamedTuple):
     """For how long the pods of a queue are protected from an action, and the queue that says so."""

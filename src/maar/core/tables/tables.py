@@ -95,7 +95,7 @@ class Tables(PlainObjects):
                     self._grow()
                     self.put_pod(row)
             case PodGroup():
-                self._upsert_group(read_group(one, self.axis))
+                self._put_group(read_group(one, self.axis))
             case Node():
                 self._put_node(read_node(one, self.axis))
             case Queue():
@@ -189,14 +189,6 @@ class Tables(PlainObjects):
                 self._stale_groups[pod.group.key] = pod.group
 
     # --- groups
-
-    def _upsert_group(self, new: GroupRow) -> None:
-        group = self.groups.get(new.key)
-        phase = group.stored_phase if group is not None else ""
-        if group is None or not group.takes_status(new):  # most updates are of the status alone
-            self._put_group(new)
-        elif group.stored_phase != phase:
-            self._stale_groups[group.key] = group
 
     def _put_group(self, group: GroupRow) -> None:
         self._grow()
