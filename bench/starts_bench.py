@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from unittest.mock import patch
 
+from whatif_bench import at_rest
+
 from maar.core.answers import starts
 from maar.core.answers.future import Future, Present
 from maar.core.engine import Engine
@@ -22,6 +24,7 @@ from maar.core.model.pod_group import PodGroup, PodGroupSpec, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.resources import Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
+from maar.core.simulation.collection import without_collection
 
 NOW: Final = 1_767_225_600.0
 GIB: Final = 2**30
@@ -42,7 +45,7 @@ def main() -> None:
     options.add_argument("--only", choices=("all", "first"))
     options.add_argument("--profile", action="store_true")
     chosen = options.parse_args()
-    present = Present(tuple(cluster(chosen.nodes, chosen.groups)), now=NOW)
+    present = at_rest([*cluster(chosen.nodes, chosen.groups)], NOW)
     cases = {"all": (None, 10.0), "first": (chosen.first, 1.0)}
     for name, (first, target) in cases.items():
         if chosen.only in (None, name):
@@ -54,7 +57,8 @@ def main() -> None:
 def limited(present: Present, first: int, precision: float) -> None:
     """Say what is known of the first groups of each queue a second after the objects were read."""
     begin = time.process_time()
-    Future(present, precision).tables()
+    with without_collection():
+        Future(present, precision).tables()
     end = time.process_time() + (time.process_time() - begin) + 1.0
     found = starts.planned_starts(
         present, first=first, precision=precision, is_wanted=lambda: time.process_time() < end
@@ -72,7 +76,8 @@ def measured(present: Present, first: int | None, precision: float, target: floa
     gc.collect()
     gc.freeze()
     begin = time.process_time()
-    Future(present, precision).tables()
+    with without_collection():
+        Future(present, precision).tables()
     read = time.process_time() - begin
     profiler = cProfile.Profile()
     if profile:
@@ -86,9 +91,10 @@ def measured(present: Present, first: int | None, precision: float, target: floa
     calls = recorded(present, first, precision)
     engine = Engine()
     begin = time.process_time()
-    for events, now in calls:
-        engine.feed(events)
-        engine.decide(now)
+    with without_collection():
+        for events, now in calls:
+            engine.feed(events)
+            engine.decide(now)
     bare = time.process_time() - begin
     gc.unfreeze()
     known = sum(one.time is not None for one in found.values())

@@ -21,6 +21,7 @@ from maar.core.answers.future import Future, Present
 from maar.core.answers.whatif import WhatIf, objects_at_rest, what_if
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
 from maar.core.model.resources import Resources
 from maar.core.simulation.jobs import TraceJob, objects_of
 
@@ -94,12 +95,16 @@ def ask(present: Present, changes: list[Change], starts: int, found: list[WhatIf
     found.append(what_if(present, changes, first_starts=starts))
 
 
-def at_rest(objects: list[Object]) -> Present:
+def at_rest(objects: list[Object], now: float = START) -> Present:
     """A cluster that has decided, with the statuses that it has then."""
-    future = Future(Present(tuple(objects), now=START))
+    future = Future(Present(tuple(objects), now=now))
     future.now()
-    rest = tuple(objects_at_rest(objects, future))
-    return Present(rest, now=START)
+    cluster = future.simulation.cluster
+    rest = [
+        cluster.report(one.key) if isinstance(one, PodGroup) and not one.status.phase else one
+        for one in objects_at_rest(objects, future)
+    ]
+    return Present(tuple(rest), now=now)
 
 
 def job() -> Change:

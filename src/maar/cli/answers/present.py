@@ -17,6 +17,7 @@ from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import Configuration
+from maar.core.simulation.collection import without_collection
 from maar.core.views.past_use import usage_in_force, with_usage
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -36,6 +37,7 @@ def seconds_of(flag: str, text: str) -> float:
         raise typer.BadParameter(f"{flag}: {error}") from None
 
 
+@without_collection()
 def read_present(files: list[Path] | None, config: Path | None, access: Access) -> Present:
     """Read a cluster; what is odd about it goes to standard error."""
     if files:

@@ -46,6 +46,7 @@ from maar.core.model.node import Node
 from maar.core.model.queue import Queue
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.resources import Resources
+from maar.core.simulation.collection import without_collection
 from maar.core.tables.rows import GroupRow
 
 LARGEST_WEIGHT: Final = 65535
@@ -79,6 +80,7 @@ class _StoppedError(Exception):
     """No more tries."""
 
 
+@without_collection()
 def smallest_changes(
     present: Present,
     state: State,

@@ -24,6 +24,7 @@ from maar.core.model.durations import time_to_come
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.reasons import Cure, Reason
+from maar.core.simulation.collection import without_collection
 from maar.core.tables.groups import is_finished, is_ready
 from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
@@ -44,6 +45,7 @@ _FINAL: Final = (  # no end of a pod changes that
 _ENDS_HELP: Final = (Cure.OTHERS_FINISH, Cure.SHARE_GROWS, Cure.TIME_PASSES)
 
 
+@without_collection()
 def planned_starts(
     present: Present,
     *,

@@ -34,6 +34,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.resources import Resources
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim
+from maar.core.simulation.collection import without_collection
 from maar.core.views.drawing import plain
 from maar.core.views.queue_shares import queues_with_statuses
 
@@ -83,6 +84,7 @@ class Rest(NamedTuple):
     starts: Mapping[str, Start]
 
 
+@without_collection()
 def what_if(
     present: Present,
     changes: Sequence[Change],
