@@ -1,5 +1,6 @@
 """Reclaim: across queues, for one that stays within what it deserves, from the nearest that use more."""
 
+from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, Final, Literal
@@ -19,6 +20,10 @@ from maar.core.tables.rows import Column
 _FEW: Final = 5  # names in one message
 _NOTHING: Final[Mapping[int, Column]] = {}
 
+# How far the branch is, then for every queue of it priority, weight, share, age and order.
+_BranchKey = tuple[int, list[tuple[int, int, float, float, str]]]
+_Key = tuple[_BranchKey, int]
+
 
 def reclaim(state: State) -> None:
     """Take back for queues below their deserved what others use beyond theirs."""
@@ -34,7 +39,10 @@ class Reclaim(Attempt):
         super().__init__(search, group)
         self.path = self.ledger.paths[self.leaf]
         self._branches: dict[int, list[int]] = {}  # by leaf; see `_branch`
-        self._keys: dict[int, tuple[object, ...] | None] = {}  # by leaf, until it changes; None: not overused
+        self._leaves_near: dict[int, list[int]] = {}  # by leaf; see `_near`
+        self._keys: dict[int, _Key] = {}  # by leaf; those that are not overused have none
+        self._in_order: list[_Key] = []
+        self._changed: list[int] | None = None  # leaves whose keys may be others; None: all
 
     @classmethod
     def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:
@@ -134,23 +142,30 @@ class Reclaim(Attempt):
 
     def leaves(self) -> Sequence[int]:
         """Reclaimable leaves, the nearest first; then branch against branch from where they part."""
-        keys = self._keys
-        for leaf in self._reclaimable:
-            if leaf not in keys:
-                keys[leaf] = self._branch_key(leaf) if self._is_overused(leaf) else None
-        leaves = [(key, leaf) for leaf in self._reclaimable if (key := keys[leaf]) is not None]
-        return [leaf for _, leaf in sorted(leaves)]
+        for leaf in self._reclaimable if self._changed is None else self._changed:
+            if self._is_overused(leaf):
+                self._keys[leaf] = key = (self._branch_key(leaf), leaf)
+                insort(self._in_order, key)
+        self._changed = []
+        return [leaf for _, leaf in self._in_order]
 
     def _take(self, unit: Unit) -> None:
         """Victims change the shares of their leaf, and of leaves that share a queue of its branch."""
         super()._take(unit)
-        path = self.ledger.paths[unit.group.leaf]
-        for leaf in [leaf for leaf in self._keys if not set(path).isdisjoint(self._branch(leaf))]:
-            del self._keys[leaf]
+        if self._changed is None:
+            return
+        for leaf in self._near(unit.group.leaf):
+            key = self._keys.pop(leaf, None)
+            if key is not None:
+                del self._in_order[bisect_left(self._in_order, key)]
+            if leaf not in self._changed:
+                self._changed.append(leaf)
 
     def _put_back(self, taken: Sequence[Unit]) -> None:
         super()._put_back(taken)
         self._keys.clear()
+        self._in_order.clear()
+        self._changed = None
 
     @cached_property
     def _reclaimable(self) -> list[int]:
@@ -170,7 +185,16 @@ class Reclaim(Attempt):
             ]
         return branch
 
-    def _branch_key(self, leaf: int) -> tuple[object, ...]:
+    def _near(self, leaf: int) -> list[int]:
+        """The reclaimable leaves of which a queue of the branch is on the path of a leaf."""
+        near = self._leaves_near.get(leaf)
+        if near is None:
+            path = frozenset(self.ledger.paths[leaf])
+            near = [one for one in self._reclaimable if not path.isdisjoint(self._branch(one))]
+            self._leaves_near[leaf] = near
+        return near
+
+    def _branch_key(self, leaf: int) -> _BranchKey:
         branch, ledger = self._branch(leaf), self.ledger
         keys = [
             (priority, weight, -ledger.share(queue), -created, order)

@@ -267,6 +267,10 @@ class State:
 
     def _undo(self, step: Step) -> None:
         match step:
+            case "evict", pod:  # first: searches for victims undo many of them
+                self._leave(pod, -1)
+            case "put back", pod:
+                self._leave(pod, 1)
             case "place", group, pod, node, when:
                 self._take_off(group, pod, node, when)
             case "unplace", group, pod, node, when:
@@ -275,10 +279,6 @@ class State:
             case "charge", group, needs, before:
                 self._use(group, times(needs, -1))
                 group.uncharge(needs, before)
-            case "put back", pod:
-                self._leave(pod, 1)
-            case _, pod:
-                self._leave(pod, -1)
 
     # --- steps
 

@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property, lru_cache
 from heapq import merge
-from itertools import repeat
+from itertools import chain, repeat
 
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.min_runtimes import MinRuntimes
@@ -183,7 +183,7 @@ class UnitPool:
                 for namespace, jobs in self._jobs[rank].items()
                 if jobs and may_be_victim(rank, namespace, self._shares[namespace])
             ]
-            for _, job in merge(*streams, reverse=True):
+            for _, job in merge(*streams, reverse=True) if len(streams) > 1 else chain(*streams):
                 yield self._units[job[-1]][0]
 
     def __contains__(self, key: str) -> bool:
