@@ -73,7 +73,7 @@ function trees(before, after, redraw) {
 function evictions(all) {
   if (!all.length) return null;
   return [h("h2", {}, "Evictions"), h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Evictions" }, h("table", {}, headOf("Pod", "Queue", "why"), h("tbody", {}, all.slice(0, MOST).map((one) =>
-    h("tr", {}, h("th", { scope: "row" }, one.pod), h("td", {}, one.queue), h("td", {}, one.why)))))), more(all)];
+    h("tr", {}, h("th", { scope: "row" }, one.pod), h("td.wraps", {}, one.queue), h("td.sentence", {}, one.why)))))), more(all)];
 }
 
 function jobs(all) {
@@ -81,9 +81,9 @@ function jobs(all) {
   if (!changed.length) return h("p.quiet", {}, "No job changes.");
   return [h("h2", {}, "Jobs that change"), h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Jobs that change" }, h("table", {}, headOf("Job", "Queue", "#running", "#waiting", "#evicted", "start", "reason"), h("tbody", {}, changed.slice(0, MOST).map((one) => {
     const [namespace, name] = one.group.split(/\/(.*)/s);
-    return h("tr", {}, h("th", { scope: "row" }, h("a", { href: address("job", ["podgroup", namespace, name ?? ""]) }, one.job || one.group)), h("td", {}, one.queue),
+    return h("tr", {}, h("th", { scope: "row" }, h("a", { href: address("job", ["podgroup", namespace, name ?? ""]) }, one.job || one.group)), h("td.wraps", {}, one.queue),
       h("td.number", {}, step(one.runningBefore, one.runningAfter)), h("td.number", {}, step(one.waitingBefore, one.waitingAfter)), h("td.number", {}, one.evicted ? String(one.evicted) : ""),
-      h("td", {}, startStep(one)), h("td", {}, one.reason ?? ""));
+      h("td.wraps", {}, startStep(one)), h("td.sentence", {}, one.reason ?? ""));
   })))), more(changed)];
 }
 
