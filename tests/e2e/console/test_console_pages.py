@@ -150,6 +150,9 @@ def test_a_what_if_shows_the_tree_as_it_would_be_and_changes_nothing(page: Page,
     expect(page.get_by_label("Weight of vision", exact=True)).to_have_value("9")
     page.get_by_label("Nodes added").fill("2x32cpu,64Gi")
     expect(answer.get_by_role("region", name="Jobs that change")).to_contain_text("large", timeout=30_000)
+    page.get_by_label("Nodes taken away").fill("node-1")
+    gone = answer.get_by_role("region", name="Evictions").locator("tbody td:last-child")
+    expect(gone.filter(has_text="drain").first).to_be_visible(timeout=30_000)
     page.get_by_label("Nodes added").fill("many")
     expect(answer.get_by_role("alert")).to_be_visible()
     assert items(api, QUEUES)["vision"]["spec"].get("weight", 1) == 1

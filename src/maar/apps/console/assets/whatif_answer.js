@@ -73,7 +73,7 @@ function trees(before, after, redraw) {
 function evictions(all) {
   if (!all.length) return null;
   return [h("h2", {}, "Evictions"), h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Evictions" }, h("table", {}, headOf("Pod", "Queue", "why"), h("tbody", {}, all.slice(0, MOST).map((one) =>
-    h("tr", {}, h("th", { scope: "row" }, one.pod), h("td.wraps", {}, one.queue), h("td.sentence", {}, one.why)))))), more(all)];
+    h("tr", {}, h("th", { scope: "row" }, one.pod), h("td.wraps", {}, one.queue), h("td.sentence", {}, one.why || one.action)))))), more(all)];
 }
 
 function jobs(all) {
