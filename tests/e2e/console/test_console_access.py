@@ -14,6 +14,7 @@ from support.console_program import Console
 PAGES: Final = {
     "#/": ".tree .window .row",
     "#/queue/research": ".why pre",
+    "#/queue/nlp": "section[aria-label=Namespaces] table",
     "#/jobs": ".jobs .window .row",
     "#/job/podgroup/default/large": ".events li",
     "#/nodes": ".nodes .window .row",

@@ -4,6 +4,7 @@ import re
 import signal
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -66,6 +67,24 @@ apiVersion: scheduling.volcano.sh/v1beta1
 kind: PodGroup
 metadata: {name: concealed, namespace: secret}
 spec: {minMember: 1, queue: default}
+"""
+
+# Whoever reads everything can ask what a change would do, and yet may not make it.
+READER: Final = """
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: reader, namespace: default}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: [get, list, watch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: reader}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}
+subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
 """
 
 
@@ -166,6 +185,34 @@ def test_who_has_rights_on_one_namespace_learns_nothing_of_others(
     assert b"concealed" not in seen
     assert b'"secret"' not in seen
     assert not any(token.encode() in one for one in answers)
+
+
+def test_who_may_not_change_queues_reads_the_refusal_and_nothing_changes(
+    browser: Browser, plane: ControlPlane, tmp_path: Path
+) -> None:
+    plane.kubectl("apply", "-f", "-", stdin=READER)
+    token = plane.kubectl("create", "token", "reader").stdout.strip()
+    flags, context = ("--login", "token", "--allow-writes"), browser.new_context()
+    before = items(plane, QUEUES)["vision"]["spec"]
+    with Console(tmp_path, plane.kubeconfig, *flags) as console, watched_page(context) as page:
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.goto(console.url)
+        page.get_by_label("Bearer token").fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("treegrid", name="Queues")).to_be_visible()
+        page.evaluate("location.hash = '#/whatif?set=queue/vision.weight%3D9'")
+        expect(page.locator("table.beside tr.changed").first).to_be_visible(timeout=30_000)
+        page.get_by_role("button", name="Apply").click()
+        refusal = page.get_by_role("form", name="Changes").get_by_role("alert")
+        expect(refusal).to_contain_text("the change of Queue vision would be refused")
+        expect(refusal).to_contain_text('User "system:serviceaccount:default:reader" cannot patch')
+        expect(refusal).to_contain_text("nothing was changed")
+        expect(page.get_by_role("group", name="vision")).to_contain_text("now 1")
+        expect(
+            page.get_by_role("button", name="Apply")
+        ).to_be_enabled()  # rights may be given, then tried again
+    context.close()
+    assert items(plane, QUEUES)["vision"]["spec"] == before
 
 
 def _body(response: object) -> bytes:

@@ -106,6 +106,8 @@ def test_a_waiting_job_says_why_it_waits_and_what_would_start_it(page: Page) -> 
     expect(future.locator("pre")).not_to_contain_text("PRIORITY")  # what the first answer said already
     pods = page.get_by_role("region", name="Pods and their nodes")
     expect(pods.get_by_role("row")).to_have_count(21)
+    waits = page.get_by_role("region", name="Events").locator("li", has_text="FailedScheduling")
+    expect(waits.first).to_contain_text(re.compile(r"\d+ pods"))  # a line for many, not for each
     goto(page, "#/job/podgroup/default/train")
     expect(pods.get_by_role("row")).to_have_count(7)
     expect(pods.get_by_role("link").first).to_have_text(re.compile(r"node"))
@@ -148,6 +150,9 @@ def test_a_what_if_shows_the_tree_as_it_would_be_and_changes_nothing(page: Page,
     expect(page.get_by_label("Weight of vision", exact=True)).to_have_value("9")
     page.get_by_label("Nodes added").fill("2x32cpu,64Gi")
     expect(answer.get_by_role("region", name="Jobs that change")).to_contain_text("large", timeout=30_000)
+    page.get_by_label("Nodes taken away").fill("node-1")
+    gone = answer.get_by_role("region", name="Evictions").locator("tbody td:last-child")
+    expect(gone.filter(has_text="drain").first).to_be_visible(timeout=30_000)
     page.get_by_label("Nodes added").fill("many")
     expect(answer.get_by_role("alert")).to_be_visible()
     assert items(api, QUEUES)["vision"]["spec"].get("weight", 1) == 1
@@ -176,3 +181,8 @@ def test_an_address_without_a_page_says_so(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
     goto(page, "#/queue/nothing")
     expect(page.get_by_text("There is no queue nothing")).to_be_visible()
+    expect(page.get_by_role("region", name="Jobs")).to_be_hidden()
+    goto(page, "#/job/podgroup/default/nothing")
+    expect(page.get_by_role("main").get_by_role("alert")).to_have_count(1)
+    expect(page.get_by_role("main").get_by_role("alert")).to_contain_text("there is no")
+    expect(page.get_by_role("region", name="Events")).to_be_hidden()

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { headOf, heading, problemOf, textLines } from "./controls.js";
-import { fill, fillWhenChanged, h, oncePerFrame } from "./dom.js";
+import { fill, fillWhenChanged, h, oncePerFrame, setShown } from "./dom.js";
 import { podsSentence, startSentence } from "./job_table.js";
 import { address, queueAddress } from "./route.js";
 import { store } from "./store.js";
@@ -19,20 +19,29 @@ export function openJob(main, [kind = "podgroup", namespace = "", name = ""]) {
   const pods = h("section", { "aria-label": "Pods" }, h("h2", {}, "Pods"), h("p.quiet", {}, "loading …"));
   const events = h("section", { "aria-label": "Events" }, h("h2", {}, "Events"), h("p.quiet", {}, "loading …"));
   const object = h("section", { "aria-label": "Object" });
+  const problem = h("div"); // that there is no such job, once and not in every part of the page
+  const rest = h("div", {}, facts, h("div.columns.texts", {}, why, future), pods, events, object);
   main.replaceChildren(
     h("nav.breadcrumb", { "aria-label": "Jobs" }, h("a", { href: address("jobs") }, "Jobs"), " / ", h("a", { href: address("jobs", [], { namespace }) }, namespace), " / "),
-    heading(name), facts, h("div.columns.first", {}, why, future), pods, events, object);
+    heading(name), problem, rest);
 
   const control = new AbortController();
   const row = () => [...store.jobs.values()].find((one) => (one.kind === kind && `${one.namespace}/${one.name}` === key) || (kind === "podgroup" && one.podGroup === key));
+  let isKnown = false; // whether pods and events have been there
   const ask = async () => {
     try {
       const answer = await get("/api/job", { kind, key }, control.signal);
+      isKnown = true;
+      fill(problem);
+      setShown(rest, true);
       showPods(pods, answer.pods ?? []);
-      fill(events, h("h2", {}, "Events"), timeLine(answer.events ?? []));
+      fill(events, h("h2", {}, "Events"), timeLine(answer.events ?? [], { isOpen: events.querySelector("details")?.open }));
       showObject(object, answer);
     } catch (error) {
-      if (error.name !== "AbortError") fill(pods, h("h2", {}, "Pods"), problemOf(error));
+      if (error.name === "AbortError") return;
+      setShown(rest, error.status !== 404);
+      fill(problem, problemOf(error));
+      if (!isKnown) for (const [place, title] of [[pods, "Pods"], [events, "Events"]]) fill(place, h("h2", {}, title), h("p.quiet", {}, "Not known."));
     }
   };
   let known = []; // lines of the explanation without a future
@@ -87,7 +96,7 @@ function showFacts(place, job) {
   }
   const now = Date.now() / 1000;
   fillWhenChanged(place, [job, duration(now - job.created), startSentence(job, now)], () => [
-    fact("phase", h("span.chip", { "data-phase": job.phase }, job.phase || job.status || "–")), fact("status", job.status),
+    fact("phase", h("span.chip", { "data-phase": job.phase }, job.phase || job.status || "–")), fact("status", job.status !== job.phase && job.status),
     fact("queue", h("a", { href: queueAddress(job.queue) }, job.queue)),
     fact("pods", podsSentence(job.pods)), fact("requests", amounts(job.request)),
     fact("priority", `${job.priority}${job.priorityClass ? ` (${job.priorityClass})` : ""}`),
@@ -113,7 +122,7 @@ function showPods(place, pods) {
 function showObject(place, { conditions = [], yaml }) {
   const kept = place.querySelector("details")?.open;
   fill(place,
-    conditions.length > 0 && [h("h2", {}, "Conditions"), h("dl.facts", {}, conditions.map((one) => h("div", {}, h("dt", {}, one.type), h("dd", {}, [one.status, one.reason, one.message].filter(Boolean).join(" · ")))))],
+    conditions.length > 0 && [h("h2", {}, "Conditions"), h("dl.facts", {}, conditions.map((one) => h("div", {}, h("dt", {}, one.type), h("dd", {}, [one.status, one.reason, one.message].filter(Boolean).join(" · ") || (seconds(one.time) ? `since ${moment(seconds(one.time))}` : "–")))))],
     yaml && h("details", { open: kept }, h("summary", {}, "The object as YAML"), h("pre.lines", { tabindex: "0", "aria-label": "YAML" }, yaml)));
 }
 

@@ -71,6 +71,7 @@ export function newJobTable({ label, most = Infinity, onSort }) {
     grid,
     setRows(rows, by = NEWEST_FIRST, { alreadySorted = false } = {}) {
       const all = alreadySorted ? rows : sorted(rows, by);
+      setShown(grid, all.length > 0);
       list.setItems(all.length > most ? all.slice(0, most) : all);
       setShown(rest, all.length > most);
       setText(rest, `${all.length - most} more: see all its jobs.`);

@@ -42,7 +42,7 @@ export function openNodes(main) {
     const shown = all.filter((one) => !wanted || one.name.toLowerCase().includes(wanted)).sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
     list.setItems(shown.map((node) => ({ node, resource: chosen, colours })));
     const out = all.filter((one) => !isUsable(one)).length;
-    setText(summary, store.isLoaded("nodes") ? `${counted(all.length, "node")}${out ? `, ${out} of them take no pods` : ""}` : "loading …");
+    setText(summary, store.isLoaded("nodes") ? `${counted(all.length, "node")}${out ? `, ${out} of them ${out === 1 ? "takes" : "take"} no new pods` : ""}` : "loading …");
     showTiles(tiles, all, [...names].sort());
     showLegend(legend, colours);
     free.show(all, chosen, state.shape);
@@ -82,7 +82,7 @@ function showTiles(place, nodes, names) {
 function showLegend(place, colours) {
   const own = [...colours].filter(([, colour]) => colour < COLOURS);
   fillWhenChanged(place, [...colours], () => [own.map(([queue, colour]) => h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h(`span.part.q${colour}`)), h("a", { href: queueAddress(queue) }, queue))),
-    colours.size > own.length && h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h(`span.part.q${COLOURS}`)), `${colours.size - own.length} others`),
+    colours.size > own.length && h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h(`span.part.q${COLOURS}`)), counted(colours.size - own.length, "other")),
     h("li", {}, h("span.bar.swatch", { "aria-hidden": "true" }, h("span.part.unknown")), "pods without a queue")]);
 }
 
@@ -94,7 +94,7 @@ function newFreeRoom() {
   const body = h("tbody");
   return {
     element: h("section.card", { "aria-label": "Free room" }, h("h2", {}, "Free room and its pieces"), said, problem,
-      h("div.columns", {}, drawn, h("div.scroll", { tabindex: "0", role: "region", "aria-label": "How many more pods fit" },
+      h("div.columns.room", {}, drawn, h("div.scroll", { tabindex: "0", role: "region", "aria-label": "How many more pods fit" },
         h("table.numbers", {}, headOf("Pod", "like", "#fit now", "#if in one piece", "#of that"), body)))),
     show(nodes, resource, text) {
       const usable = nodes.filter(isUsable);

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { legend, measure, newBar } from "./bars.js";
 import { headOf, heading, problemOf, scrolling, textLines } from "./controls.js";
-import { drawing, fill, fillWhenChanged, h, setAttribute, setText } from "./dom.js";
+import { drawing, fill, fillWhenChanged, h, setAttribute, setShown, setText } from "./dom.js";
 import { figures } from "./history.js";
 import { newJobTable } from "./job_table.js";
 import { below, childrenOf, resourcesOf, ROOT } from "./queue_order.js";
@@ -30,13 +30,16 @@ export function openQueue(main, [name = ROOT], me) {
     h("a", { href: address("history", [], { queue: name }) }, "History"));
   const table = newJobTable({ label: `Jobs in ${name}`, most: 50 });
   jobs.append(h("h2", {}, "Jobs"), table.element);
-  main.replaceChildren(crumbs, heading(name, actions), facts, numbers, why, h("div.columns", {}, children, namespaces), jobs, past);
+  const rest = h("div", {}, why, h("div.columns", {}, children, namespaces), jobs, past);
+  main.replaceChildren(crumbs, heading(name, actions), facts, numbers, rest);
 
   const lines = new Map(); // of the numbers, by resource
   const update = (changed) => {
     const queue = store.queues.get(name);
     if (changed.queues) {
       fillWhenChanged(crumbs, [queue?.parent], () => breadcrumb(name));
+      const isMissing = !queue && store.isLoaded("queues"); // said once, not in every part of the page
+      for (const one of [rest, actions, facts]) setShown(one, !isMissing);
       if (!queue) fillWhenChanged(numbers, store.isLoaded("queues"), () => (store.isLoaded("queues") ? h("p.problem", {}, `There is no queue ${name}, or your rights do not let you see it.`) : h("p.quiet", {}, "loading …")));
       else {
         showFacts(facts, queue);
@@ -141,10 +144,10 @@ function showChildren(place, name) {
 
 function showNamespaces(place, namespaces) {
   if (!namespaces.length) return fill(place);
-  return fill(place, h("h2", {}, "Namespaces"), h("table.numbers", {},
+  return fill(place, h("h2", {}, "Namespaces"), h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Namespaces and what they use" }, h("table.numbers", {},
     headOf("Namespace", "#weight", "used", "#share"),
     h("tbody", {}, namespaces.map((one) => h("tr", {}, h("th", { scope: "row" }, one.name), h("td.number", {}, String(one.weight ?? 1)),
-      h("td", {}, typeof one.used === "object" ? amounts(one.used) : String(one.used)), h("td.number", {}, String(one.share ?? "")))))));
+      h("td", {}, typeof one.used === "object" ? amounts(one.used) : String(one.used)), h("td.number", {}, String(one.share ?? ""))))))));
 }
 
 function showWhy(place, answer) {

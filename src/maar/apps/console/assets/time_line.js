@@ -1,14 +1,16 @@
 // Events in time: a line from the first to now, with a mark for each; the list below says what they were.
 
 import { h, s } from "./dom.js";
-import { duration, moment, seconds } from "./units.js";
+import { counted, duration, moment, seconds } from "./units.js";
 
 const WIDTH = 960;
 const HEIGHT = 64;
 const EDGE = 12;
+const NEWEST = 30; // lines that are shown at first
 
 /** @param {{time: number|string, type: string, reason: string, message: string, about?: string, count?: number}[]} events */
-export function timeLine(events, now = Date.now() / 1000) {
+export function timeLine(events, { isOpen = false } = {}) {
+  const now = Date.now() / 1000;
   const known = events.map((one) => ({ ...one, at: seconds(one.time) })).filter((one) => one.at !== null).sort((a, b) => a.at - b.at);
   if (!known.length) return h("p.quiet", {}, "No events are known.");
   const from = known[0].at;
@@ -23,9 +25,26 @@ export function timeLine(events, now = Date.now() / 1000) {
     s("path.axis", { d: `M${EDGE} 28H${WIDTH - EDGE}` }), marks,
     s("text", { x: EDGE, y: 54 }, moment(from, now)),
     s("text.end", { x: WIDTH - EDGE, y: 54 }, `now, ${duration(to - from)} later`));
-  const list = h("ol.events", {}, known.toReversed().map((one) => h(`li${one.type === "Warning" ? ".warning" : ""}`, {},
+  const lines = together(known).reverse();
+  const list = (some) => h("ol.events", {}, some.map((one) => h(`li${one.type === "Warning" ? ".warning" : ""}`, {},
     h("time", { datetime: new Date(one.at * 1000).toISOString() }, moment(one.at, now)),
-    h("span.what", {}, h("strong", {}, one.reason), one.count > 1 && h("span.quiet", {}, ` ×${one.count}`), one.about && h("span.quiet", {}, ` ${one.about}`)),
+    h("span.what", {}, h("strong", {}, one.reason), one.count > 1 && h("span.quiet", {}, ` ×${one.count}`), one.about && h("span.quiet", { title: one.names.join(", ") }, ` ${one.about}`)),
     h("span.said", {}, one.message))));
-  return [h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Time line" }, drawn), list];
+  return [h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Time line" }, drawn), list(lines.slice(0, NEWEST)),
+    lines.length > NEWEST && h("details", { open: isOpen }, h("summary", {}, counted(lines.length - NEWEST, "earlier event")), list(lines.slice(NEWEST)))];
+}
+
+/** One line for what was said of many pods at once: a gang that waits has an event for each of them. */
+function together(events) {
+  const lines = new Map();
+  for (const one of events) {
+    const key = JSON.stringify([Math.floor(one.at), one.type, one.reason, one.message, one.about?.split(" ")[0]]);
+    if (lines.has(key)) lines.get(key).push(one);
+    else lines.set(key, [one]);
+  }
+  return [...lines.values()].map((alike) => {
+    const names = alike.map((one) => one.about).filter(Boolean);
+    const kind = names[0]?.split(" ")[0];
+    return { ...alike[0], names, about: alike.length > 1 ? `${alike.length} ${kind === "Pod" ? "pods" : `${kind}s`}` : names[0] };
+  });
 }

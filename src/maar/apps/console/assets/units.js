@@ -53,7 +53,8 @@ export function amounts(all) {
 
 /** The name of a resource without its vendor. */
 export function resourceWord(name) {
-  return name === "cpu" ? "CPU" : name.includes("/") ? name.slice(name.lastIndexOf("/") + 1) : name;
+  const word = name.slice(name.lastIndexOf("/") + 1);
+  return { cpu: "CPU", gpu: "GPU" }[word] ?? word;
 }
 
 /** A part as percents. */

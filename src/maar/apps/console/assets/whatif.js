@@ -1,9 +1,10 @@
 // What would happen if: weights and guarantees changed, nodes came or went, a manifest was submitted.
-// The server decides; the page asks again a moment after the last change. Nothing is changed in the cluster.
+// The server decides; the page asks again a moment after the last change. Only Apply, where the console may write,
+// changes the cluster.
 
 import { post } from "./api.js";
 import { afterPause, button, heading, problemOf, textField } from "./controls.js";
-import { announce, fill, h } from "./dom.js";
+import { announce, fill, h, setText } from "./dom.js";
 import { newQueueFields } from "./whatif_queue.js";
 import { showAnswer } from "./whatif_answer.js";
 import { resourcesOf, ROOT } from "./queue_order.js";
@@ -24,14 +25,16 @@ export function openWhatIf(main, _parts, me) {
   const answer = h("section.answer", { "aria-label": "What would happen", "aria-live": "polite" });
   const names = h("datalist", { id: "queue-names" });
   const fields = h("div.whatif-queues");
+  const ofQueue = new Map(); // the fields of each chosen queue
   const pick = textField("Change a queue", "", () => {}, { list: "queue-names", placeholder: "its name", onchange: () => add(pick.field.value), onkeydown: (event) => event.key === "Enter" && add(pick.field.value) });
   const addNodes = textField("Nodes added", state.addNodes, (value) => set("addNodes", value), { placeholder: "4x8cpu,32Gi" });
   const drain = textField("Nodes taken away", state.drain, (value) => set("drain", value), { placeholder: "node-1, node-2" });
   const submit = h("textarea", { rows: "5", spellcheck: "false", placeholder: "a manifest, as for kubectl apply -f", oninput: () => set("submit", submit.value) });
   const apply = button("Apply", confirmApply, { class: "danger", hidden: true });
   const applied = h("div", { "aria-live": "polite" });
+  const summary = h("p.summary", {}, "Nothing here changes the cluster.");
   main.replaceChildren(
-    heading("What if", h("p.summary", {}, "Nothing here changes the cluster.")),
+    heading("What if", summary),
     h("div.whatif", {},
       h("form.card.changes", { "aria-label": "Changes", onsubmit: (event) => event.preventDefault() },
         h("div.controls", {}, pick.element, names), fields,
@@ -45,6 +48,7 @@ export function openWhatIf(main, _parts, me) {
 
   me.then(({ writes }) => {
     apply.hidden = !writes;
+    if (writes) setText(summary, "Nothing changes the cluster until you press Apply.");
   }).catch(() => {});
 
   function set(name, value) {
@@ -68,10 +72,13 @@ export function openWhatIf(main, _parts, me) {
   }
 
   function showFields() {
-    const present = new Set([...fields.children].map((one) => one.dataset.queue));
     for (const name of chosen) {
       const queue = store.queues.get(name);
-      if (queue && !present.has(name)) fields.append(newQueueFields(queue, resourcesOf(store.queues), state.set, setField));
+      if (!queue) continue;
+      if (!ofQueue.has(name)) {
+        ofQueue.set(name, newQueueFields(queue, resourcesOf(store.queues), state.set, setField));
+        fields.append(ofQueue.get(name).element);
+      } else ofQueue.get(name).show(queue);
     }
   }
 
@@ -92,6 +99,8 @@ export function openWhatIf(main, _parts, me) {
     if (state.addNodes) kept.set("addNodes", state.addNodes);
     if (state.drain) kept.set("drain", state.drain);
     history.replaceState(null, "", address("whatif", [], kept));
+    apply.disabled = isEmpty(body());
+    fill(applied);
     askSoon();
   }
 
@@ -116,12 +125,16 @@ export function openWhatIf(main, _parts, me) {
 
   async function confirmApply() {
     const asked = body();
-    if (isEmpty(asked) || !confirm("Make this change in the cluster, with your own rights?")) return;
+    const changes = [...asked.set, ...asked.addNodes.map((one) => `add ${one}`), ...asked.drain.map((one) => `cordon ${one}`), ...(asked.submit.trim() ? ["create what is submitted"] : [])];
+    if (!confirm(`Make this change in the cluster, with your own rights?\n\n${changes.join("\n")}`)) return;
+    apply.disabled = true; // and when all is done, until there is another change
     try {
       const done = await post("/api/apply", asked);
       fill(applied, (done.done ?? []).map((one) => h("p.done", {}, one)), (done.notDone ?? []).map((one) => h("p.warning", {}, one)));
+      apply.disabled = !done.notDone?.length;
     } catch (error) {
       fill(applied, problemOf(error));
+      apply.disabled = false;
     }
   }
 
@@ -133,6 +146,7 @@ export function openWhatIf(main, _parts, me) {
   onRows({ queues: true });
   const stop = store.subscribe(onRows);
   store.need("queues").catch((error) => fill(answer, problemOf(error)));
+  apply.disabled = isEmpty(body());
   ask();
   return {
     title: "What if",

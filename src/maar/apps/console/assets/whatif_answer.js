@@ -9,6 +9,7 @@ import { counted, duration, moment, resourceWord, roughly, seconds } from "./uni
 
 const ALL_LINES = 40; // beyond this many queues only those that change are shown, and what is above them
 const MOST = 100;
+const SAME_START_S = 10;
 
 let chosenResource = "";
 
@@ -58,7 +59,7 @@ function trees(before, after, redraw) {
     };
     const difference = measure(would, resource).deserved - measure(was, resource).deserved;
     return h(`tr${differs(line.name) ? ".changed" : ""}`, {},
-      h("th", { scope: "row", style: { "--level": line.level - 1 } }, h("a", { href: queueAddress(line.name) }, line.name)),
+      h("th", { scope: "row", title: line.name, style: { "--level": line.level - 1 } }, h("a", { href: queueAddress(line.name) }, line.name)),
       cell(was), cell(would), h("td", {}, resourceWord(resource)),
       h("td.number", {}, roughly(resource, measure(was, resource).deserved)), h("td.number", {}, roughly(resource, measure(would, resource).deserved)),
       h("td.number", {}, difference ? `${difference > 0 ? "+" : "−"}${roughly(resource, Math.abs(difference))}` : ""),
@@ -71,19 +72,25 @@ function trees(before, after, redraw) {
 
 function evictions(all) {
   if (!all.length) return null;
-  return [h("h2", {}, "Evictions"), h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Evictions" }, h("table", {}, headOf("Pod", "Queue", "by", "for", "why"), h("tbody", {}, all.slice(0, MOST).map((one) =>
-    h("tr", {}, h("th", { scope: "row" }, one.pod), h("td", {}, one.queue), h("td", {}, one.action), h("td", {}, one.beneficiary || "–"), h("td", {}, one.why)))))), more(all)];
+  return [h("h2", {}, "Evictions"), h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Evictions" }, h("table", {}, headOf("Pod", "Queue", "why"), h("tbody", {}, all.slice(0, MOST).map((one) =>
+    h("tr", {}, h("th", { scope: "row" }, one.pod), h("td.wraps", {}, one.queue), h("td.sentence", {}, one.why || one.action)))))), more(all)];
 }
 
 function jobs(all) {
-  const changed = all.filter((one) => one.runningBefore !== one.runningAfter || one.waitingBefore !== one.waitingAfter || one.evicted || one.startBefore !== one.startAfter);
+  const changed = all.filter((one) => one.runningBefore !== one.runningAfter || one.waitingBefore !== one.waitingAfter || one.evicted || startDiffers(one));
   if (!changed.length) return h("p.quiet", {}, "No job changes.");
   return [h("h2", {}, "Jobs that change"), h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Jobs that change" }, h("table", {}, headOf("Job", "Queue", "#running", "#waiting", "#evicted", "start", "reason"), h("tbody", {}, changed.slice(0, MOST).map((one) => {
     const [namespace, name] = one.group.split(/\/(.*)/s);
-    return h("tr", {}, h("th", { scope: "row" }, h("a", { href: address("job", ["podgroup", namespace, name ?? ""]) }, one.job || one.group)), h("td", {}, one.queue),
+    return h("tr", {}, h("th", { scope: "row" }, h("a", { href: address("job", ["podgroup", namespace, name ?? ""]) }, one.job || one.group)), h("td.wraps", {}, one.queue),
       h("td.number", {}, step(one.runningBefore, one.runningAfter)), h("td.number", {}, step(one.waitingBefore, one.waitingAfter)), h("td.number", {}, one.evicted ? String(one.evicted) : ""),
-      h("td", {}, startStep(one)), h("td", {}, one.reason ?? ""));
+      h("td.wraps", {}, startStep(one)), h("td.sentence", {}, one.reason ?? ""));
   })))), more(changed)];
+}
+
+/** Whether a planned start moves by more than the time between the two decisions can explain. */
+function startDiffers({ startBefore, startAfter }) {
+  const [was, would] = [seconds(startBefore), seconds(startAfter)];
+  return was === null || would === null ? was !== would : Math.abs(was - would) >= SAME_START_S;
 }
 
 const more = (all) => all.length > MOST && h("p.quiet", {}, `${all.length - MOST} more.`);
