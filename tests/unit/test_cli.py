@@ -184,6 +184,20 @@ def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "binary.yaml: not YAML: byte 0 is not UTF-8" in run("maar", "plan", "-f", str(tmp_path)).stderr
 
 
+def test_what_another_command_prints_is_read_from_a_pipe() -> None:
+    cluster = "docs/examples/explain/cluster.yaml"  # it has events, which are read too
+    explain = f"{BIN / 'maar'} explain job nightly -n data --now 2026-02-02T10:00:00Z --within 0 -f"
+    said = set[str]()
+    for file in (cluster, f"- < {cluster}", f"<(cat {cluster})"):
+        command = ["bash", "-c", f"{explain} {file}"]
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+        assert (result.returncode, result.stderr) == (0, "")
+        said.add(result.stdout)
+    assert len(said) == 1
+    twice = run("maar", "plan", "-f", "-", "-f", "-", stdin=(ROOT / cluster).read_text(encoding="utf-8"))
+    assert twice.returncode == 0
+
+
 def test_a_wrong_command_line_leaves_with_2() -> None:
     assert run("maar", "paln").returncode == 2
     assert run("maar", "plan").returncode == 2

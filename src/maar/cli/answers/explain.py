@@ -17,9 +17,8 @@ from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.completion import NamespaceFlags
 from maar.cli.configuration import read_configuration
-from maar.cli.documents import read_documents
 from maar.cli.failure import CommandError
-from maar.cli.files import read_manifests
+from maar.cli.files import Manifests, read_manifests
 from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
 from maar.cli.plan import check, read_time
@@ -125,20 +124,16 @@ def _from_files(files: list[Path], config: Path | None, now: str) -> tuple[Prese
     present = present_of(manifests, given, read_time(now).timestamp() if now else None)
     for warning in (*present.configuration.warnings, *manifests.warnings):
         typer.echo(f"warning: {warning}", err=True)
-    return present, [*_events_in(files)] if manifests.left_out["Event"] else []
+    return present, [*_events_in(manifests)]
 
 
-def _events_in(files: list[Path]) -> Iterator[EventSummary]:
+def _events_in(manifests: Manifests) -> Iterator[EventSummary]:
     """The events among the documents; one that cannot be read explains nothing."""
-    for _, document in read_documents(files).found:
-        if isinstance(document, dict) and (document.get("apiVersion"), document.get("kind")) == (
-            "v1",
-            "Event",
-        ):
-            try:
-                yield from_document(EventSummary, document)
-            except BadObjectError:
-                continue
+    for document in manifests.events:
+        try:
+            yield from_document(EventSummary, document)
+        except BadObjectError:
+            continue
 
 
 def _subject(present: Present, kind: Kind, namespace: str, name: str) -> Subject:
