@@ -138,6 +138,9 @@ def _events_in(manifests: Manifests) -> Iterator[EventSummary]:
 
 def _subject(present: Present, kind: Kind, namespace: str, name: str) -> Subject:
     """What is asked about; an error names what may have been meant."""
+    if "/" in name:
+        first, *_, last = name.split("/")
+        raise CommandError(f"{name}: a name has no slash; write maar explain {kind} {last} -n {first}")
     subject = find_subject(present.objects, kind, f"{namespace}/{name}", present.scheduler_name)
     if subject is not None:
         return subject
