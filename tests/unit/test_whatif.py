@@ -113,6 +113,13 @@ def test_bad_input_is_a_sentence(arguments: tuple[str, ...], code: int, sentence
     assert "Traceback" not in result.stderr
 
 
+def test_a_running_cluster_is_asked_at_no_other_time() -> None:
+    asked = [f"{sys.prefix}/bin/maar", "whatif", *WEIGHT, "--now", NOON, "--kubeconfig", "none"]
+    result = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert "--now is for clusters in files" in result.stderr
+
+
 def test_a_snapshot_is_asked_at_its_own_time(tmp_path: Path) -> None:
     taken = {
         "apiVersion": "maar.sh/v1",

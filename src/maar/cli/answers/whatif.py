@@ -8,12 +8,11 @@ from rich.console import Console
 
 from maar.cli.admission_options import AdmissionFlags
 from maar.cli.answers.change_flags import ChangeFlags
-from maar.cli.answers.present import ConfigOption, NowOption, read_present
+from maar.cli.answers.present import ConfigOption, NowOption, read_present, time_of
 from maar.cli.cluster.access import Access
 from maar.cli.failure import CommandError
 from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
-from maar.cli.plan import read_time
 from maar.cli.queue.sharing import FilesOption
 from maar.cli.tables import text_of
 from maar.core.answers.future import Present
@@ -57,9 +56,10 @@ def whatif(  # noqa: PLR0913  # each is a flag
     """
     if not any((flags.set_fields, flags.add_nodes, flags.drain, flags.delete, flags.submit)):
         raise typer.BadParameter("there is no change: give --set, --add-nodes, --drain, --delete or --submit")
+    moment = time_of(now, files)
     present = read_present(files, config, access)
-    if files and now:
-        present = replace(present, now=read_time(now).timestamp())
+    if moment is not None:
+        present = replace(present, now=moment)
     changes = flags.changes([one.key for one in present.objects if isinstance(one, Node)])
     options = admission.options(present.scheduler_name)
     try:
