@@ -62,6 +62,16 @@ def test_fields_of_one_queue_are_one_patch() -> None:
     ]
 
 
+def test_what_a_kubelet_says_of_its_node_cannot_be_patched() -> None:
+    changes = [SetField("node/node-1.allocatable.cpu", "4"), SetField("node/node-1.labels.zone", "a")]
+    writes = writes_of(OBJECTS, changes)
+    assert writes == [
+        NoWrite("node/node-1.allocatable.cpu is not set: the kubelet of the node writes it"),
+        PatchObject(Node, "node-1", {"metadata": {"labels": {"zone": "a"}}}),
+    ]
+    assert [one for one in commands(writes) if "allocatable" in one] == []
+
+
 def test_the_default_queue_is_made_where_it_is_only_implied() -> None:
     changes = [SetField("queue/default.weight", "3"), SetField("queue/default.priority", "1")]
     document: Json = {
