@@ -107,7 +107,10 @@ def test_victims_come_back_when_they_are_resubmitted() -> None:
     ("arguments", "sentence"),
     [
         (("--now", "yesterday"), "--now: 'yesterday' is not a time; write it as 2026-01-31T12:00:00Z"),
-        (("--config", "nowhere.yaml"), "nowhere.yaml: cannot be read"),
+        (
+            ("--config", "nowhere.yaml"),
+            "nowhere.yaml: cannot be read: no such file or directory; name another file",
+        ),
         (("--config", "README.md"), "README.md: not YAML"),
         (("--config", "examples/small/queues.yaml"), "not YAML"),
     ],

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
-from maar.cli.failure import CommandError
+from maar.cli.failure import CommandError, why
 from maar.parsing.limits import FILES, BadYamlError
 from maar.parsing.yaml_documents import documents as yaml_documents
 
@@ -34,7 +34,7 @@ def read_documents(paths: list[Path]) -> ReadDocuments:
             except BadYamlError as error:
                 documents.errors.append(f"{name}: not YAML: {error}")
             except OSError as error:
-                documents.errors.append(f"{name}: cannot be read: {error}")
+                documents.errors.append(f"{name}: cannot be read: {why(error)}; name another file")
     return documents
 
 
