@@ -94,7 +94,7 @@ def test_a_submitted_job_is_asked_about_from_a_file_or_standard_input(tmp_path: 
     ("arguments", "code", "sentence"),
     [
         ((), 2, "there is no change: give --set, --add-nodes, --drain, --delete or --submit"),
-        (("--set", "queue/serving.weight"), 1, "it has no value; write --set queue/serving.weight=VALUE"),
+        (("--set", "queue/serving.weight"), 1, "it has no value; write queue/serving.weight=VALUE"),
         (("--set", "queue/serving.weight=0"), 1, "[queue-weight] spec.weight is 0"),
         (("--set", "queue/servin.weight=1"), 1, "there is no queue servin; did you mean serving?"),
         (("--add-nodes", "4x8"), 1, "--add-nodes '4x8'"),

@@ -15,17 +15,14 @@ from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
 from maar.cli.queue.sharing import FilesOption
 from maar.cli.tables import text_of
+from maar.core.answers.first_starts import STARTS, first_starts
 from maar.core.answers.future import Present
 from maar.core.answers.known_objects import BadChangeError
 from maar.core.answers.whatif import what_if
 from maar.core.answers.whatif_text import what_if_data, what_if_lines
 from maar.core.model.node import Node
-from maar.core.model.pod_group import PodGroup
 
 EVICTS: Final = 3
-STARTS: Final = 10  # of each queue
-MANY: Final = 1_000  # waiting pod groups
-WAITING: Final = ("", "Pending", "Inqueue")
 
 
 @with_groups
@@ -60,9 +57,9 @@ def whatif(  # noqa: PLR0913  # each is a flag
     present = read_present(files, config, access)
     if moment is not None:
         present = replace(present, now=moment)
-    changes = flags.changes([one.key for one in present.objects if isinstance(one, Node)])
     options = admission.options(present.scheduler_name)
     try:
+        changes = flags.changes([one.key for one in present.objects if isinstance(one, Node)])
         first = _first_starts(present) if starts is None else starts
         answer = what_if(present, changes, options, first_starts=first)
     except BadChangeError as error:
@@ -80,11 +77,7 @@ def whatif(  # noqa: PLR0913  # each is a flag
 
 def _first_starts(present: Present) -> int:
     """Of how many jobs of a queue starts are compared unless that is said; it takes long where many wait."""
-    waiting = sum(isinstance(one, PodGroup) and one.status.phase in WAITING for one in present.objects)
-    if waiting <= MANY:
-        return STARTS
-    typer.echo(
-        f"note: {waiting:,} pod groups wait, and planned starts are left out; --starts {STARTS} adds them",
-        err=True,
-    )
-    return 0
+    first = first_starts(present.objects)
+    if first.note:
+        typer.echo(f"note: {first.note}; --starts {STARTS} adds them", err=True)
+    return first.number
