@@ -98,6 +98,8 @@ def test_a_submitted_job_is_asked_about_from_a_file_or_standard_input(tmp_path: 
         (("--set", "queue/serving.weight=0"), 1, "[queue-weight] spec.weight is 0"),
         (("--set", "queue/servin.weight=1"), 1, "there is no queue servin; did you mean serving?"),
         (("--add-nodes", "4x8"), 1, "--add-nodes '4x8'"),
+        (("--add-nodes", "none"), 1, "--add-nodes none: no node is added; write 4x8cpu,32Gi"),
+        (("--add-nodes", "huge"), 1, "neither nodes of a size, nor a file that exists: write 4x8cpu,32Gi"),
         (("--drain", "node-9"), 1, "there is no node node-9; did you mean node-2?"),
         (("--submit", "nowhere.yaml"), 1, "nowhere.yaml: there is no such file"),
         (("--submit", "Makefile"), 1, "not YAML"),

@@ -63,13 +63,16 @@ def new_nodes(texts: list[str], taken: Collection[str]) -> tuple[Node, ...]:
     """Read nodes as `maar up --nodes` does."""
     if not texts:
         return ()
-    from maar.core.model.node_sizes import BadNodesError  # noqa: PLC0415  few questions are about nodes
+    from maar.core.model.node_sizes import EXAMPLE, BadNodesError  # noqa: PLC0415  few questions are about nodes
     from maar.embedded.nodes.specification import parse  # noqa: PLC0415
 
     try:
         found = parse(*texts, taken=taken)
     except BadNodesError as error:
-        raise CommandError(str(error).replace("--nodes", "--add-nodes", 1)) from None
+        sentence = str(error).replace("--nodes", "--add-nodes", 1).replace(", nor none", "", 1)
+        raise CommandError(sentence) from None
+    if not found:
+        raise CommandError(f"--add-nodes {' '.join(texts)}: no node is added; write {EXAMPLE}")
     return tuple(from_document(Node, one) for one in found)
 
 
