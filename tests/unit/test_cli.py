@@ -107,7 +107,10 @@ def test_victims_come_back_when_they_are_resubmitted() -> None:
     ("arguments", "sentence"),
     [
         (("--now", "yesterday"), "--now: 'yesterday' is not a time; write it as 2026-01-31T12:00:00Z"),
-        (("--config", "nowhere.yaml"), "nowhere.yaml: cannot be read"),
+        (
+            ("--config", "nowhere.yaml"),
+            "nowhere.yaml: cannot be read: no such file or directory; name another file",
+        ),
         (("--config", "README.md"), "README.md: not YAML"),
         (("--config", "examples/small/queues.yaml"), "not YAML"),
     ],
@@ -182,6 +185,20 @@ def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "the folder has no .yaml, .yml, .json files" in run("maar", "plan", "-f", str(tmp_path)).stderr
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     assert "binary.yaml: not YAML: byte 0 is not UTF-8" in run("maar", "plan", "-f", str(tmp_path)).stderr
+
+
+def test_what_another_command_prints_is_read_from_a_pipe() -> None:
+    cluster = "docs/examples/explain/cluster.yaml"  # it has events, which are read too
+    explain = f"{BIN / 'maar'} explain job nightly -n data --now 2026-02-02T10:00:00Z --within 0 -f"
+    said = set[str]()
+    for file in (cluster, f"- < {cluster}", f"<(cat {cluster})"):
+        command = ["bash", "-c", f"{explain} {file}"]
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+        assert (result.returncode, result.stderr) == (0, "")
+        said.add(result.stdout)
+    assert len(said) == 1
+    twice = run("maar", "plan", "-f", "-", "-f", "-", stdin=(ROOT / cluster).read_text(encoding="utf-8"))
+    assert twice.returncode == 0
 
 
 def test_a_wrong_command_line_leaves_with_2() -> None:

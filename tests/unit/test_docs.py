@@ -121,3 +121,19 @@ def test_source_files_that_the_architecture_names_exist() -> None:
     named = re.findall(r"`((?:core|apps|kube|embedded|cli|serving|parsing)/[a-z_/]+\.py)`", page)
     assert named
     assert [file for file in named if not (ROOT / "src" / "maar" / file).exists()] == []
+
+
+def test_the_page_of_maar_up_has_every_flag() -> None:
+    """Its title in the list of pages says so."""
+    page = (ROOT / "docs" / "maar-up.md").read_text(encoding="utf-8")
+    found = subprocess.run(
+        [Path(sys.prefix) / "bin" / "maar", "up", "--help"], capture_output=True, text=True, check=True
+    )
+    flags = set(re.findall(r"^ {2}(?:-\w, )?(--[a-z-]+)", found.stdout, re.MULTILINE))
+    assert {flag for flag in flags - {"--help", "--console", "--verbose"} if f"`{flag}" not in page} == set()
+
+
+def test_the_changelog_says_nothing_twice() -> None:
+    """A merge of two branches that both added an entry leaves both."""
+    entries = re.split(r"^- ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert sorted({one for one in entries if entries.count(one) > 1}) == []

@@ -94,10 +94,12 @@ def test_a_submitted_job_is_asked_about_from_a_file_or_standard_input(tmp_path: 
     ("arguments", "code", "sentence"),
     [
         ((), 2, "there is no change: give --set, --add-nodes, --drain, --delete or --submit"),
-        (("--set", "queue/serving.weight"), 1, "it has no value; write --set queue/serving.weight=VALUE"),
+        (("--set", "queue/serving.weight"), 1, "it has no value; write queue/serving.weight=VALUE"),
         (("--set", "queue/serving.weight=0"), 1, "[queue-weight] spec.weight is 0"),
         (("--set", "queue/servin.weight=1"), 1, "there is no queue servin; did you mean serving?"),
         (("--add-nodes", "4x8"), 1, "--add-nodes '4x8'"),
+        (("--add-nodes", "none"), 1, "--add-nodes none: no node is added; write 4x8cpu,32Gi"),
+        (("--add-nodes", "huge"), 1, "neither nodes of a size, nor a file that exists: write 4x8cpu,32Gi"),
         (("--drain", "node-9"), 1, "there is no node node-9; did you mean node-2?"),
         (("--submit", "nowhere.yaml"), 1, "nowhere.yaml: there is no such file"),
         (("--submit", "Makefile"), 1, "not YAML"),
@@ -111,6 +113,13 @@ def test_bad_input_is_a_sentence(arguments: tuple[str, ...], code: int, sentence
     assert (result.returncode, result.stdout) == (code, "")
     assert sentence in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
+
+
+def test_a_running_cluster_is_asked_at_no_other_time() -> None:
+    asked = [f"{sys.prefix}/bin/maar", "whatif", *WEIGHT, "--now", NOON, "--kubeconfig", "none"]
+    result = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert "--now is for clusters in files" in result.stderr
 
 
 def test_a_snapshot_is_asked_at_its_own_time(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from maar.apps.daemons.configuration_text import parse_text
-from maar.cli.failure import CommandError
+from maar.cli.failure import CommandError, why
 from maar.core.policy.configuration import BadConfigurationError, Configuration
 from maar.parsing.limits import OBJECT
 
@@ -13,7 +13,7 @@ def read_configuration(file: Path | None) -> Configuration:
     try:
         return parse_text(_text(file) if file is not None else "")
     except OSError as error:
-        raise CommandError(f"{file}: cannot be read: {error}") from None
+        raise CommandError(f"{file}: cannot be read: {why(error)}; name another file") from None
     except UnicodeDecodeError:
         raise CommandError(f"{file}: this is no text; name a file with a configuration in YAML") from None
     except BadConfigurationError as error:

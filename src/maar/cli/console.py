@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import typer
 import uvloop
@@ -74,13 +74,13 @@ def console(  # noqa: PLR0913  # each is a flag
         kubeconfig=access.kubeconfig,
         context=access.context,
         login=login,
-        public_url=_checked(public_url),
+        public_url=_public(public_url),
         certificate=tls_certificate,
         certificate_key=tls_key,
         allows_writes=allow_writes,
         history=None if no_history else history,
         history_folder=None if no_history else data_folder() / "console",
-        prometheus=prometheus,
+        prometheus=_of_prometheus(prometheus),
     )
     set_up_logs(log_format)
     try:
@@ -89,16 +89,31 @@ def console(  # noqa: PLR0913  # each is a flag
         raise CommandError(str(error)) from None
 
 
-def _checked(url: str) -> str:
+def _public(url: str) -> str:
     """The address that browsers open, without a path: the console is at the root of its server."""
+    parts = _parts(url)
+    if url and (
+        parts is None or parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc
+    ):
+        raise typer.BadParameter(f"--public-url {url}: write https://HOST or https://HOST:PORT, no path")
+    return url
+
+
+def _of_prometheus(url: str) -> str:
+    """The address of a Prometheus, which may be below a path."""
+    if url and _parts(url) is None:
+        raise typer.BadParameter(f"--prometheus {url}: write http://HOST:PORT, or with a path behind it")
+    return url
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The parts of an address of HTTP; None where it is none."""
     try:
         parts = urlsplit(url)
         is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        is_good = False
-    if url and (not is_good or parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc):
-        raise typer.BadParameter(f"--public-url {url}: write https://HOST or https://HOST:PORT, no path")
-    return url
+        return None
+    return parts if is_good else None
 
 
 def _print_started(address: str) -> None:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
-from maar.cli.failure import CommandError
+from maar.cli.failure import CommandError, why
 from maar.parsing.limits import FILES, BadYamlError
 from maar.parsing.yaml_documents import documents as yaml_documents
 
@@ -34,12 +34,12 @@ def read_documents(paths: list[Path]) -> ReadDocuments:
             except BadYamlError as error:
                 documents.errors.append(f"{name}: not YAML: {error}")
             except OSError as error:
-                documents.errors.append(f"{name}: cannot be read: {error}")
+                documents.errors.append(f"{name}: cannot be read: {why(error)}; name another file")
     return documents
 
 
 def _files(path: Path) -> Iterator[Path]:
-    if path == _STANDARD_INPUT or path.is_file():
+    if path == _STANDARD_INPUT or (path.exists() and not path.is_dir()):  # a shell's <(…) is a pipe
         yield path
     elif path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.suffix in _ENDINGS and file.is_file())
@@ -62,8 +62,12 @@ def _nearest(path: Path) -> str:
 
 def _documents(file: Path) -> Iterator[tuple[str, object]]:
     """Give every document with its place in the file."""
-    with sys.stdin.buffer if file == _STANDARD_INPUT else file.open("rb") as opened:
-        data = opened.read(FILES.characters + 1)  # no more than it takes to see that it is too much
+    most = FILES.characters + 1  # no more than it takes to see that it is too much
+    if file == _STANDARD_INPUT:
+        data = sys.stdin.buffer.read(most)
+    else:
+        with file.open("rb") as opened:
+            data = opened.read(most)
     for number, document in enumerate(yaml_documents(data), start=1):
         if isinstance(document, dict) and isinstance(document.get("items"), list):
             for index, item in enumerate(document["items"], start=1):

@@ -40,6 +40,11 @@ def run(app: typer.Typer, name: str, wrong_usage: int = WRONG_USAGE) -> None:
         _leave((f"{what} (set MAAR_TRACE=1 to see where, and report it)",), BUG)
 
 
+def why(error: OSError) -> str:
+    """What the system says of a file, without a number and without the name of the file once more."""
+    return (error.strerror or str(error)).lower()
+
+
 async def for_each(items: Iterable[T], work: Callable[[T], Awaitable[None]]) -> None:
     """Do something to several things; a failure of one does not stop the others."""
     refusals: list[str] = []

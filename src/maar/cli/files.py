@@ -13,6 +13,7 @@ from maar.core.model.misspelt_kinds import misspelt
 from maar.core.model.unread import unknown_fields
 
 _SNAPSHOT: Final = (Snapshot.api_version, Snapshot.__name__)
+_EVENT: Final = ("v1", "Event")
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Manifests:
 
     objects: list[Object] = field(default_factory=list)
     snapshots: list[Snapshot] = field(default_factory=list)  # what is not in the objects, of each
+    events: list[dict[str, object]] = field(default_factory=list)  # no decision needs them; people do
     left_out: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -63,6 +65,8 @@ def take_document(manifests: Manifests, place: str, document: object) -> None:
         if problem := misspelt(version, name):
             manifests.errors.append(f"{place}: {problem}")
         manifests.left_out[str(name)] += 1
+        if (version, name) == _EVENT:
+            manifests.events.append(document)
         return
     try:
         one = from_document(kind, document)

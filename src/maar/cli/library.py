@@ -12,7 +12,7 @@ from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import Manifests, read_manifests, take_document
 from maar.cli.plan import check, configuration_of, decide_cycles, the_snapshot
-from maar.core.answers.changes import AddNodes, Change, DeleteObject, DrainNode, SetField, SubmitDocument
+from maar.core.answers.changes import SetField, SubmitDocument, in_order
 from maar.core.answers.known_objects import document_of
 from maar.core.answers.whatif import WhatIf, what_if
 from maar.core.model.metadata import Object
@@ -82,11 +82,13 @@ def whatif(  # noqa: PLR0913  a change of each kind, and how it is decided
         known = None if config is None else _configuration(config)
         present = present_of(manifests, known, None if now is None else now.timestamp())
         nodes = [one.key for one in present.objects if isinstance(one, Node)]
-        changes: list[Change] = [AddNodes(new_nodes(_texts(add_nodes), nodes))]
-        changes += [SetField(target, value) for target, value in (set or {}).items()]
-        changes += [DrainNode(name) for name in _texts(drain)]
-        changes += [DeleteObject(target) for target in _texts(delete)]
-        changes += _submitted(submit)
+        changes = in_order(
+            new_nodes(_texts(add_nodes), nodes),
+            (SetField(target, value) for target, value in (set or {}).items()),
+            _texts(drain),
+            _texts(delete),
+            _submitted(submit),
+        )
         return what_if(present, changes, first_starts=starts)
     except CommandError as error:
         raise PlanError("\n".join(error.sentences)) from None

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from maar.cli.failure import CommandError
+from maar.cli.failure import CommandError, why
 
 
 def replay(
@@ -20,7 +20,7 @@ def replay(
         with file.open("rb") as lines:
             tally = replayed(lines)
     except OSError as error:
-        raise CommandError(f"{file}: cannot be read: {error}") from None
+        raise CommandError(f"{file}: cannot be read: {why(error)}; name another file") from None
     except BadRecordingError as error:
         raise CommandError(f"{file}: {error}") from None
     except BadConfigurationError as error:

@@ -10,7 +10,7 @@ import typer
 from maar import __version__
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.configuration import read_configuration
-from maar.cli.failure import CommandError
+from maar.cli.failure import CommandError, why
 from maar.cli.option_groups import with_groups
 
 
@@ -58,7 +58,7 @@ def snapshot(
     try:
         write(Path(output), taken, seen.objects())
     except OSError as error:
-        raise CommandError(f"{output}: cannot be written: {error}") from None
+        raise CommandError(f"{output}: cannot be written: {why(error)}; name another file") from None
     typer.echo(
         f"{output}: {len(found):,} objects; see what is decided on them: maar plan -f {output}", err=True
     )

@@ -10,6 +10,7 @@ from typing import Final, Self
 _OURS: Final = re.compile(
     r"lock|kubeconfig|\w+\.kubeconfig|\w+\.token|server\.(crt|key)|(objects-\d{6}|working|unfinished)\..*"
     r"|backups|set-aside-.*|pods|logs|.*\.log|lost\+found|\..*|.*\.\d+"
+    r"|console|console-history\.sqlite.*"  # of maar console, which may have run first, and of maar up
 )
 _UNFINISHED: Final = re.compile(r"(\w+\.token|server\.(crt|key)|(\w+\.)?kubeconfig|objects-\d{6}\.wal)\.\d+")
 _USED: Final = re.compile(r"\w+\.token|server\.(crt|key)|kubeconfig|backups|set-aside-.*")

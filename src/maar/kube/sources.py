@@ -73,10 +73,9 @@ class Kubeconfig:
         configuration = Configuration()
         try:
             if self._loader is None or anew:
-                first = self._first_context()
                 self._loader = await load_kube_config(
                     config_file=self._paths,
-                    context=self._context or first,
+                    context=self._chosen_context(),
                     client_configuration=configuration,
                     persist_config=False,
                 )
@@ -90,23 +89,31 @@ class Kubeconfig:
             raise CredentialsError(f"{self.name}: {str(error) or type(error).__name__}") from error
         return _proofs(configuration, str(namespace or "default"))
 
-    def _first_context(self) -> str | None:
-        """The first file that names a context wins, as with kubectl; the library takes the last.
+    def _chosen_context(self) -> str:
+        """The context that is asked for, or that of the first file that names one, as with kubectl.
 
-        Every file is read, within limits that the library does not have.
+        The library takes the last. Every file is read, within limits that the library does not have.
         """
-        contexts: list[str] = []
         named = [Path(path).expanduser() for path in self._paths.split(os.pathsep) if path]
         files = [file for file in named if file.is_file()]
-        for file in files:
-            found = document(file.read_bytes(), OBJECT, repeated=lambda _: None)
-            if isinstance(found, dict) and found.get("current-context"):
-                contexts.append(str(found["current-context"]))
         if not files:
-            raise ValueError("there is no such file; name another with --kubeconfig or KUBECONFIG")
-        if not contexts and not self._context:
+            what = "this is a folder" if any(map(Path.is_dir, named)) else "there is no such file"
+            raise ValueError(f"{what}; name another with --kubeconfig or KUBECONFIG")
+        read = [document(file.read_bytes(), OBJECT, repeated=lambda _: None) for file in files]
+        found = [one for one in read if isinstance(one, dict)]
+        if not found:
+            raise ValueError("this is no kubeconfig; name another with --kubeconfig or KUBECONFIG")
+        current = (str(one["current-context"]) for one in found if one.get("current-context"))
+        chosen = self._context or next(current, "")
+        if not chosen:
             raise ValueError("it names no current context; write one into it, or choose with --context")
-        return next(iter(contexts), None)
+        known = [str(one["name"]) for part in found for one in part.get("contexts") or ()]
+        if chosen not in known:
+            others = (
+                f"choose one of {', '.join(known)} with --context" if known else "name another kubeconfig"
+            )
+            raise ValueError(f"there is no context {chosen}; {others}")
+        return chosen
 
 
 class InCluster:

@@ -20,10 +20,10 @@ _LONGEST_WARNINGS, _LONGEST_WARNING = 4 << 10, 256  # characters, of all and of 
 
 
 class BodyError(Exception):
-    """A body that did not come whole, with the HTTP status that says why: 400, 408 or 413."""
+    """A body that did not come whole: the HTTP status that says why (400, 408 or 413), and a sentence."""
 
-    def __init__(self, status: HTTPStatus) -> None:
-        super().__init__(status.phrase)
+    def __init__(self, status: HTTPStatus, sentence: str) -> None:
+        super().__init__(sentence)
         self.status = status
 
 
@@ -36,15 +36,19 @@ async def read_body(receive: Receive, largest: int, within_s: float) -> bytes:
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    raise BodyError(HTTPStatus.BAD_REQUEST)
+                    raise BodyError(HTTPStatus.BAD_REQUEST, "the client left before")
                 parts.append(cast(bytes, message.get("body", b"")))
                 size += len(parts[-1])
                 if size > largest:
-                    raise BodyError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+                    raise BodyError(
+                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {largest:,} bytes; send fewer"
+                    )
                 if not message.get("more_body"):
                     return b"".join(parts)
     except TimeoutError:
-        raise BodyError(HTTPStatus.REQUEST_TIMEOUT) from None
+        raise BodyError(
+            HTTPStatus.REQUEST_TIMEOUT, f"it took longer than {within_s:g} s; send it in one go"
+        ) from None
 
 
 @dataclass

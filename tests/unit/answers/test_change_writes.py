@@ -19,12 +19,14 @@ from maar.core.answers.changes import AddNodes, Change, DeleteObject, DrainNode,
 from maar.core.answers.known_objects import BadChangeError
 from maar.core.answers.new_nodes import new_nodes
 from maar.core.model.job import Job
+from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Metadata, Object
 from maar.core.model.node import Node
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.core.model.workload import BatchJob
+from maar.embedded.nodes.specification import parse
 
 Json = dict[str, object]
 
@@ -60,6 +62,16 @@ def test_fields_of_one_queue_are_one_patch() -> None:
         PatchObject(Queue, "research", {"spec": spec}),
         PatchObject(Queue, "v1.2", {"spec": {"weight": 2}}),
     ]
+
+
+def test_what_a_kubelet_says_of_its_node_cannot_be_patched() -> None:
+    changes = [SetField("node/node-1.allocatable.cpu", "4"), SetField("node/node-1.labels.zone", "a")]
+    writes = writes_of(OBJECTS, changes)
+    assert writes == [
+        NoWrite("node/node-1.allocatable.cpu is not set: the kubelet of the node writes it"),
+        PatchObject(Node, "node-1", {"metadata": {"labels": {"zone": "a"}}}),
+    ]
+    assert [one for one in commands(writes) if "allocatable" in one] == []
 
 
 def test_the_default_queue_is_made_where_it_is_only_implied() -> None:
@@ -167,3 +179,15 @@ def test_nodes_that_cannot_be_added_are_a_sentence(text: str, sentence: str) -> 
 def test_a_field_that_is_not_there_is_a_sentence() -> None:
     with pytest.raises(BadChangeError, match="did you mean weight"):
         writes_of(OBJECTS, [SetField("queue/research.wight", "3")])
+
+
+def test_nodes_of_a_question_are_those_of_maar_up() -> None:
+    """The command and the console answer alike only as long as they are."""
+    texts = ["2x8cpu,32Gi", "1x64cpu,512Gi,8nvidia.com/gpu,zone=a,pool=big"]
+    asked = new_nodes(texts, ["node-2"], 10)
+    made = [from_document(Node, one) for one in parse(*texts, taken=["node-2"])]
+    assert [(one.metadata.name, one.metadata.labels) for one in asked] == [
+        (one.metadata.name, one.metadata.labels) for one in made
+    ]
+    assert [one.status.allocatable for one in asked] == [one.status.allocatable for one in made]
+    assert all(one.is_ready and not one.spec.taints for one in (*asked, *made))

@@ -183,7 +183,7 @@ def test_a_replay_says_what_it_has_seen(run: Run, tmp_path: Path) -> None:
     ended = run("maar", "replay", str(file))
     assert ended.code == 1
     assert f"{file}: line 3: at 2026-11-16T04:00:00.250000+00:00 another plan comes out" in ended.err
-    for missing, problem in ((tmp_path / "none", "No such file"), (EXAMPLE, "Is a directory")):
+    for missing, problem in ((tmp_path / "none", "no such file"), (EXAMPLE, "is a directory")):
         ended = run("maar", "replay", str(missing))
         assert ended.code == 1
         assert f"{missing}: cannot be read" in ended.err

@@ -93,6 +93,7 @@ def test_a_folder_without_a_cluster_has_no_backup(tmp_path: Path) -> None:
 @pytest.mark.parametrize("left", ["backups", "set-aside-20261116T040000.000000Z"])
 def test_a_folder_that_has_only_what_was_put_aside_is_no_new_one(tmp_path: Path, left: str) -> None:
     (tmp_path / left).mkdir()
+    (tmp_path / "console-history.sqlite").touch()
     with pytest.raises(DataFolderError, match=r"without its objects, although a cluster .* maar restore"):
         Store(tmp_path)
 

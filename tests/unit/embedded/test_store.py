@@ -126,6 +126,13 @@ def test_a_folder_in_use_is_refused_with_what_to_do(tmp_path: Path) -> None:
     Store(tmp_path).close()
 
 
+def test_a_folder_in_which_the_console_kept_its_history_is_a_new_one(tmp_path: Path) -> None:
+    """Maar console keeps it in the folder that maar up uses without --data."""
+    (tmp_path / "console").mkdir()
+    (tmp_path / "console-history.sqlite-wal").touch()
+    Store(tmp_path).close()
+
+
 def test_old_generations_are_left_behind_when_the_log_is_large(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for number in range(25_000):

@@ -93,6 +93,26 @@ async def test_a_file_that_is_no_kubeconfig_is_named(tmp_path: Path, content: st
         await load(file)
 
 
+@pytest.mark.parametrize("content", ["", "hello", "- 1", "root:x:0:0"])
+async def test_what_is_no_kubeconfig_is_called_so(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(CredentialsError, match="this is no kubeconfig; name another with --kubeconfig"):
+        await load(file)
+
+
+async def test_a_context_that_is_not_there_is_told_which_are(tmp_path: Path) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text("{contexts: [{name: a}, {name: b}]}", encoding="utf-8")
+    with pytest.raises(CredentialsError, match="there is no context c; choose one of a, b with --context"):
+        await load(file, "c")
+
+
+async def test_a_folder_is_no_file_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(CredentialsError, match="this is a folder; name another with --kubeconfig"):
+        await load(tmp_path)
+
+
 async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         CredentialsError, match=f"{tmp_path / 'missing'}: there is no such file; .*--kubeconfig"

@@ -38,7 +38,11 @@ class Guard:
         if request.method in _READS:
             return
         if not _is_from_here(request, host):
-            raise RefusedError(HTTPStatus.FORBIDDEN, "this request comes from another site and is refused")
+            raise RefusedError(
+                HTTPStatus.FORBIDDEN,
+                "no page of this console sent this request, by its Origin and Sec-Fetch-Site; a program sends"
+                " the address of the console as Origin",
+            )
         if request.path not in _NO_HEADER_NEEDED and request.header(OWN_HEADER) != "1":
             raise RefusedError(
                 HTTPStatus.FORBIDDEN,
@@ -61,9 +65,12 @@ def _is_from_here(request: HttpRequest, host: str) -> bool:
     origin, site = request.header(b"origin"), request.header(b"sec-fetch-site")
     if site and site != "same-origin":
         return False
-    if origin and origin != "null":
+    if not origin or origin == "null":
+        return site == "same-origin"
+    try:
         return urlsplit(origin).netloc.lower() == host
-    return site == "same-origin"
+    except ValueError:
+        return False
 
 
 def _name(host: str) -> str:

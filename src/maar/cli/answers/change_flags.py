@@ -9,7 +9,7 @@ import typer
 
 from maar.cli.documents import read_documents
 from maar.cli.failure import CommandError
-from maar.core.answers.changes import AddNodes, Change, DeleteObject, DrainNode, SetField, SubmitDocument
+from maar.core.answers.changes import Change, SubmitDocument, field_change, in_order
 from maar.core.model.kinds import from_document
 from maar.core.model.node import Node
 
@@ -50,33 +50,29 @@ class ChangeFlags:
 
     def changes(self, nodes: Collection[str]) -> list[Change]:
         """The changes in the order in which they are made; `nodes` are the names of those that are there."""
-        made: list[Change] = []
-        if self.add_nodes:
-            made.append(AddNodes(new_nodes(self.add_nodes, nodes)))
-        made += [field_change(text) for text in self.set_fields or ()]
-        made += [DrainNode(name.removeprefix("node/")) for name in self.drain or ()]
-        made += [DeleteObject(target) for target in self.delete or ()]
-        made += documents(self.submit or [])
-        return made
-
-
-def field_change(text: str) -> SetField:
-    """Read `queue/research.weight=3`."""
-    target, equals, value = text.partition("=")
-    if not equals:
-        raise CommandError(f"--set {text}: it has no value; write --set {text}=VALUE")
-    return SetField(target, value)
+        return in_order(
+            new_nodes(self.add_nodes or [], nodes),
+            map(field_change, self.set_fields or ()),
+            self.drain or (),
+            self.delete or (),
+            documents(self.submit or []),
+        )
 
 
 def new_nodes(texts: list[str], taken: Collection[str]) -> tuple[Node, ...]:
     """Read nodes as `maar up --nodes` does."""
-    from maar.core.model.node_sizes import BadNodesError  # noqa: PLC0415  few questions are about nodes
+    if not texts:
+        return ()
+    from maar.core.model.node_sizes import EXAMPLE, BadNodesError  # noqa: PLC0415  few questions are about nodes
     from maar.embedded.nodes.specification import parse  # noqa: PLC0415
 
     try:
         found = parse(*texts, taken=taken)
     except BadNodesError as error:
-        raise CommandError(str(error).replace("--nodes", "--add-nodes", 1)) from None
+        sentence = str(error).replace("--nodes", "--add-nodes", 1).replace(", nor none", "", 1)
+        raise CommandError(sentence) from None
+    if not found:
+        raise CommandError(f"--add-nodes {' '.join(texts)}: no node is added; write {EXAMPLE}")
     return tuple(from_document(Node, one) for one in found)
 
 

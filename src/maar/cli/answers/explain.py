@@ -12,17 +12,23 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from maar.cli.answers.present import ConfigOption, NowOption, present_of, read_present, seconds_of
+from maar.cli.answers.present import (
+    ConfigOption,
+    NowOption,
+    present_of,
+    read_present,
+    seconds_of,
+    time_of,
+)
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
 from maar.cli.completion import NamespaceFlags
 from maar.cli.configuration import read_configuration
-from maar.cli.documents import read_documents
 from maar.cli.failure import CommandError
-from maar.cli.files import read_manifests
+from maar.cli.files import Manifests, read_manifests
 from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
-from maar.cli.plan import check, read_time
+from maar.cli.plan import check
 from maar.cli.queue.sharing import FilesOption
 from maar.cli.tables import DataOption, text_of
 from maar.core.answers.explanation import Explainer, GroupExplanation, with_changes
@@ -68,13 +74,11 @@ def explain(  # noqa: PLR0913  # each is an argument or a flag
 
     Decides on the cluster as it is, or on one in files or in a snapshot, and writes nothing.
     """
-    limit = seconds_of("--within", within)
+    limit, moment = seconds_of("--within", within), time_of(now, files)
     if files:
-        present, events = _from_files(files, config, now)
+        present, events = _from_files(files, config, moment)
         namespace = place.namespace or "default"
     else:
-        if now:
-            raise typer.BadParameter("--now is for clusters in files; a running one is as it is now")
         present = read_present(None, config, access)
         namespace = place.namespace or on_cluster(access, _namespace)
         events = None
@@ -117,32 +121,33 @@ def _progress(limit: float) -> Iterator[GoOn]:
         yield go_on
 
 
-def _from_files(files: list[Path], config: Path | None, now: str) -> tuple[Present, list[EventSummary]]:
+def _from_files(
+    files: list[Path], config: Path | None, moment: float | None
+) -> tuple[Present, list[EventSummary]]:
     """Read a cluster in files, with its events."""
     manifests = read_manifests(files)
     check(manifests)
     given = read_configuration(config) if config is not None else None
-    present = present_of(manifests, given, read_time(now).timestamp() if now else None)
+    present = present_of(manifests, given, moment)
     for warning in (*present.configuration.warnings, *manifests.warnings):
         typer.echo(f"warning: {warning}", err=True)
-    return present, [*_events_in(files)] if manifests.left_out["Event"] else []
+    return present, [*_events_in(manifests)]
 
 
-def _events_in(files: list[Path]) -> Iterator[EventSummary]:
+def _events_in(manifests: Manifests) -> Iterator[EventSummary]:
     """The events among the documents; one that cannot be read explains nothing."""
-    for _, document in read_documents(files).found:
-        if isinstance(document, dict) and (document.get("apiVersion"), document.get("kind")) == (
-            "v1",
-            "Event",
-        ):
-            try:
-                yield from_document(EventSummary, document)
-            except BadObjectError:
-                continue
+    for document in manifests.events:
+        try:
+            yield from_document(EventSummary, document)
+        except BadObjectError:
+            continue
 
 
 def _subject(present: Present, kind: Kind, namespace: str, name: str) -> Subject:
     """What is asked about; an error names what may have been meant."""
+    if "/" in name:
+        first, *_, last = name.split("/")
+        raise CommandError(f"{name}: a name has no slash; write maar explain {kind} {last} -n {first}")
     subject = find_subject(present.objects, kind, f"{namespace}/{name}", present.scheduler_name)
     if subject is not None:
         return subject

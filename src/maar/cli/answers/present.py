@@ -10,7 +10,7 @@ import typer
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.configuration import read_configuration
 from maar.cli.files import Manifests, read_manifests
-from maar.cli.plan import check, configuration_of, the_snapshot
+from maar.cli.plan import check, configuration_of, read_time, the_snapshot
 from maar.core.answers.future import Present
 from maar.core.model.durations import BadDurationError, seconds
 from maar.core.model.job import Job
@@ -38,6 +38,13 @@ def seconds_of(flag: str, text: str) -> float:
 
 
 @without_collection()
+def time_of(now: str, files: list[Path] | None) -> float | None:
+    """The moment that --now names; None where it is not given."""
+    if now and not files:
+        raise typer.BadParameter("--now is for clusters in files; a running one is as it is now")
+    return read_time(now).timestamp() if now else None
+
+
 def read_present(files: list[Path] | None, config: Path | None, access: Access) -> Present:
     """Read a cluster; what is odd about it goes to standard error."""
     if files:

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from maar.apps.snapshots.recorded_workload import recorded_moments, recorded_start
 from maar.apps.snapshots.replay import BadRecordingError
 from maar.cli.answers.simulation_inputs import TraceJobs
-from maar.cli.failure import CommandError
+from maar.cli.failure import CommandError, why
 from maar.core.answers.recorded_jobs import RecordedJobs
 from maar.core.model.queue import Queue
 from maar.core.policy.configuration import BadConfigurationError
@@ -110,7 +110,7 @@ def prepared_recording(file: Path, policies: Sequence[Policy] | None, queues: Se
         began = recorded_start(lines())
         workload = RecordedWorkload(lambda: recorded_moments(lines()), began.scheduler_name)
     except OSError as error:
-        raise CommandError(f"{file}: cannot be read: {error}") from None
+        raise CommandError(f"{file}: cannot be read: {why(error)}; name another file") from None
     except (BadRecordingError, TraceError) as error:
         raise CommandError(f"{file}: {error}") from None
     except BadConfigurationError as error:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from maar.cli.failure import CommandError
+from maar.cli.failure import CommandError, why
 from maar.core.answers.report.page import Heading, page
 from maar.core.answers.report.tables import jobs_csv, overview, series_csv, summary
 from maar.core.simulation.experiment import Outcome
@@ -28,7 +28,7 @@ def write_report(
             _write(of_policy / "jobs.csv", jobs_csv(one))
             _write(of_policy / "series.csv", series_csv(one))
     except OSError as error:
-        raise CommandError(f"--out {folder}: cannot be written: {error}; name another folder") from None
+        raise CommandError(f"--out {folder}: cannot be written: {why(error)}; name another folder") from None
 
 
 def check_folder(folder: Path) -> None:
@@ -36,7 +36,7 @@ def check_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CommandError(f"--out {folder}: cannot be made: {error}; name another folder") from None
+        raise CommandError(f"--out {folder}: cannot be made: {why(error)}; name another folder") from None
 
 
 def folder_name(policy: str) -> str:

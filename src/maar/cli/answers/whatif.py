@@ -8,25 +8,21 @@ from rich.console import Console
 
 from maar.cli.admission_options import AdmissionFlags
 from maar.cli.answers.change_flags import ChangeFlags
-from maar.cli.answers.present import ConfigOption, NowOption, read_present
+from maar.cli.answers.present import ConfigOption, NowOption, read_present, time_of
 from maar.cli.cluster.access import Access
 from maar.cli.failure import CommandError
 from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
-from maar.cli.plan import read_time
 from maar.cli.queue.sharing import FilesOption
 from maar.cli.tables import text_of
+from maar.core.answers.first_starts import STARTS, first_starts
 from maar.core.answers.future import Present
 from maar.core.answers.known_objects import BadChangeError
 from maar.core.answers.whatif import what_if
 from maar.core.answers.whatif_text import what_if_data, what_if_lines
 from maar.core.model.node import Node
-from maar.core.model.pod_group import PodGroup
 
 EVICTS: Final = 3
-STARTS: Final = 10  # of each queue
-MANY: Final = 1_000  # waiting pod groups
-WAITING: Final = ("", "Pending", "Inqueue")
 
 
 @with_groups
@@ -57,12 +53,13 @@ def whatif(  # noqa: PLR0913  # each is a flag
     """
     if not any((flags.set_fields, flags.add_nodes, flags.drain, flags.delete, flags.submit)):
         raise typer.BadParameter("there is no change: give --set, --add-nodes, --drain, --delete or --submit")
+    moment = time_of(now, files)
     present = read_present(files, config, access)
-    if files and now:
-        present = replace(present, now=read_time(now).timestamp())
-    changes = flags.changes([one.key for one in present.objects if isinstance(one, Node)])
+    if moment is not None:
+        present = replace(present, now=moment)
     options = admission.options(present.scheduler_name)
     try:
+        changes = flags.changes([one.key for one in present.objects if isinstance(one, Node)])
         first = _first_starts(present) if starts is None else starts
         answer = what_if(present, changes, options, first_starts=first)
     except BadChangeError as error:
@@ -80,11 +77,7 @@ def whatif(  # noqa: PLR0913  # each is a flag
 
 def _first_starts(present: Present) -> int:
     """Of how many jobs of a queue starts are compared unless that is said; it takes long where many wait."""
-    waiting = sum(isinstance(one, PodGroup) and one.status.phase in WAITING for one in present.objects)
-    if waiting <= MANY:
-        return STARTS
-    typer.echo(
-        f"note: {waiting:,} pod groups wait, and planned starts are left out; --starts {STARTS} adds them",
-        err=True,
-    )
-    return 0
+    first = first_starts(present.objects)
+    if first.note:
+        typer.echo(f"note: {first.note}; --starts {STARTS} adds them", err=True)
+    return first.number

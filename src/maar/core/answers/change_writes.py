@@ -73,7 +73,11 @@ def writes_of(objects: Iterable[Object], changes: Sequence[Change]) -> list[Chan
     for one in changes:
         match one:
             case SetField():
-                _add_patch(found, _patch(known, one), stored)
+                patch = _patch(known, one)
+                if "status" in patch.patch:  # the server leaves it out of a patch, without a word
+                    found.append(NoWrite(f"{one.target} is not set: the kubelet of the node writes it"))
+                else:
+                    _add_patch(found, patch, stored)
             case AddNodes(nodes=nodes):
                 count = "1 node is" if len(nodes) == 1 else f"{len(nodes)} nodes are"
                 found.append(

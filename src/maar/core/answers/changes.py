@@ -71,6 +71,27 @@ class DeleteObject(NamedTuple):
 Change = SetField | AddNodes | DrainNode | SubmitDocument | DeleteObject
 
 
+def field_change(text: str) -> SetField:
+    """Read `queue/research.weight=3`."""
+    target, equals, value = text.partition("=")
+    if not equals:
+        raise BadChangeError(f"{text}: it has no value; write {text}=VALUE")
+    return SetField(target, value)
+
+
+def in_order(
+    nodes: tuple[Node, ...] = (),
+    fields: Iterable[SetField] = (),
+    drain: Iterable[str] = (),
+    delete: Iterable[str] = (),
+    submitted: Iterable[SubmitDocument] = (),
+) -> list[Change]:
+    """Changes in the order in which they are made, whichever way they were asked for."""
+    added = (AddNodes(nodes),) if nodes else ()
+    drains = (DrainNode(name.removeprefix("node/")) for name in drain)
+    return [*added, *fields, *drains, *map(DeleteObject, delete), *submitted]
+
+
 @dataclass
 class ChangedObjects:
     """The objects after the changes, and what the changes themselves do to pods that run."""

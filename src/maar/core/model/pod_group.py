@@ -79,6 +79,11 @@ class PodGroupStatus(Record, frozen=True):
     failed: int = 0
     planned_start: PlannedStartStatus | None = None  # while it waits; it is worked out now and then
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has not started; one that nobody has looked at yet has no phase."""
+        return self.phase in ("", "Pending", "Inqueue")
+
 
 class PodGroup(Object, frozen=True, tag="PodGroup"):
     """Pods that start together or not at all."""

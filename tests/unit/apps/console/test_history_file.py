@@ -52,6 +52,14 @@ def test_samples_are_there_after_a_restart(tmp_path: Path) -> None:
     assert not again.note
 
 
+def test_others_on_the_machine_cannot_read_it(tmp_path: Path) -> None:
+    file = HistoryFile.open(tmp_path / "history.sqlite")
+    file.add(sample(60.0))
+    modes = {one.name: one.stat().st_mode & 0o777 for one in tmp_path.iterdir()}
+    assert modes == {"history.sqlite": 0o600, "history.sqlite-wal": 0o600}
+    file.close()
+
+
 def test_a_day_is_kept_and_no_more(tmp_path: Path) -> None:
     file = HistoryFile.open(tmp_path / "history.sqlite")
     for number in range(MOST_SAMPLES + 100):

@@ -74,9 +74,8 @@ REFUSED: Final = {
         "pod data/<b>&amp;[red]{0} does not exist; "
         "there are index-0, nightly-0, nightly-1, nightly-2, nightly-3"
     ),
-    ("pod", "a/b/c", "-n", "data"): (
-        "pod data/a/b/c does not exist; there are index-0, nightly-0, nightly-1, nightly-2, nightly-3"
-    ),
+    ("pod", "a/b/c", "-n", "data"): "a/b/c: a name has no slash; write maar explain pod c -n a",
+    ("job", "data/nightly"): "data/nightly: a name has no slash; write maar explain job nightly -n data",
 }
 
 

@@ -222,7 +222,7 @@ def test_a_folder_that_is_a_file_is_refused_before_anything_is_simulated(run: Ru
     file = small(tmp_path)
     ended = run("maar", "simulate", "--trace", str(file), "--nodes", NODES, "--out", str(file))
     assert ended.code == 1
-    assert f"--out {file}: cannot be made" in ended.err
+    assert f"--out {file}: cannot be made: file exists; name another folder" in ended.err
 
 
 def test_nodes_of_several_kinds_have_gpus_that_generated_jobs_ask_for(run: Run, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_a_cluster_that_is_not_configured_is_told_of(
 ) -> None:
     ended = run("maar", "queue", "list", "--kubeconfig", nowhere, "--context", "d")
     assert ended.code == 1
-    assert "; choose another with --kubeconfig or --context" in ended.err
+    assert "there is no context d; choose one of c with --context" in ended.err
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     ended = run("maar", "queue", "list")

@@ -6,7 +6,7 @@ What comes after a queue that is made by the same change may need it, and cannot
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from maar.apps.console.answers.changes import read_changes
 from maar.apps.console.answers.present import reading
@@ -62,10 +62,10 @@ async def apply(viewer: Viewer, request: HttpRequest) -> Reply:
             continue
         outcome = await _write(viewer, one, dry_run=False)
         if not isinstance(outcome, Done):
-            not_done.append(f"{_title(one)} was refused: {_why(one, outcome)}")
-            not_done += [f"{_title(each)} was not tried after that" for each in writes[number + 1 :]]
+            not_done.append(f"{_words(one).title} was refused: {_why(one, outcome)}")
+            not_done += [f"{_words(each).title} was not tried after that" for each in writes[number + 1 :]]
             break
-        done.append(_sentence(one))
+        done.append(_words(one).done)
         if isinstance(one, CordonNode):
             not_done.append(f"the pods of node {one.name} stay; kubectl drain {one.name} evicts them")
     return Reply({"done": done, "notDone": not_done})
@@ -86,7 +86,7 @@ async def _try(viewer: Viewer, writes: Sequence[ChangeWrite]) -> None:
             continue
         outcome = await _write(viewer, one, dry_run=True)
         if not isinstance(outcome, Done):
-            sentences.append(f"{_title(one)} would be refused: {_why(one, outcome)}")
+            sentences.append(f"{_words(one).title} would be refused: {_why(one, outcome)}")
         if isinstance(one, CreateObject) and one.kind is Queue:
             break
     if sentences:
@@ -108,33 +108,26 @@ async def _write(viewer: Viewer, one: ChangeWrite, *, dry_run: bool) -> Outcome:
     assert_never(one)
 
 
-def _title(one: ChangeWrite) -> str:
-    match one:
-        case PatchObject(kind=kind, key=key):
-            return f"the change of {kind_word(kind)} {key}"
-        case CreateObject(kind=kind, key=key):
-            return f"{kind_word(kind)} {key}"
-        case RemoveObject(kind=kind, key=key):
-            return f"the deletion of {kind_word(kind)} {key}"
-        case CordonNode(name=name):
-            return f"the cordon of node {name}"
-        case NoWrite(sentence=sentence):
-            return sentence
-    assert_never(one)
+class _Words(NamedTuple):
+    """What a write is called, and what is said of it once it is done."""
+
+    title: str
+    done: str
 
 
-def _sentence(one: ChangeWrite) -> str:
+def _words(one: ChangeWrite) -> _Words:
     match one:
         case PatchObject(kind=kind, key=key, patch=changed):
-            return f"changed {kind_word(kind)} {key}: {', '.join(_fields(changed))}"
+            name = f"{kind_word(kind)} {key}"
+            return _Words(f"the change of {name}", f"changed {name}: {', '.join(_fields(changed))}")
         case CreateObject(kind=kind, key=key):
-            return f"created {kind_word(kind)} {key}"
+            return _Words(f"{kind_word(kind)} {key}", f"created {kind_word(kind)} {key}")
         case RemoveObject(kind=kind, key=key):
-            return f"deleted {kind_word(kind)} {key}"
+            return _Words(f"the deletion of {kind_word(kind)} {key}", f"deleted {kind_word(kind)} {key}")
         case CordonNode(name=name):
-            return f"cordoned node {name}"
+            return _Words(f"the cordon of node {name}", f"cordoned node {name}")
         case NoWrite(sentence=sentence):
-            return sentence
+            return _Words(sentence, sentence)
     assert_never(one)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from maar.apps.console.replies import RefusedError
-from maar.core.answers.changes import AddNodes, Change, DeleteObject, DrainNode, SetField, SubmitDocument
+from maar.core.answers.changes import Change, SubmitDocument, field_change, in_order
 from maar.core.answers.known_objects import BadChangeError
 from maar.core.answers.new_nodes import new_nodes
 from maar.parsing.limits import BadYamlError, DocumentLimits
@@ -33,13 +33,13 @@ class AskedChanges(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
     def changes(self, nodes: Collection[str]) -> list[Change]:
         """The changes in the order in which they are made; `nodes` are the names of those there are."""
-        made: list[Change] = []
-        if self.add_nodes:
-            made.append(AddNodes(new_nodes(self.add_nodes, nodes, _MOST_NODES)))
-        made += [_field_change(text) for text in self.set]
-        made += [DrainNode(name.removeprefix("node/")) for name in self.drain]
-        made += [DeleteObject(target) for target in self.delete]
-        made += _submissions(self.submit)
+        made = in_order(
+            new_nodes(self.add_nodes, nodes, _MOST_NODES),
+            map(field_change, self.set),
+            self.drain,
+            self.delete,
+            _submissions(self.submit),
+        )
         if not made:
             raise BadChangeError("there is no change; set a field, add or drain a node, or submit an object")
         return made
@@ -67,14 +67,7 @@ async def read_changes(request: HttpRequest) -> AskedChanges:
     return asked
 
 
-def _field_change(text: str) -> SetField:
-    target, equals, value = text.partition("=")
-    if not equals:
-        raise BadChangeError(f"{text}: it has no value; write {text}=VALUE")
-    return SetField(target, value)
-
-
-def _submissions(text: str) -> Iterator[Change]:
+def _submissions(text: str) -> Iterator[SubmitDocument]:
     try:
         for number, one in enumerate(documents(text, LIMITS), 1):
             items = (

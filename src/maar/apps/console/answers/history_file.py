@@ -80,6 +80,7 @@ class HistoryFile:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
+    path.touch(mode=0o600)  # it says what only its user's kubeconfig may list; SQLite's other files follow it
     database = sqlite3.connect(path, timeout=_LOCK_TIMEOUT_S, check_same_thread=False)
     try:
         database.execute("PRAGMA locking_mode = EXCLUSIVE")

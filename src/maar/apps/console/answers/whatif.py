@@ -19,13 +19,13 @@ from maar.core.admission.request import Options
 from maar.core.answers.change_commands import commands, manifest
 from maar.core.answers.change_writes import ChangeWrite, CreateObject, NoWrite, PatchObject, writes_of
 from maar.core.answers.changes import Change
+from maar.core.answers.first_starts import first_starts
 from maar.core.answers.future import Present
 from maar.core.answers.known_objects import BadChangeError
 from maar.core.answers.whatif import what_if
 from maar.core.answers.whatif_columns import Evictions, JobChanges
 from maar.core.model.kinds import plain
 from maar.core.model.node import Node
-from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import ROOT, Queue
 from maar.core.model.resources import Resources
 from maar.core.views.console.queue_rows import ConsoleQueue, queue_row, set_aside
@@ -36,9 +36,6 @@ from maar.serving.http import HttpRequest
 Json = dict[str, object]
 
 LONGEST_S: Final = 120.0
-_STARTS: Final = 10  # of each queue that are compared
-_MANY: Final = 1_000  # waiting pod groups, with which they are left out
-_WAITING: Final = ("", "Pending", "Inqueue")
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
@@ -65,8 +62,8 @@ def what_if_answer(present: Present, changes: Sequence[Change], is_wanted: IsWan
     options = Options(
         scheduler_names=(present.scheduler_name,), job_plugins=find_job_plugins(), time_zones=names()
     )
-    first = 0 if _count_waiting(present) > _MANY else _STARTS
-    answer = what_if(present, changes, options, first_starts=first, is_wanted=is_wanted)
+    first = first_starts(present.objects)
+    answer = what_if(present, changes, options, first_starts=first.number, is_wanted=is_wanted)
     return {
         "before": queue_rows(answer.queues_before),
         "after": queue_rows(answer.queues_after),
@@ -120,17 +117,11 @@ def _time(seconds: float) -> float | None:
     return None if isnan(seconds) else seconds
 
 
-def _count_waiting(present: Present) -> int:
-    return sum(isinstance(one, PodGroup) and one.status.phase in _WAITING for one in present.objects)
-
-
 def _notes(present: Present, writes: Sequence[ChangeWrite]) -> list[str]:
     """What the answer leaves out, and what the YAML cannot have."""
     found = [one.sentence for one in writes if isinstance(one, NoWrite)]
-    if (waiting := _count_waiting(present)) > _MANY:
-        found.append(
-            f"{waiting:,} pod groups wait, and planned starts are left out; maar whatif --starts adds them"
-        )
+    if note := first_starts(present.objects).note:
+        found.append(f"{note}; maar whatif --starts adds them")
     return found
 
 

@@ -22,7 +22,6 @@ from maar.core.views.job_summary import EventSummary
 
 Floats = NDArray[np.float64]
 
-WAITING: Final = ("", "Pending", "Inqueue")
 _COUNTS: Final = ("waiting", "longest", "evictions")
 _PACKED_LEVEL: Final = 6
 _LARGEST: Final = 64 << 20  # bytes of a sample; a damaged one may claim to be of any size
@@ -78,7 +77,7 @@ def take_sample(
     for group in groups:
         path = paths.get(group.spec.queue, ())
         created = group.metadata.creation_timestamp
-        is_waiting = group.status.phase in WAITING
+        is_waiting = group.status.is_waiting
         waits_s = max(0, int(now - created.timestamp())) if is_waiting and created else 0
         for name in path:
             waiting[name] += is_waiting
