@@ -37,7 +37,6 @@ def seconds_of(flag: str, text: str) -> float:
         raise typer.BadParameter(f"{flag}: {error}") from None
 
 
-@without_collection()
 def time_of(now: str, files: list[Path] | None) -> float | None:
     """The moment that --now names; None where it is not given."""
     if now and not files:
@@ -45,6 +44,7 @@ def time_of(now: str, files: list[Path] | None) -> float | None:
     return read_time(now).timestamp() if now else None
 
 
+@without_collection()
 def read_present(files: list[Path] | None, config: Path | None, access: Access) -> Present:
     """Read a cluster; what is odd about it goes to standard error."""
     if files:
