@@ -10,7 +10,7 @@ from weakref import WeakSet
 import aiohttp
 
 from maar.kube.dialing import keep_alive
-from maar.kube.sender import NotSentError, NotTrustedError
+from maar.kube.sender import NotSentError, NotTrustedError, not_connected
 
 CONNECT_TIMEOUT_S: Final = 5.0
 READ_BUFFER: Final = 2**20  # bytes; lists are long
@@ -51,6 +51,8 @@ def as_os_error(error: Exception) -> OSError:
     """Translate an error of aiohttp: what matters is whether the server may have received the request."""
     if isinstance(error, _NOT_TRUSTED):
         return NotTrustedError(str(error))
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return not_connected(error.os_error)
     if isinstance(error, _NOT_SENT):
         return NotSentError(str(error))
     return ConnectionError(str(error))

@@ -1,5 +1,6 @@
 """The interface of what sends requests: directly, or through a proxy."""
 
+import os
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
@@ -52,3 +53,10 @@ class NotSentError(OSError):
 
 class NotTrustedError(NotSentError):
     """The certificate of the server is not trusted."""
+
+
+def not_connected(error: OSError) -> NotSentError:
+    """Say why there is no connection in the words of the system, without addresses and numbers."""
+    number = error.errno or 0
+    why = os.strerror(number).lower() if number > 0 else error.strerror or str(error)
+    return NotSentError(f"cannot connect: {why or 'the server closed the connection'}")

@@ -40,7 +40,7 @@ from maar.kube.connections import CONNECT_TIMEOUT_S
 from maar.kube.credentials import Credentials
 from maar.kube.dialing import Dialer
 from maar.kube.errors import FencedError
-from maar.kube.sender import NotSentError, NotTrustedError, OutgoingRequest, Reply
+from maar.kube.sender import NotSentError, NotTrustedError, OutgoingRequest, Reply, not_connected
 
 _LONGEST_IDLE_S: Final = 60.0  # API servers hang up after 90: a request should not meet that
 _LEAVE_S: Final = 1.0
@@ -119,9 +119,7 @@ class Wire:
         except ssl.SSLError as error:
             raise NotTrustedError(str(error)) from error
         except OSError as error:
-            raise NotSentError(
-                f"cannot connect: {error.strerror or str(error) or 'the server closed the connection'}"
-            ) from error
+            raise not_connected(error) from error
         if not line.is_open:
             raise NotSentError("cannot connect: the server closed the connection")
         self._open.add(line)

@@ -199,7 +199,7 @@ def _job_changes(before: Rest, after: Rest, lost: Mapping[str, int]) -> JobChang
 def _has_work(group: str, rest: Rest) -> bool:
     """Whether a group has pods, or waits for admission."""
     known = rest.groups.get(group)
-    is_waiting = known is not None and known.status.phase in ("", "Pending", "Inqueue")
+    is_waiting = known is not None and known.status.is_waiting
     return bool(is_waiting or rest.running[group] or rest.waiting[group])
 
 

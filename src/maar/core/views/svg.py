@@ -69,10 +69,12 @@ class Scale:
         return self.first + (self.last - self.first) * min(1.0, max(0.0, part))
 
 
-def linear(high: float, first: float, last: float, unit: str = "", low: float = 0.0) -> Scale:
-    """A scale from 0, or another low, with ticks at round numbers."""
+def linear(
+    high: float, first: float, last: float, unit: str = "", low: float = 0.0, least_step: float = 0.0
+) -> Scale:
+    """A scale from 0, or another low, with ticks at round numbers, so far apart at least."""
     high = high if high > low else low + 1.0
-    step = _round_step((high - low) / 5)
+    step = max(_round_step((high - low) / 5), least_step)
     count = ceil((high - low) / step - 1e-9)
     values = [low + step * index for index in range(count + 1)]
     return Scale(low, values[-1], first, last, tuple(Tick(one, f"{one:g}{unit}") for one in values))

@@ -108,10 +108,10 @@ def test_a_cluster_that_cannot_be_reached_is_told_of(
     for command in (("list",), ("tree",), ("explain", "root"), ("create", "q")):
         ended = run("maar", "queue", *command, "--kubeconfig", nowhere)
         assert ended.code == 1
-        assert "https://127.0.0.1:1: cannot connect: Connect call failed" in ended.err
+        assert "https://127.0.0.1:1: cannot connect: connection refused" in ended.err
         assert "check that it runs and that the kubeconfig has its address" in ended.err
     ended = run("vcctl", "queue", "list", "-k", nowhere, "-s", "127.0.0.1:2")
-    assert "https://127.0.0.1:2: cannot connect: Connect call failed" in ended.err
+    assert "https://127.0.0.1:2: cannot connect: connection refused" in ended.err
 
 
 def test_a_cluster_that_is_not_configured_is_told_of(

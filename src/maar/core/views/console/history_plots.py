@@ -89,7 +89,7 @@ def work_figures(known: Histories, queue: str, window: Window) -> Iterator[Histo
     own, at = known.queues[queue], _places(known.times, window)
     waiting = _drawn(own.waiting, at)
     caption = f"Pod groups in queue {queue} and below it that had not started."
-    y = upwards(linear(_high(waiting), 0, 1))
+    y = upwards(linear(_high(waiting), 0, 1, least_step=1.0))
     plot = Plot("Waiting pod groups", caption, window.scale, y, _TIME, "pod groups")
     plot.line(window.grid, waiting, 0, "waiting", is_step=True)
     yield HistoryFigure(plot.title, caption, plot.svg("-waiting"))
@@ -109,7 +109,7 @@ def _evictions(known: Histories, queue: str, window: Window) -> HistoryFigure:
     total = int(sums.sum())
     minutes = (edges[1] - edges[0]) / 60.0
     caption = f"Pods of queue {queue} and below it that were evicted, in steps of {minutes:.3g} min: {total}."
-    y = upwards(linear(max(1.0, float(sums.max())), 0, 1))
+    y = upwards(linear(max(1.0, float(sums.max())), 0, 1, least_step=1.0))
     plot = Plot("Evictions", caption, window.scale, y, _TIME, "pods")
     for left, right, count in zip(edges[:-1].tolist(), edges[1:].tolist(), sums.tolist(), strict=True):
         if count:
