@@ -58,6 +58,7 @@ except SystemExit:
     ("command", "sentence"),
     [
         ("maar job run", "say what to run: -f FILE, or a name with --image, but not both"),
+        ("maar job list --within 3s", "--first, --within and --config are for planned starts; add --start"),
         ("maar job run a -f b.yaml", "say what to run: -f FILE, or a name with --image, but not both"),
         ("maar job run a", "the pods need an image; add --image"),
         ("maar job run a --image i --requests cpu=2c", "cpu: '2c' is not a quantity"),
