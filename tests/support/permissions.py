@@ -34,8 +34,9 @@ class Permission(NamedTuple):
 def objects(component: str) -> list[Json]:
     """The service account of a program, its roles and their bindings."""
     folder = CHART / "objects"
-    is_optional = (folder / component).is_dir()  # what can be switched off has a folder of its own
-    file = folder / component / "rbac.yaml" if is_optional else folder / "rbac" / f"{component}.yaml"
+    file = folder / "rbac" / f"{component}.yaml"
+    if not file.exists():  # of what can be switched off, all is in one folder
+        file = folder / component / "rbac.yaml"
     return list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
 
 
