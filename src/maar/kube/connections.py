@@ -1,15 +1,13 @@
 """Connections of aiohttp: dropped when the peer is gone, and none left open at the end."""
 
-import asyncio
 import socket
 import ssl
-from contextlib import suppress
 from typing import Final
 from weakref import WeakSet
 
 import aiohttp
 
-from maar.kube.dialing import keep_alive
+from maar.kube.dialing import end_all, keep_alive
 from maar.kube.sender import NotSentError, NotTrustedError, not_connected
 
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -18,7 +16,6 @@ BROKEN: Final = (aiohttp.ClientError, TimeoutError)
 
 _NOT_SENT: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 _NOT_TRUSTED: Final = (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)
-_LEAVE_S: Final = 1.0
 
 
 class LastingConnector(aiohttp.TCPConnector):
@@ -31,13 +28,7 @@ class LastingConnector(aiohttp.TCPConnector):
     async def close(self, *, abort_ssl: bool = False) -> None:
         """Close all connections; those that still wait for the TLS shutdown of the peer are aborted."""
         await super().close(abort_ssl=abort_ssl)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_LEAVE_S):
-                while left := [one for one in self._sockets if one.fileno() >= 0]:
-                    for one in left:
-                        with suppress(OSError):
-                            one.shutdown(socket.SHUT_RDWR)  # its transport reads the end, and closes
-                    await asyncio.sleep(0)
+        await end_all(self._sockets)
 
     def _opened(self, address: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, *_ = address

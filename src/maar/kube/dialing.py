@@ -2,12 +2,15 @@
 
 import asyncio
 import socket
+from collections.abc import Collection
+from contextlib import suppress
 from typing import Final
 
 import aiohappyeyeballs
 
 _NEXT_AFTER_S: Final = 0.25  # another address is tried where one has not answered by then: RFC 8305
 _KNOWN_FOR_S: Final = 10.0
+_LEAVE_S: Final = 1.0
 # A machine that is gone does not answer: probe after 20 s of silence, and give up 15 s later.
 _KEEP_ALIVE: Final = (
     ("TCP_KEEPIDLE", 20),
@@ -37,6 +40,17 @@ class Dialer:
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         keep_alive(opened)
         return opened
+
+
+async def end_all(sockets: Collection[socket.socket]) -> None:
+    """Wait until sockets are closed that transports have not closed yet, and make them."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LEAVE_S):
+            while left := [one for one in sockets if one.fileno() >= 0]:
+                for one in left:
+                    with suppress(OSError):
+                        one.shutdown(socket.SHUT_RDWR)  # its transport reads the end, and closes
+                await asyncio.sleep(0)
 
 
 async def look_up(host: str, port: int) -> list[aiohappyeyeballs.AddrInfoType]:

@@ -27,23 +27,23 @@ a request that times out would take all behind it along. Decision record 21.
 """
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
 from http import HTTPStatus
 from typing import Final, cast
+from weakref import WeakSet
 
 import httptools
 
 from maar.kube.address import Address
 from maar.kube.connections import CONNECT_TIMEOUT_S
 from maar.kube.credentials import Credentials
-from maar.kube.dialing import Dialer
+from maar.kube.dialing import Dialer, end_all
 from maar.kube.errors import FencedError
 from maar.kube.sender import NotSentError, NotTrustedError, OutgoingRequest, Reply, not_connected
 
 _LONGEST_IDLE_S: Final = 60.0  # API servers hang up after 90: a request should not meet that
-_LEAVE_S: Final = 1.0
 
 
 class Wire:
@@ -55,6 +55,7 @@ class Wire:
         self._turns = asyncio.Semaphore(limit)
         self._idle: list[_Connection] = []
         self._open = set[_Connection]()
+        self._sockets = WeakSet[socket.socket]()
         self._is_closed = False
 
     async def send(self, address: Address, request: OutgoingRequest) -> Reply:
@@ -82,13 +83,9 @@ class Wire:
     async def close(self) -> None:
         """Close all connections; later requests are refused."""
         self._is_closed = True
-        lines = list(self._open)
-        for line in lines:
+        for line in list(self._open):
             line.drop()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_LEAVE_S):
-                for line in lines:
-                    await line.closed.wait()
+        await end_all(self._sockets)  # and of those that were being opened when their requests were given up
 
     def _kept(self, address: Address, now: float) -> "_Connection | None":
         """A connection that is still good, the one used last: the others may be left to age."""
@@ -106,9 +103,11 @@ class Wire:
         self._refuse_if_closed()
         try:
             async with asyncio.timeout(min(within_s, CONNECT_TIMEOUT_S)):
+                opened = await self._dialer.dial(address.host, address.port)
+                self._sockets.add(opened)
                 _, line = await asyncio.get_running_loop().create_connection(
                     lambda: _Connection(opened_for, self._open),
-                    sock=await self._dialer.dial(address.host, address.port),
+                    sock=opened,
                     ssl=tls if address.is_tls else None,
                     server_hostname=known_as.rstrip(".") if address.is_tls else None,
                 )
@@ -139,7 +138,6 @@ class _Connection(asyncio.Protocol):
     def __init__(self, opened_for: object, all_open: set["_Connection"]) -> None:
         self.opened_for, self._all_open = opened_for, all_open
         self.is_open, self.used = False, 0.0
-        self.closed = asyncio.Event()
         self._answer: asyncio.Future[Reply] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -218,7 +216,6 @@ class _Connection(asyncio.Protocol):
         """The other side is gone."""
         self.is_open = False
         self._all_open.discard(self)
-        self.closed.set()
         if self._answer is not None and self._ends_with_connection and exc is None:
             self.on_message_complete()
         self._fail(ConnectionError(str(exc) if exc else "it closed the connection"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import uvloop
 
+from maar.embedded.access import certificate, write_kubeconfig
 from maar.kube import dialing, wire
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
@@ -320,3 +322,35 @@ async def test_nobody_listens_so_nothing_was_sent(tmp_path: Path) -> None:
             await client.request("POST", "/", None, b"{}")
         assert not unanswered.value.may_be_done
         assert unanswered.value.is_passing
+
+
+@pytest.mark.anyio
+async def test_a_connection_that_is_being_opened_at_the_end_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever a request is given up: while it dials, in the middle of TLS, or just after."""
+    dialled: list[socket.socket] = []
+    dial = dialing.Dialer.dial
+
+    async def noted(dialer: dialing.Dialer, host: str, port: int) -> socket.socket:
+        dialled.append(await dial(dialer, host, port))
+        return dialled[-1]
+
+    monkeypatch.setattr(dialing.Dialer, "dial", noted)
+    files = certificate(tmp_path, ("127.0.0.1",))
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(files.certificate, files.key)
+    listener = await asyncio.start_server(Server(OK).meet, "127.0.0.1", 0, ssl=tls)
+    async with listener:
+        url = f"https://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+        write_kubeconfig(tmp_path / "config", url, files.certificate.read_bytes(), "")
+        for steps in range(60):
+            async with ApiServer(await load(tmp_path / "config"), retry_timeout_s=0) as client:
+                asking = asyncio.create_task(client.request("GET", "/"))
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                asking.cancel()
+                with suppress(asyncio.CancelledError):
+                    await asking
+            assert [one for one in dialled if one.fileno() >= 0] == [], f"after {steps} steps"
+    assert dialled
