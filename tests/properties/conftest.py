@@ -1,6 +1,7 @@
 """How the laws are tried."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 from secrets import randbits
 
 import pytest
@@ -28,6 +29,15 @@ def seed(pytestconfig: pytest.Config) -> int:
         return int(asked_for)
     run: str | None = getattr(pytestconfig, "workerinput", {}).get("testrunuid")
     return int(run[:8], 16) if run else randbits(32)
+
+
+@pytest.fixture
+def in_its_own_process() -> Iterator[None]:
+    """Measure as in a process of its own: what other tests have left is not looked through for garbage."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture

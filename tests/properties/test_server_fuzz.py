@@ -16,6 +16,8 @@ from properties.large_bodies import LARGE, LARGE_PATCHES, large_requests
 from support.hostile_text import LONG_YAML
 from support.in_process_server import Answer, InProcessServer, Sent, sent
 
+pytestmark = pytest.mark.usefixtures("in_its_own_process")
+
 HOW_MANY = int(os.environ.get("MAAR_FUZZ", "3000"))  # make fuzz sends 100000, which takes some minutes
 FRESH_AFTER = 1_000  # requests: what was accepted makes the cluster stranger from one to the next
 LONGEST_SECONDS = 2.0  # of the processor, for one request
