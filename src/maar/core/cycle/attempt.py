@@ -33,8 +33,8 @@ drop a unit costs its own steps and, where amounts do not decide, a placement (`
 costs its own steps only, not a copy of the cluster. What keeps V and the number of searches small:
 namespaces without a possible victim are skipped (`may_be_victim`); a unit like one that was refused is not
 tested again in the same pass (`refusal`); groups with the same `equivalence_key` fail together until one
-succeeds (`evict.py`); single nodes are left out where even all units of the leaves would not free enough
-(`_candidate_nodes`).
+succeeds (`evict.py`); a search ends where all that it can still take would not free enough (`_may_fit`);
+single nodes are left out where even all units of the leaves would not (`_candidate_nodes`).
 
 Why not otherwise? The smallest set of victims is a packing problem, with no fast exact solution.
 kube-scheduler removes all less important pods of one node and puts back as many as it can; that knows neither
@@ -132,6 +132,10 @@ class Attempt:
         """Whether a unit may be taken after those that have been."""
         raise NotImplementedError
 
+    def units_at_most(self) -> list[Unit] | None:
+        """No fewer units than can still be taken anywhere; None where that is not known."""
+        return None
+
     def allows(self) -> bool:
         """Whether the beneficiary's queue may grow by its request, with the victims gone."""
         raise NotImplementedError
@@ -188,8 +192,22 @@ class Attempt:
                 taken.append(unit)
                 if len(taken) == FEW:
                     self.promises.count_room()
+                    if node is None and not self._may_fit():
+                        found = False
+                        break
         self._put_back(taken)
         return taken if found else []
+
+    def _may_fit(self) -> bool:
+        """Whether the beneficiary may fit with all that can still be taken; true where it is not known.
+
+        A search that fails takes all that it can, and in a full cluster most groups that wait fail. So once
+        it has taken a few units it is worth knowing that it cannot succeed.
+        """
+        units = self.units_at_most()
+        return units is None or self.promises.may_be_possible_without(
+            pod for unit in units for pod in unit.pods
+        )
 
     def _candidates(self, node: int | None) -> Iterator[Unit]:
         """The units that may be taken next, in the order of victims."""

@@ -77,6 +77,11 @@ class LoanedPods:
     def __init__(self, state: State, pods: Mapping[str, tuple[int, PodRow]]) -> None:
         self._state, self._pods = state, pods
 
+    @property
+    def are_any(self) -> bool:
+        """Whether there are any."""
+        return bool(self._pods)
+
     def has(self, unit: Unit) -> bool:
         """Whether a unit is on loan."""
         return bool(self._pods) and unit.pods[0].key in self._pods

@@ -9,7 +9,7 @@ none exists. Where pods have one shape and nothing but their shape matters, enou
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -19,6 +19,7 @@ import numpy as np
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.state import State
 from maar.core.tables.axis import Needs
+from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import Column, PodRow
 from maar.core.tables.shapes import Shape
 
@@ -71,6 +72,19 @@ class Promises:
         """From now on look at amounts first."""
         if self._counted is None and not any(pod.shape.claims for pod in self.pods):
             self._counted = CountedRoom(self.state, self.pods)
+
+    def may_be_possible_without(self, others: Iterable[PodRow]) -> bool:
+        """Whether amounts allow that all pods find nodes once others are gone; true where it is not known."""
+        if self._counted is None:
+            return True
+        freed = dict[int, Column]()  # by node
+        for pod in others:
+            if pod.counted is not None:
+                node = pod.counted.node.index
+                if node not in freed:
+                    freed[node] = self.state.tables.axis.zeros()
+                add_needs(freed[node], pod.shape.needs, 1)
+        return self._counted.is_enough_with(freed)
 
     def remain_possible(self, nodes: Iterable[int]) -> bool:
         """Whether all pods find nodes, where they did before there was less room on some."""
@@ -145,6 +159,21 @@ class CountedRoom:
             idle >= amount for idle, (_, amount) in zip(self._sums, self._needed, strict=True)
         )
 
+    def is_enough_with(self, freed: Mapping[int, Column]) -> bool:
+        """Whether there are as many places as pods of each shape, with so much more room on some nodes."""
+        if self._seen < self._room.changes:
+            self._catch_up()
+        has, later = self._room.allocatable, self._room.later
+        left = {
+            node: [held - gone for held, gone in zip(later[node], amounts, strict=False)]
+            for node, amounts in freed.items()
+        }
+        return all(
+            one.room + sum(one.places(node, has[node], left[node]) - one.per_node[node] for node in left)
+            >= one.count
+            for one in self._kinds
+        )
+
     def _catch_up(self) -> None:
         """Count nodes again whose room has changed."""
         nodes, self._seen = self._room.changed_since(self._seen), self._room.changes
@@ -173,13 +202,17 @@ class _Kind:
 
     def count_again(self, node: int, has: Column, later: Column) -> int:
         """Count a node again; gives how many it has room for."""
-        most = self.count if self.mask[node] else 0
-        for row, amount in self.needs if most else ():
-            most = min(most, (has[row] - later[row]) // amount)
-        most = max(0, most)
+        most = self.places(node, has, later)
         self.room += most - self.per_node[node]
         self.per_node[node] = most
         return most
+
+    def places(self, node: int, has: Column, later: Column) -> int:
+        """How many a node has room for."""
+        most = self.count if self.mask[node] else 0
+        for row, amount in self.needs if most else ():
+            most = min(most, (has[row] - later[row]) // amount)
+        return max(0, most)
 
 
 def _is_within(shape: Shape, other: Shape) -> bool:

@@ -43,6 +43,11 @@ class Budgets:
         self._left = {key: _allowed(budget, tables) for key, budget in tables.disruption_budgets.items()}
         self._of_pod: dict[str, tuple[str, ...]] = {}
 
+    @property
+    def are_any(self) -> bool:
+        """Whether there are any."""
+        return bool(self._left)
+
     def allow(self, pods: tuple[PodRow, ...]) -> bool:
         """Whether all these pods may be evicted."""
         return not self._left or not self.refusing(pods)

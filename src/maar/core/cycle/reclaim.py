@@ -15,6 +15,7 @@ from maar.core.cycle.units import Unit
 from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Reason, Refusal
 from maar.core.tables.axis import Needs
+from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import Column
 
 _FEW: Final = 5  # names in one message
@@ -232,25 +233,59 @@ class Reclaim(Attempt):
 
         Of a unit on loan only overuse is asked. For all others, those on loan count as gone.
         """
-        leaf, lost = unit.group.leaf, unit.resources
-        if lost.isdisjoint(self.short):
+        leaf = unit.group.leaf
+        if unit.resources.isdisjoint(self.short):
             return False
         if self.loans.has(unit):
             return self._is_overused(leaf)
-        loans = self.loans.left()
-        if not self._is_overused(leaf, loans):
+        return self._may_go_after(unit, self.loans.left())
+
+    def _may_go_after(self, unit: Unit, gone: Mapping[int, Column]) -> bool:
+        """Whether a unit that is not on loan may be taken once so much more of its queues is gone."""
+        leaf, lost = unit.group.leaf, unit.resources
+        if not self._is_overused(leaf, gone):
             return False
         branch = self._branch(leaf)
         if self.ledger.reservable and not all(
-            self._keeps_guarantee(queue, unit.left_of(self._used(queue, loans)), lost) for queue in branch
+            self._keeps_guarantee(queue, unit.left_of(self._used(queue, gone)), lost) for queue in branch
         ):
             return False
         if self.is_reserved_first:
             return True
         paths = self.ledger.paths[leaf]
         mine = next(queue for queue in reversed(self.path) if queue not in paths)
-        left = self.ledger.share(branch[-1], unit.left_of(self._used(branch[-1], loans)), self.short)
+        left = self.ledger.share(branch[-1], unit.left_of(self._used(branch[-1], gone)), self.short)
         return left > self.shares_before[mine]
+
+    def units_at_most(self) -> list[Unit] | None:
+        """The first units of each size of every namespace, as many as could be taken if no others were.
+
+        What is taken only lowers what a queue uses, so no more of them can be taken beside others, and those
+        that can are the first: nothing but their size and their order decides while no unit is on loan,
+        surplus, or kept by a disruption budget or a promise.
+        """
+        if self.loans.are_any or self.search.budgets.are_any:
+            return None
+        if self.ledger.held or self.state.places.any_has_affinity:
+            return None
+        found = list[Unit]()
+        for leaf in self.leaves():
+            found += self.units(leaf).first_of_each_size(self._most_like, self.may_be_victim)
+        return None if any(unit.is_surplus for unit in found) else found
+
+    def _most_like(self, unit: Unit) -> int:
+        """How many units of the size of one may be taken from its leaf if no others are."""
+        if unit.resources.isdisjoint(self.short):
+            return 0
+        leaf = unit.group.leaf
+        branch, there = self._branch(leaf), self.units(leaf).count(self.may_be_victim)
+
+        def is_too_many(others: int) -> bool:
+            gone = self.state.tables.axis.zeros()
+            add_needs(gone, unit.used, others)
+            return not self._may_go_after(unit, dict.fromkeys(branch, gone))
+
+        return bisect_left(range(there), True, key=is_too_many)
 
     def _keeps_guarantee(self, queue: int, used: Column, lost: frozenset[int]) -> bool:
         guarantee = self.ledger.guarantee[queue]

@@ -38,6 +38,7 @@ class UnitPool:
         self._computed_for: dict[str, float] = {}  # the times that units of young groups are of
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
+        self._sizes: set[object] = set()  # of all units that have been computed
         self._shares: dict[str, float] = {}  # of namespaces, per weight
         self._unread: dict[_KindOfUnit, dict[str, GroupRow]] = {}  # groups whose units are not computed yet
         self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
@@ -79,6 +80,7 @@ class UnitPool:
         self._remove(key, namespace)
         new = next_unit(self.state, group, self.protection, young=self._too_young(group))
         if new is not None:
+            self._sizes.add(new.size)
             self._add(key, namespace, (new, (self.state.ledger.dominant(group.used), group.row.order, key)))
 
     def take(self, unit: Unit) -> None:
@@ -185,6 +187,27 @@ class UnitPool:
             ]
             for _, job in merge(*streams, reverse=True) if len(streams) > 1 else chain(*streams):
                 yield self._units[job[-1]][0]
+
+    def first_of_each_size(self, most: Callable[[Unit], int], may_be_victim: MayBeVictim) -> Iterator[Unit]:
+        """Of each rank and namespace the first units of each size, as many as there may be of it."""
+        self._compute(may_be_victim)
+        known = dict[object, int]()  # by size
+        for rank, namespaces in self._jobs.items():
+            for namespace, jobs in namespaces.items():
+                if not (jobs and may_be_victim(rank, namespace, self._shares[namespace])):
+                    continue
+                left = dict[object, int]()  # by size
+                for job in reversed(jobs):
+                    unit, _ = self._units[job[-1]]
+                    if unit.size not in left:
+                        if unit.size not in known:
+                            known[unit.size] = most(unit)
+                        left[unit.size] = known[unit.size]
+                    if left[unit.size]:
+                        left[unit.size] -= 1
+                        yield unit
+                    elif len(left) == len(self._sizes) and not any(left.values()):
+                        break
 
     def __contains__(self, key: str) -> bool:
         if key in self._kinds:

@@ -61,6 +61,11 @@ class Unit:
         used = [pod.shape.needs for pod in self.pods if pod.counted is not None and pod.counted.is_used]
         return used[0] if len(used) == 1 else tuple([one for needs in used for one in needs])
 
+    @cached_property
+    def size(self) -> object:
+        """What its pods need and use: of units of equal size as many may be taken."""
+        return (self.needs, self.used)
+
     def left_of(self, used: Column) -> Column:
         """What is left of what its job, its namespace or its queue uses once it is gone."""
         left = list(used)
