@@ -286,5 +286,52 @@ class Crowd:
         return (pod.metadata.namespace, name) == (group.metadata.namespace, group.metadata.name)
 
 
+class ContestedCrowd(Crowd):
+    """One leaf has filled the nodes, and groups of several kinds come that take it back for theirs."""
+
+    def __post_init__(self) -> None:
+        self.cluster = ImaginaryCluster(Engine(self.configuration), self._now(), resubmits=True)
+        self._put(*self._begin())
+        self._jobs = [self._job_of("q0") for _ in range(self.rng.randint(1, 3))]
+        self.cluster.learn([one for _ in range(60) for one in self._submit()])
+        self.cluster.apply(self.cluster.engine.decide(self.time))
+        self._jobs = [self._job_of(f"q{self.rng.randint(0, 3)}") for _ in range(self.rng.randint(4, 10))]
+        self.cluster.learn([one for _ in range(60) for one in self._submit()])
+
+    def _begin(self) -> Iterator[AnyObject]:
+        for name, value in PRIORITIES.items():
+            yield PriorityClass(metadata=Metadata(name=name), value=value)
+        for name in NAMESPACES:
+            yield Namespace(metadata=Metadata(name=name))
+        for number in range(self.rng.randint(4, 8)):
+            yield self._node(f"n{number}", is_tainted=False)
+        yield Queue(
+            metadata=QueueMetadata(name="d0", uid="d0"), spec=QueueSpec(weight=self.rng.randint(1, 3))
+        )
+        for number in range(4):
+            spec = QueueSpec(weight=self.rng.randint(1, 4), parent=self.rng.choice(("", "d0")))
+            yield Queue(metadata=QueueMetadata(name=f"q{number}", uid=f"q{number}"), spec=spec)
+
+    def _job(self) -> Job:
+        return self._job_of(f"q{self.rng.randint(0, 3)}")
+
+    def _job_of(self, leaf: str) -> Job:
+        rng = self.rng
+        size = rng.choice((1, 1, 2, 3))
+        request = Resources({"cpu": 500 * rng.randint(1, 8), "memory": 2**30})
+        container = Container(name="main", resources=ResourceRequirements(requests=request))
+        return Job(
+            queue=leaf,
+            namespace=rng.choice(NAMESPACES) if rng.random() < 0.1 else NAMESPACES[0],
+            size=size,
+            min_member=size,
+            request=request,
+            priority=rng.choice(("", "", "", *PRIORITIES)),
+            min_resources=None,
+            spec=PodSpec(containers=(container,)),
+            makes_pods_late=False,
+        )
+
+
 def _gated(spec: PodSpec) -> PodSpec:
     return replace(spec, scheduling_gates=(Named(name="later"),))

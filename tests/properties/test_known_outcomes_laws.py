@@ -7,10 +7,12 @@ from typing import Final
 import msgspec
 import pytest
 
+from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.group_states import GroupStates
 from maar.core.engine import Engine
 from maar.core.model.plan import GroupOutcome
 from maar.core.policy.plugin_hooks import PluginHooks
-from properties.crowds import Crowd, configuration
+from properties.crowds import ContestedCrowd, Crowd, configuration
 
 CROWDS: Final = 60
 CYCLES: Final = 12
@@ -49,14 +51,17 @@ def said(outcome: GroupOutcome) -> tuple[object, ...]:
     return outcome.phase, outcome.is_unschedulable, outcome.refusal is None
 
 
+@pytest.mark.parametrize("kind", [Crowd, ContestedCrowd], ids=["any", "contested"])
 @pytest.mark.parametrize("number", range(CROWDS))
-def test_groups_that_are_alike_fare_as_if_each_had_its_own_turns(seed: int, number: int) -> None:
+def test_groups_that_are_alike_fare_as_if_each_had_its_own_turns(
+    seed: int, number: int, kind: type[Crowd]
+) -> None:
     """With a third party's order of jobs every group has its own turns, even if that order says nothing."""
     name = f"{seed} alike {number}"
     rng, other_rng = Random(name), Random(name)
-    crowd = Crowd(rng, configuration(rng))
+    crowd = kind(rng, configuration(rng))
     orders = {"equal": lambda _arguments: PluginHooks(job_order=lambda _group: (0,))}
-    other = Crowd(other_rng, configuration(other_rng, orders))
+    other = kind(other_rng, configuration(other_rng, orders))
     assert other.configuration.job_orders
     for plan, expected in zip(crowd.live(CYCLES), other.live(CYCLES), strict=True):
         assert plan == expected
@@ -77,3 +82,21 @@ def test_crowds_are_worth_looking_at(seed: int) -> None:
     assert seen["evictions"]
     assert seen["alike"] > CROWDS
     assert seen["kept"] > CROWDS
+
+
+def test_evictions_of_contested_crowds_give_turns_back(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some that stood for others failed before one succeeded, and others of their kind come after it."""
+    seen, separate_before = Counter[str](), GroupStates.separate_before
+
+    def noted(self: GroupStates, group: GroupState, place: int) -> GroupState | None:
+        behind = separate_before(self, group, place)
+        seen["several"] += place > group.place + 1 and behind is not None
+        return behind
+
+    monkeypatch.setattr(GroupStates, "separate_before", noted)
+    for number in range(CROWDS):
+        rng = Random(f"{seed} alike {number}")
+        for plan in ContestedCrowd(rng, configuration(rng)).live(CYCLES):
+            seen["evictions"] += bool(plan.evictions)
+    assert seen["several"] > CROWDS / 4
+    assert seen["evictions"] > CROWDS

@@ -1,8 +1,11 @@
 """Evictions: every group that waits, in allocate's order, tries to make room until none succeeds.
 
-In most cycles none succeeds, and then the order does not matter. So while thousands wait, one of each kind
-tries first (`tables/alike.py`), and only where one of them finds victims the groups have their turns, each
-for itself.
+Thousands may wait, and they are of few kinds (`tables/alike.py`): one that fails stands for those behind it.
+They would have failed too until another succeeds, and what had its turn before that is done. Between two
+successes nothing changes the order of queues and namespaces, so it is all of a leaf before the next one has
+turns, and in its only namespace what comes before the group that succeeds; those that come after it have
+turns of their own. Where a leaf has several namespaces, the ages of groups that are done decide between them,
+and each of its groups has its own turn, unless one of each kind shows that all fail.
 """
 
 from collections.abc import Sequence
@@ -12,6 +15,7 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.protected_until import ProtectedUntil
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
+from maar.core.cycle.units import Unit
 from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Refusal
 from maar.core.tables.groups import ADMITTED_PHASES
@@ -23,17 +27,17 @@ def evict(state: State, attempt: type[Attempt]) -> None:
     A failure leaves everything as it was. Until an attempt succeeds, all with the same equivalence key would
     fail too and are skipped: in a full cluster many groups wait, and they are of few kinds.
     """
-    waiting = [group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES]
-    if not waiting or _all_fail(state, attempt, waiting):
+    mixed = _leaves_of_several_namespaces(_waiting(state))
+    if mixed and _all_fail(state, attempt, _waiting(state)):
         return
-    waiting = state.groups.separate_all(waiting)
-    search, turns = VictimSearch(state, attempt.action), TurnOrder(state, "fair", waiting)
+    state.groups.separate_all(group for group in _waiting(state) if group.leaf in mixed)
+    search, turns = VictimSearch(state, attempt.action), _Turns(state, _waiting(state))
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
     alike: dict[object, list[GroupState]] = {}  # the groups that have failed, by equivalence key
     failed_before = list[GroupState]()  # an attempt that succeeded afterwards
     while group := turns.next():
         if state.groups.have_alike_equal_turns and attempt.cannot_succeed(search, group):
-            turns.done(group)
+            turns.failed(group)
             continue
         one = attempt(search, group)
         equivalence_key = _equivalence_key(one)
@@ -43,7 +47,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
             failed.setdefault(equivalence_key, one.blocked)
             group.refusal = failed[equivalence_key] or group.refusal
             alike.setdefault(equivalence_key, []).append(group)
-            turns.done(group)
+            turns.failed(group)
             continue
         failed.clear()
         search.without_victims.clear()
@@ -51,12 +55,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         alike.clear()
         group.pending = [pod for pod in group.pending if pod.key not in state.promised]
         search.refresh(group)
-        if group.pending:
-            turns.again(group)
-        else:
-            turns.done(group)
-        for victim in {unit.group.row.key: unit.group for unit in victims}.values():
-            turns.refresh_group(victim)
+        turns.succeeded(group, victims)
     if search.min_runtimes.lengths:
         for group in failed_before:
             one = attempt(search, group)
@@ -64,6 +63,57 @@ def evict(state: State, attempt: type[Attempt]) -> None:
             if equivalence_key in alike or one.find() is None:
                 alike.setdefault(equivalence_key, []).append(group)
         _note_protection([(key, attempt(search, groups[0]), groups) for key, groups in alike.items()])
+
+
+def _waiting(state: State) -> list[GroupState]:
+    return [group for group in state.waiting if group.pending and group.phase in ADMITTED_PHASES]
+
+
+def _leaves_of_several_namespaces(groups: Sequence[GroupState]) -> set[int]:
+    """The leaves in which groups of several namespaces wait, some of which stand for others."""
+    namespaces = dict[int, set[str]]()
+    for group in groups:
+        namespaces.setdefault(group.leaf, set()).add(group.row.namespace)
+    return {group.leaf for group in groups if group.alike is not None and len(namespaces[group.leaf]) > 1}
+
+
+class _Turns:
+    """The order of turns, in which those behind a group that failed may have turns after another succeeds."""
+
+    def __init__(self, state: State, groups: Sequence[GroupState]) -> None:
+        self._state, self._order = state, TurnOrder(state, "fair", groups)
+        self._failed = list[GroupState]()  # since one succeeded, of the leaf whose turn it is
+
+    def next(self) -> GroupState | None:
+        """The group whose turn it is; None when none is left."""
+        group = self._order.next()
+        if group is not None:
+            self._job = self._order.job(group)
+            if self._failed and self._failed[0].leaf != group.leaf:
+                self._failed.clear()  # all that they stand for would have failed by now
+        return group
+
+    def failed(self, group: GroupState) -> None:
+        """A group whose turn it was has no more, and those behind it have none until another succeeds."""
+        self._order.done(group)
+        if group.alike is not None:
+            self._failed.append(group)
+
+    def succeeded(self, group: GroupState, victims: Sequence[Unit]) -> None:
+        """The group whose turn it was has another if it still waits; so have those that come after it."""
+        groups, order = self._state.groups, self._order
+        order.add_behind(group, groups.separate(group))
+        for one in self._failed:
+            place = order.first_after(self._job, one)
+            if one.alike is not None and place < len(one.alike.rows):
+                order.add_behind(one, groups.separate_before(one, place))
+        self._failed.clear()
+        if group.pending:
+            order.again(group)
+        else:
+            order.done(group)
+        for victim in {unit.group.row.key: unit.group for unit in victims}.values():
+            order.refresh_group(victim)
 
 
 def _all_fail(state: State, attempt: type[Attempt], waiting: Sequence[GroupState]) -> bool:

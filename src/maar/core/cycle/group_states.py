@@ -127,8 +127,15 @@ class GroupStates:
 
     def separate(self, group: GroupState) -> GroupState | None:
         """Let a group stand for itself alone; gives the state that stands for those behind it, if any."""
-        kind, place, group.alike = group.alike, group.place + 1, None
-        if kind is None or place == len(kind.rows):
+        return self.separate_before(group, group.place + 1)
+
+    def separate_before(self, group: GroupState, place: int) -> GroupState | None:
+        """Let a group and those before a place in its kind stand for themselves alone; gives the next."""
+        kind, group.alike = group.alike, None
+        if kind is None:
+            return None
+        self._read_alike(group, kind.rows[group.place + 1 : place])
+        if place == len(kind.rows):
             return None
         [behind] = self._read_alike(group, kind.rows[place : place + 1])
         behind.alike, behind.place = kind, place

@@ -30,12 +30,12 @@ together. Keys that are computed when a heap compares would change while they ar
 would be wrong without any sign of it. Decision records 10 and 24.
 """
 
-from bisect import insort
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
 from itertools import accumulate
-from operator import neg
+from operator import attrgetter, neg
 from typing import Literal
 
 from maar.core.cycle.group_state import GroupState
@@ -44,10 +44,10 @@ from maar.core.cycle.state import State
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
 from maar.core.policy.plugin_hooks import GroupView
-from maar.core.tables.rows import Column
+from maar.core.tables.rows import Column, GroupOrder
 
 Key = tuple[object, ...]
-Job = tuple[*tuple[object, ...], GroupState]  # a key, then the group that it belongs to
+Job = tuple[Key, int, bool, float, GroupOrder, GroupState]  # see `job_entry`
 Phase = Literal["fair", "lent"]
 Standing = tuple[int, float, float, str, "_Branch"]  # priority, share, age and name; the smallest goes first
 
@@ -239,7 +239,7 @@ class TurnOrder:
     ) -> None:
         """Of groups that wait, beside others that wait and need no turn, because it would fail."""
         self.state = state
-        self._job = job_entry(state)
+        self.job = job_entry(state)  # the place of a group among those of its namespace
         self._phase = phase
         self._by_need = ("proportion", "enableQueueOrder") in state.configuration.enabled
         self._by_share = ("drf", "enableJobOrder") in state.configuration.enabled
@@ -247,12 +247,12 @@ class TurnOrder:
         self._queues: dict[int, _Branch] = {0: self._root}
         jobs: dict[tuple[int, str], list[Job]] = {}
         for group in groups:
-            jobs.setdefault((group.leaf, group.row.namespace), []).append(self._job(group))
+            jobs.setdefault((group.leaf, group.row.namespace), []).append(self.job(group))
         leaves = Counter(leaf for leaf, _ in jobs)
         others: dict[tuple[int, str], list[Job]] = {}  # where the age of a namespace can matter
         for group in hopeless:
             if leaves[group.leaf] > 1:
-                others.setdefault((group.leaf, group.row.namespace), []).append(self._job(group))
+                others.setdefault((group.leaf, group.row.namespace), []).append(self.job(group))
         self._namespaces = {
             key: self._namespace(*key, waiting, others.get(key, ())) for key, waiting in jobs.items()
         }
@@ -275,12 +275,19 @@ class TurnOrder:
         while branch is not None and branch.entry is not None:
             entries.append(branch.entry)
             branch = branch.above
-        return entries[::-1], self._job(group)
+        return entries[::-1], self.job(group)
+
+    def first_after(self, job: Job, group: GroupState) -> int:
+        """The place in its kind of the first group that one stands for and that comes after a job."""
+        rows = group.alike.rows if group.alike is not None else ()
+        if self.job(group)[:-2] < job[:-2]:  # without age and name, in which alone they differ
+            return len(rows)
+        return bisect_right(rows, job[-2], lo=group.place, key=attrgetter("order"))
 
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
         namespace = self._namespaces[group.leaf, group.row.namespace]
-        namespace.put(self._job(group))
+        namespace.put(self.job(group))
         namespace.settle()
 
     def done(self, group: GroupState) -> None:
@@ -292,7 +299,7 @@ class TurnOrder:
     def add_behind(self, group: GroupState, behind: GroupState | None) -> None:
         """A group had stood for others, and the first of them now has turns of its own, if there is any."""
         if behind is not None:
-            self._namespaces[group.leaf, group.row.namespace].add(self._job(behind))
+            self._namespaces[group.leaf, group.row.namespace].add(self.job(behind))
 
     def replace(self, group: GroupState, behind: GroupState | None) -> None:
         """A group waits no longer, and one that it stood for has turns of its own, if there is any."""
@@ -300,7 +307,7 @@ class TurnOrder:
             self.done(group)
         else:
             namespace = self._namespaces[group.leaf, group.row.namespace]
-            namespace.replace(group, self._job(behind))
+            namespace.replace(group, self.job(behind))
             namespace.settle()
 
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
