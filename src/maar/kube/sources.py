@@ -1,16 +1,15 @@
 """Where credentials come from: a kubeconfig, or the service account of a pod; a library reads both."""
 
 import binascii
-import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+import msgspec
 from yaml import YAMLError
 
-from maar.parsing.limits import OBJECT
-from maar.parsing.yaml_documents import document
+from maar.kube.kubeconfig_files import ChosenContext, choose_context
 
 if TYPE_CHECKING:  # at run time it is imported where it is used: that takes most of a second
     from kubernetes_asyncio.client import Configuration
@@ -63,57 +62,43 @@ class Kubeconfig:
     def __init__(self, paths: str, context: str | None = None) -> None:
         self.name = f"kubeconfig {paths}"
         self._paths, self._context = paths, context
+        self._namespace = ""
         self._loader: KubeConfigLoader | None = None
 
     async def read(self, *, anew: bool) -> Proofs:
         """Read tokens and certificates again; plugins run when what they gave is about to end."""
         from kubernetes_asyncio.client import Configuration  # noqa: PLC0415  # see above
-        from kubernetes_asyncio.config import ConfigException, load_kube_config  # noqa: PLC0415
+        from kubernetes_asyncio.config import ConfigException  # noqa: PLC0415
 
         configuration = Configuration()
         try:
             if self._loader is None or anew:
-                self._loader = await load_kube_config(
-                    config_file=self._paths,
-                    context=self._chosen_context(),
-                    client_configuration=configuration,
-                    persist_config=False,
-                )
-                if not hasattr(self._loader, "exec_plugin_expiry"):  # then it holds until it is rejected
-                    self._loader.exec_plugin_expiry = datetime.max.replace(tzinfo=UTC)
+                chosen = choose_context(self._paths, self._context)
+                loader = _loader(chosen)
+                await loader.load_and_set(configuration)
+                if not hasattr(loader, "exec_plugin_expiry"):  # then it holds until it is rejected
+                    loader.exec_plugin_expiry = datetime.max.replace(tzinfo=UTC)
+                self._loader, self._namespace = loader, chosen.namespace
             else:
                 await self._loader.load_and_set(configuration)
-            context = self._loader.current_context or {}
-            namespace = context.get("context", {}).get("namespace")
         except (ConfigException, *_UNUSABLE) as error:
             raise CredentialsError(f"{self.name}: {str(error) or type(error).__name__}") from error
-        return _proofs(configuration, str(namespace or "default"))
+        return _proofs(configuration, self._namespace)
 
-    def _chosen_context(self) -> str:
-        """The context that is asked for, or that of the first file that names one, as with kubectl.
 
-        The library takes the last. Every file is read, within limits that the library does not have.
-        """
-        named = [Path(path).expanduser() for path in self._paths.split(os.pathsep) if path]
-        files = [file for file in named if file.is_file()]
-        if not files:
-            what = "this is a folder" if any(map(Path.is_dir, named)) else "there is no such file"
-            raise ValueError(f"{what}; name another with --kubeconfig or KUBECONFIG")
-        read = [document(file.read_bytes(), OBJECT, repeated=lambda _: None) for file in files]
-        found = [one for one in read if isinstance(one, dict)]
-        if not found:
-            raise ValueError("this is no kubeconfig; name another with --kubeconfig or KUBECONFIG")
-        current = (str(one["current-context"]) for one in found if one.get("current-context"))
-        chosen = self._context or next(current, "")
-        if not chosen:
-            raise ValueError("it names no current context; write one into it, or choose with --context")
-        known = [str(one["name"]) for part in found for one in part.get("contexts") or ()]
-        if chosen not in known:
-            others = (
-                f"choose one of {', '.join(known)} with --context" if known else "name another kubeconfig"
-            )
-            raise ValueError(f"there is no context {chosen}; {others}")
-        return chosen
+def _loader(chosen: ChosenContext) -> "KubeConfigLoader":
+    """Give one context to the library; its messages have the names that are given here."""
+    from kubernetes_asyncio.config.kube_config import ConfigNode, KubeConfigLoader  # noqa: PLC0415  # see above
+
+    def entry(kind: str, value: object, file: Path) -> list[ConfigNode]:
+        return [ConfigNode(kind, {"name": "chosen", kind: value}, str(file))]
+
+    parts = {
+        "contexts": entry("context", {"cluster": "chosen", "user": "chosen"}, Path()),
+        "clusters": entry("cluster", msgspec.to_builtins(chosen.cluster), chosen.cluster_file),
+        "users": entry("user", msgspec.to_builtins(chosen.user), chosen.user_file),
+    }
+    return KubeConfigLoader(ConfigNode("kubeconfig", parts), "chosen", config_base_path=None)
 
 
 class InCluster:

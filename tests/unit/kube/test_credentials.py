@@ -5,12 +5,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maar.kube import credentials
 from maar.kube.credentials import load
-from maar.kube.sources import CredentialsError
+from maar.kube.sources import CredentialsError, Kubeconfig
 from support.certificates import Signed
 from support.kubeconfigs import changed, written
 
@@ -83,7 +84,6 @@ async def test_of_several_files_the_first_that_names_a_context_wins(
         "current-context: a",
         "{current-context: a, contexts: [{name: a}], clusters: [], users: []}",
         "{current-context: a, contexts: [{name: a, context: {cluster: b}}], clusters: [], users: []}",
-        "{current-context: a, contexts: {a: b}, clusters: 7}",
     ],
 )
 async def test_a_file_that_is_no_kubeconfig_is_named(tmp_path: Path, content: str) -> None:
@@ -99,6 +99,103 @@ async def test_what_is_no_kubeconfig_is_called_so(tmp_path: Path, content: str) 
     file.write_text(content, encoding="utf-8")
     with pytest.raises(CredentialsError, match="this is no kubeconfig; name another with --kubeconfig"):
         await load(file)
+
+
+@pytest.mark.parametrize(
+    ("section", "value", "problem"),
+    [
+        ("current-context", 5, "current-context: expected `str`, got `int`"),
+        ("current-context", [{}], "current-context: expected `str`, got `array`"),
+        ("contexts", 5, "contexts: expected `array`, got `int`"),
+        ("contexts", {"a": "b"}, "contexts: expected `array`, got `object`"),
+        ("contexts", [5], "contexts[0]: expected `object`, got `int`"),
+        ("contexts", [None], "contexts[0]: expected `object`, got `null`"),
+        ("contexts", [{}], "contexts[0]: object missing required field `name`"),
+        ("contexts", [{"name": [1]}], "contexts[0].name: expected `str`, got `array`"),
+        ("contexts", [{"name": "one", "context": 5}], "contexts[0].context: expected `object`, got `int`"),
+        ("clusters", "text", "clusters: expected `array`, got `str`"),
+        ("clusters", [5], "clusters[0]: expected `object`, got `int`"),
+        (
+            "clusters",
+            [{"name": "one", "cluster": {"server": 5}}],
+            "clusters[0].cluster.server: expected `str`",
+        ),
+        ("users", True, "users: expected `array`, got `bool`"),
+        ("users", [[1]], "users[0]: expected `object`, got `array`"),
+        ("users", [{"name": "one", "user": {"tokenFile": 5}}], "users[0].user.tokenFile: expected `str`"),
+        ("users", [{"name": "one", "user": {"exec": 5}}], "users[0].user.exec: expected `object | null`"),
+        (
+            "users",
+            [{"name": "one", "user": {"exec": {"command": "a", "apiVersion": "b", "env": [{"name": "c"}]}}}],
+            "users[0].user.exec.env[0]: object missing required field `value`",
+        ),
+    ],
+)
+async def test_a_value_of_a_wrong_type_is_named_with_its_place(
+    tmp_path: Path, section: str, value: object, problem: str
+) -> None:
+    def change(document: dict[str, object]) -> None:
+        document[section] = value
+
+    file = changed(written(tmp_path / "one", SERVER), tmp_path / "wrong", change)
+    with pytest.raises(CredentialsError) as caught:
+        await load(file)
+    assert str(caught.value).startswith(f"kubeconfig {file}: {problem}")
+    assert str(caught.value).endswith("; correct it, or name another with --kubeconfig or KUBECONFIG")
+    files = Kubeconfig(f"{written(tmp_path / 'right', SERVER)}:{file}")
+    with pytest.raises(CredentialsError, match=f"{files.name}: {file}: "):  # which of them is it?
+        await files.read(anew=False)
+
+
+@pytest.mark.parametrize(
+    ("section", "value", "sentence"),
+    [
+        ("contexts", [{"name": "one"}], "context one names no cluster; write one into it"),
+        ("clusters", None, "context one names cluster one, which is not there; add it"),
+        ("clusters", [{"name": "one"}], "cluster one has no server; write its address into it"),
+        ("users", [], "context one names user one, which is not there; add it"),
+    ],
+)
+async def test_what_a_context_needs_and_is_not_there_is_named(
+    tmp_path: Path, section: str, value: object, sentence: str
+) -> None:
+    def change(document: dict[str, object]) -> None:
+        document[section] = value
+
+    file = changed(written(tmp_path / "one", SERVER), tmp_path / "wrong", change)
+    with pytest.raises(CredentialsError, match=f"kubeconfig {file}: {sentence}"):
+        await load(file)
+
+
+async def test_an_error_about_a_user_does_not_quote_its_secrets(tmp_path: Path) -> None:
+    provider = {"name": "oidc", "config": {"refresh-token": "secret"}}
+    file = written(tmp_path / "one", SERVER, {"auth-provider": provider})
+    with pytest.raises(CredentialsError, match="client-id") as caught:
+        await load(file)
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_context_without_a_user_is_anonymous(tmp_path: Path) -> None:
+    def forget_user(document: dict[str, Any]) -> None:
+        del document["contexts"][0]["context"]["user"]
+
+    file = changed(written(tmp_path / "one", "https://127.0.0.1:1"), tmp_path / "two", forget_user)
+    assert (await load(file)).proofs.authorization == ""
+
+
+async def test_an_empty_file_among_several_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    found = Kubeconfig(f"{tmp_path / 'empty'}:{written(tmp_path / 'one', SERVER)}")
+    assert (await found.read(anew=False)).authorization == "Bearer token-of-one"
+
+
+async def test_certificates_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    Signed.authority().write(folder)[0].rename(folder / "ca.crt")
+    file = written(folder / "one", "https://127.0.0.1:1", cluster={"certificate-authority": "ca.crt"})
+    found = Kubeconfig(f"{written(tmp_path / 'two', SERVER)}:{file}", "one")
+    assert (await found.read(anew=False)).certificate_authority == str(folder / "ca.crt")
 
 
 async def test_a_context_that_is_not_there_is_told_which_are(tmp_path: Path) -> None:
