@@ -19,7 +19,7 @@ from maar.kube.credentials import Credentials
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.proxied import Proxied
 from maar.kube.retry import persist
-from maar.kube.sender import NotSentError, NotTrustedError, OutgoingRequest, Sender
+from maar.kube.sender import NoProxyError, NotSentError, NotTrustedError, OutgoingRequest, Sender
 from maar.kube.sources import CredentialsError
 from maar.kube.warning_headers import HEADER, Warn, WithoutRepeats, read_warnings
 from maar.kube.wire import Wire
@@ -206,6 +206,8 @@ def _unanswered(error: OSError, address: Address) -> UnansweredError:
             f"{address.origin} is not trusted: {what}; {advice}", may_be_done=False, is_passing=False
         )
     advice = "check that it runs and that the kubeconfig has its address"
+    if isinstance(error, NoProxyError):
+        advice = "check that the proxy runs, and its address in proxy-url of the kubeconfig or in https_proxy"
     return UnansweredError(
         f"{address.origin}: {what}; {advice}", may_be_done=not isinstance(error, NotSentError)
     )

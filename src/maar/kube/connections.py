@@ -8,7 +8,7 @@ from weakref import WeakSet
 import aiohttp
 
 from maar.kube.dialing import end_all, keep_alive
-from maar.kube.sender import NotSentError, NotTrustedError, not_connected
+from maar.kube.sender import NotSentError, NotTrustedError, no_proxy, not_connected
 
 CONNECT_TIMEOUT_S: Final = 5.0
 READ_BUFFER: Final = 2**20  # bytes; lists are long
@@ -42,6 +42,8 @@ def as_os_error(error: Exception) -> OSError:
     """Translate an error of aiohttp: what matters is whether the server may have received the request."""
     if isinstance(error, _NOT_TRUSTED):
         return NotTrustedError(str(error))
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return no_proxy(f"{error.host}:{error.port}", error.os_error)
     if isinstance(error, aiohttp.ClientConnectorError):
         return not_connected(error.os_error)
     if isinstance(error, _NOT_SENT):

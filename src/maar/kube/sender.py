@@ -51,12 +51,25 @@ class NotSentError(OSError):
     """There is no connection: the server has not received the request."""
 
 
+class NoProxyError(NotSentError):
+    """There is no connection to the proxy, whatever the server does."""
+
+
 class NotTrustedError(NotSentError):
     """The certificate of the server is not trusted."""
 
 
 def not_connected(error: OSError) -> NotSentError:
     """Say why there is no connection in the words of the system, without addresses and numbers."""
+    return NotSentError(f"cannot connect: {_why(error)}")
+
+
+def no_proxy(proxy: str, error: OSError) -> NoProxyError:
+    """Say why there is no connection to a proxy."""
+    return NoProxyError(f"cannot connect to the proxy {proxy}: {_why(error)}")
+
+
+def _why(error: OSError) -> str:
     number = error.errno or 0
     why = os.strerror(number).lower() if number > 0 else error.strerror or str(error)
-    return NotSentError(f"cannot connect: {why or 'the server closed the connection'}")
+    return why or "the server closed the connection"

@@ -325,6 +325,21 @@ async def test_nobody_listens_so_nothing_was_sent(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_proxy_that_does_not_listen_is_named_and_not_the_cluster(tmp_path: Path) -> None:
+    async with through(Server(OK), tmp_path) as client:
+        proxy = str(client.credentials.proxy).removeprefix("http://")
+    refused = f"cannot connect to the proxy {proxy}: connection refused; check that the proxy runs"
+    async with client:
+        with pytest.raises(UnansweredError, match=f"http://cluster.example: {refused}") as unanswered:
+            await client.request("POST", "/", None, b"{}")
+        assert not unanswered.value.may_be_done
+        assert unanswered.value.is_passing
+        with pytest.raises(UnansweredError, match=refused):  # watches have connections of their own
+            async with client.stream("/", {}, 5):
+                pass
+
+
+@pytest.mark.anyio
 async def test_a_connection_that_is_being_opened_at_the_end_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
