@@ -1,7 +1,7 @@
 """Garbage collection, put off while an answer is worked out.
 
-A simulation makes millions of objects and no cycles among them (bench/starts_bench.py uses the same memory
-with and without collection), and a fifth of its time went into looking for some.
+A simulation makes millions of objects and no cycles among them: bench/starts_bench.py, measured once by hand,
+took 142 MB with collection and without. A fifth of its time went into looking for cycles.
 """
 
 import gc
