@@ -112,7 +112,7 @@ def list_all(  # noqa: PLR0913  # the flags of the command
         raise typer.BadParameter(
             "--start is worked out once; leave -w out, or watch kubectl get podgroups -w"
         )
-    if starts != StartFlags(start=starts.start) and not starts.start:
+    if not starts.start and starts != StartFlags():
         raise typer.BadParameter("--first, --within and --config are for planned starts; add --start")
 
     def keep(job: JobSummary) -> bool:
