@@ -137,9 +137,8 @@ def test_every_panel_has_data_while_the_daemons_work(scraped: Scraped) -> None:
     while missing and time.monotonic() < deadline:  # a rate is of what goes on while Prometheus looks
         number = next(numbers)
         scraped.submit("greedy", f"greedy-{20 + number}")
-        scraped.plane.kubectl(
-            "delete", "pod", f"greedy-{number}", "--ignore-not-found"
-        )  # some are evicted already
+        # Some are evicted already.
+        scraped.plane.kubectl("delete", "pod", f"greedy-{number}", "--ignore-not-found")
         missing = {name: one for name, one in missing.items() if not has_data(scraped.prometheus, one)}
         time.sleep(1)
     assert not missing

@@ -32,8 +32,8 @@ def seed(pytestconfig: pytest.Config) -> int:
 
 
 @pytest.fixture
-def in_its_own_process() -> Iterator[None]:
-    """Measure as in a process of its own: what other tests have left is not looked through for garbage."""
+def others_frozen() -> Iterator[None]:
+    """Freeze what other tests have left: time spent looking through it for garbage is not measured."""
     gc.collect()
     gc.freeze()
     yield

@@ -16,7 +16,7 @@ from properties.large_bodies import LARGE, LARGE_PATCHES, large_requests
 from support.hostile_text import LONG_YAML
 from support.in_process_server import Answer, InProcessServer, Sent, sent
 
-pytestmark = pytest.mark.usefixtures("in_its_own_process")
+pytestmark = pytest.mark.usefixtures("others_frozen")
 
 HOW_MANY = int(os.environ.get("MAAR_FUZZ", "3000"))  # make fuzz sends 100000, which takes some minutes
 FRESH_AFTER = 1_000  # requests: what was accepted makes the cluster stranger from one to the next

@@ -208,9 +208,8 @@ def test_who_may_not_change_queues_reads_the_refusal_and_nothing_changes(
         expect(refusal).to_contain_text('User "system:serviceaccount:default:reader" cannot patch')
         expect(refusal).to_contain_text("nothing was changed")
         expect(page.get_by_role("group", name="vision")).to_contain_text("now 1")
-        expect(
-            page.get_by_role("button", name="Apply")
-        ).to_be_enabled()  # rights may be given, then tried again
+        # Rights may be given, and then it is tried again.
+        expect(page.get_by_role("button", name="Apply")).to_be_enabled()
     context.close()
     assert items(plane, QUEUES)["vision"]["spec"] == before
 
