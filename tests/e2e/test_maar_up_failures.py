@@ -192,6 +192,11 @@ def test_odd_folders_are_explained(tmp_path: Path, make: Callable[[Path], None],
     assert sentence in refused("up", "--data", str(tmp_path / "in" / "data"), "--port", "0")
 
 
+def test_nodes_that_cannot_be_made_are_explained_with_the_flag(tmp_path: Path) -> None:
+    reported = refused("up", "--data", str(tmp_path / "data"), "--port", "0", "--nodes", "nine")
+    assert "--nodes 'nine': neither nodes of a size, nor a file that exists, nor none: write" in reported
+
+
 def test_a_disk_that_is_only_read_is_explained(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 1) as disk:
         remount = ["mount", "-o", "remount,ro", str(disk.path)]

@@ -97,9 +97,17 @@ def test_a_submitted_job_is_asked_about_from_a_file_or_standard_input(tmp_path: 
         (("--set", "queue/serving.weight"), 1, "it has no value; write queue/serving.weight=VALUE"),
         (("--set", "queue/serving.weight=0"), 1, "[queue-weight] spec.weight is 0"),
         (("--set", "queue/servin.weight=1"), 1, "there is no queue servin; did you mean serving?"),
-        (("--add-nodes", "4x8"), 1, "--add-nodes '4x8'"),
-        (("--add-nodes", "none"), 1, "--add-nodes none: no node is added; write 4x8cpu,32Gi"),
-        (("--add-nodes", "huge"), 1, "neither nodes of a size, nor a file that exists: write 4x8cpu,32Gi"),
+        (("--add-nodes", "4x8"), 1, "--add-nodes '4x8': '8' is less than 1Mi of memory"),
+        (
+            ("--add-nodes", "none"),
+            1,
+            "--add-nodes 'none': neither nodes of a size, nor a file that exists: wr",
+        ),
+        (
+            ("--add-nodes", "huge"),
+            1,
+            "--add-nodes 'huge': neither nodes of a size, nor a file that exists: wr",
+        ),
         (("--drain", "node-9"), 1, "there is no node node-9; did you mean node-2?"),
         (("--submit", "nowhere.yaml"), 1, "nowhere.yaml: there is no such file"),
         (("--submit", "Makefile"), 1, "not YAML"),
@@ -159,6 +167,8 @@ def test_objects_of_a_program_are_asked_about_and_submitted() -> None:
     assert answer.jobs.running_after[answer.jobs.job.index("ml/train")] == 2
     with pytest.raises(maar.BadChangeError, match="there is no queue x"):
         maar.whatif(items, set={"queue/x.weight": 1})
+    with pytest.raises(maar.PlanError, match="add_nodes '4x8': '8' is less than 1Mi of memory"):
+        maar.whatif(items, add_nodes="4x8")
     with pytest.raises(maar.PlanError, match="there is nothing to plan with"):
         maar.whatif([], drain="node-1")
 

@@ -161,7 +161,11 @@ def _cluster(store: Store, settings: UpSettings, gpus: int) -> tuple[Cluster, tu
     asked = settings.nodes
     if asked is None and is_new:
         asked = () if machine else (DEFAULT_NODES,)
-    nodes = [*parse(*(asked or ()), taken=[host_name()] if machine else []), *machine]
+    try:
+        virtual = parse(*(asked or ()), taken=[host_name()] if machine else [], may_be_none=True)
+    except BadNodesError as error:
+        raise BadNodesError(f"--nodes {error}") from None
+    nodes = [*virtual, *machine]
     with store.transaction():  # all of a new cluster or nothing: another start takes what is there for wanted
         cluster = assemble(store, admit=_admission(store, settings))
         gone = register(cluster, nodes, keep_virtual=asked is None)

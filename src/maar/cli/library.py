@@ -83,7 +83,7 @@ def whatif(  # noqa: PLR0913  a change of each kind, and how it is decided
         present = present_of(manifests, known, None if now is None else now.timestamp())
         nodes = [one.key for one in present.objects if isinstance(one, Node)]
         changes = in_order(
-            new_nodes(_texts(add_nodes), nodes),
+            new_nodes("add_nodes", _texts(add_nodes), nodes),
             (SetField(target, value) for target, value in (set or {}).items()),
             _texts(drain),
             _texts(delete),

@@ -165,9 +165,9 @@ def test_a_patch_that_is_joined_to_another_still_removes_fields() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("/etc/passwd", "no nodes of a size"),
-        ("none", "no nodes of a size"),
-        ("2x8cpu", "how much memory"),
+        ("/etc/passwd", "nodes to add '/etc/passwd': these are no nodes of a size"),
+        ("none", "nodes to add 'none': these are no nodes of a size"),
+        ("2x8cpu", "nodes to add '2x8cpu': it does not say how much memory"),
         ("11x8cpu,32Gi", "ask about 10 at most"),
     ],
 )

@@ -63,9 +63,10 @@ def test_names_are_unique_over_flags_files_and_other_nodes(tmp_path: Path) -> No
     file = tmp_path / "nodes.yaml"
     amounts = {"status": {"allocatable": {"cpu": 2, "memory": "1Gi"}}}
     file.write_text(yaml.safe_dump({**NODE, "metadata": {"name": "node-2"}, **amounts}), encoding="utf-8")
-    nodes = parse("2x1cpu,1Gi", str(file), "none", "1x1cpu,1Gi", taken=["node-3"])
+    nodes = parse("2x1cpu,1Gi", str(file), "none", "1x1cpu,1Gi", taken=["node-3"], may_be_none=True)
     assert names(nodes) == ["node-1", "node-4", "node-2", "node-5"]
-    with pytest.raises(BadNodesError, match="there are two nodes of the name node-2: rename or remove one"):
+    twice = f"{file}: there are two nodes of the name node-2: rename or remove one"
+    with pytest.raises(BadNodesError, match=twice):
         parse(str(file), str(file))
 
 
@@ -105,13 +106,28 @@ def test_a_file_of_manifests_as_kubectl_writes_them(tmp_path: Path) -> None:
         ("4x8cpu,32Gi,-=a", "'-' cannot be the key of a label"),
         ("4x8cpu,32Gi,maar.sh/node=x", "'maar.sh/node' cannot be the key of a label"),
         ("4x8cpu,32Gi,1.5pods", "pods: '1.5' is not whole: pods comes in whole pieces"),
-        ("nodes.yaml", "neither nodes of a size, nor a file that exists, nor none"),
+        ("nodes.yaml", "neither nodes of a size, nor a file that exists"),
+        ("none", "neither nodes of a size, nor a file that exists"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence_with_an_example(text: str, problem: str) -> None:
     with pytest.raises(BadNodesError) as caught:
         parse(text)
-    assert str(caught.value) == f"--nodes {text!r}: {problem}: {EXAMPLE}"
+    assert str(caught.value) == f"{text!r}: {problem}: {EXAMPLE}"
+
+
+def test_where_there_may_be_no_nodes_the_sentence_says_so() -> None:
+    assert parse("none", may_be_none=True) == []
+    with pytest.raises(
+        BadNodesError, match="neither nodes of a size, nor a file that exists, nor none: write"
+    ):
+        parse("nine", may_be_none=True)
+
+
+def test_a_file_that_cannot_be_read_is_named_without_a_number() -> None:
+    with pytest.raises(BadNodesError) as caught:
+        parse("/proc/self/mem")  # it is there, and nothing is at its beginning
+    assert str(caught.value) == "/proc/self/mem: cannot be read: input/output error; name another file"
 
 
 @pytest.mark.parametrize(

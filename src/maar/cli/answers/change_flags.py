@@ -51,7 +51,7 @@ class ChangeFlags:
     def changes(self, nodes: Collection[str]) -> list[Change]:
         """The changes in the order in which they are made; `nodes` are the names of those that are there."""
         return in_order(
-            new_nodes(self.add_nodes or [], nodes),
+            new_nodes("--add-nodes", self.add_nodes or [], nodes),
             map(field_change, self.set_fields or ()),
             self.drain or (),
             self.delete or (),
@@ -59,21 +59,17 @@ class ChangeFlags:
         )
 
 
-def new_nodes(texts: list[str], taken: Collection[str]) -> tuple[Node, ...]:
-    """Read nodes as `maar up --nodes` does."""
+def new_nodes(flag: str, texts: list[str], taken: Collection[str]) -> tuple[Node, ...]:
+    """Read nodes as `maar up --nodes` does; `flag` is what messages call it."""
     if not texts:
         return ()
-    from maar.core.model.node_sizes import EXAMPLE, BadNodesError  # noqa: PLC0415  few questions are about nodes
+    from maar.core.model.node_sizes import BadNodesError  # noqa: PLC0415  few questions are about nodes
     from maar.embedded.nodes.specification import parse  # noqa: PLC0415
 
     try:
-        found = parse(*texts, taken=taken)
+        return tuple(from_document(Node, one) for one in parse(*texts, taken=taken))
     except BadNodesError as error:
-        sentence = str(error).replace("--nodes", "--add-nodes", 1).replace(", nor none", "", 1)
-        raise CommandError(sentence) from None
-    if not found:
-        raise CommandError(f"--add-nodes {' '.join(texts)}: no node is added; write {EXAMPLE}")
-    return tuple(from_document(Node, one) for one in found)
+        raise CommandError(f"{flag} {error}") from None
 
 
 def documents(paths: list[Path]) -> Iterator[SubmitDocument]:

@@ -57,7 +57,7 @@ def nodes_of(given: Sequence[str | PathLike[str]], tables: TraceTables | None = 
     try:
         found = [*in_tables, *(from_document(Node, one) for one in parse_nodes(*texts))]
     except BadNodesError as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(f"--nodes {error}") from None
     if not found:
         raise CommandError("there is no node: give --nodes, such as --nodes 4x8cpu,32Gi")
     return tuple(found)

@@ -24,7 +24,7 @@ def _size(text: str) -> NodeSize:
     try:
         found = read_size(text.strip())
     except BadNodesError as error:
-        raise BadChangeError(str(error).replace("--nodes", "nodes to add", 1)) from None
+        raise BadChangeError(f"nodes to add {error}") from None
     if found is None:
         raise BadChangeError(f"nodes to add {text!r}: these are no nodes of a size: write {EXAMPLE}")
     return found

@@ -23,7 +23,10 @@ _SHORT_LABELS: Final = {"zone": "topology.kubernetes.io/zone"}
 
 
 class BadNodesError(ValueError):
-    """Nodes that cannot be made: what is wrong, where, and what to write."""
+    """Nodes that cannot be made: what was given, what is wrong with it, and what to write.
+
+    It begins with what was given, so that a caller can put the name of its flag or field before it.
+    """
 
 
 class NodeSize(NamedTuple):
@@ -105,4 +108,4 @@ def _is_quantity(text: str) -> bool:
 
 
 def _bad(whole: str, problem: str) -> BadNodesError:
-    return BadNodesError(f"--nodes {whole!r}: {problem}: write {EXAMPLE}")
+    return BadNodesError(f"{whole!r}: {problem}: write {EXAMPLE}")

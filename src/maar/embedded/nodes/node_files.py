@@ -22,12 +22,13 @@ def read_nodes(file: Path) -> list[Json]:
     try:
         found = list(documents(file.read_bytes()))
     except OSError as error:
-        raise BadNodesError(f"{file}: cannot be read: {error}") from None
+        what = (error.strerror or str(error)).lower()
+        raise BadNodesError(f"{file}: cannot be read: {what}; name another file") from None
     except BadYamlError as error:
         raise BadNodesError(f"{file}: not YAML: {error}") from None
     nodes = [_node(f"{file}, {place}", one) for place, one in _objects(found)]
     if not nodes:
-        raise BadNodesError(f"{file}: the file has no nodes; for a cluster without nodes write none")
+        raise BadNodesError(f"{file}: the file has no nodes; add them to it, or name another file")
     return nodes
 
 

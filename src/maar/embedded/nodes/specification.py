@@ -1,4 +1,4 @@
-"""The nodes of `maar up --nodes`: so many of a size, the nodes of a file, or none."""
+"""Nodes as flags such as `maar up --nodes` name them: so many of a size, or the nodes of a file."""
 
 from collections.abc import Collection, Iterator
 from itertools import count
@@ -14,15 +14,18 @@ from maar.embedded.nodes.node_files import read_nodes
 NO_NODES: Final = "none"
 
 
-def parse(*texts: str, taken: Collection[str] = ()) -> list[Json]:
+def parse(*texts: str, taken: Collection[str] = (), may_be_none: bool = False) -> list[Json]:
     """The Node manifests that some specifications ask for together; `taken` are names of other nodes."""
-    nodes = [node for one in texts for node in _nodes(one.strip())]
-    names = set(taken)
-    for node in nodes:
-        if (name := text(metadata(node), "name")) in names:
-            raise BadNodesError(f"there are two nodes of the name {name}: rename or remove one of them")
-        if name:
-            names.add(name)
+    nodes, names = list[Json](), set(taken)
+    for one in texts:
+        for node in _nodes(one.strip(), may_be_none=may_be_none):
+            if (name := text(metadata(node), "name")) in names:
+                raise BadNodesError(
+                    f"{one.strip()}: there are two nodes of the name {name}: rename or remove one of them"
+                )
+            if name:
+                names.add(name)
+            nodes.append(node)
     free = (name for number in count(1) if (name := f"node-{number}") not in names)
     for node in nodes:
         meta = metadata(node)
@@ -30,8 +33,8 @@ def parse(*texts: str, taken: Collection[str] = ()) -> list[Json]:
     return [completed(node, "virtual") for node in nodes]
 
 
-def _nodes(text_: str) -> Iterator[Json]:
-    if text_ == NO_NODES:
+def _nodes(text_: str, *, may_be_none: bool) -> Iterator[Json]:
+    if may_be_none and text_ == NO_NODES:
         return
     if size := read_size(text_):
         for _ in range(size.number):
@@ -39,8 +42,9 @@ def _nodes(text_: str) -> Iterator[Json]:
     elif _is_file(text_):
         yield from read_nodes(Path(text_))
     else:
+        none = f", nor {NO_NODES}" if may_be_none else ""
         raise BadNodesError(
-            f"--nodes {text_!r}: neither nodes of a size, nor a file that exists, nor none: write {EXAMPLE}"
+            f"{text_!r}: neither nodes of a size, nor a file that exists{none}: write {EXAMPLE}"
         )
 
 
