@@ -94,10 +94,22 @@ def test_a_submitted_job_is_asked_about_from_a_file_or_standard_input(tmp_path: 
     ("arguments", "code", "sentence"),
     [
         ((), 2, "there is no change: give --set, --add-nodes, --drain, --delete or --submit"),
-        (("--set", "queue/serving.weight"), 1, "it has no value; write queue/serving.weight=VALUE"),
+        (("--set", "foo"), 2, "--set foo: it has no value; write foo=VALUE"),
+        (("--set", "foo=3"), 2, "--set foo: it names nothing that can be changed; write queue/NAME"),
+        (
+            ("--set", "queue/serving=3"),
+            2,
+            "--set queue/serving: it names no field; write queue/serving.FIELD",
+        ),
+        (
+            ("--delete", "report"),
+            2,
+            "--delete report: it names nothing that can be changed; write queue/NAME",
+        ),
+        (("--set", "queue/serving.wight=3"), 1, "did you mean weight?"),
         (("--set", "queue/serving.weight=0"), 1, "[queue-weight] spec.weight is 0"),
         (("--set", "queue/servin.weight=1"), 1, "there is no queue servin; did you mean serving?"),
-        (("--add-nodes", "4x8"), 1, "--add-nodes '4x8': '8' is less than 1Mi of memory"),
+        (("--add-nodes", "4x8"), 2, "--add-nodes '4x8': '8' is less than 1Mi of memory"),
         (
             ("--add-nodes", "none"),
             1,
@@ -121,6 +133,12 @@ def test_bad_input_is_a_sentence(arguments: tuple[str, ...], code: int, sentence
     assert (result.returncode, result.stdout) == (code, "")
     assert sentence in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
+
+
+def test_a_change_that_is_malformed_is_refused_before_a_cluster_is_asked() -> None:
+    asked = [f"{sys.prefix}/bin/maar", "whatif", "--set", "foo", "--kubeconfig", "none"]
+    result = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (result.returncode, "--set foo: it has no value" in result.stderr) == (2, True)
 
 
 def test_a_running_cluster_is_asked_at_no_other_time() -> None:

@@ -1,6 +1,6 @@
 """The changes that a command line asks about: --set, --add-nodes, --drain, --delete and --submit."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +10,10 @@ import typer
 from maar.cli.documents import read_documents
 from maar.cli.failure import CommandError
 from maar.core.answers.changes import Change, SubmitDocument, field_change, in_order
+from maar.core.answers.known_objects import BadChangeError, read_target
 from maar.core.model.kinds import from_document
 from maar.core.model.node import Node
+from maar.core.model.node_sizes import BadNodesError, read_size
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,16 @@ class ChangeFlags:
         typer.Option("--submit", help="Apply a file or folder of manifests: jobs, pod groups, pods, queues."),
     ] = None
 
+    def check(self) -> None:
+        """Refuse flags that are wrong whatever there is in the cluster."""
+        if not any((self.set_fields, self.add_nodes, self.drain, self.delete, self.submit)):
+            raise typer.BadParameter(
+                "there is no change: give --set, --add-nodes, --drain, --delete or --submit"
+            )
+        _check("--set", self.set_fields, field_change)
+        _check("--delete", self.delete, read_target)
+        _check("--add-nodes", self.add_nodes, lambda text: read_size(text.strip()))
+
     def changes(self, nodes: Collection[str]) -> list[Change]:
         """The changes in the order in which they are made; `nodes` are the names of those that are there."""
         return in_order(
@@ -59,12 +71,19 @@ class ChangeFlags:
         )
 
 
+def _check(flag: str, texts: list[str] | None, read: Callable[[str], object]) -> None:
+    for text in texts or ():
+        try:
+            read(text)
+        except (BadChangeError, BadNodesError) as error:
+            raise typer.BadParameter(f"{flag} {error}") from None
+
+
 def new_nodes(flag: str, texts: list[str], taken: Collection[str]) -> tuple[Node, ...]:
     """Read nodes as `maar up --nodes` does; `flag` is what messages call it."""
     if not texts:
         return ()
-    from maar.core.model.node_sizes import BadNodesError  # noqa: PLC0415  few questions are about nodes
-    from maar.embedded.nodes.specification import parse  # noqa: PLC0415
+    from maar.embedded.nodes.specification import parse  # noqa: PLC0415  few questions are about nodes
 
     try:
         return tuple(from_document(Node, one) for one in parse(*texts, taken=taken))

@@ -51,8 +51,7 @@ def whatif(  # noqa: PLR0913  # each is a flag
     Reads a cluster, or with -f manifests or a snapshot. Nodes are added first, then fields are set, nodes
     drained, objects deleted, and then submitted. Leaves with 3 when somebody would be evicted.
     """
-    if not any((flags.set_fields, flags.add_nodes, flags.drain, flags.delete, flags.submit)):
-        raise typer.BadParameter("there is no change: give --set, --add-nodes, --drain, --delete or --submit")
+    flags.check()
     moment = time_of(now, files)
     present = read_present(files, config, access)
     if moment is not None:

@@ -14,7 +14,13 @@ import msgspec
 from maar.core.admission.plain import cut
 from maar.core.admission.request import Options
 from maar.core.answers.field_paths import BadFieldError, find_field, read_value, with_field
-from maar.core.answers.known_objects import BadChangeError, KnownObjects, document_of, missing
+from maar.core.answers.known_objects import (
+    BadChangeError,
+    KnownObjects,
+    document_of,
+    missing,
+    read_field_target,
+)
 from maar.core.answers.submitting import submit
 from maar.core.controllers.group_template import MADE_ANNOTATION
 from maar.core.controllers.jobs.group import group_key, group_patch, wanted_group
@@ -76,6 +82,7 @@ def field_change(text: str) -> SetField:
     target, equals, value = text.partition("=")
     if not equals:
         raise BadChangeError(f"{text}: it has no value; write {text}=VALUE")
+    read_field_target(target)
     return SetField(target, value)
 
 

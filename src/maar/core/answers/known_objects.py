@@ -76,7 +76,7 @@ class KnownObjects:
 
     def find(self, target: str) -> tuple[type[Object], str]:
         """The kind and key of what is named `kind/name` or `kind/namespace/name`."""
-        kind, name = _named(target)
+        kind, name = read_target(target)
         key = self._key(kind, name)
         if key is None:
             raise self._missing(target, kind, name)
@@ -84,15 +84,12 @@ class KnownObjects:
 
     def find_field(self, target: str) -> tuple[type[Object], str, str]:
         """The kind, the key and the path of what is named `kind/name.path`; a name may have dots."""
-        kind, text = _named(target)
+        kind, text = read_field_target(target)
         for end in [place for place, letter in enumerate(text) if letter == "."][::-1]:
             key = self._key(kind, text[:end])
             if key is not None:
                 return kind, key, text[end + 1 :]
-        name, dot, _ = text.partition(".")
-        if not dot:
-            raise BadChangeError(f"{target}: it names no field; write {target}.FIELD=VALUE")
-        raise self._missing(target, kind, name)
+        raise self._missing(target, kind, text.partition(".")[0])
 
     def get(self, kind: type[Object], key: str) -> Object | None:
         """One object."""
@@ -190,12 +187,21 @@ def document_of(one: Object) -> Json:
     return cast(Json, plain(to_json(one)))
 
 
-def _named(target: str) -> tuple[type[Object], str]:
+def read_target(target: str) -> tuple[type[Object], str]:
+    """The kind and the name in `kind/name`, whether or not there is such an object."""
     word, slash, name = target.partition("/")
     kind = _WORDS.get(word.lower())
     if kind is None or not slash or not name:
         raise BadChangeError(f"{target}: it names nothing that can be changed; write {_KINDS}")
     return kind, name
+
+
+def read_field_target(target: str) -> tuple[type[Object], str]:
+    """The kind, and the name and the path together, in `kind/name.path`."""
+    kind, text = read_target(target)
+    if "." not in text:
+        raise BadChangeError(f"{target}: it names no field; write {target}.FIELD=VALUE")
+    return kind, text
 
 
 def _for_admission(one: Object) -> AnyObject:
