@@ -42,7 +42,7 @@ class Variable(msgspec.Struct, frozen=True):
     """An environment variable of a plugin."""
 
     name: str
-    value: str
+    value: str = ""
 
 
 class Plugin(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
