@@ -126,8 +126,8 @@ async def test_what_is_no_kubeconfig_is_called_so(tmp_path: Path, content: str) 
         ("users", [{"name": "one", "user": {"exec": 5}}], "users[0].user.exec: expected `object | null`"),
         (
             "users",
-            [{"name": "one", "user": {"exec": {"command": "a", "apiVersion": "b", "env": [{"name": "c"}]}}}],
-            "users[0].user.exec.env[0]: object missing required field `value`",
+            [{"name": "one", "user": {"exec": {"command": "a", "apiVersion": "b", "env": [{"value": "c"}]}}}],
+            "users[0].user.exec.env[0]: object missing required field `name`",
         ),
     ],
 )
