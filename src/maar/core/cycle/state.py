@@ -19,7 +19,6 @@ record of them is dropped.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from types import TracebackType
 from typing import Self
 
@@ -106,8 +105,8 @@ class State:
         self.steps: list[Step] = []  # that a trial can undo
         self.open_trials = 0
         self._change_room, self._counts_moves = self.room.change, self.places.counts_moves
-        if any(row.placed for row in tables.kinds.alone.values()):
-            for pod in chain.from_iterable(map(_promised_pods, tables.waiting.values())):
+        for row in tables.kinds.alone.values():  # no group that has a kind is promised anything
+            for pod in _promised_pods(row) if row.placed else ():
                 node = self.promised[pod.key] = self.tables.nodes[pod.nominated].index
                 if pod.shape.claims:
                     self.places.claims.moved(pod, node, 1)

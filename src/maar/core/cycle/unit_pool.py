@@ -62,8 +62,17 @@ class UnitPool:
         """Compute the units that may be victims."""
         for namespace, ranks in list(self._unread):
             if any(may_be_victim(rank, namespace, self._shares[namespace]) for rank in ranks):
-                for row in list(self._unread[namespace, ranks].values()):
-                    self.refresh(self.state.group(row))
+                changed = dict[int, list[Job]]()
+                for key, row in self._unread.pop((namespace, ranks)).items():
+                    del self._kinds[key]
+                    known = self._unit_of(self.state.group(row))
+                    if known is not None:
+                        self._units[key] = unit, job = known
+                        jobs = self._jobs.setdefault(unit.rank, {}).setdefault(namespace, [])
+                        jobs.append(job)
+                        changed[id(jobs)] = jobs
+                for jobs in changed.values():
+                    jobs.sort()
 
     def refresh(self, group: GroupState) -> None:
         """Compute again which unit a group would give."""
@@ -74,14 +83,22 @@ class UnitPool:
             del self._unread[kind][key]
             if not self._unread[kind]:
                 del self._unread[kind]
-        if key in self._young:
-            self._computed_for[key] = self._moment
         self._gone.pop(key, None)
         self._remove(key, namespace)
-        new = next_unit(self.state, group, self.protection, young=self._too_young(group))
-        if new is not None:
-            self._sizes.add(new.size)
-            self._add(key, namespace, (new, (self.state.ledger.dominant(group.used), group.row.order, key)))
+        known = self._unit_of(group)
+        if known is not None:
+            self._add(key, namespace, known)
+
+    def _unit_of(self, group: GroupState) -> tuple[Unit, Job] | None:
+        """The unit that a group would give now, and its place."""
+        row = group.row
+        if row.key in self._young:
+            self._computed_for[row.key] = self._moment
+        unit = next_unit(self.state, group, self.protection, young=self._too_young(group))
+        if unit is None:
+            return None
+        self._sizes.add(unit.size)
+        return unit, (self.state.ledger.dominant(group.used), row.order, row.key)
 
     def take(self, unit: Unit) -> None:
         """A unit is gone; where it was all of its group, no other comes after it."""

@@ -73,6 +73,8 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
     namespace = metadata.namespace or "default"
     owner = next((one.name for one in metadata.owner_references if one.controller), "")
     age = _age(metadata, created.timestamp() if created else 0.0)
+    name = natural(metadata.name)
+    of_owner = f"{natural(namespace)}/{natural(owner) if owner else name}"
     since = {one.type: one.last_transition_time for one in status.conditions if one.status == "True"}
     return GroupRow(
         key=group.key,
@@ -86,7 +88,7 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
         stored_phase=status.phase or "Pending",
         created=age,
         owner=owner,
-        order=(age, natural(f"{namespace}/{owner or metadata.name}"), natural(metadata.name)),
+        order=(age, of_owner, name),
         preemptable=mark(metadata, PREEMPTABLE_MARK),
         unschedulable_since=_seconds(since.get("Unschedulable")),
         admitted_since=_seconds(since.get("Admitted")),

@@ -5,6 +5,7 @@ Nodes, queues and groups carry one number per resource of the axis; pods ask thr
 
 from collections import Counter
 from dataclasses import dataclass, field, fields
+from itertools import takewhile
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -162,6 +163,7 @@ class GroupRow:
     holds_since: float | None = None  # where room is held for it
     sla_waiting_time: float | None = None  # in seconds
     stated_run_time: float | None = None  # of its pods, in seconds
+    # From here on it is worked out; what is above is read from the object.
     priority: int = 0
     phase: PodGroupPhase = "Pending"  # at the start of a cycle; it follows the pods, then the stored phase
     phase_at_rest: PodGroupPhase | None = None  # after a cycle that does nothing to it, once it is known
@@ -178,6 +180,21 @@ class GroupRow:
     tolerations: frozenset[tuple[Toleration, ...]] = frozenset()  # that live pods of it have
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
     kind: "Kind | None" = None  # of groups that are alike
+
+    def is_of_spec(self, other: "GroupRow") -> bool:
+        """Whether the objects that both were read from differ in their status alone."""
+        return bool(_spec(self) == _spec(other))
+
+    def take_over(self, other: "GroupRow") -> None:
+        """Have the pods of another row of the group, and be counted where that was; it is summed up again."""
+        self.priority, self.pods, self.leaf = other.priority, other.pods, other.leaf
+        self.counted_in, self.tolerations = other.counted_in, other.tolerations
+        self.asked, self.admitted = other.asked, other.admitted
+
+
+_STATUS: Final = ("standing_minimum", "stored_phase", "unschedulable_since", "admitted_since", "holds_since")
+_all_read: Final = takewhile(lambda name: name != "priority", [one.name for one in fields(GroupRow)])
+_spec: Final = attrgetter(*[name for name in _all_read if name not in _STATUS])
 
 
 class MinRuntime(NamedTuple):

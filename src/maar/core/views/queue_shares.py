@@ -64,10 +64,11 @@ def queues_with_statuses(tables: Tables, standings: Mapping[str, QueueStanding])
 def _counts(tables: Tables) -> dict[str, Counter[str]]:
     """The pod groups in each phase, of every queue and of all below it."""
     counts: dict[str, Counter[str]] = {}
-    for row in tables.groups.values():
-        if row.leaf is not None:
-            for name in tables.tree.path(row.leaf.name):
-                counts.setdefault(name, Counter())[phase_at_rest(row)] += 1
+    for queue in tables.queues.values():
+        if queue.groups:
+            phases = Counter(map(phase_at_rest, queue.groups.values()))
+            for name in tables.tree.path(queue.name):
+                counts.setdefault(name, Counter()).update(phases)
     return counts
 
 
