@@ -190,6 +190,8 @@ class GroupRow:
         self.priority, self.pods, self.leaf = other.priority, other.pods, other.leaf
         self.counted_in, self.tolerations = other.counted_in, other.tolerations
         self.asked, self.admitted = other.asked, other.admitted
+        for pod in self.pods.values():
+            pod.group = self
 
 
 _STATUS: Final = ("standing_minimum", "stored_phase", "unschedulable_since", "admitted_since", "holds_since")

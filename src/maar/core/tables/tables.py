@@ -96,11 +96,8 @@ class Tables(PlainObjects):
                     self.put_pod(row)
             case PodGroup():
                 group = read_group(one, self.axis)
-                known_group = self.groups.get(group.key)
-                if known_group is not None and known_group.is_of_spec(group):
-                    self._put_status(known_group, group)
-                else:
-                    self._put_group(group)
+                is_of_spec = group.key in self.groups and self.groups[group.key].is_of_spec(group)
+                (self._put_status if is_of_spec else self._put_group)(group)
             case Node():
                 self._put_node(read_node(one, self.axis))
             case Queue():
@@ -209,15 +206,13 @@ class Tables(PlainObjects):
             self.orphans.pop(pod.key, None)
         self._stale_groups[group.key] = group
 
-    def _put_status(self, known: GroupRow, group: GroupRow) -> None:
+    def _put_status(self, group: GroupRow) -> None:
         """Take a row for what is known of a group of which the status alone has changed: its pods stay."""
-        self.kinds.remove(known)
-        group.take_over(known)
+        self.kinds.remove(self.groups[group.key])
+        group.take_over(self.groups[group.key])
         self.groups[group.key] = self._stale_groups[group.key] = group
         if group.leaf is not None:
             group.leaf.groups[group.key] = group
-        for pod in group.pods.values():
-            pod.group = group
 
     def _remove_group(self, key: str) -> None:
         group = self.groups.pop(key, None)
