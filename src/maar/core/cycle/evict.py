@@ -14,7 +14,7 @@ from maar.core.cycle.attempt import Attempt
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.protected_until import ProtectedUntil
 from maar.core.cycle.state import State
-from maar.core.cycle.turn_order import TurnOrder
+from maar.core.cycle.turn_order import Job, TurnOrder
 from maar.core.cycle.units import Unit
 from maar.core.cycle.victim_search import VictimSearch
 from maar.core.model.reasons import Refusal
@@ -41,7 +41,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
             continue
         one = attempt(search, group)
         equivalence_key = _equivalence_key(one)
-        is_tried = equivalence_key not in failed
+        is_tried, job = equivalence_key not in failed, turns.order.job(group)
         victims = state.held_room.without_hold(group, one.succeeds) if is_tried else None
         if victims is None:
             failed.setdefault(equivalence_key, one.blocked)
@@ -55,7 +55,7 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         alike.clear()
         group.pending = [pod for pod in group.pending if pod.key not in state.promised]
         search.refresh(group)
-        turns.succeeded(group, victims)
+        turns.succeeded(group, job, victims)
     if search.min_runtimes.lengths:
         for group in failed_before:
             one = attempt(search, group)
@@ -81,30 +81,28 @@ class _Turns:
     """The order of turns, in which those behind a group that failed may have turns after another succeeds."""
 
     def __init__(self, state: State, groups: Sequence[GroupState]) -> None:
-        self._state, self._order = state, TurnOrder(state, "fair", groups)
+        self._state, self.order = state, TurnOrder(state, "fair", groups)
         self._failed = list[GroupState]()  # since one succeeded, of the leaf whose turn it is
 
     def next(self) -> GroupState | None:
         """The group whose turn it is; None when none is left."""
-        group = self._order.next()
-        if group is not None:
-            self._job = self._order.job(group)
-            if self._failed and self._failed[0].leaf != group.leaf:
-                self._failed.clear()  # all that they stand for would have failed by now
+        group = self.order.next()
+        if group is not None and self._failed and self._failed[0].leaf != group.leaf:
+            self._failed.clear()  # all that they stand for would have failed by now
         return group
 
     def failed(self, group: GroupState) -> None:
         """A group whose turn it was has no more, and those behind it have none until another succeeds."""
-        self._order.done(group)
+        self.order.done(group)
         if group.alike is not None:
             self._failed.append(group)
 
-    def succeeded(self, group: GroupState, victims: Sequence[Unit]) -> None:
-        """The group whose turn it was has another if it still waits; so have those that come after it."""
-        groups, order = self._state.groups, self._order
+    def succeeded(self, group: GroupState, job: Job, victims: Sequence[Unit]) -> None:
+        """A group has another turn if it still waits; so have those that come after where it was."""
+        groups, order = self._state.groups, self.order
         order.add_behind(group, groups.separate(group))
         for one in self._failed:
-            place = order.first_after(self._job, one)
+            place = order.first_after(job, one)
             if one.alike is not None and place < len(one.alike.rows):
                 order.add_behind(one, groups.separate_before(one, place))
         self._failed.clear()

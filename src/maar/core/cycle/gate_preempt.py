@@ -116,15 +116,18 @@ class GatePreempt:
         """What the groups of a leaf hold, by rank and namespace."""
         held = self._held.get(leaf)
         if held is None:
-            held = self._held[leaf] = {}
+            columns = dict[tuple[int, bool, str], Column]()
             for row in self.state.ledger.rows[leaf].groups.values():
                 if row.admitted:  # pods of it hold something
-                    is_whole = row.placed == row.standing_minimum
-                    key = (Rank(True, row.priority, is_whole), row.namespace)
-                    column = held.get(key)
+                    key = (row.priority, row.placed == row.standing_minimum, row.namespace)
+                    column = columns.get(key)
                     if column is None:
-                        column = held[key] = self.state.tables.axis.zeros()
+                        column = columns[key] = self.state.tables.axis.zeros()
                     add(column, row.used, 1)
+            held = self._held[leaf] = {
+                (Rank(True, priority, is_whole), namespace): column
+                for (priority, is_whole, namespace), column in columns.items()
+            }
         return held
 
 

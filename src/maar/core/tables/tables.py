@@ -138,7 +138,8 @@ class Tables(PlainObjects):
             self.nodes[pod.node_name].pods[pod.key] = pod
         if pod.is_terminating and pod.evicted_for:
             self.leaving[pod.key] = pod
-        count(pod, self.nodes, self.budget)  # its group is settled again anyway: it has just joined
+        if self.rows:  # before there is a tree all will be counted with it
+            count(pod, self.nodes, self.budget)  # its group is settled again anyway: it has just joined
 
     def _remove_pod(self, key: str) -> None:
         pod = self.pods.pop(key, None)
@@ -298,8 +299,7 @@ class Tables(PlainObjects):
         old = self.nodes.get(node.name)
         if old is not None and old.looks == node.looks:
             return  # a heartbeat
-        known = old.pods if old else self.pods
-        pods = [pod for pod in known.values() if pod.node_name == node.name]
+        pods = [pod for pod in (old or self).pods.values() if pod.node_name == node.name]
         promised = [pod for pod in self.pods.values() if pod.nominated == node.name and not pod.node_name]
         for pod in (*pods, *promised):
             self._uncount(pod)
