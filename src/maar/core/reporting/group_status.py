@@ -41,6 +41,20 @@ def is_news(group: PodGroup, reason: Reason) -> bool:
     return all(one.reason != reason for one in group.status.conditions if one.type == "Unschedulable")
 
 
+def says(status: PodGroupStatus, outcome: GroupOutcome) -> bool:
+    """Whether a status has already what decisions read of it, after a cycle with this outcome."""
+    phase, reason = outcome.phase, outcome.refusal.reason if outcome.refusal is not None else None
+    if status.phase != phase:
+        return False
+    holds = [one.type for one in status.conditions if one.status == "True"]
+    is_stuck = reason is not None and (outcome.is_unschedulable or phase == "Pending")
+    return (
+        ("Unschedulable" in holds) == is_stuck
+        and ("HoldsRoom" in holds) == (reason == Reason.PLANNED_START)
+        and (phase not in ("Inqueue", "Pending") or ("Admitted" in holds) == (phase == "Inqueue"))
+    )
+
+
 def group_status(
     old: PodGroupStatus, row: GroupRow, outcome: GroupOutcome | None, now: datetime
 ) -> PodGroupStatus:

@@ -19,7 +19,6 @@ from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod import Pod, PodPhase
 from maar.core.model.pod_group import READY_ANNOTATION, PodGroup
-from maar.core.model.reasons import Reason
 from maar.core.model.volume import (
     SELECTED_NODE_ANNOTATION,
     ClaimReference,
@@ -27,7 +26,7 @@ from maar.core.model.volume import (
     PersistentVolumeClaim,
 )
 from maar.core.model.writes import BindVolume
-from maar.core.reporting.group_status import group_status
+from maar.core.reporting.group_status import group_status, says
 from maar.core.tables.groups import ready_with
 
 
@@ -43,7 +42,6 @@ class ImaginaryCluster:
     _leaving: dict[str, None] = field(default_factory=dict)  # pods whose deletion has been requested
     _raised: dict[str, None] = field(default_factory=dict)  # groups last ready with a smaller minMember
     _outcomes: Mapping[str, GroupOutcome] = field(default_factory=dict)  # of the last decision
-    _reported: dict[str, tuple[object, ...]] = field(default_factory=dict)  # what decisions read
 
     def learn(self, events: Iterable[Event]) -> None:
         """Apply events to the objects, and feed them to the engine."""
@@ -62,7 +60,6 @@ class ImaginaryCluster:
                 case Deleted(kind="PodGroup", key=key):
                     self.groups.pop(key, None)
                     self._raised.pop(key, None)
-                    self._reported.pop(key, None)
                 case _:
                     pass
         self.engine.feed(listed)
@@ -109,16 +106,9 @@ class ImaginaryCluster:
         for key, outcome in decided.pod_groups.items():
             if before.get(key) is outcome and key not in moved:
                 continue  # of most that wait nothing has changed
-            if key not in self.groups:
-                continue  # pods that wait for a group that does not exist
-            reason = outcome.refusal.reason if outcome.refusal is not None else None
-            is_planned = reason == Reason.PLANNED_START
-            read = (reason is not None, is_planned, outcome.phase, outcome.is_unschedulable)
-            if self._reported.get(key) != read or key in moved:
-                self._reported[key] = read
-                group = self.report(key, outcome)
-                if group.status != self.groups[key].status:
-                    yield group
+            group = self.groups.get(key)  # there is none where pods wait for one that does not exist
+            if group is not None and (key in moved or not says(group.status, outcome)):
+                yield self.report(key, outcome)
 
     def _ready_groups(self) -> Iterator[PodGroup]:
         """Groups that are ready with a larger minMember than before, with what the scheduler writes then."""
