@@ -43,7 +43,7 @@ laws that the result obeys are in docs/specification/eviction.md. Decision recor
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Final, Literal
@@ -144,6 +144,10 @@ class Attempt:
         """What units have in common that are refused for the same reason: what they give."""
         return unit.needs
 
+    def refuses_all(self, leaf: int, refused: Collection[object]) -> bool:  # noqa: ARG002 (subclasses use them)
+        """Whether no unit of a leaf is left that is not refused; false where it is not known."""
+        return False
+
     # --- the search
 
     def succeeds(self) -> list[Unit] | None:
@@ -216,9 +220,12 @@ class Attempt:
             for unit in (
                 self.units(leaf).in_order(self.may_be_victim) if node is None else self._units_on(node, leaf)
             ):
+                known = len(refused)
                 if self._may_go(unit, refused):
                     self.saw_candidates = True
                     yield unit
+                elif len(refused) > known and self.refuses_all(leaf, refused):
+                    break
 
     def _may_go(self, unit: Unit, refused: set[object], allowed: set[object] | None = None) -> bool:
         """Whether a unit may be taken next.

@@ -1,7 +1,7 @@
 """Reclaim: across queues, for one that stays within what it deserves, from the nearest that use more."""
 
 from bisect import bisect_left, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, Final, Literal
 
@@ -227,6 +227,10 @@ class Reclaim(Attempt):
         """Units on loan are refused for other reasons."""
         needs = super().refusal(unit)
         return (needs, "on loan") if self.loans.has(unit) else needs
+
+    def refuses_all(self, leaf: int, refused: Collection[object]) -> bool:
+        """Units are refused by what they need alone where none is on loan."""
+        return not self.loans.are_any and all(needs in refused for needs, _ in self.units(leaf).sizes)
 
     def may_take(self, unit: Unit) -> bool:
         """Law 3: the victim's side is overused before, keeps its guarantees, and stays the better off.

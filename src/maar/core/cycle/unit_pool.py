@@ -10,7 +10,7 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.min_runtimes import MinRuntimes
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import State
-from maar.core.cycle.units import Rank, Unit, next_unit
+from maar.core.cycle.units import Rank, Size, Unit, next_unit
 from maar.core.tables.rows import GroupOrder, GroupRow
 
 Job = tuple[float, GroupOrder, str]  # what it uses, its order and its key: the largest is evicted first
@@ -38,7 +38,7 @@ class UnitPool:
         self._computed_for: dict[str, float] = {}  # the times that units of young groups are of
         self._units: dict[str, tuple[Unit, Job]] = {}
         self._jobs: dict[Rank, dict[str, list[Job]]] = {}  # by namespace, sorted
-        self._sizes: set[object] = set()  # of all units that have been computed
+        self.sizes: set[Size] = set()  # of all units that have been computed
         self._shares: dict[str, float] = {}  # of namespaces, per weight
         self._unread: dict[_KindOfUnit, dict[str, GroupRow]] = {}  # groups whose units are not computed yet
         self._kinds: dict[str, _KindOfUnit] = {}  # of those groups
@@ -97,7 +97,7 @@ class UnitPool:
         unit = next_unit(self.state, group, self.protection, young=self._too_young(group))
         if unit is None:
             return None
-        self._sizes.add(unit.size)
+        self.sizes.add(unit.size)
         return unit, (self.state.ledger.dominant(group.used), row.order, row.key)
 
     def take(self, unit: Unit) -> None:
@@ -208,12 +208,12 @@ class UnitPool:
     def first_of_each_size(self, most: Callable[[Unit], int], may_be_victim: MayBeVictim) -> Iterator[Unit]:
         """Of each rank and namespace the first units of each size, as many as there may be of it."""
         self._compute(may_be_victim)
-        known = dict[object, int]()  # by size
+        known = dict[Size, int]()
         for rank, namespaces in self._jobs.items():
             for namespace, jobs in namespaces.items():
                 if not (jobs and may_be_victim(rank, namespace, self._shares[namespace])):
                     continue
-                left = dict[object, int]()  # by size
+                left = dict[Size, int]()
                 for job in reversed(jobs):
                     unit, _ = self._units[job[-1]]
                     if unit.size not in left:
@@ -223,7 +223,7 @@ class UnitPool:
                     if left[unit.size]:
                         left[unit.size] -= 1
                         yield unit
-                    elif len(left) == len(self._sizes) and not any(left.values()):
+                    elif len(left) == len(self.sizes) and not any(left.values()):
                         break
 
     def __contains__(self, key: str) -> bool:

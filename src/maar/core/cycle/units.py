@@ -1,8 +1,8 @@
 """Victims come in units: a surplus pod or a whole gang; no gang keeps too few pods. See `attempt.py`."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from maar.core.cycle.group_state import GroupState
@@ -10,6 +10,8 @@ from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import State
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import Column, PodRow
+
+Size = tuple[tuple[Needs, ...], Needs]
 
 
 class Rank(NamedTuple):
@@ -25,24 +27,23 @@ class Rank(NamedTuple):
         return self.is_not_starving and self.is_not_surplus
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Unit:
-    """Pods that are evicted together or not at all."""
+    """Pods that are evicted together or not at all; not to be changed."""
 
     group: GroupState
     pods: tuple[PodRow, ...]
     is_surplus: bool
     is_starving: bool = False
+    rank: Rank = field(init=False)  # how early it is evicted
+    needs: tuple[Needs, ...] = field(init=False)  # what each of the pods needs
+    used: Needs = field(init=False)  # what they use; on nodes that are not ready they use nothing
 
-    @cached_property
-    def rank(self) -> Rank:
-        """How early it is evicted."""
-        return Rank(not self.is_starving, self.group.row.priority, not self.is_surplus)
-
-    @cached_property
-    def needs(self) -> tuple[Needs, ...]:
-        """What each of the pods needs."""
-        return tuple([pod.shape.needs for pod in self.pods])
+    def __post_init__(self) -> None:
+        self.rank = Rank(not self.is_starving, self.group.row.priority, not self.is_surplus)
+        self.needs = tuple([pod.shape.needs for pod in self.pods])
+        used = [pod.shape.needs for pod in self.pods if pod.counted is not None and pod.counted.is_used]
+        self.used = used[0] if len(used) == 1 else tuple([one for needs in used for one in needs])
 
     def is_on(self, node: str) -> bool:
         """Whether all its pods are on a node."""
@@ -50,19 +51,13 @@ class Unit:
             len(self.pods) == 1 or all(pod.node_name == node for pod in self.pods)
         )
 
-    @cached_property
+    @property
     def resources(self) -> frozenset[int]:
         """The resources that its pods ask for."""
-        return frozenset([resource for needs in self.needs for resource, _ in needs])
+        return _resources(self.needs)
 
-    @cached_property
-    def used(self) -> Needs:
-        """What its pods use; on nodes that are not ready they use nothing."""
-        used = [pod.shape.needs for pod in self.pods if pod.counted is not None and pod.counted.is_used]
-        return used[0] if len(used) == 1 else tuple([one for needs in used for one in needs])
-
-    @cached_property
-    def size(self) -> object:
+    @property
+    def size(self) -> Size:
         """What its pods need and use: of units of equal size as many may be taken."""
         return (self.needs, self.used)
 
@@ -72,6 +67,11 @@ class Unit:
         for resource, amount in self.used:
             left[resource] -= amount
         return left
+
+
+@lru_cache(maxsize=1024)
+def _resources(needs: tuple[Needs, ...]) -> frozenset[int]:
+    return frozenset([resource for each in needs for resource, _ in each])
 
 
 def is_gang(group: GroupState, pods: Sequence[PodRow]) -> bool:
