@@ -20,6 +20,7 @@ _INDEXES: Final = (
     "spark-exec-id",
 )
 TASK_INDEX: Final = "volcano.sh/task-index"
+_MARKS: Final = frozenset((TASK_INDEX, *_INDEXES, *_JOB_OF_SET))
 _LEADS: Final = {
     "ray.io/node-type": ("head",),
     "spark-role": ("driver",),
@@ -32,7 +33,7 @@ _LARGEST_JOB: Final = 2**31  # indexes within a Job are below it
 
 def number_of(metadata: Metadata) -> int:
     """The number of a pod in its group: its index, else the last segment of its name, else 0."""
-    if metadata.labels or metadata.annotations:
+    if not (_MARKS.isdisjoint(metadata.labels) and _MARKS.isdisjoint(metadata.annotations)):
         index = _index({**metadata.labels, **metadata.annotations})
         if index is not None:
             return index
@@ -43,7 +44,7 @@ def number_of(metadata: Metadata) -> int:
 def is_lead(metadata: Metadata) -> bool:
     """Whether the other pods of its group depend on it; of pods with equal numbers it is the last to go."""
     labels = metadata.labels
-    return any(labels.get(name) in roles for name, roles in _LEADS.items())
+    return bool(labels) and any(labels.get(name) in roles for name, roles in _LEADS.items())
 
 
 def _index(marks: Mapping[str, str]) -> int | None:
