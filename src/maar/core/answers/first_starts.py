@@ -7,7 +7,12 @@ from maar.core.model.metadata import Object
 from maar.core.model.pod_group import PodGroup
 
 STARTS: Final = 10
-_MANY: Final = 1_000  # waiting pod groups, with which it takes too long to wait for
+MANY: Final = 1_000  # waiting pod groups, with which it takes long to work all starts out
+
+
+def count_waiting(objects: Iterable[Object]) -> int:
+    """How many pod groups have not started."""
+    return sum(isinstance(one, PodGroup) and one.status.is_waiting for one in objects)
 
 
 class FirstStarts(NamedTuple):
@@ -19,7 +24,7 @@ class FirstStarts(NamedTuple):
 
 def first_starts(objects: Iterable[Object]) -> FirstStarts:
     """Compare some, or none where many wait."""
-    waiting = sum(isinstance(one, PodGroup) and one.status.is_waiting for one in objects)
-    if waiting <= _MANY:
+    waiting = count_waiting(objects)
+    if waiting <= MANY:
         return FirstStarts(STARTS)
     return FirstStarts(0, f"{waiting:,} pod groups wait, and planned starts are left out")

@@ -19,19 +19,17 @@ from itertools import islice
 from math import inf
 from typing import Final, NamedTuple
 
+from maar.core.answers.first_starts import MANY, count_waiting
 from maar.core.answers.future import EndsNotStated, Future, Present, Start, StoppedError
 from maar.core.model.durations import time_to_come
 from maar.core.model.plan import GroupOutcome, Plan
-from maar.core.model.pod_group import PodGroup
 from maar.core.model.reasons import Cure, Reason
 from maar.core.simulation.collection import without_collection
 from maar.core.tables.groups import is_finished, is_ready
 from maar.core.tables.rows import GroupRow
 from maar.core.tables.tables import Tables
 
-MANY: Final = 1_000  # waiting groups, above which times are rounded
-ROUNDED: Final = 0.05  # part of the time until then
-
+_ROUNDED: Final = 0.05  # part of the time until then, where many wait
 _FEW: Final = 3  # names in one sentence
 _FINAL: Final = (  # no end of a pod changes that
     Reason.BAD_OBJECT,
@@ -62,7 +60,7 @@ def planned_starts(
     unknown, and it is said before when they do not start.
     """
     if precision is None:
-        precision = ROUNDED if _count_waiting(present) > MANY else 0.0
+        precision = _ROUNDED if count_waiting(present.objects) > MANY else 0.0
     future = Future(present, precision, is_wanted=is_wanted)
     asked = waiting_groups(future.tables(), first, groups)
     return _StartSearch(future, asked).starts() if asked else {}
@@ -154,14 +152,6 @@ def waiting_groups(
         if rank <= first:
             chosen.setdefault(row.queue_name, []).append((rank, len(ranks), row))
     return [row.key for rows in chosen.values() for _, _, row in sorted(rows, key=lambda one: one[0])[:first]]
-
-
-def _count_waiting(present: Present) -> int:
-    """How many groups wait, by their stored phases."""
-    return sum(
-        isinstance(one, PodGroup) and one.status.phase not in ("Running", "Completed")
-        for one in present.objects
-    )
 
 
 def _waits(row: GroupRow) -> bool:

@@ -40,8 +40,6 @@ from maar.core.views.queue_shares import queues_with_statuses
 
 _FOLLOWED: Final = (Pod, PodGroup, PersistentVolume, PersistentVolumeClaim)  # what the simulation changes
 _NOTHING: Final = Resources()
-_MANY: Final = 1_000  # waiting groups; with more, starts are worked out to within 5 % of the time until then
-_PRECISION: Final = 0.05
 _NOT_ASKED: Final = Start(None, "unknown")  # or no question: it runs, or is not there
 
 
@@ -140,7 +138,6 @@ def _at_rest(
         starts = planned_starts(
             Present(rest, known.configuration, simulation.time, known.scheduler_name),
             first=first_starts,
-            precision=_PRECISION if len(waiting) > _MANY else 0.0,
             is_wanted=is_wanted,
         )
     queues = queues_with_statuses(simulation.engine.tables, last.queues)

@@ -9,7 +9,7 @@ import { counted, duration, moment, resourceWord, roughly, seconds } from "./uni
 
 const ALL_LINES = 40; // beyond this many queues only those that change are shown, and what is above them
 const MOST = 100;
-const SAME_START_S = 10;
+const ROUNDING_S = 1; // pods start at whole seconds, decisions are made in between
 
 let chosenResource = "";
 
@@ -87,10 +87,10 @@ function jobs(all) {
   })))), more(changed)];
 }
 
-/** Whether a planned start moves by more than the time between the two decisions can explain. */
+/** Whether a planned start moves by more than rounding can explain. */
 function startDiffers({ startBefore, startAfter }) {
   const [was, would] = [seconds(startBefore), seconds(startAfter)];
-  return was === null || would === null ? was !== would : Math.abs(was - would) >= SAME_START_S;
+  return was === null || would === null ? was !== would : Math.abs(was - would) > ROUNDING_S;
 }
 
 const more = (all) => all.length > MOST && h("p.quiet", {}, `${all.length - MOST} more.`);
@@ -100,7 +100,7 @@ function startStep({ startBefore, startAfter }) {
   const [was, would] = [seconds(startBefore), seconds(startAfter)];
   if (was === null && would === null) return "";
   const said = (at) => (at === null ? "unknown" : moment(at));
-  const gain = was !== null && would !== null && Math.abs(was - would) >= 1 ? ` (${duration(Math.abs(was - would))} ${would < was ? "earlier" : "later"})` : "";
+  const gain = was !== null && would !== null && Math.abs(was - would) > ROUNDING_S ? ` (${duration(Math.abs(was - would))} ${would < was ? "earlier" : "later"})` : "";
   return was === would ? said(was) : `${said(was)} → ${said(would)}${gain}`;
 }
 
