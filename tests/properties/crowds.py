@@ -309,7 +309,13 @@ class ContestedCrowd(Crowd):
             metadata=QueueMetadata(name="d0", uid="d0"), spec=QueueSpec(weight=self.rng.randint(1, 3))
         )
         for number in range(4):
-            spec = QueueSpec(weight=self.rng.randint(1, 4), parent=self.rng.choice(("", "d0")))
+            guaranteed = Resources({"cpu": 1000 * self.rng.randint(4, 12)} if self.rng.random() < 0.3 else {})
+            spec = QueueSpec(
+                weight=self.rng.randint(1, 4),
+                parent=self.rng.choice(("", "d0")),
+                reclaimable=self.rng.random() < 0.8,
+                guarantee=Guarantee(resource=guaranteed),
+            )
             yield Queue(metadata=QueueMetadata(name=f"q{number}", uid=f"q{number}"), spec=spec)
 
     def _job(self) -> Job:

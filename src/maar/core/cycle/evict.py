@@ -8,7 +8,7 @@ turns of their own. Where a leaf has several namespaces, the ages of groups that
 and each of its groups has its own turn, unless one of each kind shows that all fail.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from maar.core.cycle.attempt import Attempt
 from maar.core.cycle.group_state import GroupState
@@ -28,10 +28,13 @@ def evict(state: State, attempt: type[Attempt]) -> None:
     fail too and are skipped: in a full cluster many groups wait, and they are of few kinds.
     """
     mixed = _leaves_of_several_namespaces(_waiting(state))
-    if mixed and _all_fail(state, attempt, _waiting(state)):
+    standing_for_others = [
+        group for group in _waiting(state) if group.alike is not None and group.leaf in mixed
+    ]
+    if standing_for_others and _all_fail(state, attempt, _waiting(state)):
         return
-    state.groups.separate_all(group for group in _waiting(state) if group.leaf in mixed)
-    search, turns = VictimSearch(state, attempt.action), _Turns(state, _waiting(state))
+    state.groups.separate_all(standing_for_others)
+    search, turns = VictimSearch(state, attempt.action), _Turns(state, _waiting(state), mixed)
     failed: dict[object, Refusal | None] = {}  # by equivalence key: what blocked it, where known
     alike: dict[object, list[GroupState]] = {}  # the groups that have failed, by equivalence key
     failed_before = list[GroupState]()  # an attempt that succeeded afterwards
@@ -44,10 +47,9 @@ def evict(state: State, attempt: type[Attempt]) -> None:
         is_tried, job = equivalence_key not in failed, turns.order.job(group)
         victims = state.held_room.without_hold(group, one.succeeds) if is_tried else None
         if victims is None:
-            failed.setdefault(equivalence_key, one.blocked)
-            group.refusal = failed[equivalence_key] or group.refusal
+            blocked = failed.setdefault(equivalence_key, one.blocked)
             alike.setdefault(equivalence_key, []).append(group)
-            turns.failed(group)
+            turns.failed(group, blocked)
             continue
         failed.clear()
         search.without_victims.clear()
@@ -70,41 +72,57 @@ def _waiting(state: State) -> list[GroupState]:
 
 
 def _leaves_of_several_namespaces(groups: Sequence[GroupState]) -> set[int]:
-    """The leaves in which groups of several namespaces wait, some of which stand for others."""
+    """The leaves in which groups of several namespaces wait."""
     namespaces = dict[int, set[str]]()
     for group in groups:
         namespaces.setdefault(group.leaf, set()).add(group.row.namespace)
-    return {group.leaf for group in groups if group.alike is not None and len(namespaces[group.leaf]) > 1}
+    return {leaf for leaf, names in namespaces.items() if len(names) > 1}
 
 
 class _Turns:
-    """The order of turns, in which those behind a group that failed may have turns after another succeeds."""
+    """The order of turns, in which those behind a group that failed may have turns after another succeeds.
 
-    def __init__(self, state: State, groups: Sequence[GroupState]) -> None:
-        self._state, self.order = state, TurnOrder(state, "fair", groups)
-        self._failed = list[GroupState]()  # since one succeeded, of the leaf whose turn it is
+    A group stands for those of its kind that it stood for before, or that were separated and hold nothing.
+    """
+
+    def __init__(self, state: State, groups: Sequence[GroupState], mixed: Collection[int]) -> None:
+        """Every group has its own turns in leaves of several namespaces."""
+        self._state, self._behind = state, dict[GroupState, Sequence[GroupState]]()
+        if state.groups.have_alike_equal_turns:
+            self._behind = _first_of_kinds(group for group in groups if group.leaf not in mixed)
+        standing_for = {one for behind in self._behind.values() for one in behind}
+        self.order = TurnOrder(state, "fair", [group for group in groups if group not in standing_for])
+        # Those that failed since one succeeded, of the leaf whose turn it is, and what they were told before.
+        self._failed = list[tuple[GroupState, Refusal | None]]()
 
     def next(self) -> GroupState | None:
         """The group whose turn it is; None when none is left."""
         group = self.order.next()
-        if group is not None and self._failed and self._failed[0].leaf != group.leaf:
+        if group is not None and self._failed and self._failed[0][0].leaf != group.leaf:
             self._failed.clear()  # all that they stand for would have failed by now
         return group
 
-    def failed(self, group: GroupState) -> None:
-        """A group whose turn it was has no more, and those behind it have none until another succeeds."""
+    def failed(self, group: GroupState, blocked: Refusal | None = None) -> None:
+        """A group whose turn it was has no more, and those behind it have none until another succeeds.
+
+        Where it is told what blocks it, each of those that have states is told so in its own turn.
+        """
+        before, group.refusal = group.refusal, blocked or group.refusal
+        for behind in self._behind.pop(group, ()) if blocked is not None else ():
+            self.order.add_behind(group, behind)
         self.order.done(group)
-        if group.alike is not None:
-            self._failed.append(group)
+        if group.alike is not None or group in self._behind:
+            self._failed.append((group, before))
 
     def succeeded(self, group: GroupState, job: Job, victims: Sequence[Unit]) -> None:
         """A group has another turn if it still waits; so have those that come after where it was."""
-        groups, order = self._state.groups, self.order
-        order.add_behind(group, groups.separate(group))
-        for one in self._failed:
-            place = order.first_after(job, one)
-            if one.alike is not None and place < len(one.alike.rows):
-                order.add_behind(one, groups.separate_before(one, place))
+        order = self.order
+        order.add_behind(group, self._next_after(job, group))
+        for one, refusal in self._failed:
+            behind = self._next_after(job, one)
+            order.add_behind(one, behind)
+            if behind is not None and behind.alike is not None:
+                behind.refusal = refusal
         self._failed.clear()
         if group.pending:
             order.again(group)
@@ -112,6 +130,31 @@ class _Turns:
             order.done(group)
         for victim in {unit.group.row.key: unit.group for unit in victims}.values():
             order.refresh_group(victim)
+
+    def _next_after(self, job: Job, group: GroupState) -> GroupState | None:
+        """The first of those that a group stands for and that come after a job; it stands for the rest."""
+        kind, behind = group.alike, self._behind.pop(group, ())
+        if kind is not None:
+            place = self.order.first_after(job, group, kind.rows)
+            return self._state.groups.separate_before(group, place) if place < len(kind.rows) else None
+        place = self.order.first_after(job, group, [one.row for one in behind])
+        if place == len(behind):
+            return None
+        self._behind[behind[place]] = behind[place + 1 :]
+        return behind[place]
+
+
+def _first_of_kinds(groups: Iterable[GroupState]) -> dict[GroupState, Sequence[GroupState]]:
+    """The first of each kind among groups that have states of their own and hold nothing, and the others."""
+    kinds = dict[int, list[GroupState]]()
+    for group in groups:
+        if group.row.kind is not None and group.alike is None and not group.placed:
+            kinds.setdefault(id(group.row.kind), []).append(group)
+    found = dict[GroupState, Sequence[GroupState]]()
+    for alike in kinds.values():
+        first, *others = sorted(alike, key=lambda group: group.row.order)
+        found[first] = others
+    return {first: others for first, others in found.items() if others}
 
 
 def _all_fail(state: State, attempt: type[Attempt], waiting: Sequence[GroupState]) -> bool:

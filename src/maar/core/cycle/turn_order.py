@@ -44,7 +44,7 @@ from maar.core.cycle.state import State
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
 from maar.core.policy.plugin_hooks import GroupView
-from maar.core.tables.rows import Column, GroupOrder
+from maar.core.tables.rows import Column, GroupOrder, GroupRow
 
 Key = tuple[object, ...]
 Job = tuple[Key, int, bool, float, GroupOrder, GroupState]  # see `job_entry`
@@ -277,12 +277,11 @@ class TurnOrder:
             branch = branch.above
         return entries[::-1], self.job(group)
 
-    def first_after(self, job: Job, group: GroupState) -> int:
-        """The place in its kind of the first group that one stands for and that comes after a job."""
-        rows = group.alike.rows if group.alike is not None else ()
+    def first_after(self, job: Job, group: GroupState, alike: Sequence[GroupRow]) -> int:
+        """The place of the first that comes after a job, among rows that are like a group."""
         if self.job(group)[:-2] < job[:-2]:  # without age and name, in which alone they differ
-            return len(rows)
-        return bisect_right(rows, job[-2], lo=group.place, key=attrgetter("order"))
+            return len(alike)
+        return bisect_right(alike, job[-2], key=attrgetter("order"))
 
     def again(self, group: GroupState) -> None:
         """A group has had a turn and waits for another."""
