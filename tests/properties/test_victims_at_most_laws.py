@@ -4,7 +4,7 @@ Where it ends early it is run to its end as well: it takes nothing but what was 
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 
 import pytest
@@ -142,10 +142,12 @@ class Searches:
 
 
 @pytest.fixture
-def searches(monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]) -> Searches:
+def searches(
+    monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> Iterator[Searches]:
     found = Searches(monkeypatch)
-    record_property("seen", found.seen)
-    return found
+    yield found
+    record_property("seen", str(found.seen))
 
 
 def _pods(unit: Unit) -> tuple[str, ...]:

@@ -27,11 +27,10 @@ def evict(state: State, attempt: type[Attempt]) -> None:
     A failure leaves everything as it was. Until an attempt succeeds, all with the same equivalence key would
     fail too and are skipped: in a full cluster many groups wait, and they are of few kinds.
     """
-    mixed = _leaves_of_several_namespaces(_waiting(state))
-    standing_for_others = [
-        group for group in _waiting(state) if group.alike is not None and group.leaf in mixed
-    ]
-    if standing_for_others and _all_fail(state, attempt, _waiting(state)):
+    waiting = _waiting(state)
+    mixed = _leaves_of_several_namespaces(waiting)
+    standing_for_others = [group for group in waiting if group.alike is not None and group.leaf in mixed]
+    if not waiting or (standing_for_others and _all_fail(state, attempt, waiting)):
         return
     state.groups.separate_all(standing_for_others)
     search, turns = VictimSearch(state, attempt.action), _Turns(state, _waiting(state), mixed)
