@@ -1,7 +1,6 @@
 """How the laws are tried."""
 
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from secrets import randbits
 
 import pytest
@@ -29,15 +28,6 @@ def seed(pytestconfig: pytest.Config) -> int:
         return int(asked_for)
     run: str | None = getattr(pytestconfig, "workerinput", {}).get("testrunuid")
     return int(run[:8], 16) if run else randbits(32)
-
-
-@pytest.fixture
-def others_frozen() -> Iterator[None]:
-    """Freeze what other tests have left: time spent looking through it for garbage is not measured."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from contextlib import suppress
 from time import process_time
 from typing import cast
 
+import pytest
+
 from maar.core.admission.cluster import KnownCluster
 from maar.core.admission.reading import read
 from maar.core.admission.request import Finding, Options, Request, Verdict
@@ -46,6 +48,7 @@ WORLD: list[tuple[type[Object], dict[str, object]]] = [
 ]
 
 
+@pytest.mark.usefixtures("others_frozen")
 def test_whatever_is_sent_there_is_an_answer(
     seed: int, record_property: Callable[[str, object], None]
 ) -> None:

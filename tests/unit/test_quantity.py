@@ -1,6 +1,6 @@
 """Quantities and amounts: what Kubernetes documents, what its own parser answers, and what is refused."""
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -102,10 +102,10 @@ def test_the_largest_number_is_accepted_in_every_notation() -> None:
     ids=lambda text: f"{text[:12]}... of {len(text)} characters",
 )  # fmt: skip
 def test_a_bomb_is_refused_at_once_and_shown_in_part(text: str) -> None:
-    started = perf_counter()
+    started = process_time()
     with pytest.raises(BadQuantityError) as refusal:
         parse(text)
-    assert perf_counter() - started < 0.5
+    assert process_time() - started < 0.5
     assert text[:40] in str(refusal.value)
     assert len(str(refusal.value)) < 250
 

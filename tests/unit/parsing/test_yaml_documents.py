@@ -27,6 +27,7 @@ VALUES: dict[str, object] = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("others_frozen")
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_text_is_refused_soon_and_in_little_memory(case: str) -> None:
     before, begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()

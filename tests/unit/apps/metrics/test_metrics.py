@@ -274,6 +274,7 @@ def test_a_thousand_queues_cost_a_cycle_next_to_nothing(metrics: SchedulerMetric
     assert min(times) < 0.002
 
 
+@pytest.mark.usefixtures("others_frozen")
 def test_a_scrape_of_a_thousand_queues_takes_a_fraction_of_what_the_library_takes(
     registry: Registry, metrics: SchedulerMetrics
 ) -> None:
