@@ -52,7 +52,8 @@ async def test_a_quota_is_enforced_and_counted(api: ApiServer, namespace: str) -
     await until_async("it is counted", used("2"))
     assert isinstance(await delete(api, PODS, f"{namespace}/a"), Done)
     await until_async("what is gone is not counted", used("1"))
-    assert isinstance(await create(api, PODS, f"{namespace}/c", pod("c")), Done)
+    # A real API server admits by a copy of its own, which may be older than what it answers.
+    await until_async("there is room again", lambda: is_accepted(api, namespace, pod("c")))
 
 
 async def test_a_priority_class_becomes_a_number(api: ApiServer, namespace: str) -> None:
