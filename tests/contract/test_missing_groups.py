@@ -1,4 +1,4 @@
-"""Pods whose pod group does not exist, or no longer does, are told so on API servers."""
+"""What pods are told on API servers: that their group or pods of it are missing; once bound nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,14 +8,17 @@ from typing import Final
 
 import pytest
 
+from maar.apps.scheduler.observer import NullObserver
 from maar.apps.scheduler.scheduler import Scheduler, Timing
 from maar.core.engine import Engine
+from maar.core.model.plan import Plan
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
 from maar.kube.paths import EVENTS, PODS, ResourcePath
 from maar.kube.write import delete
-from support.manifests import Json, body, make, make_node, there, unique
-from support.until import until_async
+from support.faults import Hold, Proxy
+from support.manifests import NODES, Json, body, make, make_node, node, there, unique
+from support.until import until, until_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
 
@@ -24,9 +27,20 @@ OURS: Final = "missing-groups"  # a scheduler name that nobody else has
 TOO_MUCH: Final = "4000"  # CPUs: more than all nodes of the suite
 
 
+class Binds(NullObserver):
+    """Knows which pods were to be bound."""
+
+    def __init__(self) -> None:
+        self.pods = set[str]()
+
+    def decided(self, plan: Plan, seconds: float) -> None:  # noqa: ARG002  # as it is called
+        """Remember them."""
+        self.pods |= {one.pod for one in plan.binds}
+
+
 @asynccontextmanager
-async def scheduling(api: ApiServer) -> AsyncIterator[None]:
-    scheduler = Scheduler(api, Engine(scheduler_name=OURS), Timing(tick=0.5))
+async def scheduling(api: ApiServer, observer: NullObserver = NullObserver()) -> AsyncIterator[None]:  # noqa: B008
+    scheduler = Scheduler(api, Engine(scheduler_name=OURS), Timing(tick=0.5), observer)
     task = asyncio.create_task(scheduler.run())
     try:
         await scheduler.first_decision.wait()
@@ -36,17 +50,20 @@ async def scheduling(api: ApiServer) -> AsyncIterator[None]:
         await task
 
 
-async def make_group(api: ApiServer, namespace: str, name: str) -> None:
+async def make_group(api: ApiServer, namespace: str, name: str, least: int = 1) -> None:
     header = {"apiVersion": GROUPS.api_version, "kind": "PodGroup", "metadata": {"name": name}}
-    await make(api, GROUPS, namespace, {**header, "spec": {"minMember": 1, "queue": "default"}})
+    await make(api, GROUPS, namespace, {**header, "spec": {"minMember": least, "queue": "default"}})
 
 
-async def make_pod(api: ApiServer, namespace: str, name: str, group: str, cpu: str = "1m") -> None:
+async def make_pod(
+    api: ApiServer, namespace: str, name: str, group: str, cpu: str = "1m", **selector: str
+) -> None:
     notes = {"scheduling.k8s.io/group-name": group} if group else {}
     need = {"requests": {"cpu": cpu}}
     spec: Json = {
         "schedulerName": OURS,
         "tolerations": [{"operator": "Exists"}],
+        "nodeSelector": selector,
         "containers": [{"name": "main", "image": "none", "resources": need}],
     }
     await make(api, PODS, namespace, {"metadata": {"name": name, "annotations": notes}, "spec": spec})
@@ -121,3 +138,42 @@ async def test_a_group_in_another_namespace_is_named(api: ApiServer, namespace: 
             f"there is no pod group {namespace}/{name} for its pods; create it "
             f"(the one in namespace {elsewhere} is not theirs: a pod and its group share a namespace)"
         )
+
+
+async def test_no_condition_lands_on_a_pod_after_its_bind(
+    api: ApiServer, faults: tuple[Proxy, ApiServer], namespace: str
+) -> None:
+    proxy, through = faults
+    pod, label, held, observer = f"{namespace}/choosy", unique("label"), Hold(asyncio.Event()), Binds()
+    await make_group(api, namespace, "choosy")
+    await make_pod(api, namespace, "choosy", "choosy", **{label: "yes"})
+    proxy.plan(held, method="PATCH", part="/pods/choosy/status")
+    async with scheduling(through, observer):
+        await until("it is being told that no node suits it", lambda: proxy.is_spent)
+        suitable = node(unique("node"))
+        suitable["metadata"]["labels"] = {label: "yes"}
+        await make(api, NODES, "", suitable)
+        await until("it is to be bound", lambda: pod in observer.pods)
+        await asyncio.sleep(0.2)
+        assert proxy.count("POST", "/pods/choosy/binding") == 0, "the condition is still being written"
+        held.released.set()
+        await until_async("it is bound", partial(is_bound, api, pod))
+
+
+async def test_that_pods_are_missing_is_told_once_they_have_had_time_to_come(
+    api: ApiServer, namespace: str
+) -> None:
+    await make_node(api)
+    async with scheduling(api):
+        for name in ("pair", "half"):
+            await make_group(api, namespace, name, least=2)
+            await make_pod(api, namespace, f"{name}-0", name)
+        await asyncio.sleep(0.5)  # a decision with one pod of each
+        await make_pod(api, namespace, "pair-1", "pair")
+        await until_async(
+            "half a gang is told", partial(has_reason, api, f"{namespace}/half-0", "NotEnoughTasks")
+        )
+        for name in ("pair-0", "pair-1"):
+            await until_async("the other runs", partial(is_bound, api, f"{namespace}/{name}"))
+        seen = [await events(api, namespace, name) for name in ("pair", "pair-0")]
+        assert [one for one in (*seen[0], *seen[1]) if "pods that start together exist" in one] == []

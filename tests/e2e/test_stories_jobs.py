@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
@@ -9,9 +10,10 @@ import pytest
 
 from support.needs_kubernetes import needs_kubernetes
 from support.story import Story, cluster, group, pods_of, queue, work
-from support.story_workloads import UNTIL_ENDED, end_pod, failed_scheduling, job, reported, workload
+from support.story_workloads import UNTIL_ENDED, end_pod, failed_scheduling, job, reported, template, workload
 
 GROUP = "scheduling.k8s.io/group-name"
+LEAST = "scheduling.volcano.sh/group-min-member"
 TICK_S = 5.0  # after which the scheduler looks also where nothing has happened
 QUIET_S = 1.5  # after a bind, until what is written about it is no news any more
 
@@ -84,6 +86,26 @@ def test_jobs_whose_only_pod_failed_or_ended_run_again_and_nobody_is_unschedulab
     assert failed_scheduling(story) == []
     phases = {one["status"]["phase"] for one in story.all("podgroups")}
     assert phases == {"Running", "Completed"}
+
+
+def test_gangs_that_start_at_once_are_told_nothing_else(story: Story) -> None:
+    for number in range(12):
+        small = template(f"gang-{number}", "10m", restart="Never")
+        gang = job(f"gang-{number}", parallelism=8, completions=8, template=small)
+        gang["metadata"]["annotations"] = {LEAST: "8"}
+        story.apply(gang)
+    placed = {f"gang-{number}": 8 for number in range(12)}
+    story.until("all run", lambda: story.running(*placed), placed)
+    assert failed_scheduling(story) == []
+    time.sleep(QUIET_S)  # for what was decided before them
+    scheduled = Counter(
+        one["status"]
+        for pod in story.all("pods")
+        for one in pod["status"]["conditions"]
+        if one["type"] == "PodScheduled"
+    )
+    assert scheduled == {"True": 96}
+    assert failed_scheduling(story) == []
 
 
 def test_autoscalers_hear_exactly_of_what_more_nodes_would_start(story: Story) -> None:

@@ -16,12 +16,15 @@ _Job = Callable[[], Awaitable[None]]
 class Writers:
     """Carries out writes as they come; each reports its outcome by itself.
 
-    Writers may have lower priority than others: while those are busy, only `meanwhile` of these go on.
+    Writers may have lower priority than others: while those are busy, only `meanwhile` of these go on. Of
+    one object only one write is under way, whoever writes it: none overtakes another.
     """
 
     def __init__(self, at_once: int = AT_ONCE, behind: "Writers | None" = None, meanwhile: int = 0) -> None:
         self._at_once, self._behind, self._meanwhile = at_once, behind, meanwhile
         self._lines: dict[Hashable, list[_Job]] = {}  # by object, the one that is being written first
+        # Objects that are being written, by whichever of the writers behind one another.
+        self.in_flight: dict[Hashable, asyncio.Event] = {} if behind is None else behind.in_flight
         self._turns = asyncio.Queue[Hashable]()
 
     async def __aenter__(self) -> Self:
@@ -68,8 +71,12 @@ class Writers:
                 await self._behind.idle()
                 continue
             line = self._lines[key]
+            while (written := self.in_flight.get(key)) is not None:
+                await written.wait()
+            written = self.in_flight[key] = asyncio.Event()
             await line[0]()
-            del line[0]
+            del self.in_flight[key], line[0]
+            written.set()
             if line:
                 self._turns.put_nowait(key)
             else:

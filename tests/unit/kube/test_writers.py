@@ -139,3 +139,23 @@ async def test_those_who_stand_behind_others_go_on_a_few_at_a_time() -> None:
             await line.finish(name)
         await behind.idle()
         assert len(outcomes) == 10
+
+
+async def test_writes_of_one_object_never_overtake_each_other_whoever_writes_them() -> None:
+    line, outcomes = Line(), list[Outcome]()
+    async with Writers(2) as first, Writers(2, behind=first, meanwhile=2) as behind:
+        behind.submit("p", line.write("condition"), outcomes.append)
+        await asyncio.sleep(0)
+        first.submit("p", line.write("bind"), outcomes.append)
+        first.submit("q", line.write("another"), outcomes.append)
+        await line.finish("another")
+        assert line.started == ["condition", "another"]
+        await line.finish("condition")
+        assert line.started == ["condition", "another", "bind"]
+        behind.submit("p", line.write("late"), outcomes.append)
+        await asyncio.sleep(0)
+        assert "late" not in line.started
+        await line.finish("bind")
+        await line.finish("late")
+        await behind.idle()
+    assert outcomes == [Done(one) for one in (b"another", b"condition", b"bind", b"late")]

@@ -27,7 +27,7 @@ class PodConditions:
     writers: Writers
     failures: WriteFailures
     missed: Callable[[str, str], None]  # called with the kind and key to report again
-    _written: dict[str, Gist] = field(default_factory=dict)  # by pod
+    _wanted: dict[str, Gist] = field(default_factory=dict)  # by pod; it stays once it is written
 
     def write_for_group(self, group: GroupRow, outcome: GroupOutcome, now: datetime) -> list[PodRow]:
         """Write the reason to the waiting pods of a group; give those whose reason is new."""
@@ -40,19 +40,22 @@ class PodConditions:
             return False
         # Only what more nodes would help is called unschedulable, so that no nodes are added for the rest.
         reason = UNSCHEDULABLE if refusal.more_nodes_help else str(refusal.reason)
-        if self._written.get(pod.key) == refusal.gist:
+        if self._wanted.get(pod.key) == refusal.gist:
             return False
-        self._written[pod.key] = refusal.gist
-        write = partial(self._write, pod.key, reason, outcome.message, now)
-        self.writers.submit(("PodScheduled", pod.key), write, partial(self._done, pod))
+        self._wanted[pod.key] = refusal.gist
+        write = partial(self._write, pod.key, refusal.gist, reason, outcome.message, now)
+        self.writers.submit(pod.key, write, partial(self._done, pod))
         return True
 
     def forget(self, pods: Iterable[str]) -> None:
         """Pods that wait no longer; a bind writes the condition by itself."""
         for pod in pods:
-            self._written.pop(pod, None)
+            self._wanted.pop(pod, None)
 
-    async def _write(self, pod: str, reason: str, message: str, now: datetime) -> Outcome:
+    async def _write(self, pod: str, gist: Gist, reason: str, message: str, now: datetime) -> Outcome | None:
+        """Write the condition, unless by now the pod is being bound or has another reason."""
+        if self._wanted.get(pod) != gist:
+            return None
         condition = {
             "type": "PodScheduled",
             "status": "False",
@@ -63,10 +66,12 @@ class PodConditions:
         document = {"status": {"conditions": [condition]}}
         return await patch(self.server, PODS, pod, document, "strategic-merge", "status")
 
-    def _done(self, pod: PodRow, outcome: Outcome) -> None:
+    def _done(self, pod: PodRow, outcome: Outcome | None) -> None:
+        if outcome is None:
+            return
         self.failures.answered("SetStatus", "Pod", pod.key, outcome)
         if not isinstance(outcome, Done):
-            self._written.pop(pod.key, None)  # written again with the next cycle
+            self._wanted.pop(pod.key, None)  # written again with the next cycle
             self.missed("PodGroup", pod.group_key)
 
 

@@ -1,10 +1,11 @@
 """Reports of decisions to users: statuses, conditions and events, which no decision waits for."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
+from maar.apps.loop.loop import Loop
 from maar.apps.scheduler.pod_conditions import PodConditions
 from maar.apps.scheduler.statuses import Difference, Statuses
 from maar.core.cycle.outcome import missing_group_key
@@ -12,21 +13,22 @@ from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.plan import GroupOutcome, Plan, QueueStanding
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import Queue
-from maar.core.model.reasons import Gist
+from maar.core.model.reasons import Gist, Reason
 from maar.core.model.writes import Bind, Evict, SetStatus, Write
 from maar.core.reporting.group_status import group_write, is_news
 from maar.core.reporting.queue_status import queue_write
 from maar.core.tables.assumptions import Assumptions
 from maar.core.tables.rows import PodRow
 from maar.kube.api_server import ApiServer
-from maar.kube.record import Recorder, Reference
-from maar.kube.write_failures import WriteFailures
+from maar.kube.record import Reference
 from maar.kube.writers import Writers
 
 # A pod may be seen before its group; where it names none, the controllers have to make one first.
 _GROUP_COMES_WITHIN_S: Final = 2.0
 _GROUP_IS_MADE_WITHIN_S: Final = 30.0
+# The pods of a group come one by one; that some are missing is a reason once no more of them come.
+_PODS_ARE_MADE_WITHIN_S: Final = 5.0
+_PODS_MISSING: Final = (Reason.NOT_ENOUGH_TASKS, Reason.NOT_ENOUGH_PODS_OF_TASK)
 
 
 class Reports:
@@ -37,19 +39,19 @@ class Reports:
         server: ApiServer,
         assumptions: Assumptions,
         writers: Writers,
-        recorder: Recorder,
-        see: Callable[[Queue | PodGroup], None],
+        loop: Loop,
         at_rest: asyncio.Event,
-        failures: WriteFailures,
     ) -> None:
-        self._tables, self.recorder, self._uids = assumptions.tables, recorder, assumptions.uids
-        self._statuses = Statuses(server, writers, see, self._missed, failures, at_rest)
-        self._conditions = PodConditions(server, writers, failures, self._missed)
+        self._tables, self._uids = assumptions.tables, assumptions.uids
+        self.recorder, self._wake = loop.recorder, loop.wake
+        self._statuses = Statuses(server, writers, loop.see, self._missed, loop.failures, at_rest)
+        self._conditions = PodConditions(server, writers, loop.failures, self._missed)
         self._groups: dict[str, PodGroup] = {}
         self._changed: set[str] = set()  # groups
         self._reported: dict[str, GroupOutcome] = {}
         self._gists: dict[str, Gist] = {}  # of the last event of each group
         self._losing: set[str] = set()  # groups of which the last cycle evicts pods
+        self._later: set[str] = set()  # groups whose reason is reported when their pods have had time to come
 
     def note(self, events: Iterable[Event]) -> None:
         """Note of which groups something may have changed; before the tables learn it."""
@@ -94,10 +96,34 @@ class Reports:
         changed, self._changed = self._changed, set()
         for key in sorted(changed):
             outcome = self._reported.get(key)
+            if outcome is not None and (early_s := self._is_early_by(key, outcome, now)) > 0:
+                self._report_later(key, early_s)
+                outcome = GroupOutcome(phase=outcome.phase)
             self._statuses.want("PodGroup", key, self._of_group(key, outcome, now))
             if outcome is not None and (row := self._tables.groups.get(key)) is not None:
                 for pod in self._conditions.write_for_group(row, outcome, now):
                     self._fail(pod, outcome)
+
+    def _is_early_by(self, key: str, outcome: GroupOutcome, now: datetime) -> float:
+        """For how many seconds the missing pods of a group that holds nothing may still be in the making."""
+        group, row = self._groups.get(key), self._tables.groups.get(key)
+        is_missing_pods = outcome.refusal is not None and outcome.refusal.reason in _PODS_MISSING
+        if group is None or row is None or row.placed or not is_missing_pods:
+            return 0.0
+        made = group.metadata.creation_timestamp  # for pods that were there before
+        last = max((pod.created for pod in row.pods.values()), default=0.0)
+        since = max(last, made.timestamp() if made is not None else 0.0)
+        return since + _PODS_ARE_MADE_WITHIN_S - now.timestamp()
+
+    def _report_later(self, key: str, seconds: float) -> None:
+        if key not in self._later:
+            self._later.add(key)
+            asyncio.get_running_loop().call_later(seconds, self._is_late, key)
+
+    def _is_late(self, key: str) -> None:
+        self._later.discard(key)
+        self._changed.add(key)
+        self._wake()
 
     def _on_missing_groups(self, plan: Plan, now: datetime) -> None:
         """Report to pods that their group does not exist, after a delay: it may still be created."""

@@ -87,9 +87,7 @@ class Scheduler:
             identity,
         )
         self.known, self.first_decision, self.failures = loop.known, loop.first_round, loop.failures
-        self._reports = Reports(
-            server, engine.assumptions, status_writers, loop.recorder, loop.see, self.at_rest, loop.failures
-        )
+        self._reports = Reports(server, engine.assumptions, status_writers, loop, self.at_rest)
 
     async def run(self, elected: asyncio.Event | None = None) -> None:
         """Watch, decide and write until stopped; nothing is decided before this process is elected."""
