@@ -23,6 +23,7 @@ class AdmissionFlags:
         typer.Option(help="Whether children's capabilities are added up or compared one by one."),
     ] = "sum"
     max_queue_depth: Annotated[int, typer.Option(min=1, help="How deep the tree may be below root.")] = 5
+    max_job_pods: Annotated[int, typer.Option(min=1, help="How many pods one job may ask for.")] = 100_000
 
     def options(self, scheduler_name: str = "volcano") -> Options:
         """The flags as admission reads them."""
@@ -31,6 +32,7 @@ class AdmissionFlags:
             guarantee_over_total=self.guarantee_over_total,
             child_capability=self.child_capability,
             max_queue_depth=self.max_queue_depth,
+            max_job_pods=self.max_job_pods,
             job_plugins=find_job_plugins(),
             time_zones=names(),
         )

@@ -5,6 +5,7 @@ from typing import Final
 
 from maar.core.admission.cluster import KNOWN_KINDS, KnownCluster
 from maar.core.admission.patch import patched
+from maar.core.admission.pod_numbers import pods_at_once
 from maar.core.admission.request import Options, Request
 from maar.core.admission.review import mutate, validate
 from maar.core.admission.rules import RULES_BY_RESOURCE
@@ -23,6 +24,8 @@ def _qualified(kind: type[Object]) -> str:
 
 
 _JUDGED: Final = {_qualified(kind): kind.plural for kind in KINDS if kind.plural in RULES_BY_RESOURCE}
+_BATCH_JOBS: Final = "jobs.batch"
+_BATCH_JOB_RULE: Final = "job-pods"
 _KNOWN: Final = {_qualified(kind): kind for kind in KNOWN_KINDS}
 
 
@@ -39,6 +42,8 @@ class InProcessAdmission:
 
     def __call__(self, stage: Stage, admission: Admission) -> None:
         """Fill in what a write leaves out, or validate it."""
+        if admission.resource.qualified == _BATCH_JOBS and stage == "judge":
+            self._check_batch_job(admission)
         resource = _JUDGED.get(admission.resource.qualified)
         if resource is None or admission.subresource or not self._is_ours(resource, admission):
             return
@@ -64,9 +69,11 @@ class InProcessAdmission:
         verdict = validate(request, self._known, self._options)
         call.warnings.extend(str(one) for one in verdict.warnings)
         if not verdict.allowed:
-            raise ApiError(
-                HTTPStatus.FORBIDDEN, "Forbidden", f"admission by Maar denied the request: {verdict.message}"
-            )
+            raise _denied(verdict.message)
+
+    def _check_batch_job(self, admission: Admission) -> None:
+        if problem := pods_at_once(admission.new, admission.old, self._options):
+            raise _denied(f"[{_BATCH_JOB_RULE}] spec.parallelism {problem}")
 
     def _is_ours(self, resource: str, admission: Admission) -> bool:
         """Whether it is a pod of Maar's scheduler; others are not reviewed."""
@@ -89,3 +96,7 @@ class InProcessAdmission:
         except BadObjectError:
             return  # it was let in, and nothing follows from it
         self._known.feed((event,))
+
+
+def _denied(why: str) -> ApiError:
+    return ApiError(HTTPStatus.FORBIDDEN, "Forbidden", f"admission by Maar denied the request: {why}")

@@ -10,7 +10,7 @@ from maar.cli.validate import validate
 from maar.cli.webhooks import webhooks
 from maar.core.admission.request import Options
 
-_SHARED = ("guarantee_over_total", "child_capability", "max_queue_depth")
+_SHARED = ("guarantee_over_total", "child_capability", "max_queue_depth", "max_job_pods")
 
 
 @pytest.mark.parametrize("command", [webhooks, up, validate])

@@ -21,6 +21,7 @@ from maar.core.model.pod_group import PodGroup, PodGroupSpec, PodGroupStatus
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
 from support.controller_runs import NOW
+from support.job_world import JobWorld
 
 ONE_CPU: Final = Resources.parse({"cpu": "1"})
 
@@ -120,3 +121,40 @@ def test_one_change_among_ten_thousand_groups_costs_as_much_as_among_a_hundred(
         costs.append(instructions(one_round))
         assert found == written
     assert costs[0] == costs[1]
+
+
+def asked_for(replicas: int, plugin: str) -> JobWorld:
+    """A job that starts with one pod of many."""
+    world = JobWorld()
+    template = {"spec": {"containers": [{"name": "c", "image": "i"}]}}
+    task = {"name": "t", "replicas": replicas, "template": template}
+    spec = {"queue": "default", "minAvailable": 1, "maxRetry": 3, "plugins": {plugin: []}, "tasks": [task]}
+    kind = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+    world.put({**kind, "metadata": {"name": "j", "namespace": "default"}, "spec": spec})
+    return world
+
+
+def test_looks_at_a_job_of_two_thousand_million_pods_cost_as_much_as_at_one_of_a_thousand() -> None:
+    costs = []
+    for replicas in (1_000, 2**31 - 1):
+        world = asked_for(replicas, "env")
+        while (group := world.group()) is None:
+            assert world.round()
+        world.change(group, {"status": {"phase": "Inqueue"}})
+        world.refusal = "the quota is used up"
+
+        def looks(world: JobWorld = world) -> None:
+            for _ in range(4):
+                world.round()
+                world.try_again()
+
+        costs.append(instructions(looks))
+        assert world.status()["state"]["reason"] == "FailedCreate"
+    assert costs[1] < 1.1 * costs[0]
+
+
+def test_hosts_that_fit_into_no_object_are_not_listed() -> None:
+    """The job was stored before admission asked."""
+    world = asked_for(2**31 - 1, "svc")
+    world.settle()
+    assert "the names of the job's hosts take up to" in world.status()["state"]["message"]

@@ -16,6 +16,7 @@
 {{- $_ := set $flags "--guarantee-over-total" $mine.guaranteeOverTotal }}
 {{- $_ := set $flags "--child-capability" $mine.childCapability }}
 {{- $_ := set $flags "--max-queue-depth" $mine.maxQueueDepth }}
+{{- $_ := set $flags "--max-job-pods" ($mine.maxJobPods | int) }}
 {{- end }}
 {{- $arguments := list }}
 {{- range $argument := $container.args }}

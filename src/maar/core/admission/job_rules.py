@@ -6,6 +6,7 @@ from typing import Final
 
 from maar.core.admission import (
     job_plugin_rules,
+    pod_numbers,
     policy_rules,
     task_rules,
     template_rules,
@@ -178,6 +179,7 @@ def no_effect(job: JobCase) -> Iterator[Problem]:
 RULES: Final[Mapping[str, Rule[JobCase]]] = {
     "job-tasks": tasks,
     "job-number": numbers,
+    "job-pods": pod_numbers.pods_of_job,
     "job-task-name": task_name,
     "job-pod-name": pod_name,
     "job-task-min-available": task_min_available,
@@ -200,6 +202,7 @@ READABLE: Final[Mapping[str, Rule[Case]]] = {
 UPDATE_RULES: Final[Mapping[str, Rule[JobCase]]] = {
     "job-update": update_rules.job_update,
     "job-number": numbers,
+    "job-pods": pod_numbers.pods_of_job,
     "job-task-min-available": task_min_available,
     "job-min-available": min_available,
     "job-partition": task_rules.partitions,

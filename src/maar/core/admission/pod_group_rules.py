@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from maar.core.admission import work_rules
+from maar.core.admission import pod_numbers, work_rules
 from maar.core.admission.amounts import bad_quantities
 from maar.core.admission.case import Case
 from maar.core.admission.cluster import KnownCluster
@@ -107,6 +107,7 @@ def without_effect(holder: object, path: str, fields: tuple[str, ...]) -> Iterat
 RULES: Final[Mapping[str, Rule[PodGroupCase]]] = {
     "podgroup-min-member": min_member,
     "podgroup-min-task-member": min_task_member,
+    "podgroup-pods": pod_numbers.pods_of_group,
     "podgroup-network-topology": network_topology,
     **work_rules.rules_of("podgroup"),
 }

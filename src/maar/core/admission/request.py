@@ -35,6 +35,7 @@ class Options:
     guarantee_over_total: Literal["refuse", "warn"] = "refuse"
     child_capability: Literal["sum", "max"] = "sum"
     max_queue_depth: int = 5  # levels below the root
+    max_job_pods: int = 100_000  # as many as Kubernetes lets an Indexed Job have
     scheduler_names: tuple[str, ...] = ("volcano",)
     controllers_user: str = "system:serviceaccount:maar-system:maar-controllers"
     time_zones: frozenset[str] = frozenset()  # names that cron jobs may have; not checked where it is empty

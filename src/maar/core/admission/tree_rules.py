@@ -1,6 +1,7 @@
 """Rules about a queue's place in the tree."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from maar.core.admission.plain import brief, cut, listed
@@ -52,7 +53,7 @@ def parent_jobs(queue: QueueCase) -> Iterator[Problem]:
     if _is_placed(queue) and queue.new.parent != ROOT and work:
         wrong = brief(queue.new.parent)
         sentence = (
-            f"is {wrong}, which runs jobs ({listed(list(work), 3)}), and only leaves do; "
+            f"is {wrong}, which runs jobs ({_counted(work)}), and only leaves do; "
             "let them finish, or name another parent"
         )
         yield Problem(_PARENT, wrong, sentence)
@@ -91,6 +92,12 @@ def request_leaf(queue: QueueCase) -> Iterator[Problem]:
             "remove that request first, or name another parent"
         )
         yield Problem(_PARENT, wrong, sentence)
+
+
+def _counted(work: Collection[str]) -> str:
+    """How many of each kind: whoever makes a queue may not be allowed to know the names."""
+    kinds = Counter(one.partition("/")[0].rpartition(" ")[0] for one in sorted(work))
+    return ", ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in kinds.items())
 
 
 def _is_placed(queue: QueueCase) -> bool:

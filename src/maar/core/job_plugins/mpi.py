@@ -6,7 +6,6 @@ from typing import Final
 from maar.core.job_plugins.flags import Flags, port, task
 from maar.core.job_plugins.plugin import Json, OwnedObject, PluginJob, PluginTask, SshKey
 from maar.core.job_plugins.pod_changes import BOTH, LONGEST_VARIABLE, add_port, add_variables, containers_of
-from maar.core.job_plugins.svc import longest_list
 
 _PORT_NAME: Final = "mpijob-port"
 
@@ -30,7 +29,7 @@ class Mpi:
     def warnings(self, job: PluginJob, arguments: tuple[str, ...]) -> Iterator[str]:
         """Workers that are too many for a variable."""
         workers = job.task(self.flags.read(arguments).text("worker"))
-        if workers and longest_list(job, workers) > LONGEST_VARIABLE:
+        if workers and job.hosts_length(workers) > LONGEST_VARIABLE:
             yield (
                 f"the hosts of task {workers.name} are too long for MPI_HOST, and "
                 "the master may not start; use fewer workers"

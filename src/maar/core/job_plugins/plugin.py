@@ -7,6 +7,8 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 Json = dict[str, object]
 
+# Of all hosts of a job together, in bytes: svc has them twice in one object, which holds 1 MiB at most.
+MOST_HOSTS: Final = 500 << 10
 JOB_NAME_LABEL: Final = "volcano.sh/job-name"
 JOB_NAMESPACE_LABEL: Final = "volcano.sh/job-namespace"
 TASK_LABEL: Final = "volcano.sh/task-spec"
@@ -40,14 +42,33 @@ class PluginJob:
         """The task of this name."""
         return next((one for one in self.tasks if one.name == name), None)
 
-    @cached_property
-    def hosts(self) -> Mapping[str, tuple[str, ...]]:
-        """The DNS names of the pods of each task; a template with a hostname has one for all its pods."""
-        return {task.name: tuple(self._hosts(task)) for task in self.tasks}
+    def hosts_of(self, name: str) -> tuple[str, ...]:
+        """The DNS names of the pods of a task; none where there is no such task.
 
-    def hosts_of(self, task: str) -> tuple[str, ...]:
-        """The DNS names of the pods of a task; none where there is no such task."""
-        return self.hosts.get(task, ())
+        A template with a hostname has one for all its pods.
+        """
+        task = self.task(name)
+        if task is None:
+            return ()
+        if name not in self._listed:
+            for problem in self.too_many_hosts():
+                raise TooManyHostsError(problem)
+            self._listed[name] = tuple(self._hosts(task))
+        return self._listed[name]
+
+    def hosts_length(self, task: PluginTask) -> int:
+        """At most how long the hosts of a task are with commas between them; they are not listed for it."""
+        last = max(0, self._host_count(task) - 1)
+        return self._host_count(task) * (len(self.host(task, last)) + 1)
+
+    def too_many_hosts(self) -> Iterator[str]:
+        """A sentence where the hosts of the job do not fit into an object."""
+        length = sum(map(self.hosts_length, self.tasks))
+        if length > MOST_HOSTS:
+            yield (
+                f"the names of the job's hosts take up to {length} bytes, and {MOST_HOSTS} fit into an "
+                "object; ask for fewer replicas, or shorten the names of the job and its tasks"
+            )
 
     def host(self, task: PluginTask, index: int) -> str:
         """The DNS name of one pod, in its namespace."""
@@ -59,9 +80,19 @@ class PluginJob:
         """The labels that select the pods of the job."""
         return {JOB_NAME_LABEL: self.name, JOB_NAMESPACE_LABEL: self.namespace}
 
+    @cached_property
+    def _listed(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
     def _hosts(self, task: PluginTask) -> Iterator[str]:
-        count = min(task.replicas, 1) if task.setting("hostname") else task.replicas
-        return (self.host(task, index) for index in range(count))
+        return (self.host(task, index) for index in range(self._host_count(task)))
+
+    def _host_count(self, task: PluginTask) -> int:
+        return max(0, min(task.replicas, 1) if task.setting("hostname") else task.replicas)
+
+
+class TooManyHostsError(ValueError):
+    """The hosts of a job do not fit into an object."""
 
 
 class SshKey(NamedTuple):

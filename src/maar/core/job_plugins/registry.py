@@ -15,6 +15,7 @@ from maar.core.job_plugins.plugin import (
     PluginJob,
     PluginTask,
     SshKey,
+    TooManyHostsError,
     WarningPlugin,
 )
 from maar.core.job_plugins.pytorch import Pytorch
@@ -31,7 +32,7 @@ _IN_NO_STATUS: Final = "hcclrank"  # as in Volcano
 
 
 class JobPluginError(RuntimeError):
-    """A plugin of a third party that failed; its job cannot go on, and others can."""
+    """A plugin that failed, or a job with too many hosts: this job cannot go on, and others can."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ class JobPlugins:
         for plugin, arguments in self._of(job):
             try:
                 made = plugin.objects(job, arguments, new_key)
+            except TooManyHostsError as error:
+                raise JobPluginError(str(error)) from error
             except Exception as error:
                 raise JobPluginError(_failure(plugin, error)) from error
             for one in made:
@@ -120,6 +123,8 @@ class JobPlugins:
             name = _name(pod)
             try:
                 plugin.change_pod(pod, job, task, index, arguments)
+            except TooManyHostsError as error:
+                raise JobPluginError(str(error)) from error
             except Exception as error:
                 raise JobPluginError(_failure(plugin, error)) from error
             if _name(pod) != name:  # the controller would not find it, and make it again and again

@@ -30,10 +30,11 @@ class Ssh:
         instead={"no-root": "for a user other than root write --ssh-key-file-path=/home/<user>/.ssh"},
     )
 
-    def problems(self, _job: PluginJob, arguments: tuple[str, ...]) -> Iterator[str]:
+    def problems(self, job: PluginJob, arguments: tuple[str, ...]) -> Iterator[str]:
         """Arguments that cannot be read, and half a pair of keys."""
         read = self.flags.read(arguments)
         yield from read.problems
+        yield from job.too_many_hosts()
         if bool(read.text("ssh-private-key")) != bool(read.text("ssh-public-key")):
             yield (
                 "ssh needs both --ssh-private-key and --ssh-public-key, or neither and a pair is made; "

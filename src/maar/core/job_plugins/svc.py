@@ -28,12 +28,13 @@ class Svc:
         """Arguments that cannot be read, and the name of a job that cannot be that of its Service."""
         yield from self.flags.read(arguments).problems
         yield from service_name_problems(self.name, job.name, job.name)
+        yield from job.too_many_hosts()
 
     def warnings(self, job: PluginJob, arguments: tuple[str, ...]) -> Iterator[str]:
         """Lists of hosts that are too long for a variable."""
         if self.flags.read(arguments).is_on("inject-hosts-env"):
             for task in job.tasks:
-                if longest_list(job, task) > LONGEST_VARIABLE:
+                if job.hosts_length(task) > LONGEST_VARIABLE:
                     yield (
                         f"the hosts of task {task.name} are too long for {_variable(task)}_HOSTS, and "
                         f"containers may not start; add --inject-hosts-env=false and read {_MOUNTED_AT}"
@@ -91,13 +92,6 @@ def service_name_problems(plugin: str, job: str, service: str) -> Iterator[str]:
     wrong = name_rules.of_object("Service", service) if job else ()  # a name that is still to be generated
     if wrong:
         yield f"{plugin} makes the Service {shown(service)}, and {wrong[0]}; rename the job"
-
-
-def longest_list(job: PluginJob, task: PluginTask) -> int:
-    """At most how long the hosts of a task are with commas between them; they are not listed for it."""
-    if task.setting("hostname"):
-        return 0
-    return max(0, task.replicas) * (len(job.host(task, max(0, task.replicas - 1))) + 1)
 
 
 def _host_lists(job: PluginJob) -> Json:

@@ -8,7 +8,6 @@ from typing import Final
 from maar.core.job_plugins.flags import Flags, port, task
 from maar.core.job_plugins.plugin import Json, OwnedObject, PluginJob, PluginTask, SshKey
 from maar.core.job_plugins.pod_changes import LONGEST_VARIABLE, add_variables, containers_of
-from maar.core.job_plugins.svc import longest_list
 
 _ROLES: Final = ("ps", "worker", "chief", "evaluator")
 
@@ -26,7 +25,7 @@ class Tensorflow:
 
     def warnings(self, job: PluginJob, _arguments: tuple[str, ...]) -> Iterator[str]:
         """A cluster that is too large for a variable."""
-        if sum(longest_list(job, one) for one in job.tasks) > LONGEST_VARIABLE:
+        if sum(map(job.hosts_length, job.tasks)) > LONGEST_VARIABLE:
             yield "the hosts of the job are too long for TF_CONFIG, and pods may not start; use fewer pods"
 
     def objects(

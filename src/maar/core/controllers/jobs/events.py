@@ -138,7 +138,7 @@ def _task_events(
     done = {pod.index for pod in pods if pod.task == task.name and _has_succeeded(pod, job)}
     done |= parse_indexes(job.status.completed_indexes.get(task.name, ""))
     ends = [pod for pod in own if pod.phase == "Succeeded"]
-    if ends and task.replicas and done >= set(range(task.replicas)):
+    if ends and task.replicas and sum(0 <= index < task.replicas for index in done) == task.replicas:
         last = max(ends, key=lambda pod: (pod.finished or pod.created or _EVER, pod.index))
         yield JobEvent("TaskCompleted", last.finished, task.name, last.index)
     alive = [pod for pod in own if pod.phase in ("Pending", "Running") and not pod.is_terminating]

@@ -30,6 +30,7 @@ from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure, Patc
 Json = dict[str, object]
 
 _MOST_PODS: Final = 500  # that are made at a time; then the job is looked at again
+_MOST_BYTES: Final = 32 << 20  # of those pods: a list of hosts in each of them can be long
 
 
 class Look:
@@ -59,14 +60,10 @@ class Look:
         job = self._cluster.jobs.get(self._key)
         if not self._refusals or job is None:
             return
-        namespace = job.metadata.namespace or "default"
-        wanted = {
-            f"{namespace}/{pod_name(job, task, index)}"
-            for task in job.spec.tasks
-            for index in range(task.replicas)
-        }
         self._refusals = {
-            (kind, key): why for (kind, key), why in self._refusals.items() if kind != "Pod" or key in wanted
+            (kind, key): why
+            for (kind, key), why in self._refusals.items()
+            if kind != "Pod" or _is_wanted(job, key)
         }
 
     def writes(self) -> list[ControllerWrite]:
@@ -199,17 +196,19 @@ class Look:
         most = 1 if any(kind == "Pod" for kind, _ in self._refusals) else _MOST_PODS
         waiting, maker = waiting_tasks(job, own), PodMaker(job, self._plugins.change_pod)
         there = {pod.key for pod in self._pods if not pod.is_gone}
-        namespace = job.metadata.namespace or "default"
+        namespace, size = job.metadata.namespace or "default", 0
         for task in job.spec.tasks:
             done = parse_indexes(job.status.completed_indexes.get(task.name, ""))
             for index in range(task.replicas) if task.name not in waiting else ():
                 key = f"{namespace}/{pod_name(job, task, index)}"
                 if key in there or index in done:
                     continue
-                if not most:
+                if not most or size > _MOST_BYTES:
                     return
                 most -= 1
-                yield _create("Pod", key, maker.document(task, index), self._key)
+                document = maker.document(task, index)
+                size += len(msgspec.json.encode(document))
+                yield _create("Pod", key, document, self._key)
 
     def _gone(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
         """What the job is to lose: pods, then its group, then what its pods needed."""
@@ -302,6 +301,16 @@ class Look:
                 )
         if status != job.status:
             yield _set_status(job, status)
+
+
+def _is_wanted(job: Job, pod: str) -> bool:
+    """Whether a job wants a pod of this key; its pods are not listed for it, of which there may be many."""
+    index = whole_number(pod.rpartition("-")[2])
+    namespace = job.metadata.namespace or "default"
+    return index is not None and any(
+        index < task.replicas and pod == f"{namespace}/{pod_name(job, task, index)}"
+        for task in job.spec.tasks
+    )
 
 
 def _set_status(job: Job, status: JobStatus) -> SetStatus:
