@@ -11,11 +11,15 @@ from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.group_states import GroupStates
 from maar.core.engine import Engine
 from maar.core.model.plan import GroupOutcome
+from maar.core.model.reasons import Reason
+from maar.core.policy.configuration import parse
 from maar.core.policy.plugin_hooks import PluginHooks
+from properties.clusters import configured
 from properties.crowds import ContestedCrowd, Crowd, configuration
 
 CROWDS: Final = 60
 CYCLES: Final = 12
+HOLDING_ROOM: Final = parse(configured(["sla"], {"sla": {"sla-waiting-time": "0s", "depth": 2}}))
 
 
 @pytest.mark.parametrize("number", range(CROWDS))
@@ -31,7 +35,8 @@ def test_an_engine_that_has_lived_decides_as_a_new_one(seed: int, number: int) -
 @pytest.mark.parametrize("number", range(CROWDS // 2))
 def test_a_brief_plan_decides_the_same_and_leaves_reasons_out(seed: int, number: int) -> None:
     rng = Random(f"{seed} brief {number}")
-    crowd = Crowd(rng, configuration(rng, counts_use=False))
+    usual = configuration(rng, counts_use=False)
+    crowd = Crowd(rng, HOLDING_ROOM if number % 2 else usual)
     for plan in crowd.live(CYCLES):
         new = Engine(crowd.configuration)
         new.is_brief = True
@@ -48,7 +53,8 @@ def test_a_brief_plan_decides_the_same_and_leaves_reasons_out(seed: int, number:
 
 def said(outcome: GroupOutcome) -> tuple[object, ...]:
     """What the next decision may depend on."""
-    return outcome.phase, outcome.is_unschedulable, outcome.refusal is None
+    reason = outcome.refusal.reason if outcome.refusal is not None else None
+    return outcome.phase, outcome.is_unschedulable, reason is None, reason == Reason.PLANNED_START
 
 
 @pytest.mark.parametrize("kind", [Crowd, ContestedCrowd], ids=["any", "contested"])

@@ -1,6 +1,7 @@
 """The plan of a cycle: what was decided, as a value."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final, get_args
 
 from maar.core.cycle.diagnosis import Diagnosis
@@ -18,14 +19,15 @@ from maar.core.tables.groups import ADMITTED_PHASES, phase_with
 from maar.core.tables.rows import GroupRow, PodRow
 
 _WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupPhase)}
-_BRIEF: Final = {  # by phase, whether something holds the group, and whether it is unschedulable
-    (phase, is_held, is_unschedulable): GroupOutcome(
+_BEHIND_FIRST: Final = Reason.BEHIND_FIRST_IN_QUEUE
+_BRIEF: Final = {  # by phase, what holds the group, and whether it is unschedulable
+    (phase, reason, is_unschedulable): GroupOutcome(
         phase=phase,
-        refusal=Refusal(reason=Reason.NOT_ENOUGH_RESOURCES) if is_held else None,
+        refusal=Refusal(reason=reason) if reason is not None else None,
         is_unschedulable=is_unschedulable,
     )
     for phase in get_args(PodGroupPhase)
-    for is_held in (False, True)
+    for reason in (None, Reason.NOT_ENOUGH_RESOURCES, Reason.PLANNED_START)
     for is_unschedulable in (False, True)
 }
 
@@ -62,21 +64,28 @@ def _held(state: State, hold: Hold) -> RoomHold:
 def _outcomes(state: State, *, is_brief: bool) -> dict[str, GroupOutcome]:
     """What becomes of every group that the cycle looked at, or that is not where it should be."""
     with state.held_room.nothing_held() as holds:
-        if is_brief and not holds:
-            return _brief(state)
+        if is_brief:
+            return _brief(state, holds)
         return _diagnosed(state, Diagnosis(state, holds))
 
 
-def _brief(state: State) -> dict[str, GroupOutcome]:
-    """The same of groups that do not stay as they are, without reasons: whether there is one."""
+def _brief(state: State, holds: Sequence[Hold]) -> dict[str, GroupOutcome]:
+    """The same of groups that do not stay as they are, without reasons: whether there is one.
+
+    That room is held for a group is no reason only: those who have held it before start first.
+    """
     outcomes, diagnosis = dict[str, GroupOutcome](), Diagnosis(state, ())
+    holding = [hold.group for hold in holds]
     _note_short(state)
     for group in state.groups.touched():
         if isinstance(group, GroupState):
             phase = _phase(state, group)
             waits = group.leaf >= 0 and group.phase in ADMITTED_PHASES and bool(group.pending)
             is_held = waits or diagnosis.of(group) is not None
-            outcome = _BRIEF[phase, is_held, group.was_unschedulable]
+            reason = Reason.NOT_ENOUGH_RESOURCES if is_held else None
+            if group in holding and (group.refusal is None or group.refusal.reason != _BEHIND_FIRST):
+                reason = Reason.PLANNED_START
+            outcome = _BRIEF[phase, reason, group.was_unschedulable]
             outcomes.update(dict.fromkeys(group.keys, outcome))
     return outcomes
 
