@@ -96,9 +96,9 @@ def percentile(values: list[float], part: float) -> float:
 def slowdowns(jobs: JobColumns) -> list[float]:
     """Job by job."""
     found = []
-    for submitted, started, run in zip(
-        jobs.submitted.tolist(), jobs.started.tolist(), jobs.run_time.tolist(), strict=True
+    for submitted, ended, run in zip(
+        jobs.submitted.tolist(), jobs.ended.tolist(), jobs.run_time.tolist(), strict=True
     ):
-        if not isnan(started):
-            found.append(max(1.0, (started - submitted + run) / max(run, 10.0)))
+        if not isnan(ended):
+            found.append(max(1.0, (ended - submitted) / max(run, 10.0)))
     return found

@@ -12,7 +12,8 @@ from maar.core.model.plan import Plan
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
 from maar.core.simulation.experiment import Cluster, Outcome, PolicyRun, SubmittedJobs
-from maar.core.simulation.figures import distribution, entitlements, jain
+from maar.core.simulation.figures import distribution, entitlements, jain, size_classes
+from maar.core.simulation.job_columns import JobColumns
 from maar.core.simulation.policies import NAMED
 from maar.core.simulation.series import SeriesRecorder
 from maar.core.simulation.virtual_time import Simulation
@@ -108,7 +109,7 @@ def test_figures_are_those_of_the_definitions(seed: int, number: int) -> None:
         for is_busy, found in ((False, figures.utilisation[name]), (True, figures.busy_utilisation[name])):
             used = integral(steps, Value("used", name), begin, end, only_busy=is_busy)
             total = integral(steps, Value("total", name), begin, end, only_busy=is_busy)
-            assert found == pytest.approx(used / total if total else 0.0, rel=CLOSE)
+            assert found == pytest.approx(used / total if total else nan, rel=CLOSE, nan_ok=True)
         errors = {
             queue: integral(steps, Value("error", name, queue), begin, end)
             / integral(steps, Value("total", name), begin, end)
@@ -123,6 +124,10 @@ def test_figures_are_those_of_the_definitions(seed: int, number: int) -> None:
     assert figures.wait.mean == pytest.approx(sum(waits) / len(waits))
     assert figures.wait.p95 == pytest.approx(percentile(waits, 0.95))
     assert figures.wait.p50 == pytest.approx(percentile(waits, 0.5))
+    delays = jobs.delay.tolist()
+    assert figures.delay.mean == pytest.approx(sum(delays) / len(delays))
+    assert np.isclose(jobs.delay, jobs.wait)[jobs.evictions == 0].all()
+    assert (jobs.delay >= jobs.wait - CLOSE)[np.isfinite(jobs.ended)].all()
     slowed = slowdowns(jobs)
     assert figures.slowdown.mean == pytest.approx(sum(slowed) / len(slowed))
     assert sum(one.number for one in figures.wait_by_size.values()) == len(jobs.job)
@@ -130,6 +135,43 @@ def test_figures_are_those_of_the_definitions(seed: int, number: int) -> None:
     assert sum(one.lost for one in figures.by_queue.values()) == pytest.approx(figures.lost)
     lost = sum(a * b for a, b in zip(jobs.lost.tolist(), jobs.requests["cpu"].tolist(), strict=True))
     assert figures.lost == pytest.approx(lost / 1000 / 3600)
+
+
+def columns(requested: list[int], ended: list[float], evictions: list[int]) -> JobColumns:
+    """Jobs of 100 s, of one pod each, that came and started at 0."""
+    number = len(requested)
+    return JobColumns(
+        [f"j{index}" for index in range(number)], ["n"] * number, ["q"] * number,
+        np.ones(number, np.int64), {"cpu": np.array(requested, np.int64)}, np.zeros(number),
+        np.full(number, 100.0), np.full(number, nan), np.zeros(number), np.array(ended),
+        np.array(evictions, np.int64), np.zeros(number),
+    )  # fmt: skip
+
+
+def test_what_an_eviction_costs_after_the_first_start_is_in_delay_and_slowdown() -> None:
+    jobs = columns([1000, 1000, 1000], [100.0, 400.0, nan], [0, 1, 0])
+    assert jobs.wait.tolist() == [0.0, 0.0, 0.0]
+    assert jobs.delay.tolist()[:2] == [0.0, 300.0]
+    assert jobs.slowdown.tolist()[:2] == [1.0, 4.0]
+    assert distribution(jobs.slowdown).number == distribution(jobs.delay).number == 2  # one never ended
+
+
+@pytest.mark.parametrize(
+    ("machine", "labels"),
+    [
+        (100, ["none", "1", "2-4", "5-16", "17-64", "65-100"]),
+        (6212, ["none", "1", "2-4", "5-16", "17-64", "65-256", "257-1024", "1025-4096", "4097-6212"]),
+        (4, ["none", "1", "2-4", "more than 4"]),
+        (0, ["none", "more than 0"]),
+    ],
+)
+def test_classes_of_sizes_end_with_the_machine(machine: int, labels: list[str]) -> None:
+    sizes = [0, 500, 1000, 2000, 4000, 9000, 20_000, 65_000, 100_000]
+    sizes += [200_000, 500_000, 1_025_000, 6_212_000] if machine > 100 else []
+    jobs = columns(sizes, [100.0] * len(sizes), [0] * len(sizes))
+    classes = size_classes(jobs, "cpu", machine)
+    assert list(classes) == labels
+    assert sum(int(one.sum()) for one in classes.values()) == len(sizes)
 
 
 def test_jains_index_is_one_for_equals_and_one_nth_where_one_has_everything() -> None:

@@ -1,5 +1,8 @@
 """The parts of a report: scales and ticks, thinning, texts, CSV."""
 
+import csv
+from math import isfinite
+
 import numpy as np
 import pytest
 
@@ -121,21 +124,30 @@ def outcome() -> Outcome:
 def test_a_line_for_every_job(outcome: Outcome) -> None:
     header, *lines = jobs_csv(outcome)
     assert header == (
-        "job,namespace,queue,pods,cpu,submitted,started,ended,wait_s,run_time_s,estimate_s,"
-        "bounded_slowdown,evicted_pods,lost_pod_seconds\n"
+        "job,namespace,queue,pods,cpu_cores_per_pod,submitted_unix_s,started_unix_s,ended_unix_s,wait_s,"
+        "total_delay_s,run_time_s,estimate_s,bounded_slowdown,evicted_pods,lost_pod_seconds\n"
     )
-    assert [line.replace("1970-01-01T", "") for line in lines] == [
-        "first,team,a,1,2,00:00:00Z,00:00:00Z,00:00:10Z,0,10,,1,0,0\n",
-        'second,team,"b,""",1,1,00:00:02.500000Z,00:00:10Z,00:00:20Z,7.5,10,,1.75,0,0\n',
-        "third,team,a,1,2,00:00:03Z,00:00:20Z,00:00:25Z,17,5,,2.2,0,0\n",
+    assert lines == [
+        "first,team,a,1,2,0,0,10,0,0,10,,1,0,0\n",
+        'second,team,"b,""",1,1,2.5,10,20,7.5,7.5,10,,1.75,0,0\n',
+        "third,team,a,1,2,3,20,25,17,17,5,,2.2,0,0\n",
     ]
 
 
 def test_a_line_for_every_interval(outcome: Outcome) -> None:
     header, first, *rest = series_csv(outcome)
-    assert header.startswith("begin,seconds,waiting_pods,evicted_pods,allocatable_cpu,used_cpu,")
-    assert first.startswith("1970-01-01T00:00:00Z,1,0,0,2000,2000,")
+    assert header.startswith(
+        "begin_unix_s,length_s,waiting_pods,evicted_pods,allocatable_cpu_cores,used_cpu_cores,"
+        "used_cpu_cores_by_all-jobs,deserved_cpu_cores_by_all-jobs,allocatable_memory_bytes,"
+    )
+    assert first.startswith("0,1,0,0,2,2,2,2,1073741824,0,")
     assert len(rest) == 24
+
+
+def test_all_cells_of_columns_are_numbers(outcome: Outcome) -> None:
+    for lines, names in ((jobs_csv(outcome), 3), (series_csv(outcome), 0)):
+        _, *rows = csv.reader(lines)
+        assert all(cell == "" or isfinite(float(cell)) for row in rows for cell in row[names:])
 
 
 def test_shares_under_one_queue_are_those_of_the_queues_of_the_trace(outcome: Outcome) -> None:

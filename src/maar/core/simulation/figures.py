@@ -6,7 +6,10 @@ Everything is computed from two things: the columns of the jobs, and what was se
 - utilisation: used / allocatable, by resource; over all time, and over the time in which there was enough
   work, which is while some pod waited.
 - wait: from submission to the first start. Jobs that never started have none, and are counted.
-- bounded slowdown: max(1, (wait + run time) / max(run time, 10 s)).
+- total delay: response time less run time, where the response time is from submission to the end. It is the
+  wait, and with evictions also the waits for further starts and the runs that were lost.
+- bounded slowdown: max(1, response time / max(run time, 10 s)). A job that was evicted has waited again since
+  its first start, so the wait alone would make policies that evict look better than they are.
 - share error of a queue: the time-weighted mean of |used - deserved|, as a part of what the cluster has. What
   a queue deserves never exceeds what it asks for; the error is what it lacks, or has on loan.
 - work lost: what evicted pods had run for, times what they ask for.
@@ -16,7 +19,7 @@ Everything is computed from two things: the columns of the jobs, and what was se
 """
 
 from collections.abc import Iterable, Mapping
-from math import nan
+from math import ceil, nan
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -27,7 +30,7 @@ from maar.core.model.resources import CPU, MEMORY, units_in_one
 from maar.core.simulation.job_columns import Floats, JobColumns
 from maar.core.simulation.series import Integrals, Series
 
-SIZES: Final = (1, 4, 16, 64, 256, 1024)  # the largest of each class but the last
+_TIMES_LARGER: Final = 4  # a class of sizes than the one before
 _ORDER: Final = {CPU: 1, MEMORY: 2}  # of what a job's size is counted in: GPUs and the like come first
 
 
@@ -49,6 +52,7 @@ class QueueFigures(NamedTuple):
 
     jobs: int
     wait: Distribution
+    delay: Distribution
     slowdown: Distribution
     evictions: int  # of pods
     lost: float  # work, in units of the main resource x hours
@@ -64,12 +68,14 @@ class Figures(NamedTuple):
     ended: int
     makespan: float  # seconds
     utilisation: dict[str, float]  # by resource
-    busy_utilisation: dict[str, float]  # while some pod waited
+    busy_utilisation: dict[str, float]  # while some pod waited; NaN where none did
     busy_seconds: float
     wait: Distribution
-    turnaround: Distribution  # from submission to the end
+    delay: Distribution
+    response: Distribution
     slowdown: Distribution
     wait_by_size: dict[str, Distribution]
+    delay_by_size: dict[str, Distribution]
     slowdown_by_size: dict[str, Distribution]
     by_queue: dict[str, QueueFigures]
     share_error: dict[str, float]  # by resource: half the sum over queues; none with one
@@ -85,7 +91,8 @@ def figures_of(jobs: JobColumns, series: Series, queues: Iterable[Queue]) -> Fig
     main = main_resource(jobs)
     lost = jobs.lost * _of_pod(jobs, main)  # unit-seconds
     names = np.array(jobs.queue, dtype=object)
-    by_size = {label: np.flatnonzero(chosen) for label, chosen in size_classes(jobs, main).items()}
+    classes = size_classes(jobs, main, _machine(series, main))
+    by_size = {label: np.flatnonzero(chosen) for label, chosen in classes.items()}
     errors = _errors(series)
     return Figures(
         main_resource=main,
@@ -97,9 +104,11 @@ def figures_of(jobs: JobColumns, series: Series, queues: Iterable[Queue]) -> Fig
         busy_utilisation=_utilisation(series.resources, series.of_enough_work),
         busy_seconds=series.of_enough_work.seconds,
         wait=distribution(jobs.wait),
-        turnaround=distribution(jobs.ended - jobs.submitted),
+        delay=distribution(jobs.delay),
+        response=distribution(jobs.response),
         slowdown=distribution(jobs.slowdown),
         wait_by_size={label: distribution(jobs.wait[rows]) for label, rows in by_size.items()},
+        delay_by_size={label: distribution(jobs.delay[rows]) for label, rows in by_size.items()},
         slowdown_by_size={label: distribution(jobs.slowdown[rows]) for label, rows in by_size.items()},
         by_queue={
             name: _of_queue(jobs, np.flatnonzero(names == name), lost, main, errors.get(name, {}))
@@ -120,16 +129,28 @@ def main_resource(jobs: JobColumns) -> str:
     return min(asked, key=lambda name: (_ORDER.get(name, 0), name), default=CPU)
 
 
-def size_classes(jobs: JobColumns, resource: str) -> dict[str, NDArray[np.bool_]]:
-    """Which jobs are of each class of size, by what they ask for; classes without jobs are left out."""
+def size_classes(jobs: JobColumns, resource: str, machine: int) -> dict[str, NDArray[np.bool_]]:
+    """Which jobs are of each class of size, by what they ask for; classes without jobs are left out.
+
+    The last class ends with the machine; only where nodes come and go are there larger jobs.
+    """
     size = jobs.total(resource) / units_in_one(resource)
-    classes, least = {"none": size == 0}, 0
-    for largest in SIZES:
+    classes, least, largest = {"none": size == 0}, 0, 1
+    while least < machine:
+        largest = min(largest, machine)
         label = str(largest) if largest == least + 1 else f"{least + 1}-{largest}"
         classes[label] = (size > least) & (size <= largest)
-        least = largest
+        least, largest = largest, largest * _TIMES_LARGER
     classes[f"more than {least}"] = size > least
     return {label: chosen for label, chosen in classes.items() if chosen.any()}
+
+
+def _machine(series: Series, resource: str) -> int:
+    """The most that all nodes had together."""
+    if resource not in series.resources:
+        return 0
+    most = float(series.allocatable[series.resources.index(resource)].max(initial=0.0))
+    return ceil(most / units_in_one(resource))
 
 
 def distribution(values: Floats) -> Distribution:
@@ -176,6 +197,7 @@ def _of_queue(
     return QueueFigures(
         len(rows),
         distribution(jobs.wait[rows]),
+        distribution(jobs.delay[rows]),
         distribution(jobs.slowdown[rows]),
         int(jobs.evictions[rows].sum()),
         _hours(float(lost[rows].sum()), main),
@@ -202,7 +224,7 @@ def _part_lost(jobs: JobColumns, lost: Floats, main: str) -> float:
 
 def _utilisation(resources: Iterable[str], sums: Integrals) -> dict[str, float]:
     return {
-        name: float(sums.used[row] / sums.allocatable[row]) if sums.allocatable[row] else 0.0
+        name: float(sums.used[row] / sums.allocatable[row]) if sums.allocatable[row] else nan
         for row, name in enumerate(resources)
     }
 

@@ -39,10 +39,19 @@ class JobColumns(NamedTuple):
         return self.started - self.submitted
 
     @property
+    def response(self) -> Floats:
+        """Seconds from submission to the end."""
+        return self.ended - self.submitted
+
+    @property
+    def delay(self) -> Floats:
+        """Seconds of the response in which a job got nowhere: it waited, or what it did was lost."""
+        return np.maximum(0.0, self.response - self.run_time)
+
+    @property
     def slowdown(self) -> Floats:
-        """Bounded slowdown: max(1, (wait + run time) / max(run time, 10 s))."""
-        slowed = (self.wait + self.run_time) / np.maximum(self.run_time, SHORTEST_RUN_S)
-        return np.maximum(1.0, slowed)
+        """Bounded slowdown: max(1, response time / max(run time, 10 s))."""
+        return np.maximum(1.0, self.response / np.maximum(self.run_time, SHORTEST_RUN_S))
 
     def total(self, resource: str) -> Integers:
         """What all pods of each job ask for."""

@@ -139,6 +139,15 @@ def test_columns_of_jobs_are_what_became_of_them(run: Run, tmp_path: Path) -> No
     )
 
 
+def test_utilisation_while_pods_waited_is_not_known_where_none_did(run: Run, tmp_path: Path) -> None:
+    file = small(tmp_path, swf(1, 0, 60, 4))
+    ended = run("maar", "simulate", "--trace", str(file), "--nodes", NODES, "--out", str(tmp_path / "out"))
+    [line] = [one for one in ended.out.splitlines() if one.startswith("Utilisation while some pod waited")]
+    assert line.split()[-1] == "-"
+    summary = json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
+    assert summary["policies"]["default"]["busyUtilisation"] == {"cpu": None, "memory": None}
+
+
 def test_what_is_left_out_is_counted_with_its_reason(run: Run, tmp_path: Path) -> None:
     file = small(
         tmp_path,

@@ -5,7 +5,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from maar.core.answers.report.plots import capacity_text, figures
-from maar.core.answers.report.tables import Table, overview, queues, waits
+from maar.core.answers.report.tables import Table, overview, queues, waits_by_queue, waits_by_size
 from maar.core.simulation.experiment import Outcome
 
 # Eight colours that people with any kind of colour vision can tell apart (Okabe and Ito), lighter on dark.
@@ -36,7 +36,12 @@ _DEFINITIONS: Final = (
         "used ÷ allocatable. While some pod waited: over the time in which there was enough work.",
     ),
     ("Wait", "from submission to the first start. Jobs that never started have none."),
-    ("Bounded slowdown", "max(1, (wait + run time) ÷ max(run time, 10 s))."),
+    (
+        "Total delay",
+        "response time - run time, where the response time is from submission to the end: the wait, and what "
+        "evictions cost after it. Jobs that never ended have none.",
+    ),
+    ("Bounded slowdown", "max(1, response time ÷ max(run time, 10 s))."),
     (
         "Share error",
         "the mean over time of |used - deserved|, as a part of the cluster; over all queues half the sum.",
@@ -75,14 +80,10 @@ def page(heading: Heading, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f"<h2>{escape(figure.heading)}</h2>\n"
         yield f'<figure><div class="wide">{figure.plot.svg(str(number))}</div>'
         yield f"<figcaption>{escape(figure.caption)}</figcaption></figure>\n"
-    yield "<h2>Wait by size</h2>\n"
-    main = outcomes[0].figures.main_resource
-    yield from _table(
-        waits(outcomes, f"size, {main}", [one.figures.wait_by_size for one in outcomes]), texts=2
-    )
-    yield "<h2>Wait by queue</h2>\n"
-    of_queues = [{name: of.wait for name, of in one.figures.by_queue.items()} for one in outcomes]
-    yield from _table(waits(outcomes, "queue", of_queues), texts=2)
+    yield "<h2>Wait and total delay by size</h2>\n"
+    yield from _table(waits_by_size(outcomes), texts=2)
+    yield "<h2>Wait and total delay by queue</h2>\n"
+    yield from _table(waits_by_queue(outcomes), texts=2)
     yield "<h2>Shares and evictions by queue</h2>\n"
     yield from _table(queues(outcomes), texts=2)
     yield "<h2>What the figures mean</h2>\n<dl>"

@@ -49,11 +49,11 @@ def figures(outcomes: Sequence[Outcome]) -> Iterator[Figure]:
     yield from _utilisation(outcomes, main)
     for one in outcomes:
         yield from _shares(outcomes, one, main)
-    yield _wait_distribution(outcomes)
-    by_size = [one.figures.wait_by_size for one in outcomes]
-    yield _boxes(outcomes, by_size, "Wait by size", f"what a job's pods ask for together, {main}")
-    by_queue = [{name: of.wait for name, of in one.figures.by_queue.items()} for one in outcomes]
-    yield _boxes(outcomes, by_queue, "Wait by queue", "queue")
+    yield _delay_distribution(outcomes)
+    by_size = [one.figures.delay_by_size for one in outcomes]
+    yield _boxes(outcomes, by_size, "Total delay by size", f"what a job's pods ask for together, {main}")
+    by_queue = [{name: of.delay for name, of in one.figures.by_queue.items()} for one in outcomes]
+    yield _boxes(outcomes, by_queue, "Total delay by queue", "queue")
     yield _waiting(outcomes)
     yield from _share_error(outcomes, main)
     if any(one.figures.evictions for one in outcomes):
@@ -200,17 +200,20 @@ def _held_before(bounds: Floats, since: Floats, amounts: Floats) -> Floats:
     return held
 
 
-def _wait_distribution(outcomes: Sequence[Outcome]) -> Figure:
-    caption = "The part of the jobs that waited no longer than so long; the time is logarithmic."
-    longest = max((_finite(one.figures.wait.largest) for one in outcomes), default=0.0)
+def _delay_distribution(outcomes: Sequence[Outcome]) -> Figure:
+    caption = (
+        "The part of the jobs that were delayed no longer than so long; without evictions that is the wait. "
+        "The time is logarithmic."
+    )
+    longest = max((_finite(one.figures.delay.largest) for one in outcomes), default=0.0)
     x, y = of_waits(longest, LEFT, WIDTH - RIGHT), upwards(linear(100.0, 0, 1, "%"))
-    plot = Plot("Wait of all jobs", caption, x, y, "wait", "jobs")
+    plot = Plot("Total delay of all jobs", caption, x, y, "total delay", "jobs")
     levels = np.linspace(0.0, 1.0, _POINTS)
     for index, one in enumerate(outcomes):
-        waits = one.jobs.wait[np.isfinite(one.jobs.wait)]
-        if waits.size:
-            plot.line(np.quantile(waits, levels), 100.0 * levels, index, one.policy.name)
-    return Figure("Wait of all jobs", caption, plot)
+        delays = one.jobs.delay[np.isfinite(one.jobs.delay)]
+        if delays.size:
+            plot.line(np.quantile(delays, levels), 100.0 * levels, index, one.policy.name)
+    return Figure("Total delay of all jobs", caption, plot)
 
 
 def _boxes(
@@ -224,7 +227,7 @@ def _boxes(
     shown = names if len(names) <= 2 * MOST_QUEUES else _with_most_jobs(values[0], names)
     longest = max((_finite(one.p99) for of in values for one in of.values()), default=0.0)
     x = _groups(shown)
-    plot = Plot(title, f"{title}. {caption}", x, upwards(of_waits(longest, 0, 1)), label, "wait")
+    plot = Plot(title, f"{title}. {caption}", x, upwards(of_waits(longest, 0, 1)), label, "total delay")
     for index, (outcome, of) in enumerate(zip(outcomes, values, strict=True)):
         for at, name in enumerate(shown):
             one = of.get(name)

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from math import isfinite
 
 import numpy as np
 
 from maar.core.answers.report.text import amount_text, percent, seconds_text
-from maar.core.model.resources import quantity_text
+from maar.core.model.resources import CPU, is_bytes, units_in_one
 from maar.core.simulation.experiment import Outcome
 from maar.core.simulation.figures import Distribution
 
@@ -35,7 +34,9 @@ def overview(outcomes: Sequence[Outcome]) -> Table:
         ("Wait, median", *(seconds_text(one.wait.p50) for one in of)),
         ("Wait, 95th percentile", *(seconds_text(one.wait.p95) for one in of)),
         ("Wait, 99th percentile", *(seconds_text(one.wait.p99) for one in of)),
-        ("Time from submission to end, mean", *(seconds_text(one.turnaround.mean) for one in of)),
+        ("Total delay, mean", *(seconds_text(one.delay.mean) for one in of)),
+        ("Total delay, 95th percentile", *(seconds_text(one.delay.p95) for one in of)),
+        ("Time from submission to end, mean", *(seconds_text(one.response.mean) for one in of)),
         ("Bounded slowdown, mean", *(amount_text(one.slowdown.mean) for one in of)),
         ("Bounded slowdown, 95th percentile", *(amount_text(one.slowdown.p95) for one in of)),
         (f"Share error, {main}", *(percent(one.share_error.get(main, np.nan)) for one in of)),
@@ -47,21 +48,40 @@ def overview(outcomes: Sequence[Outcome]) -> Table:
     return ("", *(one.policy.name for one in outcomes)), rows
 
 
-def waits(outcomes: Sequence[Outcome], what: str, of: Sequence[Mapping[str, Distribution]]) -> Table:
-    """Jobs and their waits by something, a row for each policy."""
-    names = dict.fromkeys(name for one in of for name in one)
-    rows: list[tuple[str, ...]] = [
-        (
-            name,
-            outcome.policy.name,
-            f"{one.number:,}",
-            *(map(seconds_text, (one.mean, one.p50, one.p95, one.p99))),
-        )
-        for name in names
-        for outcome, found in zip(outcomes, of, strict=True)
-        if (one := found.get(name)) is not None
+def waits_by_size(outcomes: Sequence[Outcome]) -> Table:
+    """Waits and delays by what jobs ask for, a row for each policy."""
+    found = [
+        {
+            name: (one.figures.wait_by_size[name], one.figures.delay_by_size[name])
+            for name in one.figures.wait_by_size
+        }
+        for one in outcomes
     ]
-    return (what, "policy", "jobs", "mean", "median", "p95", "p99"), rows
+    return _waits(outcomes, f"size, {outcomes[0].figures.main_resource}", found)
+
+
+def waits_by_queue(outcomes: Sequence[Outcome]) -> Table:
+    """Waits and delays by queue, a row for each policy."""
+    found = [
+        {name: (one.wait, one.delay) for name, one in outcome.figures.by_queue.items()}
+        for outcome in outcomes
+    ]
+    return _waits(outcomes, "queue", found)
+
+
+def _waits(
+    outcomes: Sequence[Outcome], what: str, of: Sequence[Mapping[str, tuple[Distribution, Distribution]]]
+) -> Table:
+    names = dict.fromkeys(name for one in of for name in one)
+    rows = list[tuple[str, ...]]()
+    for name in names:
+        for outcome, found in zip(outcomes, of, strict=True):
+            if name in found:
+                wait, delay = found[name]
+                seconds = (wait.mean, wait.p50, wait.p95, wait.p99, delay.mean, delay.p95)
+                rows.append((name, outcome.policy.name, f"{wait.number:,}", *map(seconds_text, seconds)))
+    headings = ("wait, mean", "median", "p95", "p99", "total delay, mean", "p95")
+    return (what, "policy", "jobs", *headings), rows
 
 
 def queues(outcomes: Sequence[Outcome]) -> Table:
@@ -92,44 +112,47 @@ def queues(outcomes: Sequence[Outcome]) -> Table:
 
 
 def jobs_csv(outcome: Outcome) -> Iterator[str]:
-    """A line for every job; times as in RFC 3339, empty where it never happened."""
+    """A line for every job; times are seconds since 1970 in UTC, empty where it never happened."""
     jobs = outcome.jobs
-    names = list(jobs.requests)
-    yield _line([
-        "job", "namespace", "queue", "pods", *names, "submitted", "started", "ended", "wait_s", "run_time_s",
-        "estimate_s", "bounded_slowdown", "evicted_pods", "lost_pod_seconds",
-    ])  # fmt: skip
-    columns = (
-        jobs.pods, *jobs.requests.values(), jobs.submitted, jobs.started, jobs.ended, jobs.wait,
-        jobs.run_time, jobs.estimate, jobs.slowdown, jobs.evictions, jobs.lost,
-    )  # fmt: skip
-    rows = zip(jobs.job, jobs.namespace, jobs.queue, *(one.tolist() for one in columns), strict=True)
-    count = len(names)
-    for job, namespace, queue, pods, *numbers in rows:
-        amounts = [quantity_text(name, units) for name, units in zip(names, numbers, strict=False)]
-        submitted, started, ended, wait, run, estimate, slowdown, evictions, lost = numbers[count:]
-        yield _line([
-            job, namespace, queue, pods, *amounts, *map(_time, (submitted, started, ended)),
-            *map(_number, (wait, run, estimate)), _number(slowdown, 4), evictions, _number(lost),
-        ])  # fmt: skip
+    columns = {
+        "pods": jobs.pods,
+        **{f"{_with_unit(name)}_per_pod": one / units_in_one(name) for name, one in jobs.requests.items()},
+        "submitted_unix_s": jobs.submitted,
+        "started_unix_s": jobs.started,
+        "ended_unix_s": jobs.ended,
+        "wait_s": jobs.wait,
+        "total_delay_s": jobs.delay,
+        "run_time_s": jobs.run_time,
+        "estimate_s": jobs.estimate,
+        "bounded_slowdown": jobs.slowdown,
+        "evicted_pods": jobs.evictions,
+        "lost_pod_seconds": jobs.lost,
+    }
+    yield _line(["job", "namespace", "queue", *columns])
+    rows = zip(jobs.job, jobs.namespace, jobs.queue, *(one.tolist() for one in columns.values()), strict=True)
+    for job, namespace, queue, *numbers in rows:
+        yield _line([job, namespace, queue, *map(_number, numbers)])
 
 
 def series_csv(outcome: Outcome) -> Iterator[str]:
     """A line for every interval: means of what was seen in it."""
     series = outcome.series
-    heads, columns = ["begin", "seconds", "waiting_pods", "evicted_pods"], [series.waiting, series.evictions]
+    columns = {
+        "begin_unix_s": series.begins,
+        "length_s": series.seconds,
+        "waiting_pods": series.waiting,
+        "evicted_pods": series.evictions,
+    }
     for row, name in enumerate(series.resources):
-        heads += [f"allocatable_{name}", f"used_{name}"]
-        columns += [series.allocatable[row], series.used[row]]
-    for queue, one in series.by_queue.items():
-        for row, name in enumerate(series.resources):
-            heads += [f"used_{name}_{queue}", f"deserved_{name}_{queue}"]
-            columns += [one.used[row], one.deserved[row]]
-    yield _line(heads)
-    for begin, seconds, *values in zip(
-        series.begins.tolist(), series.seconds.tolist(), *(one.tolist() for one in columns), strict=True
-    ):
-        yield _line([_time(begin), _number(seconds), *(_number(one, 3) for one in values)])
+        one_has = units_in_one(name)
+        columns[f"allocatable_{_with_unit(name)}"] = series.allocatable[row] / one_has
+        columns[f"used_{_with_unit(name)}"] = series.used[row] / one_has
+        for queue, one in series.by_queue.items():
+            columns[f"used_{_with_unit(name)}_by_{queue}"] = one.used[row] / one_has
+            columns[f"deserved_{_with_unit(name)}_by_{queue}"] = one.deserved[row] / one_has
+    yield _line(columns)
+    for values in zip(*(one.tolist() for one in columns.values()), strict=True):
+        yield _line(map(_number, values))
 
 
 def summary(outcomes: Iterable[Outcome], facts: Mapping[str, object]) -> str:
@@ -178,11 +201,11 @@ def _cell(value: object) -> str:
     return '"' + text.replace('"', '""') + '"' if any(one in text for one in ',"\r\n') else text
 
 
-def _time(seconds: float) -> str:
-    if not isfinite(seconds):
-        return ""
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+def _with_unit(resource: str) -> str:
+    """A resource as a heading: what is counted in pieces needs no unit."""
+    return f"{resource}_bytes" if is_bytes(resource) else f"{resource}_cores" if resource == CPU else resource
 
 
-def _number(value: float, digits: int = 3) -> str:
-    return f"{value:.{digits}f}".rstrip("0").rstrip(".") if isfinite(value) else ""
+def _number(value: float) -> str:
+    """A number to the microsecond, as exact as times are."""
+    return f"{value:.6f}".rstrip("0").rstrip(".") if isfinite(value) else ""
