@@ -38,10 +38,9 @@ _DEFINITIONS: Final = (
     ("Wait", "from submission to the first start. Jobs that never started have none."),
     (
         "Total delay",
-        "response time - run time, where the response time is from submission to the end: the wait, and what "
-        "evictions cost after it. Jobs that never ended have none.",
+        "from submission to the end, less the run time: the wait, and what evictions cost after it.",
     ),
-    ("Bounded slowdown", "max(1, response time ÷ max(run time, 10 s))."),
+    ("Bounded slowdown", "max(1, r ÷ max(run time, 10 s)), where r is from submission to the end."),
     (
         "Share error",
         "the mean over time of |used - deserved|, as a part of the cluster; over all queues half the sum.",
