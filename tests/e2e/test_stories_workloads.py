@@ -46,11 +46,21 @@ def test_the_group_of_a_deployment_follows_its_annotations_and_its_rollouts(stor
     annotate(story, "deployment/web", **{QUEUE: "b", LEAST: "2"})
     story.until("its group has moved", lambda: groups(story), [("b", 2, "2")])
     story.until("and its pods with it", lambda: story.shares("used", "a", "b"), {"a": 0, "b": 2})
-    annotate(story, "deployment/web", **{LEAST: "1"})  # a rollout makes one pod at a time
+    annotate(story, "deployment/web", **{LEAST: "1"})
     story.until("one pod is enough again", lambda: groups(story), [("b", 1, "1")])
     story.apply(workload("Deployment", "web", 2, "2", **{QUEUE: "b"}))
-    story.until("the new version has its own group", lambda: groups(story), [("b", 1, "2")])
+    story.until("its group asks for what the new version does", lambda: groups(story), [("b", 1, "2")])
     story.until("and runs", lambda: story.shares("used", "b"), {"b": 4})
+
+
+def test_a_gang_deployment_is_rolled_out_though_there_is_room_for_one_version_only(story: Story) -> None:
+    story.apply(workload("Deployment", "gang", 4, **{LEAST: "4"}))
+    story.until("it runs", lambda: story.running("gang"), {"gang": 4})
+    before = set(story.nodes_of("gang"))
+    story.apply(workload("Deployment", "gang", 4, "2", **{LEAST: "4"}))  # eight processors in all
+    story.until("all are new", lambda: story.shares("used", "default"), {"default": 8})
+    story.until("nothing old runs", lambda: before & set(story.nodes_of("gang")), set())
+    story.until("it is one group", lambda: groups(story), [("default", 4, "8")])
 
 
 def test_a_group_that_may_not_move_stays_and_says_why(story: Story) -> None:

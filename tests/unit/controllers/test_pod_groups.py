@@ -72,7 +72,7 @@ def test_pods_of_one_owner_share_a_group_of_as_many_as_the_annotation_says() -> 
 
 
 def test_a_group_that_is_there_is_not_made_again() -> None:
-    known = Upserted(object=PodGroup(metadata=Metadata(name=group_name(pod("p")), namespace="ns")))
+    known = Upserted(object=PodGroup(metadata=Metadata(name=group_name("uid-p"), namespace="ns")))
     (only,) = writes(known, Upserted(object=pod("p")))
     assert isinstance(only, Patch)
 
@@ -261,3 +261,80 @@ def test_a_group_says_since_when_its_owner_exists() -> None:
     metadata = create.document["metadata"]
     assert isinstance(metadata, dict)
     assert metadata["annotations"]["maar.sh/owner-since"] == "2026-01-01T12:00:00Z"
+
+
+DEPLOYMENT = OwnerReference(
+    api_version="apps/v1", kind="Deployment", name="web", uid="uid-d", controller=True
+)
+
+
+def version(name: str, **annotations: str) -> Event:
+    """A ReplicaSet of the Deployment."""
+    notes = Metadata(
+        name=name, namespace="ns", uid=f"uid-{name}", annotations=annotations, owner_references=(DEPLOYMENT,)
+    )
+    return Upserted(object=ReplicaSet(metadata=notes))
+
+
+def version_pod(name: str, replica_set: str, **annotations: str) -> Event:
+    """A pod of a ReplicaSet."""
+    owner = OwnerReference(
+        api_version="apps/v1", kind="ReplicaSet", name=replica_set, uid=f"uid-{replica_set}", controller=True
+    )
+    return Upserted(object=pod(name, owner, annotations=annotations))
+
+
+def test_all_versions_of_a_deployment_are_one_group() -> None:
+    controller = Controlled(MissingGroups())
+    controller.feed([version("web-1", **{LEAST: "2"}), version_pod("a", "web-1"), version_pod("b", "web-1")])
+    create, *names = controller.reconcile()
+    assert isinstance(create, Create)
+    assert create.key == "ns/podgroup-uid-d"
+    metadata = create.document["metadata"]
+    assert isinstance(metadata, dict)
+    assert [(one["kind"], one["name"], one["uid"]) for one in metadata["ownerReferences"]] == [
+        ("Deployment", "web", "uid-d")
+    ]
+    named = {"scheduling.k8s.io/group-name": "podgroup-uid-d"}
+    group = PodGroup(
+        metadata=Metadata(
+            name="podgroup-uid-d", namespace="ns", uid="g", annotations={"maar.sh/made-for-pods": "true"}
+        ),
+        spec=PodGroupSpec(min_member=2, min_resources=Resources.parse({"cpu": "1"})),
+    )
+    controller.feed([Upserted(object=group), *[version_pod(one, "web-1", **named) for one in "ab"]])
+    assert len(names) == 2
+    assert controller.reconcile() == []
+    controller.feed([version("web-2", **{LEAST: "3"}), version_pod("c", "web-2")])
+    follow, name = controller.reconcile()
+    assert follow == Patch(
+        kind="PodGroup",
+        key="ns/podgroup-uid-d",
+        patch={"spec": {"minMember": 3, "minResources": {"cpu": "1500m"}}},
+    )
+    assert isinstance(name, Patch)
+    assert (name.key, name.patch) == ("ns/c", {"metadata": {"annotations": named}})
+
+
+def test_pods_that_are_seen_before_their_version_come_into_the_group_of_the_deployment() -> None:
+    controller = Controlled(MissingGroups())
+    named = {"scheduling.k8s.io/group-name": "podgroup-uid-d"}
+    controller.feed([version_pod("a", "web-1"), version_pod("b", "web-1", **named)])
+    assert controller.reconcile() == []
+    controller.feed([version("web-1")])
+    create, name = controller.reconcile()
+    assert isinstance(create, Create)
+    assert isinstance(name, Patch)
+    assert (create.key, name.key) == ("ns/podgroup-uid-d", "ns/a")
+    controller.feed([Deleted(kind="ReplicaSet", key="ns/web-1"), Deleted(kind="Pod", key="ns/a")])
+    controller.feed([Deleted(kind="Pod", key="ns/b")])
+    assert controller.reconcile() == []
+
+
+def test_the_group_of_an_earlier_release_stays_with_its_pods() -> None:
+    controller = Controlled(MissingGroups())
+    named = {"scheduling.k8s.io/group-name": "podgroup-uid-web-1"}
+    controller.feed([version("web-1"), made_group("uid-web-1"), version_pod("a", "web-1", **named)])
+    assert controller.reconcile() == []
+    controller.feed([Deleted(kind="Pod", key="ns/a")])
+    assert controller.reconcile() == [Delete(kind="PodGroup", key="ns/podgroup-uid-web-1", uid="g")]

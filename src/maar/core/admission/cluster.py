@@ -37,6 +37,7 @@ class KnownCluster:
         self._queues: dict[str, Queue] = {}
         self._children: dict[str, dict[str, None]] = {}
         self._groups: dict[str, str] = {}  # the queue of every pod group
+        self._deployments: dict[str, str] = {}  # by the key of a Deployment, that of the group made for it
         self._jobs: dict[str, KnownJob] = {}
         self._work: dict[str, dict[str, None]] = {}  # unfinished pod groups and jobs by queue
         self._namespaces: dict[str, Namespace] = {}
@@ -73,6 +74,7 @@ class KnownCluster:
                     self._put_queue(_implied(key))  # which exist always
             case "PodGroup":
                 self._leave(self._groups.pop(key, None), f"pod group {key}")
+                self._deployments = {name: one for name, one in self._deployments.items() if one != key}
             case "Job":
                 job = self._jobs.pop(key, None)
                 self._leave(job and job.queue, f"job {key}")
@@ -110,6 +112,9 @@ class KnownCluster:
         label = f"pod group {group.key}"
         self._leave(self._groups.get(group.key), label)
         self._groups[group.key] = group.spec.queue
+        for owner in group.metadata.owner_references:
+            if owner.kind == "Deployment" and owner.controller:
+                self._deployments[f"{group.metadata.namespace or 'default'}/{owner.name}"] = group.key
         if group.status.phase != "Completed":
             self._work.setdefault(group.spec.queue, {})[label] = None
 
@@ -189,6 +194,10 @@ class KnownCluster:
     def has_group(self, key: str) -> bool:
         """Whether there is a pod group of this key."""
         return key in self._groups
+
+    def has_group_of_deployment(self, key: str) -> bool:
+        """Whether there is a pod group that was made for a Deployment of this key."""
+        return key in self._deployments
 
     def job(self, key: str) -> KnownJob | None:
         """A job by its key."""

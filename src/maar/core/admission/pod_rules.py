@@ -20,6 +20,7 @@ from maar.core.model.queue import DEFAULT
 
 _ANNOTATIONS: Final = "metadata.annotations"
 _BUDGETS: Final = ("volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable")
+_VERSION_LABEL: Final = "pod-template-hash"  # of a pod and its ReplicaSet, which is named after it
 _WHOLE: Final = re.compile(r"[0-9]{1,9}")
 _PERCENTAGE: Final = re.compile(r"[0-9]{1,9}%")
 _WHOLE_CLUSTER: Final = 100
@@ -54,13 +55,21 @@ class PodCase:
         )
 
     def _has_group_of_owner(self) -> bool:
-        """Whether an earlier pod of the same controller got it its group."""
-        owners = list_at(self.case.new, "metadata", "ownerReferences")
+        """Whether an earlier pod of the same controller, or Deployment, got it its group."""
+        namespace, owners = self.case.namespace, list_at(self.case.new, "metadata", "ownerReferences")
+        version = text_at(self.case.new, "metadata", "labels", _VERSION_LABEL)
         return any(
-            self.known.has_group(f"{self.case.namespace}/podgroup-{text_at(owner, 'uid')}")
+            self.known.has_group(f"{namespace}/podgroup-{text_at(owner, 'uid')}")
+            or self._is_version(owner, version)
             for owner in owners
             if at(owner, "controller") is True
         )
+
+    def _is_version(self, owner: object, version: str) -> bool:
+        """Whether the owner is a version of a Deployment that has a group: it is named after both."""
+        name, is_versioned = text_at(owner, "name"), bool(version) and text_at(owner, "kind") == "ReplicaSet"
+        deployment = f"{self.case.namespace}/{name.removesuffix(f'-{version}')}"
+        return is_versioned and self.known.has_group_of_deployment(deployment)
 
 
 def read_pod(case: Case) -> PodCase:

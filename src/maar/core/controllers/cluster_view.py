@@ -8,16 +8,17 @@ The indexes let a controller find what belongs to a key without walking all obje
 """
 
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 from maar.core.controllers.changed import Changed
-from maar.core.controllers.group_template import Member, Statements, member, statements_of_owner
+from maar.core.controllers.group_template import Member, group_name, member, of_deployment
 from maar.core.controllers.index import Index
 from maar.core.controllers.job_owners import JobOwnerChange, JobOwners
 from maar.core.controllers.jobs.dependencies import job_before
 from maar.core.controllers.jobs.pods import JobPod, is_answered, job_pod
+from maar.core.controllers.owners import Owner, Owners
 from maar.core.controllers.queue_counts import JOBS, QueueCounts
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import FINISHED_JOBS, Command, Job
@@ -34,14 +35,6 @@ T = TypeVar("T")
 _OVER: Final = ("Completed", "Terminated", "Failed")  # for ever
 
 ResourcePath = tuple[str, str]  # the kind and the key of an object
-
-
-class Owner(NamedTuple):
-    """What is kept of a workload."""
-
-    uid: str
-    group: str  # the key of the group that is made for its pods
-    statements: Statements
 
 
 class QueueChanged(Changed[Queue]):
@@ -111,6 +104,7 @@ class ClusterView:
     quotas: dict[str, ResourceQuota] = field(default_factory=dict)
     pods: dict[str, Member] = field(default_factory=dict)
     waiting_elsewhere: dict[str, str] = field(default_factory=dict)  # the scheduler, by pod
+    owners: Owners = field(default_factory=Owners)  # workloads that make pods
     job_owners: JobOwners = field(default_factory=JobOwners)  # cron jobs and flows, and their jobs
     counts: QueueCounts = field(default_factory=QueueCounts)
     pods_of_group: Index = field(default_factory=Index)
@@ -126,8 +120,6 @@ class ClusterView:
     # watched, with the uid of the job and the generation that they were made for, empty once deleted.
     refusals: dict[str, dict[ResourcePath, str]] = field(default_factory=dict)
     objects_made: dict[str, dict[ResourcePath, str]] = field(default_factory=dict)
-    _owners: dict[tuple[str, str], Owner] = field(default_factory=dict)  # by kind and key
-    _statements: dict[str, Statements] = field(default_factory=dict)  # of owners, by their uid
 
     def feed(self, event: Event) -> list[AnyChange]:
         """Take events in; returns what has changed."""
@@ -151,10 +143,6 @@ class ClusterView:
                 self.objects_made.setdefault(job, {})[place] = made
         elif write.about_kind == "Job" and job in self.jobs:
             self.refusals.setdefault(job, {})[place] = refusal
-
-    def statements(self, owner_uid: str) -> Statements | None:
-        """What an owner sets for the group of its pods; None where the owner is not known."""
-        return self._statements.get(owner_uid)
 
     def _put(self, kind: str, key: str, new: AnyObject | None) -> list[AnyChange]:  # noqa: C901  one line a kind
         changes: list[AnyChange] = []
@@ -181,7 +169,7 @@ class ClusterView:
                 changes = [self._put_namespace(key, _as(Namespace, new))]
             case "ResourceQuota":
                 changes = [self._put_quota(key, _as(ResourceQuota, new))]
-            case _ if isinstance(new, Workload) or (kind, key) in self._owners:
+            case _ if isinstance(new, Workload) or (kind, key) in self.owners:
                 changes = [self._put_owner(kind, key, _as(Workload, new))]
             case _:
                 pass  # no controller reads it
@@ -265,22 +253,25 @@ class ClusterView:
         return QuotaChanged(key, old, new)
 
     def _put_owner(self, kind: str, key: str, new: Workload | None) -> OwnerChanged:
-        after = None
-        if new is not None:
-            uid = new.metadata.uid
-            group = f"{new.metadata.namespace or 'default'}/podgroup-{uid}"
-            after = Owner(uid, group, statements_of_owner(new.metadata))
-        before = self._owners.pop((kind, key), None)
-        if before is not None:
-            self._statements.pop(before.uid, None)
-        if after is not None:
-            self._owners[kind, key] = after
-            self._statements[after.uid] = after.statements
+        before, after = self.owners.put(kind, key, new)
+        if after is not None and after.deployment is not None and before is None:
+            # Pods that were known before their ReplicaSet.
+            namespace = key.partition("/")[0]
+            for group in (after.group, f"{namespace}/{group_name(after.uid)}"):
+                for pod in list(self.pods_of_group.keys(group)):
+                    old = self.pods[pod]
+                    new_one = self.pods[pod] = self._with_deployment(pod, old)
+                    self.pods_of_group.move(pod, old.group_key, new_one.group_key)
         return OwnerChanged(key, before, after)
+
+    def _with_deployment(self, key: str, pod: Member) -> Member:
+        owner = self.owners.by_uid.get(pod.owner.uid) if pod.owner is not None else None
+        deployment = owner.deployment if owner is not None else None
+        return pod if deployment is None else of_deployment(pod, key.partition("/")[0], deployment)
 
     def _put_pod(self, key: str, pod: Pod | None) -> list[AnyChange]:
         is_ours = pod is not None and pod.spec.scheduler_name == self.scheduler_name
-        new = member(pod) if pod is not None and is_ours else None
+        new = self._with_deployment(key, member(pod)) if pod is not None and is_ours else None
         other = _waits_for(pod) if pod is not None and not is_ours else None
         old = _set(self.pods, key, new)
         waited = _set(self.waiting_elsewhere, key, other)

@@ -53,6 +53,7 @@ class Member(NamedTuple):
     priority_class: str
     statements: Statements
     owner: OwnerReference | None
+    group_owner: OwnerReference | None  # its owner, or the Deployment that this is a version of
 
 
 class Wanted(NamedTuple):
@@ -68,7 +69,8 @@ class Wanted(NamedTuple):
 def member(pod: Pod) -> Member:
     """Read what a pod sets for its group."""
     metadata, created = pod.metadata, pod.metadata.creation_timestamp
-    named, own = metadata.annotations.get(GROUP_ANNOTATION, ""), group_name(pod)
+    named, owner = metadata.annotations.get(GROUP_ANNOTATION, ""), controller_of(metadata)
+    own = group_name(owner.uid if owner else metadata.uid)
     statements = _chosen(metadata.annotations, _INHERITED_FROM_PODS)
     if QUEUE_ANNOTATION in metadata.labels:
         statements = {QUEUE_ANNOTATION: metadata.labels[QUEUE_ANNOTATION], **statements}
@@ -83,8 +85,16 @@ def member(pod: Pod) -> Member:
         request=pod.request,
         priority_class=pod.spec.priority_class_name,
         statements=statements,
-        owner=controller_of(metadata),
+        owner=owner,
+        group_owner=owner,
     )
+
+
+def of_deployment(pod: Member, namespace: str, deployment: OwnerReference) -> Member:
+    """A pod of a ReplicaSet of a Deployment: the versions of a Deployment are one group."""
+    group = group_name(deployment.uid)
+    key = pod.group_key if pod.names_group else f"{namespace}/{group}"
+    return pod._replace(group=group, group_key=key, group_owner=deployment)
 
 
 def statements_of_owner(metadata: Metadata) -> Statements:
@@ -100,10 +110,9 @@ def controller_of(metadata: Metadata) -> OwnerReference | None:
     return next((one for one in metadata.owner_references if one.controller and one.kind != "Node"), None)
 
 
-def group_name(pod: Pod) -> str:
-    """The name of the group that a pod without one belongs to: its controller's, or its own."""
-    owner = controller_of(pod.metadata)
-    return f"podgroup-{owner.uid if owner else pod.metadata.uid}"
+def group_name(uid: str) -> str:
+    """The name of the group that is made for an owner of pods, or for a pod without one."""
+    return f"podgroup-{uid}"
 
 
 def wanted_group(pod: Member, owner: Statements) -> Wanted:
@@ -122,7 +131,9 @@ def wanted_group(pod: Member, owner: Statements) -> Wanted:
 
 def document(pod: Member, namespace: str, wanted: Wanted) -> Json:
     """The group of a pod, to be created."""
-    owner = pod.owner or OwnerReference(api_version=Pod.api_version, kind="Pod", name=pod.name, uid=pod.uid)
+    owner = pod.group_owner or OwnerReference(
+        api_version=Pod.api_version, kind="Pod", name=pod.name, uid=pod.uid
+    )
     spec: Json = {"minMember": wanted.min_member}
     if wanted.queue:
         spec["queue"] = wanted.queue

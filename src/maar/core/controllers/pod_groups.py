@@ -1,6 +1,7 @@
 """Pod groups for pods that came without one: bare pods, and those of whatever controller makes pods.
 
-A group is made for the controller of its pods, or for a pod without one, and follows them: its queue,
+A group is made for the controller of its pods, or for a pod without one, and follows them; the ReplicaSets of
+a Deployment are its versions and have one group, or a rollout would wait for a second gang. Its queue,
 minimum and resources are what the youngest live pod and the owner say now. Owners are known by their
 metadata; a pod whose owner can be known waits until it is, or a gang could start as single pods. A group is
 looked at when one of its pods, its owner or itself has changed; what differs is wanted until it is there. One
@@ -30,6 +31,7 @@ from maar.core.controllers.group_template import (
 from maar.core.model.metadata import OwnerReference
 from maar.core.model.names import natural
 from maar.core.model.pod import GROUP_ANNOTATION, QUEUE_ANNOTATION
+from maar.core.model.pod_group import OWNER_SINCE_ANNOTATION
 from maar.core.model.queue import DEFAULT
 from maar.core.model.writes import ControllerWrite, Create, Delete, Patch
 
@@ -73,7 +75,7 @@ class MissingGroups(Controller):
 
 def _age(members: list[Member]) -> tuple[float, str]:
     """In which order groups are made, and so the order in which they run: that of their pods."""
-    ages = [(one.created, natural(one.owner.name if one.owner else one.name)) for one in members]
+    ages = [(one.created, natural(one.group_owner.name if one.group_owner else one.name)) for one in members]
     return min(ages, default=(0.0, ""))
 
 
@@ -105,6 +107,11 @@ def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list
     if group is None:
         made, about = document(youngest, namespace, wanted), f"{namespace}/{youngest.name}"
         return [Create(kind="PodGroup", key=key, document=made, about=about)]
+    since = group.metadata.annotations.get(OWNER_SINCE_ANNOTATION)
+    if (
+        since is not None and OWNER_SINCE_ANNOTATION in wanted.annotations
+    ):  # a Deployment is as old as its first version
+        wanted = wanted._replace(annotations={**wanted.annotations, OWNER_SINCE_ANNOTATION: since})
     if wanted.queue == DEFAULT:  # which admission reads as the queue of the namespace
         wanted = wanted._replace(queue=_queue_of(cluster, namespace) or DEFAULT)
     return [Patch(kind="PodGroup", key=key, patch=one) for one in patches(group, wanted)]
@@ -116,7 +123,8 @@ def _statements(cluster: ClusterView, owner: OwnerReference | None) -> Statement
         (one.api_version, one.kind) != (owner.api_version, owner.kind) for one in cluster.workloads
     ):
         return _NOTHING
-    return cluster.statements(owner.uid)
+    known = cluster.owners.by_uid.get(owner.uid)
+    return None if known is None else known.statements
 
 
 def _queue_of(cluster: ClusterView, namespace: str) -> str:
