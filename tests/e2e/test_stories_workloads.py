@@ -59,7 +59,7 @@ def test_a_gang_deployment_is_rolled_out_though_there_is_room_for_one_version_on
     before = set(story.nodes_of("gang"))
     story.apply(workload("Deployment", "gang", 4, "2", **{LEAST: "4"}))  # eight processors in all
     story.until("all are new", lambda: story.shares("used", "default"), {"default": 8})
-    story.until("nothing old runs", lambda: before & set(story.nodes_of("gang")), set())
+    story.until("nothing old runs", lambda: len(before & set(story.nodes_of("gang"))), 0)
     story.until("it is one group", lambda: groups(story), [("default", 4, "8")])
 
 
@@ -85,6 +85,18 @@ def test_the_group_of_a_stateful_set_follows_its_template(story: Story) -> None:
     story.apply(workload("StatefulSet", "store", 2, "2"))
     story.until("its group asks for what the new pods do", lambda: groups(story), [("default", 1, "2")])
     story.until("all are new", lambda: story.shares("used", "default"), {"default": 4})
+
+
+def test_a_gang_of_a_stateful_set_that_makes_one_pod_at_a_time_says_what_to_change(story: Story) -> None:
+    ordered = workload("StatefulSet", "ordered", 3, **{LEAST: "3"})
+    ordered["spec"]["podManagementPolicy"] = "OrderedReady"
+    story.apply(ordered)
+    story.until("it waits", lambda: reported(story, "ordered-0"), "NotEnoughTasks")
+    (group,) = story.all("podgroups")
+    assert "podManagementPolicy: Parallel" in story.reason(group["metadata"]["name"])[1]
+    story.kubectl("delete", "statefulset", "ordered")
+    story.apply(workload("StatefulSet", "ordered", 3, **{LEAST: "3"}))
+    story.until("all start together", lambda: story.running("ordered"), {"ordered": 3})
 
 
 def test_a_job_of_one_pod_at_a_time_comes_to_its_end(story: Story) -> None:

@@ -1,7 +1,12 @@
 """Gangs that cannot start because pods of theirs are missing, or must not be placed yet."""
 
+from typing import Final
+
 from maar.core.cycle.group_state import GroupState
 from maar.core.model.reasons import Cure, Reason, Refusal
+from maar.core.tables.rows import GroupRow
+
+_OF_STATEFUL_SET: Final = "statefulset.kubernetes.io/pod-name"  # a label
 
 
 def too_few_pods(group: GroupState, leaving: int) -> Refusal | None:
@@ -10,7 +15,12 @@ def too_few_pods(group: GroupState, leaving: int) -> Refusal | None:
     name, acts = row.queue_name, Cure.SOMEBODY_ACTS
     exist = there + row.gated
     too_few = Refusal(
-        reason=Reason.NOT_ENOUGH_TASKS, cure=acts, queue=name, wanted=row.min_member, available=exist
+        reason=Reason.NOT_ENOUGH_TASKS,
+        cure=acts,
+        queue=name,
+        wanted=row.min_member,
+        available=exist,
+        others=_stateful_sets(row),
     )
     if row.gated and (there < row.min_member or not group.pending):
         return Refusal(
@@ -29,3 +39,10 @@ def too_few_pods(group: GroupState, leaving: int) -> Refusal | None:
             reason = Reason.NOT_ENOUGH_PODS_OF_TASK
             return Refusal(reason=reason, cure=acts, queue=name, others=(task,), wanted=least, available=have)
     return None
+
+
+def _stateful_sets(group: GroupRow) -> tuple[str, ...]:
+    """The StatefulSets of its pods: they make one pod at a time unless their policy says otherwise."""
+    pods = group.pods.values()
+    made = {pod.owner for pod in pods if any(name == _OF_STATEFUL_SET for name, _ in pod.labels)}
+    return tuple(sorted(made))

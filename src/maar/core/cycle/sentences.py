@@ -216,6 +216,15 @@ def _no_group(_state: State, refusal: Refusal) -> str:
     return f"{missing} ({which} is not theirs: a pod and its group share a namespace)"
 
 
+def _too_few(_state: State, refusal: Refusal) -> str:
+    few = f"{refusal.available} of the {refusal.wanted} pods that start together exist"
+    if not refusal.others:
+        return f"{few}; it starts when the others do"
+    unless = f"unless StatefulSet {refusal.others[0]} has podManagementPolicy: Parallel"
+    one_by_one = f"{unless}, it creates each pod when the one before is ready"
+    return f"{few}; {one_by_one}: create it again with that policy, or lower the minimum"
+
+
 def _behind(_state: State, refusal: Refusal) -> str:
     first = f"queue {refusal.queue} is first in, first out: {refusal.others[0]} comes first"
     if refusal.cure == Cure.SOMEBODY_ACTS:
@@ -334,10 +343,7 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
     Reason.QUEUE_SET_ASIDE: lambda _state, refusal: (
         f"queue {refusal.queue} takes no part: {refusal.others[0]}"
     ),
-    Reason.NOT_ENOUGH_TASKS: lambda _state, refusal: (
-        f"{refusal.available} of the {refusal.wanted} pods that start together exist; "
-        "it starts when the others do"
-    ),
+    Reason.NOT_ENOUGH_TASKS: _too_few,
     Reason.NOT_ENOUGH_PODS_OF_TASK: lambda _state, refusal: (
         f"{refusal.available} of the {refusal.wanted} pods of task {refusal.others[0]} exist; "
         "it starts when all do"
