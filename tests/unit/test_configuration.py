@@ -322,3 +322,26 @@ def test_every_switch_that_brings_no_warning_is_asked_for() -> None:
     assert list(plans(cluster.objects(), noting, cycles=2))
     known = {(name, switch) for name, plugin in PLUGINS.items() for switch in plugin.effective_switches}
     assert known - Noted.read == set()
+
+
+GANGS = """
+actions: "enqueue, allocate, gangpreempt, gangreclaim, backfill, shuffle"
+tiers: [{plugins: [{name: priority}, {name: gang}, {name: predicates}, {name: proportion}]}]
+configurations:
+- {name: gangpreempt, arguments: {maxDomains: 8, allowWholeBundle: "true"}}
+- {name: shuffle, arguments: {anything: 1}}
+"""
+
+
+def test_actions_of_volcanos_that_maar_has_under_other_names_or_not_at_all() -> None:
+    found = read(GANGS)
+    assert found.actions == ("enqueue", "allocate", "preempt", "reclaim", "backfill")
+    assert found.warnings == (
+        "actions: Maar does not have Volcano's action shuffle: it is left out",
+        f"configurations[0].arguments.maxDomains: {NO_EFFECT}",
+        f"configurations[0].arguments.allowWholeBundle: {NO_EFFECT}",
+        "configurations[1]: Maar does not have Volcano's action shuffle: it is left out, with its arguments",
+    )
+    both = read("{actions: 'gangpreempt, preempt, reclaim, gangreclaim, gangreclaim'}")
+    assert both.actions == ("preempt", "reclaim")
+    assert read("{actions: 'gangreclaim, gangreclaim, allocate'}").actions == ("reclaim", "allocate")

@@ -44,21 +44,24 @@ def read_job_flow(case: Case) -> JobFlowCase:
 
 
 def flows(flow: JobFlowCase) -> Iterator[Problem]:
-    """A flow has at least one job."""
+    """A flow without jobs does nothing, and of two with one name only one makes a job."""
     if not flow.spec.flows:
-        yield Problem("spec.flows", "[]", "is empty; name at least one job template")
+        yield Problem("spec.flows", "[]", "is empty: nothing is made; name at least one job template")
+    seen = set[str]()
+    for number, one in enumerate(flow.spec.flows):
+        if one.name in seen:
+            wrong = brief(one.name)
+            sentence = f"is {wrong}, which another flow has: one job is made; name each job template once"
+            yield Problem(f"spec.flows[{number}].name", wrong, sentence)
+        seen.add(one.name)
 
 
 def name(flow: JobFlowCase) -> Iterator[Problem]:
-    """Every job of a flow has a name of its own, which is that of a job template."""
-    seen = set[str]()
+    """The name of every job of a flow is that of a job template."""
     for number, one in enumerate(flow.spec.flows):
         path, wrong = f"spec.flows[{number}].name", brief(one.name)
-        if one.name in seen:
-            yield Problem(path, wrong, f"is {wrong}, which another flow has; name each job template once")
-        elif problems := name_rules.of_object(JobTemplate.__name__, one.name):
+        if problems := name_rules.of_object(JobTemplate.__name__, one.name):
             yield Problem(path, wrong, f"is {wrong}, which no job template has: {problems[0]}")
-        seen.add(one.name)
 
 
 def job_name(flow: JobFlowCase) -> Iterator[Problem]:
@@ -82,7 +85,7 @@ def targets(flow: JobFlowCase) -> Iterator[Problem]:
         asked = one.depends_on.targets if one.depends_on else ()
         if unknown := sorted(set(asked) - names):
             sentence = (
-                f"names {listed(unknown)}: vertex is not defined; "
+                f"names {listed(unknown)}: jobflow Flow is not DAG: vertex is not defined; "
                 f"name one of {listed(sorted(names))}, or add a flow of that name"
             )
             yield Problem(f"spec.flows[{number}].dependsOn.targets", brief(unknown[0]), sentence)
@@ -197,7 +200,6 @@ def template_warnings(template: JobTemplateCase) -> Iterator[Problem]:
 
 
 FLOW_RULES: Final[Mapping[str, Rule[JobFlowCase]]] = {
-    "jobflow-flows": flows,
     "jobflow-name": name,
     "jobflow-job-name": job_name,
     "jobflow-target": targets,
@@ -212,7 +214,7 @@ FLOW_BOOK: Final = Rulebook(
     readable={"jobflow-size": size},
     create=FLOW_RULES,
     update=FLOW_RULES,
-    warnings={"jobflow-started": started},
+    warnings={"jobflow-flows": flows, "jobflow-started": started},
 )
 TEMPLATE_BOOK: Final = Rulebook(
     noun="job template",

@@ -89,7 +89,8 @@ class JobFlows(Controller):
             asked = _asked(cluster, flow, jobs, status, now)
             writes += asked.writes
             wake_at += asked.wake_at
-            for one in _ready(cluster, flow, jobs, status):
+            ready = {one.name: one for one in _ready(cluster, flow, jobs, status)}  # names may come twice
+            for one in ready.values():
                 write = _make(cluster.job_owners, flow, one)
                 if isinstance(write, Create) or not patch:  # a flow is looked at again once it is patched
                     writes.append((key, write))

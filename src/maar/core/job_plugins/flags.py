@@ -72,6 +72,7 @@ class Arguments:
 
     values: Mapping[str, FlagValue]
     problems: tuple[str, ...]
+    remarks: tuple[str, ...] = ()  # about flags that have no effect
 
     def text(self, name: str) -> str:
         """The value of a flag as a text."""
@@ -94,7 +95,7 @@ class Flags:
     known: tuple[Flag, ...] = ()
     instead: Mapping[str, str] = field(
         default_factory=dict
-    )  # documented elsewhere and never there: what to write
+    )  # flags that Volcano had once, or documents and ignores: what to write
 
     def read(self, arguments: tuple[str, ...]) -> Arguments:
         """Read arguments; the same ones are read once."""
@@ -124,13 +125,16 @@ def shown(value: str) -> str:
 def _read(flags: Flags, arguments: tuple[str, ...]) -> Arguments:
     values = {one.name: one.default for one in flags.known}
     known = {one.name: one for one in flags.known}
-    problems = []
+    problems, remarks = list[str](), list[str]()
     left = iter(arguments)
     for argument in left:
         name, equals, value = argument.removeprefix("-").removeprefix("-").partition("=")
         flag = known.get(name) if argument.startswith("-") else None
+        if flag is None and argument.startswith("-") and name in flags.instead:
+            remarks.append(f"{flags.plugin} has no flag --{name}, and ignores it; {flags.instead[name]}")
+            continue
         if flag is None:
-            problems.append(_unknown(flags, argument, name))
+            problems.append(_unknown(flags, argument))
             continue
         if not equals:
             value = "true" if isinstance(flag.default, bool) else next(left, "")
@@ -141,16 +145,15 @@ def _read(flags: Flags, arguments: tuple[str, ...]) -> Arguments:
             )
         else:
             values[name] = read
-    return Arguments(values, tuple(problems))
+    return Arguments(values, tuple(problems), tuple(remarks))
 
 
-def _unknown(flags: Flags, argument: str, name: str) -> str:
+def _unknown(flags: Flags, argument: str) -> str:
     names = [f"--{one.name}" for one in flags.known]
     todo = f"its flags are {', '.join(names)}" if names else "it takes no arguments"
     if not argument.startswith("-"):
         return f"{flags.plugin} cannot read {shown(argument)}, which is no flag such as --name=value; {todo}"
-    if name in flags.instead:
-        return f"{flags.plugin} has no flag --{name}; {flags.instead[name]}"
+    name = argument.removeprefix("-").removeprefix("-").partition("=")[0]
     return f"{flags.plugin} has no flag {shown(f'--{name}')}; {todo}"
 
 

@@ -46,8 +46,9 @@ class Ray:
         yield from service_name_problems(self.name, job.name, _head_service(job))
 
     def warnings(self, job: PluginJob, arguments: tuple[str, ...]) -> Iterator[str]:
-        """Containers in which ray is not started, or in which it takes the place of another command."""
+        """Flags without effect; containers where ray is not started, or takes the place of a command."""
         read = self.flags.read(arguments)
+        yield from read.remarks
         for role, flag in _CONTAINERS.items():
             if read.text(flag) == role:
                 yield from _no_container(job, read, role, flag)

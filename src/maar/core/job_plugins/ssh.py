@@ -41,6 +41,10 @@ class Ssh:
                 "add the other one"
             )
 
+    def warnings(self, _job: PluginJob, arguments: tuple[str, ...]) -> Iterator[str]:
+        """Flags that have no effect."""
+        yield from self.flags.read(arguments).remarks
+
     def objects(
         self, job: PluginJob, arguments: tuple[str, ...], new_key: Callable[[], SshKey]
     ) -> list[OwnedObject]:

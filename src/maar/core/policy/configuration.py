@@ -11,6 +11,8 @@ from maar.core.policy.configured import Configuration, Plugin
 from maar.core.policy.grammar import (
     ACTION_ARGUMENTS,
     ACTIONS,
+    ACTIONS_BY_NAME,
+    ACTIONS_NOT_IN_MAAR,
     BINPACK_RESOURCES,
     FACTOR,
     GRACE,
@@ -82,19 +84,29 @@ def parse(document: object, plugins: Mapping[str, PluginFactory] = _NO_PROVIDERS
 
 
 def _actions(entry: Entry) -> tuple[str, ...]:
-    """Names with commas between them, in the order in which they run; one named twice runs twice."""
+    """Names with commas between them, in the order in which they run; one named twice runs twice.
+
+    An action that Maar has under another name runs where that is not named itself.
+    """
     if not isinstance(entry.value, str):
         entry.refuse(f"{yaml_text(entry.value)} is not a text of actions with commas between them")
         return ()
-    actions = tuple(name.strip() for name in entry.value.split(","))
-    for name, times in Counter(actions).items():
+    named = [name.strip() for name in entry.value.split(",")]
+    actions = list[str]()
+    for name in named:
+        own = ACTIONS_BY_NAME.get(name)
+        if own is not None and (own == name or own not in (*named, *actions)):
+            actions.append(own)
+    for name, times in Counter(named).items():
         if not name:
             entry.refuse(f"the name of an action is missing. Supported: {', '.join(ACTIONS)}")
-        elif name not in ACTIONS:
+        elif name in ACTIONS_NOT_IN_MAAR:
+            entry.warn(f"Maar does not have Volcano's action {name}: it is left out")
+        elif name not in ACTIONS_BY_NAME:
             entry.refuse_unknown("action", name, ACTIONS)
-        elif times > 1:
+        elif times > 1 and name in ACTIONS:
             entry.warn(f"{name} is named {times} times, and runs {times} times in every cycle")
-    return actions
+    return tuple(actions)
 
 
 def _plugins(tiers: Entry, third_party: Mapping[str, PluginFactory]) -> tuple[Plugin, ...]:
@@ -195,10 +207,12 @@ def _configurations(entry: Entry, actions: Collection[str]) -> dict[str, dict[st
     places: dict[str, str] = {}
     for one in entry.items():
         found = one.known_fields(("name", "arguments"))
-        name = _name(one, found, "action", ACTIONS, places)
-        if name is not None and "arguments" in found:
+        name = _name(one, found, "action", ACTIONS, places, (*ACTIONS_BY_NAME, *ACTIONS_NOT_IN_MAAR))
+        if name in ACTIONS_NOT_IN_MAAR:
+            one.warn(f"Maar does not have Volcano's action {name}: it is left out, with its arguments")
+        elif name is not None and "arguments" in found:
             arguments[name] = _arguments(found["arguments"], name, ACTION_ARGUMENTS[name])
-            if name not in actions:
+            if ACTIONS_BY_NAME[name] not in actions:
                 one.warn(f"no effect: {name} is not among the actions")
     return arguments
 

@@ -19,6 +19,13 @@ from maar.core.policy.values import (
 )
 
 ACTIONS: Final = ("enqueue", "allocate", "backfill", "reclaim", "preempt", "cleanup")
+# Actions of Volcano's: those that Maar's evict whole gangs for anyway, and what it does not have.
+ACTIONS_BY_NAME: Final[Mapping[str, str]] = {
+    **{name: name for name in ACTIONS},
+    "gangpreempt": "preempt",
+    "gangreclaim": "reclaim",
+}
+ACTIONS_NOT_IN_MAAR: Final = frozenset({"shuffle"})
 
 # What Volcano takes a switch to be where it is not set; the spelling is irregular there, too.
 SWITCHES: Final[Mapping[str, bool]] = {
@@ -254,7 +261,13 @@ USUAL_TIERS: Final = (
 )
 
 _OF_EVERY_ACTION: Final = {"predicateErrorCacheEnable": _WITHOUT_EFFECT[bool]}
+_OF_GANG_ACTIONS: Final = _OF_EVERY_ACTION | {
+    "maxDomains": _WITHOUT_EFFECT[int],
+    "allowWholeBundle": _WITHOUT_EFFECT[bool],
+}
 ACTION_ARGUMENTS: Final[Mapping[str, Mapping[str, Argument]]] = dict.fromkeys(ACTIONS, _OF_EVERY_ACTION) | {
+    "gangpreempt": _OF_GANG_ACTIONS,
+    "gangreclaim": _OF_GANG_ACTIONS,
     "preempt": _OF_EVERY_ACTION
     | {"enableTopologyAwarePreemption": _WITHOUT_EFFECT[bool]}
     | dict.fromkeys(
