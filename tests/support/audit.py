@@ -57,6 +57,12 @@ class Audit:
         self._read()
         return self._allowed[asked]
 
+    def requests(self, account: str) -> int:
+        """How much it has asked for, allowed or not."""
+        self._read()
+        both = self._allowed + self._denied
+        return sum(count for asked, count in both.items() if asked.account == account)
+
     def refusals(self, account: str) -> list[Asked]:
         """Everything that was forbidden to an account."""
         self._read()

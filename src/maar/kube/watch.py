@@ -39,9 +39,8 @@ import msgspec
 
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.kinds import BadObjectError, from_json, metadata_from_json
-from maar.core.model.metadata import Record
+from maar.core.model.metadata import Record, Summary
 from maar.core.model.whole_numbers import whole_number
-from maar.core.model.workload import Workload
 from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import read_pages, selection
@@ -111,7 +110,7 @@ class Watch:
     ) -> None:
         self._server, self._kind, self._feed, self._report = server, kind, feed, report
         self._name = kind.kind_name()
-        self._is_of_metadata = issubclass(kind, Workload)  # of the rest nothing is sent
+        self._is_of_metadata = issubclass(kind, Summary)  # of the rest nothing is sent
         self._read = metadata_from_json if self._is_of_metadata else from_json
         self._path, self._selection = resource_path_of(kind).all(namespace), selection(labels, fields)
         self._known: dict[str, str] = {}  # what has been fed: the resource version by key

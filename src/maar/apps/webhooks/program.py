@@ -6,8 +6,8 @@ import logging
 import signal
 import ssl
 import tempfile
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +18,7 @@ from maar.apps.daemons.health import happened, serve_on, take
 from maar.apps.metrics.registry import new_registry
 from maar.apps.webhooks.configurations import Wanted, register, service_hosts
 from maar.apps.webhooks.metrics import WebhookMetrics
+from maar.apps.webhooks.registered import Registered
 from maar.apps.webhooks.reviewer import AdmissionReviewer
 from maar.apps.webhooks.server import NOT_READY, WebhookServer
 from maar.core.admission.request import Options
@@ -30,7 +31,9 @@ from maar.serving.listening import listen
 _LOG: Final = logging.getLogger(__name__)
 
 SECRET: Final = "maar-system/maar-webhooks"  # noqa: S105  # the name of one, not a secret
-LOOK_EVERY_S: Final = 3.0  # for changed configurations, and for keys that another replica has renewed
+_LONGEST_S: Final = 3600.0  # between two looks at whether keys are due, although nothing has changed
+_SHORTEST_S: Final = 1.0  # between two looks, however often something changes
+_AGAIN_S: Final = 30.0  # after a look that could not put everything right
 CHANGES_WITHIN_S: Final = 2.0  # an API server knows by then whom to trust anew
 _CONNECTIONS: Final = 1_000
 _FINISH_WITHIN_S: Final = 3  # seconds that running reviews get at the end
@@ -69,8 +72,11 @@ async def webhooks(settings: WebhookSettings, announce: Announce) -> None:
                 address = settings.url or f"https://{settings.host}:{place.getsockname()[1]}"
                 background = [
                     tasks.create_task(reviewer.run(api)),
+                    tasks.create_task(certificates.registered.run()),
                     tasks.create_task(certificates.keep()),
-                    tasks.create_task(_announce(reviewer, lambda: announce(address))),
+                    tasks.create_task(
+                        _announce((reviewer.warm, certificates.registered.warm), lambda: announce(address))
+                    ),
                 ]
                 if status is not None:
                     ready = {"cluster": happened(reviewer.warm, NOT_READY)}
@@ -89,19 +95,25 @@ class _Certificates:
         self._api, self._metrics = api, metrics
         self._kept = KeptKeys(api, SECRET, (host,) if host else service_hosts(), settings.valid_for)
         self._wanted = Wanted(settings.options.scheduler_names, settings.url)
-        self._every_s = min(LOOK_EVERY_S, settings.valid_for.total_seconds() / 10)
+        self.registered = Registered(api, SECRET)
+        self._longest_s = min(_LONGEST_S, settings.valid_for.total_seconds() / 10)
         self._served: Keys | None = None
         self._problems: list[str] = []
         self.tls = server_tls()
 
     async def keep(self) -> None:
-        """Look again and again until cancelled."""
+        """Look again when something has changed or may be due, until cancelled."""
         while True:
-            await asyncio.sleep(self._every_s)
+            longest_s = min(self._longest_s, _AGAIN_S) if self._problems else self._longest_s
+            with suppress(TimeoutError):
+                async with asyncio.timeout(longest_s):
+                    await self.registered.changed.wait()
+            self.registered.changed.clear()
             try:
                 await self.look()
             except CertificatesError as error:
                 self._report([str(error)])
+            await asyncio.sleep(min(_SHORTEST_S, self._longest_s))
 
     async def look(self) -> None:
         """Renew what is due, have it trusted, and only then serve with it."""
@@ -135,8 +147,9 @@ def https_server(application: WebhookServer, tls: ssl.SSLContext) -> HttpServer:
     return HttpServer(application, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN_S, tls=tls)
 
 
-async def _announce(reviewer: AdmissionReviewer, announce: Callable[[], None]) -> None:
-    await reviewer.warm.wait()
+async def _announce(warm: Iterable[asyncio.Event], announce: Callable[[], None]) -> None:
+    for one in warm:
+        await one.wait()
     spare_what_is_known()
     announce()
 

@@ -79,6 +79,10 @@ class Object(Record, frozen=True, tag_field="kind"):
         return self.metadata.deletion_timestamp is not None
 
 
+class Summary(Object, frozen=True):
+    """An object of which only the metadata is read: API servers send no more of it."""
+
+
 class Condition(Record, frozen=True):
     """One statement about an object, as conditions of Kubernetes are written."""
 

@@ -2,10 +2,10 @@
 
 from typing import ClassVar, Final
 
-from maar.core.model.metadata import Object
+from maar.core.model.metadata import Summary
 
 
-class Workload(Object, frozen=True):
+class Workload(Summary, frozen=True):
     """An object that makes pods and is their controller."""
 
     namespaced: ClassVar[bool] = True
