@@ -54,10 +54,10 @@ def by_name(stream: str) -> dict[Key, Json]:
 
 
 def printed(
-    image: str = f"maar:{__version__}", replicas: int = 2, *, has_console: bool = False
+    image: str = f"maar:{__version__}", replicas: int = 2, *, has_console: bool = False, has_ssh: bool = True
 ) -> dict[Key, Json]:
     """What `maar manifests` prints, less the namespace, which helm makes, and with definitions that stay."""
-    found = by_name(installation(image, replicas, has_console=has_console))
+    found = by_name(installation(image, replicas, has_console=has_console, has_ssh=has_ssh))
     del found["Namespace", "maar-system"]
     for (kind, _), one in found.items():
         if kind == "CustomResourceDefinition":
@@ -81,6 +81,21 @@ def test_the_same_choices_make_the_same_objects() -> None:
     replicas = [f"--set={program}.replicas=3" for program in ("scheduler", "controllers", "webhooks")]
     image = "--set=image.repository=registry:5000/team/maar,image.tag=1.2"
     assert rendered(image, *replicas) == printed("registry:5000/team/maar:1.2", 3)
+
+
+def test_without_the_plugin_ssh_there_is_no_right_to_secrets() -> None:
+    objects = rendered("--set=jobPlugins.ssh=false")
+    assert objects == printed(has_ssh=False)
+    rules = [
+        rule
+        for (kind, _), one in objects.items()
+        if kind == "ClusterRole" and one["metadata"]["name"] == "maar-controllers"
+        for rule in one["rules"]
+    ]
+    assert rules
+    assert not any("secrets" in rule["resources"] for rule in rules)
+    assert ("ClusterRole", "maar-controllers-ssh") not in objects
+    assert "--disable-job-plugin=ssh" in containers(objects)["maar-webhooks"]["args"]
 
 
 def test_the_console_is_installed_where_it_is_asked_for() -> None:

@@ -37,7 +37,12 @@ def objects(component: str) -> list[Json]:
     file = folder / "rbac" / f"{component}.yaml"
     if not file.exists():  # of what can be switched off, all is in one folder
         file = folder / component / "rbac.yaml"
-    return list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+    found = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+    plugin = file.with_name(f"{component}-ssh.yaml")
+    if plugin.exists():  # a role beside that of the program; here they are one
+        role = next(one for one in found if one["kind"] == "ClusterRole")
+        role["rules"] += next(yaml.safe_load_all(plugin.read_text(encoding="utf-8")))["rules"]
+    return found
 
 
 def permissions(component: str) -> list[Permission]:

@@ -24,6 +24,10 @@ class AdmissionFlags:
     ] = "sum"
     max_queue_depth: Annotated[int, typer.Option(min=1, help="How deep the tree may be below root.")] = 5
     max_job_pods: Annotated[int, typer.Option(min=1, help="How many pods one job may ask for.")] = 100_000
+    disable_job_plugin: Annotated[
+        list[str] | None,
+        typer.Option(help="A job plugin that no job may use, such as ssh; may be repeated."),
+    ] = None
 
     def options(self, scheduler_name: str = "volcano") -> Options:
         """The flags as admission reads them."""
@@ -33,6 +37,6 @@ class AdmissionFlags:
             child_capability=self.child_capability,
             max_queue_depth=self.max_queue_depth,
             max_job_pods=self.max_job_pods,
-            job_plugins=find_job_plugins(),
+            job_plugins=find_job_plugins().without(self.disable_job_plugin or ()),
             time_zones=names(),
         )

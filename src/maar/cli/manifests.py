@@ -25,8 +25,15 @@ def manifests(
     console: Annotated[
         bool, typer.Option("--console", help="The console too: people log in with a token of their own.")
     ] = False,
+    without_ssh: Annotated[
+        bool,
+        typer.Option(
+            "--without-ssh",
+            help="Without the job plugin ssh, and so without the right to read and write Secrets everywhere.",
+        ),
+    ] = False,
 ) -> None:
     """Print everything an administrator applies: maar manifests | kubectl apply -f -."""
     if _IMAGE.fullmatch(image) is None:
         raise CommandError(f"--image {image}: no name of an image; write for example team/maar:{__version__}")
-    typer.echo(installation(image, replicas, has_console=console), nl=False)
+    typer.echo(installation(image, replicas, has_console=console, has_ssh=not without_ssh), nl=False)

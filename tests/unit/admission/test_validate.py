@@ -72,6 +72,18 @@ def test_a_tree_is_as_deep_as_it_may_be() -> None:
     assert run("-f", "-", "--max-queue-depth", "6", "--child-capability", "max", stdin=queues).exit_code == 0
 
 
+def test_a_job_plugin_can_be_disabled() -> None:
+    job = (
+        "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: j}, spec: {plugins: {%s: []},"
+        " tasks: [{name: master, replicas: 1, template: {spec: {containers: [{name: c, image: i}]}}},"
+        " {name: worker, replicas: 1, template: {spec: {containers: [{name: c, image: i}]}}}]}}"
+    )
+    assert run("-f", "-", stdin=job % "ssh").exit_code == 0
+    refused = run("-f", "-", "--disable-job-plugin", "ssh", stdin=job % "ssh")
+    assert "[job-plugin] spec.plugins.ssh is not installed" in refused.stdout
+    assert run("-f", "-", "--disable-job-plugin", "ssh", stdin=job % "mpi").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("stdin", "sentence"),
     [

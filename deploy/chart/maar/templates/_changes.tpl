@@ -23,6 +23,9 @@
 {{- $flag := index (splitList "=" $argument) 0 }}
 {{- $arguments = append $arguments (ternary (printf "%s=%v" $flag (get $flags $flag)) $argument (hasKey $flags $flag)) }}
 {{- end }}
+{{- if and (eq $component "webhooks") (not $values.jobPlugins.ssh) }}
+{{- $arguments = append $arguments "--disable-job-plugin=ssh" }}
+{{- end }}
 {{- if eq $component "console" }}
 {{- with $mine.publicUrl }}{{- $arguments = append $arguments (printf "--public-url=%s" .) }}{{- end }}
 {{- with $mine.prometheus }}{{- $arguments = append $arguments (printf "--prometheus=%s" .) }}{{- end }}
@@ -90,4 +93,6 @@
 {{- define "maar.Role" }}{{- end }}
 {{- define "maar.RoleBinding" }}{{- end }}
 {{- define "maar.PriorityClass" }}{{- end }}
+{{- define "maar.ValidatingAdmissionPolicy" }}{{- end }}
+{{- define "maar.ValidatingAdmissionPolicyBinding" }}{{- end }}
 {{- define "maar.PodDisruptionBudget" }}{{- end }}

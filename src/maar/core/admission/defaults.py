@@ -93,6 +93,8 @@ def plugin_fields(case: Case) -> Iterator[Json]:
         if arguments is None:
             yield setting([], "spec", "plugins", str(name))
     for name, users in _PLUGINS_OF_PLUGINS.items():
+        if case.options.job_plugins.get(name) is None:
+            continue
         if name not in plugins and not plugins.keys().isdisjoint(users):
             if case.request.operation == CREATE:
                 yield setting([], "spec", "plugins", name)

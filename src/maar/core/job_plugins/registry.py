@@ -1,6 +1,6 @@
 """The job plugins that there are, applied in one order whatever the order in a job."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,6 +71,10 @@ class JobPlugins:
         others = {one.name: one for one in sorted(extra, key=lambda one: one.name)}
         own: dict[str, JobPlugin] = {one.name: one for one in _OWN}
         return cls(own | {name: one for name, one in others.items() if name not in own})
+
+    def without(self, names: Collection[str]) -> "JobPlugins":
+        """These plugins but some, as if those were not installed."""
+        return JobPlugins({name: one for name, one in self.by_name.items() if name not in names})
 
     @property
     def names(self) -> tuple[str, ...]:
