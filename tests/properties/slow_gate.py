@@ -91,6 +91,8 @@ class SlowGate:
             return self.has_pods(key) or not self.has_gates(key)
         if reading.phase(key) not in ADMITTED_PHASES or self.holds(key):
             return False
+        if self.has_gates(key) and not reading.at_first.placed(key) and not reading.at_first.waiting(key):
+            return False  # all its pods have gates: it counts nothing
         return reading.phase(key) == "Inqueue" or bool(reading.at_first.waiting(key))
 
     def holds(self, key: str) -> bool:

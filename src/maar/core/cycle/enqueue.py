@@ -11,7 +11,7 @@ from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
 from maar.core.model.reasons import Refusal
-from maar.core.tables.groups import lacks_gated_pods
+from maar.core.tables.groups import are_all_gated, lacks_gated_pods
 
 
 def admit_all(state: State) -> None:
@@ -25,6 +25,9 @@ def admit_all(state: State) -> None:
 
 def enqueue(state: State) -> None:
     """Move groups from Pending to Inqueue while there is room."""
+    for row in state.tables.not_enqueued.values():
+        if row.leaf is not None and are_all_gated(row):
+            state.group(row).phase = "Inqueue"  # it counts nothing until its gates are gone
     inside, outside = not_started(state), not_enqueued(state)
     if not outside:
         return
@@ -84,7 +87,7 @@ def not_started(state: State) -> list[GroupState]:
     alone = [
         state.group(row)
         for row in tables.not_started.values()
-        if row.kind is None and row.leaf is not None and row.leaf.index in leaves
+        if row.kind is None and row.leaf is not None and row.leaf.index in leaves and not are_all_gated(row)
     ]
     of_kinds = [group for group in state.groups.of_kinds if group.leaf in leaves]
     return alone + [group for group in of_kinds if not _is_outside(group)]

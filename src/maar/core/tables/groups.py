@@ -177,6 +177,11 @@ def lacks_gated_pods(group: GroupRow) -> bool:
     return group.gated > 0 and group.placed + len(group.pending) < group.min_member
 
 
+def are_all_gated(group: GroupRow) -> bool:
+    """Whether no pod of a group may be placed before scheduling gates are gone, and there is one."""
+    return group.gated > 0 and not group.placed and not group.pending
+
+
 def holders_of(pods: Iterable[PodRow]) -> list[PodRow]:
     """The pods that count as using what they ask for."""
     return [pod for pod in pods if pod.counted is not None and pod.counted.is_used]
