@@ -21,7 +21,7 @@ from support.console import POSTED, ConsoleClient, Json, running_console
 from support.faults import Drop, Proxy, Say, proxy
 from support.kubeconfigs import read
 from support.manifests import make, pod, unique
-from support.until import until, until_async
+from support.until import TIMEOUT_S, until, until_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
 
@@ -229,7 +229,7 @@ async def test_a_logout_ends_the_stream_of_events(console: ConsoleClient) -> Non
     stream = console.events()
     assert [await anext(stream), await anext(stream)] == [("state", {"problem": ""}), ("reset", {})]
     await console.send("POST", "/logout", headers=POSTED)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT_S):
         # Rows may change before the end, and when the first watches begin, all rows are to be read again.
         assert [event async for event in stream if event[0] not in ("rows", "reset")] == []
 

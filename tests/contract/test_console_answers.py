@@ -22,7 +22,7 @@ from support.commands import Run, run
 from support.console_client import WRITING, ConsoleClient, console_of
 from support.faults import proxy
 from support.manifests import NODES, Json, make, node, there, unique
-from support.until import until_async
+from support.until import TIMEOUT_S, until_async
 
 __all__ = ["run"]
 
@@ -274,7 +274,7 @@ async def test_rows_of_waiting_groups_have_their_places(work: Json, api: ApiServ
         def take(rows: list[Json]) -> None:
             found.update({one["key"]: one["place"] for one in rows if one["key"] in wanted and one["place"]})
 
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(TIMEOUT_S):
             async for name, data in console.events(topics="jobs"):
                 if name == "reset":
                     take((await console.get("/api/rows", topics="jobs")).body["jobs"])

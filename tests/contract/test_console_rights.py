@@ -17,7 +17,7 @@ from maar.kube.paths import PODS, ResourcePath, resource_path_of
 from maar.kube.write import delete
 from support.console import POSTED, ConsoleClient, Json, running_console
 from support.manifests import make, pod, unique
-from support.until import until_async
+from support.until import TIMEOUT_S, until_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
 
@@ -196,7 +196,7 @@ async def test_rights_that_are_taken_away_take_the_rows_with_them(
     stream = console.events(version)
     assert await anext(stream) == ("state", {"problem": ""})
     await delete(places.api, BINDINGS, places.binding)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(TIMEOUT_S):
         assert (await anext(stream))[0] == "reset"
     assert await console.rows("jobs") == {}
 

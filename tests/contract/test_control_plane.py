@@ -35,5 +35,5 @@ def test_a_job_gets_its_pod_which_is_scheduled_and_runs_to_its_end(plane: Contro
         )
         plane.make_nodes(["n1"])
         plane.kubectl("apply", "-f", "-", stdin=json.dumps(JOB))
-        plane.kubectl("wait", "job/greet", "--for=condition=complete", "--timeout=50s")
+        plane.kubectl("wait", "job/greet", "--for=condition=complete")
         assert plane.kubectl("get", "pods", "-o", "jsonpath={.items[*].spec.nodeName}").stdout == "n1"

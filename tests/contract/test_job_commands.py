@@ -25,13 +25,13 @@ from maar.kube.paths import PODS, ResourcePath, resource_path_of
 from maar.kube.write import create, patch
 from support.commands import Ended, Run, run
 from support.manifests import unique
+from support.until import TIMEOUT_S
 
 __all__ = ["run"]
 
 pytestmark = pytest.mark.usefixtures("crds", "anyio_backend")
 
 TITLE = "job.batch.volcano.sh"
-WITHIN_S = 60.0
 EVENTS = ResourcePath("v1", "events", namespaced=True)
 
 MANIFEST = """
@@ -289,7 +289,7 @@ def test_a_list_is_watched_until_somebody_interrupts(commands: Commands, name: s
         commands.job("delete", name)
         assert next(row for row in rows if row[0] == name)[2] == "Deleted"
         watching.send_signal(signal.SIGINT)
-        out, err = watching.communicate(timeout=WITHIN_S)
+        out, err = watching.communicate(timeout=TIMEOUT_S)
         assert (watching.returncode, out, err) == (130, "", "")
     finally:
         watching.kill()

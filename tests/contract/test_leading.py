@@ -17,7 +17,7 @@ from maar.kube.write import FENCED, delete, patch
 from support import leader
 from support.faults import Drop, Hang, Lose, proxy
 from support.manifests import CONFIG_MAPS, config_map, make, there
-from support.until import until, until_async
+from support.until import TIMEOUT_S, until, until_async
 
 pytestmark = pytest.mark.anyio
 
@@ -94,7 +94,7 @@ async def test_a_leader_that_is_cut_off_stops_before_another_starts(
         assert not second.had_rival
         assert not first.term.is_over, "it does not know yet"
         passing.mend()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT_S):
             await first.term.lost()
         assert first.term.successor == "second"
         await first.leave()
@@ -110,7 +110,7 @@ async def test_a_term_that_is_over_does_not_come_back(
         assert term.holding()
         taken = {"spec": {"holderIdentity": "thief", "leaseDurationSeconds": 2}}
         assert isinstance(await patch(api, LEASES, key, taken), Done)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT_S):
             await term.lost()
         assert not term.holding()
         assert (await there(api, LEASES, key))["spec"]["holderIdentity"] == "thief"
@@ -149,7 +149,7 @@ async def test_a_leader_that_was_stopped_writes_nothing_when_it_goes_on(
 
     await until_async("it writes", is_writing)
     process.send_signal(signal.SIGSTOP)
-    async with asyncio.timeout(30), lead(await load(kubeconfig), lease, "standby", QUICK) as term:
+    async with asyncio.timeout(TIMEOUT_S), lead(await load(kubeconfig), lease, "standby", QUICK) as term:
         last = await there(api, CONFIG_MAPS, key)
         process.send_signal(signal.SIGCONT)
         reported, _ = await process.communicate()
@@ -222,7 +222,7 @@ async def test_a_lease_that_lapsed_and_was_deleted_is_lost(
         await until("it has lapsed", lambda: not term.holding())
         await delete(api, LEASES, key)
         passing.mend()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT_S):
             await term.lost()
         assert not term.holding()
 

@@ -45,7 +45,7 @@ async def test_the_scheduler_decides_again_when_a_minimum_run_time_ends(
     machine["metadata"]["labels"] = {"only": name}
     await make(api, NODES, "", machine)
     queue = {"apiVersion": QUEUES.api_version, "kind": "Queue", "metadata": {"name": name}}
-    await make(api, QUEUES, "", {**queue, "spec": {"weight": 1, "preemptMinRuntime": "4s"}})
+    await make(api, QUEUES, "", {**queue, "spec": {"weight": 1, "preemptMinRuntime": "10s"}})
     for group in ("old", "new"):
         header = {"apiVersion": GROUPS.api_version, "kind": "PodGroup", "metadata": {"name": group}}
         await make(api, GROUPS, namespace, {**header, "spec": {"minMember": 1, "queue": name}})

@@ -15,7 +15,7 @@ from maar.core.model.plan import Plan
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done
 from maar.kube.paths import EVENTS, PODS, ResourcePath
-from maar.kube.write import delete
+from maar.kube.write import delete, patch
 from support.faults import Hold, Proxy
 from support.manifests import NODES, Json, body, make, make_node, node, there, unique
 from support.until import until, until_async
@@ -24,6 +24,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("crds")]
 
 GROUPS: Final = ResourcePath("scheduling.volcano.sh/v1beta1", "podgroups", namespaced=True)
 OURS: Final = "missing-groups"  # a scheduler name that nobody else has
+NEVER_S: Final = 3600.0  # between looks where nothing has happened
+QUIET_S: Final = 1.5  # after which what has been written about a pod is no news any more
 TOO_MUCH: Final = "4000"  # CPUs: more than all nodes of the suite
 
 
@@ -39,8 +41,12 @@ class Binds(NullObserver):
 
 
 @asynccontextmanager
-async def scheduling(api: ApiServer, observer: NullObserver = NullObserver()) -> AsyncIterator[None]:  # noqa: B008
-    scheduler = Scheduler(api, Engine(scheduler_name=OURS), Timing(tick=0.5), observer)
+async def scheduling(
+    api: ApiServer,
+    observer: NullObserver = NullObserver(),  # noqa: B008
+    tick_s: float = 0.5,
+) -> AsyncIterator[None]:
+    scheduler = Scheduler(api, Engine(scheduler_name=OURS), Timing(tick=tick_s), observer)
     task = asyncio.create_task(scheduler.run())
     try:
         await scheduler.first_decision.wait()
@@ -125,6 +131,20 @@ async def test_a_group_that_is_deleted_takes_the_reason_of_its_waiting_pods_with
         await until_async("its group is missing", partial(has_reason, api, pod, "PodGroupMissing"))
         await make_group(api, namespace, "short-lived")
         await until_async("it is too large again", partial(has_reason, api, pod, "Unschedulable"))
+
+
+async def test_a_pod_that_gains_its_group_later_does_not_wait_for_the_next_look(
+    api: ApiServer, namespace: str
+) -> None:
+    await make_node(api)
+    pod = f"{namespace}/later"
+    await make_group(api, namespace, "there")
+    await make_pod(api, namespace, "later", "nowhere")
+    async with scheduling(api, tick_s=NEVER_S):
+        await asyncio.sleep(QUIET_S)
+        change = {"metadata": {"annotations": {"scheduling.k8s.io/group-name": "there"}}}
+        assert isinstance(await patch(api, PODS, pod, change), Done)
+        await until_async("it runs", partial(is_bound, api, pod))
 
 
 async def test_a_group_in_another_namespace_is_named(api: ApiServer, namespace: str) -> None:

@@ -24,13 +24,13 @@ from maar.kube.paths import resource_path_of
 from maar.kube.write import patch
 from support.commands import Ended, Run, run
 from support.manifests import unique
+from support.until import TIMEOUT_S
 
 __all__ = ["run"]
 
 pytestmark = pytest.mark.usefixtures("crds", "anyio_backend")
 
 TITLE = "queue.scheduling.volcano.sh"
-WITHIN_S = 30.0
 
 
 class Commands:
@@ -208,7 +208,7 @@ def test_a_queue_is_watched_until_somebody_interrupts(
         commands.maar("delete", name)
         assert watching.stdout.readline().split()[:4] == [name, "root", "2", "Deleted"]
         watching.send_signal(signal.SIGINT)
-        out, err = watching.communicate(timeout=WITHIN_S)
+        out, err = watching.communicate(timeout=TIMEOUT_S)
         assert (watching.returncode, out, err) == (130, "", "")
     finally:
         watching.kill()

@@ -17,7 +17,7 @@ from maar.kube.watch import BadObject
 from maar.kube.write import delete, patch, patch_status
 from support.following import following
 from support.manifests import NODES, Json, make, node, pod, there, unique
-from support.until import until
+from support.until import TIMEOUT_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -166,7 +166,7 @@ async def test_bookmarks_tell_how_far_the_stream_is(api: ApiServer, namespace: s
 
 async def test_a_stream_ends_when_its_time_is_over(api: ApiServer, namespace: str) -> None:
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(TIMEOUT_S),
         api.stream(PODS.all(namespace), {"watch": "true", "timeoutSeconds": "1"}, 20) as stream,
     ):
         async for lines in stream:

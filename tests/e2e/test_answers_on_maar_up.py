@@ -16,7 +16,7 @@ from maar.kube.paths import ResourcePath
 from maar.kube.write import delete
 from support.changed_cluster import ChangedCluster, Document
 from support.maar_up import MaarUp
-from support.until import until_async
+from support.until import TIMEOUT_S, until_async
 
 MAAR: Final = Path(sys.executable).with_name("maar")
 CONFIG_MAPS: Final = ResourcePath("v1", "configmaps", namespaced=True)
@@ -56,7 +56,7 @@ async def answer(kubeconfig: Path) -> list[str]:
     """What a what-if says of its configuration."""
     command = (str(MAAR), "whatif", "--kubeconfig", str(kubeconfig), "--set", "queue/default.weight=3")
     done = await asyncio.to_thread(
-        subprocess.run, command, capture_output=True, text=True, check=True, timeout=60
+        subprocess.run, command, capture_output=True, text=True, check=True, timeout=TIMEOUT_S
     )
     return [line.removeprefix("note: ").partition(":")[0] for line in done.stderr.splitlines()]
 

@@ -13,6 +13,7 @@ import pytest
 
 from support.maar_up import MaarUp
 from support.needs_kubernetes import needs_kubernetes
+from support.processes import bounded
 from support.programs import find_binaries
 from support.until import wait_until
 
@@ -73,7 +74,7 @@ def local(tmp_path: Path) -> Iterator[MaarUp]:
 def test_the_first_job_of_a_newcomer_runs(local: MaarUp) -> None:
     made = local.kubectl("create", "job", "hello", "--image=busybox", "--", "echo", "hi")
     assert (made.stdout, made.stderr) == ("job.batch/hello created\n", "")
-    local.kubectl("wait", "--for=condition=complete", "job/hello", "--timeout=30s")
+    local.kubectl("wait", "--for=condition=complete", "job/hello")
     assert local.kubectl("logs", "job/hello").stdout == "hi\n"
     names, row = local.kubectl("get", "jobs").stdout.splitlines()
     assert names.split() == ["NAME", "STATUS", "COMPLETIONS", "DURATION", "AGE"]
@@ -93,7 +94,7 @@ def test_each_pod_of_an_indexed_job_knows_which_it_is(local: MaarUp) -> None:
     local.kubectl(
         "apply", "-f", "-", stdin=document.replace("image: busybox", f"image: busybox, command: {command}")
     )
-    local.kubectl("wait", "--for=condition=complete", "job/parts", "--timeout=30s")
+    local.kubectl("wait", "--for=condition=complete", "job/parts")
     assert status(local, "parts")["completedIndexes"] == "0-2"
     said = {local.kubectl("logs", one["metadata"]["name"]).stdout for one in pods(local, "parts")}
     assert said == {"index 0\n", "index 1\n", "index 2\n"}
@@ -104,8 +105,10 @@ def test_a_job_that_is_watched_completes_and_can_be_applied_again(up: MaarUp) ->
     assert binaries is not None
     environment = {**os.environ, "KUBECONFIG": str(up.kubeconfig)}
     document = manifest("watched", "completions: 3", "parallelism: 2")
-    with subprocess.Popen(
-        [binaries / "kubectl", "get", "jobs", "-w"], env=environment, stdout=subprocess.PIPE, text=True
+    with bounded(
+        subprocess.Popen(
+            [binaries / "kubectl", "get", "jobs", "-w"], env=environment, stdout=subprocess.PIPE, text=True
+        )
     ) as watching:
         assert watching.stdout is not None
         assert up.kubectl("apply", "-f", "-", stdin=document).stderr == ""
@@ -120,7 +123,7 @@ def test_a_job_that_is_watched_completes_and_can_be_applied_again(up: MaarUp) ->
 
 def test_a_job_that_fails_says_why(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=manifest("fails", "backoffLimit: 0", code=3))
-    up.kubectl("wait", "--for=condition=failed", "job/fails", "--timeout=30s")
+    up.kubectl("wait", "--for=condition=failed", "job/fails")
     found = status(up, "fails")
     assert (found["failed"], found["conditions"][-1]["reason"]) == (1, "BackoffLimitExceeded")
     described = up.kubectl("describe", "job", "fails").stdout
@@ -133,7 +136,7 @@ def test_a_failure_policy_ends_a_job_without_a_retry(up: MaarUp) -> None:
     up.kubectl(
         "apply", "-f", "-", stdin=manifest("policy", f"podFailurePolicy: {{rules: [{rule}]}}", code=42)
     )
-    up.kubectl("wait", "--for=condition=failed", "job/policy", "--timeout=30s")
+    up.kubectl("wait", "--for=condition=failed", "job/policy")
     last = status(up, "policy")["conditions"][-1]
     assert last["reason"] == "PodFailurePolicy"
     assert "failed with exit code 42 matching FailJob rule at index 0" in last["message"]
@@ -141,7 +144,7 @@ def test_a_failure_policy_ends_a_job_without_a_retry(up: MaarUp) -> None:
 
 def test_a_deadline_ends_a_job_and_its_pods(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=manifest("late", "activeDeadlineSeconds: 2", run_for="1h"))
-    up.kubectl("wait", "--for=condition=failed", "job/late", "--timeout=30s")
+    up.kubectl("wait", "--for=condition=failed", "job/late")
     assert status(up, "late")["conditions"][-1]["reason"] == "DeadlineExceeded"
     wait_until("its pods are gone", lambda: pods(up, "late") == [])
 
@@ -150,7 +153,7 @@ def test_a_job_is_suspended_and_resumed(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=manifest("paused", "parallelism: 2", "completions: 2", run_for="1h"))
     wait_until("both run", lambda: status(up, "paused").get("ready") == 2)
     suspend(up, "paused", wanted=True)
-    up.kubectl("wait", "--for=condition=Suspended", "job/paused", "--timeout=30s")
+    up.kubectl("wait", "--for=condition=Suspended", "job/paused")
     wait_until("their pods are gone", lambda: pods(up, "paused") == [])
     assert up.kubectl("get", "job", "paused").stdout.splitlines()[1].split()[1] == "Suspended"
     suspend(up, "paused", wanted=False)
@@ -161,7 +164,7 @@ def test_a_job_is_suspended_and_resumed(up: MaarUp) -> None:
 
 def test_a_finished_job_goes_by_itself(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=manifest("short", "ttlSecondsAfterFinished: 1"))
-    up.kubectl("wait", "--for=delete", "job/short", "--timeout=30s")
+    up.kubectl("wait", "--for=delete", "job/short")
     assert pods(up, "short") == []
 
 
@@ -188,7 +191,7 @@ def test_nothing_is_lost_when_maar_up_is_killed(up: MaarUp) -> None:
         wait_until("some are done", partial(has_succeeded, up, "killed", done))
         up.stop(signal.SIGKILL)
         up.start()
-    up.kubectl("wait", "--for=condition=complete", "job/killed", "--timeout=60s")
+    up.kubectl("wait", "--for=condition=complete", "job/killed")
     found = status(up, "killed")
     assert (found["succeeded"], found["completedIndexes"]) == (12, "0-11")
     assert found.get("failed", 0) == 0

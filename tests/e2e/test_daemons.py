@@ -59,7 +59,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     needs_kubernetes()
     with ControlPlane(tmp_path_factory.mktemp("plane"), controllers=True) as running:
         running.kubectl("apply", "-f", str(CRDS))
-        running.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        running.kubectl("wait", "--for=condition=Established", "crd", "--all")
         running.make_nodes(["n1"])
         yield running
 
@@ -98,7 +98,11 @@ def test_who_ends_hands_over_at_once_and_the_other_knows_everything(
     assert f"leads, as {holder}" in daemons.log("first").read_text()
 
     daemons.stop("first", signal.SIGTERM)
-    wait_until("the second leads", lambda: daemons.has_logged("second", "at work"), within_s=5)
+    left = plane.kubectl(
+        "get", "lease", "-n", "maar-system", "maar-scheduler", "-o", "jsonpath={.spec.holderIdentity}"
+    ).stdout
+    assert left != holder, "it waits until the lease is over"
+    wait_until("the second leads", lambda: daemons.has_logged("second", "at work"))
     submit(plane, "after")
     wait_until("it schedules", lambda: is_bound(plane, "after"))
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from support.until import TIMEOUT_S
+
 MAAR = str(Path(sys.executable).with_name("maar"))
 ROOT = Path(__file__).parents[2]
-WITHIN_S = 170.0
 FOLDER = re.compile(r"\(in (\S+), seed 1\)")
 
 
@@ -26,7 +27,7 @@ class Demo:
             cwd=ROOT, env={**os.environ, "TERM": "xterm-256color"},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
-        self._limit = threading.Timer(WITHIN_S, self._process.terminate)
+        self._limit = threading.Timer(TIMEOUT_S, self._process.terminate)
         self._limit.start()
         self.reported = ""
 

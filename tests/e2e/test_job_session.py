@@ -22,9 +22,9 @@ from maar.kube.outcome import Done
 from maar.kube.paths import PODS, ResourcePath, resource_path_of
 from maar.kube.write import create, patch
 from support.maar_up import MaarUp
+from support.until import TIMEOUT_S
 
 SESSION = yaml.safe_load(Path(__file__).with_name("job_session.yaml").read_text(encoding="utf-8"))
-WITHIN_S = 60.0
 AGES = re.compile(r"\b\d+m?\d*s\b")
 STAMPS = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -80,7 +80,7 @@ def test_a_session_with_jobs(server: MaarUp) -> None:
             continue
         program, *arguments = step["run"]
         ended = started(server, program, *arguments)
-        out, err = ended.communicate(step.get("in", ""), timeout=WITHIN_S)
+        out, err = ended.communicate(step.get("in", ""), timeout=TIMEOUT_S)
         shown = words(STAMPS.sub("DATE", AGES.sub("AGE", out)))
         expected = (step["run"], step.get("code", 0), words(step.get("out", "")))
         assert (step["run"], ended.returncode, shown) == expected, err
@@ -91,7 +91,7 @@ def test_a_session_with_jobs(server: MaarUp) -> None:
 def test_a_log_is_followed_until_the_job_ends(server: MaarUp) -> None:
     name = "followed"
     made = started(server, "maar", "job", "run", name, "--image", "busybox", "-r", "2")
-    made.communicate(timeout=WITHIN_S)
+    made.communicate(timeout=TIMEOUT_S)
     following = started(server, "maar", "job", "logs", name, "-f")
     assert following.stdout is not None
     try:
@@ -118,7 +118,7 @@ def test_a_log_is_followed_until_the_job_ends(server: MaarUp) -> None:
             asyncio.run(write(server.kubeconfig, {"pods": {pod: status}}))
             assert following.stdout.readline() == f"[{pod}] ended with exit code 0\n"
         asyncio.run(write(server.kubeconfig, {"jobs": {name: {"state": {"phase": "Completed"}}}}))
-        out, err = following.communicate(timeout=WITHIN_S)
+        out, err = following.communicate(timeout=TIMEOUT_S)
         assert (following.returncode, out, err) == (0, "", "")
     finally:
         following.kill()

@@ -4,15 +4,16 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from maar.embedded.backups import good_backups
 from support.maar_up import MaarUp
+from support.processes import bounded
 from support.programs import find_binaries
 from support.reapplying import CONFLICT, GROWN_AND_SHRUNK, reapply, switch_to_server_side
+from support.until import wait_until
 
 TEAM = """
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -44,13 +45,6 @@ def work(name: str, pods: int = 2, run_for: str = "1h") -> str:
     return TEAM % {"name": name} + "".join(parts)
 
 
-def until(holds: Callable[[], bool], within_s: float = 20.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.1)
-
-
 def clear(up: MaarUp, name: str) -> None:
     """Take all work of a test away: its pods and their group, then the queue, which has to be closed."""
     pods = [one for one in up.kubectl("get", "pods", "-o", "name").stdout.split() if f"pod/{name}-" in one]
@@ -58,7 +52,7 @@ def clear(up: MaarUp, name: str) -> None:
     if pods:
         up.kubectl("delete", "--ignore-not-found", *pods)
     up.kubectl("patch", "queue", name, "--type=merge", "-p", '{"spec":{"state":"Closed"}}')
-    up.kubectl("wait", "--for=jsonpath={.status.state}=Closed", f"queue/{name}", "--timeout=20s")
+    up.kubectl("wait", "--for=jsonpath={.status.state}=Closed", f"queue/{name}")
     up.kubectl("delete", "queue", name)
 
 
@@ -71,10 +65,8 @@ def test_what_is_applied_is_scheduled_runs_and_can_be_applied_again(
     first = up.kubectl("apply", *flags, "-f", "-", stdin=document)
     assert first.stderr == ""
     assert len(first.stdout.splitlines()) == 4
-    up.kubectl(
-        "wait", "--for=jsonpath={.status.phase}=Succeeded", f"pod/{name}-0", f"pod/{name}-1", "--timeout=30s"
-    )
-    up.kubectl("wait", "--for=jsonpath={.status.phase}=Completed", f"pg/{name}", "--timeout=10s")
+    up.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", f"pod/{name}-0", f"pod/{name}-1")
+    up.kubectl("wait", "--for=jsonpath={.status.phase}=Completed", f"pg/{name}")
     again = up.kubectl("apply", *flags, "-f", "-", stdin=document)
     assert again.stderr == ""
     shown = up.kubectl("get", "queues,podgroups,pods").stdout
@@ -97,7 +89,7 @@ def test_client_side_apply_can_be_taken_over_by_server_side_apply(up: MaarUp) ->
 @pytest.mark.parametrize("wait_s", [0.0, 0.2, 2.0])
 def test_a_queue_is_deleted_as_clients_of_volcano_do(up: MaarUp, wait_s: float) -> None:
     up.kubectl("apply", "-f", "-", stdin=TEAM % {"name": "short"})
-    up.kubectl("wait", "--for=jsonpath={.status.state}=Open", "queue/short", "--timeout=10s")
+    up.kubectl("wait", "--for=jsonpath={.status.state}=Open", "queue/short")
     closed = '{"status":{"state":"Closed"}}'
     up.kubectl("patch", "queue", "short", "--subresource=status", "--type=merge", "-p", closed)
     time.sleep(wait_s)
@@ -114,17 +106,22 @@ def test_a_client_that_does_not_know_the_state_of_a_queue_leaves_it_closed(up: M
         del stored["spec"]["state"]
         return up.kubectl("replace", "-f", "-", stdin=json.dumps(stored), check=False).returncode == 0
 
-    until(is_replaced)
+    wait_until("it is replaced", is_replaced)
     up.kubectl("delete", "pg", "kept")
-    up.kubectl("wait", "--for=jsonpath={.status.state}=Closed", "queue/kept", "--timeout=10s")
+    up.kubectl("wait", "--for=jsonpath={.status.state}=Closed", "queue/kept")
     up.kubectl("delete", "queue", "kept")
 
 
 def test_describe_shows_what_happened_to_a_pod(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=work("described"))
-    up.kubectl("wait", "--for=condition=Ready", "pod/described-0", "--timeout=20s")
-    until(lambda: "Successfully assigned" in up.kubectl("describe", "pod", "described-0").stdout)
-    until(lambda: "Deserved" in up.kubectl("describe", "queue", "described").stdout)
+    up.kubectl("wait", "--for=condition=Ready", "pod/described-0")
+    wait_until(
+        "its events are there",
+        lambda: "Successfully assigned" in up.kubectl("describe", "pod", "described-0").stdout,
+    )
+    wait_until(
+        "its status is there", lambda: "Deserved" in up.kubectl("describe", "queue", "described").stdout
+    )
     assert "Weight:" in up.kubectl("describe", "queue", "described").stdout
     clear(up, "described")
 
@@ -161,8 +158,10 @@ def test_a_watch_of_queues_follows_changes(up: MaarUp) -> None:
     binaries = find_binaries()
     assert binaries is not None
     environment = {**os.environ, "KUBECONFIG": str(up.kubeconfig)}
-    with subprocess.Popen(
-        [binaries / "kubectl", "get", "queues", "-w"], env=environment, stdout=subprocess.PIPE, text=True
+    with bounded(
+        subprocess.Popen(
+            [binaries / "kubectl", "get", "queues", "-w"], env=environment, stdout=subprocess.PIPE, text=True
+        )
     ) as watching:
         assert watching.stdout is not None
         assert watching.stdout.readline().startswith("NAME")
@@ -231,7 +230,7 @@ def test_what_kubectl_sends_in_binary_is_understood(up: MaarUp) -> None:
     assert "must specify requests.cpu" in over.stderr
     assert up.kubectl("auth", "can-i", "delete", "queues").stdout == "yes\n"
     assert "maar-admin" in up.kubectl("auth", "whoami").stdout
-    up.kubectl("delete", "namespace", "binary", "--timeout=20s")
+    up.kubectl("delete", "namespace", "binary")
     up.kubectl("delete", "priorityclass", "binary")
 
 
@@ -241,14 +240,14 @@ def test_completion_knows_the_queues(up: MaarUp) -> None:
 
 def test_logs_tell_what_a_virtual_pod_did(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=work("logged", run_for="1s"))
-    up.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/logged-0", "--timeout=20s")
+    up.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/logged-0")
     assert "ended with exit code 0" in up.kubectl("logs", "logged-0").stdout
     clear(up, "logged")
 
 
 def test_the_next_start_goes_on_where_it_was(up: MaarUp) -> None:
     up.kubectl("apply", "-f", "-", stdin=work("restarted"))
-    up.kubectl("wait", "--for=condition=Ready", "pod/restarted-1", "--timeout=20s")
+    up.kubectl("wait", "--for=condition=Ready", "pod/restarted-1")
     before = json.loads(up.kubectl("get", "pod", "restarted-1", "-o", "json").stdout)
     assert up.stop() == 0
     assert next(good_backups(up.folder / "data"))[1].objects > 0, "what was there when it stopped is kept"
@@ -257,7 +256,7 @@ def test_the_next_start_goes_on_where_it_was(up: MaarUp) -> None:
     assert before["metadata"]["uid"] == after["metadata"]["uid"]
     assert (after["spec"]["nodeName"], after["status"]["phase"]) == (before["spec"]["nodeName"], "Running")
     up.kubectl("apply", "-f", "-", stdin=work("restarted", pods=3))
-    up.kubectl("wait", "--for=condition=Ready", "pod/restarted-2", "--timeout=20s")
+    up.kubectl("wait", "--for=condition=Ready", "pod/restarted-2")
     clear(up, "restarted")
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from support.maar_up import MaarUp
-from support.until import wait_until
+from support.until import TIMEOUT_S, wait_until
 
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
 EXAMPLES: Final = Path(__file__).parents[2] / "examples" / "workstation"
@@ -26,7 +26,9 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MaarUp]:
 
 def maar(up: MaarUp, *words: str) -> str:
     env = {**os.environ, "KUBECONFIG": str(up.kubeconfig)}
-    done = subprocess.run([MAAR, *words], env=env, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [MAAR, *words], env=env, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

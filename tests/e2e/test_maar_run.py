@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from support.maar_up import MaarUp
-from support.until import wait_until
+from support.processes import bounded
+from support.until import TIMEOUT_S, wait_until
 
 MAAR = str(Path(sys.executable).with_name("maar"))
 
@@ -36,7 +37,7 @@ def maar_run(
         command,
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=TIMEOUT_S,
         check=False,
         cwd=folder,
         env=environment(up, **more),
@@ -145,27 +146,31 @@ def test_what_makes_no_sense_is_refused(up: MaarUp) -> None:
 
 def test_why_it_waits_is_said(up: MaarUp) -> None:
     command = [MAAR, "run", "--gpus", "3", "--cpus", "50m", "--", "true"]
-    with subprocess.Popen(
-        command, env=environment(up), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    with bounded(
+        subprocess.Popen(
+            command, env=environment(up), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
     ) as running:
         assert running.stderr is not None
         said = next(line for line in running.stderr if line.startswith("waiting: "))
         assert len(said) > len("waiting: \n")
         running.send_signal(signal.SIGINT)
-        assert running.wait(30) == 130
+        assert running.wait() == 130
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_without_a_terminal_ctrl_c_cancels_the_job(up: MaarUp, number: signal.Signals) -> None:
     name = f"stopped-{number.value}"
     command = [MAAR, "run", "--name", name, "--cpus", "50m", "--", "sh", "-c", "echo up; exec sleep 600"]
-    with subprocess.Popen(
-        command, env=environment(up), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    with bounded(
+        subprocess.Popen(
+            command, env=environment(up), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        )
     ) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "up\n"
         running.send_signal(number)
-        assert running.wait(30) == 130
+        assert running.wait() == 130
     assert job_of(up, name) == {}
 
 
@@ -198,15 +203,17 @@ def test_a_restart_of_the_server_is_survived(tmp_path: Path) -> None:
     script = f"echo one; echo two; {waits}; echo three; exit 6"
     command = [MAAR, "run", "--name", "lasting", "--cpus", "50m", "--", "sh", "-c", script]
     with MaarUp(tmp_path, "--local") as up:
-        with subprocess.Popen(
-            command, env=environment(up), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        with bounded(
+            subprocess.Popen(
+                command, env=environment(up), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+            )
         ) as running:
             assert running.stdout is not None
             assert [running.stdout.readline() for _ in range(2)] == ["one\n", "two\n"]
             up.stop(signal.SIGKILL)
             up.start()
             (tmp_path / "go").touch()
-            assert running.wait(60) == 6
+            assert running.wait() == 6
             assert running.stdout.read() == "three\n"
         up.stop()
 

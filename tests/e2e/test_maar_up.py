@@ -13,7 +13,7 @@ import pytest
 
 from support.maar_up import MaarUp
 from support.needs_kubernetes import needs_kubernetes
-from support.until import wait_until
+from support.until import TIMEOUT_S, wait_until
 
 MAAR = str(Path(sys.executable).with_name("maar"))
 
@@ -35,7 +35,9 @@ spec:
 
 
 def refused(*arguments: str) -> str:
-    done = subprocess.run([MAAR, "up", *arguments], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [MAAR, "up", *arguments], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr
@@ -62,14 +64,14 @@ def test_a_pod_without_a_scheduler_name_is_placed_and_can_be_applied_again(tmp_p
         named = unnamed.replace("spec:", "spec:\n  schedulerName: default-scheduler", 1)
         for document in (unnamed, unnamed, named):
             up.kubectl("apply", "-f", "-", stdin=document)
-        up.kubectl("wait", "--for=condition=Ready", "pod/unnamed", "--timeout=30s")
+        up.kubectl("wait", "--for=condition=Ready", "pod/unnamed")
 
 
 def test_pods_run_as_processes_of_this_machine(tmp_path: Path) -> None:
     needs_kubernetes()
     with MaarUp(tmp_path, "--local") as up:
         up.kubectl("apply", "-f", "-", stdin=POD % {"name": "speaks", "script": 'echo "hello from $WHO"'})
-        up.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/speaks", "--timeout=30s")
+        up.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/speaks")
         assert up.kubectl("logs", "speaks").stdout == "hello from maar\n"
         other = (POD % {"name": "other", "script": "id -u"}).replace(
             "spec:", "spec:\n  securityContext: {runAsUser: 0}", 1
@@ -79,14 +81,14 @@ def test_pods_run_as_processes_of_this_machine(tmp_path: Path) -> None:
             in (up.kubectl("apply", "-f", "-", stdin=other).stderr)
         )
         up.kubectl("apply", "-f", "-", stdin=POD % {"name": "fails", "script": "exit 7"})
-        up.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/fails", "--timeout=30s")
+        up.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/fails")
         found = json.loads(up.kubectl("get", "pod", "fails", "-o", "json").stdout)["status"]
         assert found["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 7
         note = tmp_path / "process"
         up.kubectl(
             "apply", "-f", "-", stdin=POD % {"name": "stays", "script": f"echo $$$$ > {note}; sleep 600"}
         )
-        up.kubectl("wait", "--for=condition=Ready", "pod/stays", "--timeout=30s")
+        up.kubectl("wait", "--for=condition=Ready", "pod/stays")
         wait_until("it has said who it is", lambda: note.exists() and note.read_text() != "")
         process = int(note.read_text())
         os.kill(process, 0)
@@ -102,7 +104,7 @@ def test_a_killed_maar_up_finds_its_processes_again(tmp_path: Path) -> None:
     )
     with MaarUp(tmp_path, "--local") as up:
         up.kubectl("apply", "-f", "-", stdin=POD % {"name": "long", "script": script})
-        up.kubectl("wait", "--for=condition=Ready", "pod/long", "--timeout=30s")
+        up.kubectl("wait", "--for=condition=Ready", "pod/long")
         process = tmp_path / "process"
         wait_until("it has said who it is", lambda: process.exists() and process.read_text() != "")
         up.stop(signal.SIGKILL)
@@ -112,7 +114,7 @@ def test_a_killed_maar_up_finds_its_processes_again(tmp_path: Path) -> None:
             "it is found", lambda: "found main running" in up.kubectl("describe", "pod", "long").stdout
         )
         (tmp_path / "go").touch()
-        up.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/long", "--timeout=30s")
+        up.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/long")
         found = json.loads(up.kubectl("get", "pod", "long", "-o", "json").stdout)["status"]
         assert found["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 3
         assert found["containerStatuses"][0]["restartCount"] == 0
@@ -149,7 +151,7 @@ def test_cgroups_limit_containers_where_they_can_be_made(tmp_path: Path) -> None
         script = "cat /proc/self/cgroup; exec tail -c 512M /dev/zero"
         pod = (POD % {"name": "large", "script": script}).replace("requests", "limits")
         up.kubectl("apply", "-f", "-", stdin=pod)
-        up.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/large", "--timeout=30s")
+        up.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/large")
         found = json.loads(up.kubectl("get", "pod", "large", "-o", "json").stdout)["status"]
         assert found["containerStatuses"][0]["state"]["terminated"]["reason"] == "OOMKilled"
         assert "-main-0" in up.kubectl("logs", "large").stdout
@@ -158,7 +160,7 @@ def test_cgroups_limit_containers_where_they_can_be_made(tmp_path: Path) -> None
 def test_options_of_this_machine_need_it(tmp_path: Path) -> None:
     for option in (["--local-gpus", "1"], ["--keep-running"]):
         command = [MAAR, "up", "--data", str(tmp_path), *option]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
         assert done.returncode == 2
         assert "add --local" in done.stderr
 

@@ -19,7 +19,7 @@ import pytest
 from support.damage import copied, damage
 from support.maar_up import MaarUp
 from support.small_disk import small_disk
-from support.until import wait_until
+from support.until import TIMEOUT_S, wait_until
 
 MAAR = str(Path(sys.executable).with_name("maar"))
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -27,7 +27,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([MAAR, *arguments], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run([MAAR, *arguments], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
 
 def refused(*arguments: str) -> str:
@@ -52,7 +52,7 @@ def call(up: MaarUp, path: str, body: object = None, token: str | None = None) -
     trust = ssl.create_default_context(cafile=str(up.folder / "data" / "server.crt"))
     trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
     try:
-        with urllib.request.urlopen(request, context=trust, timeout=30) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, context=trust, timeout=TIMEOUT_S) as answer:  # noqa: S310
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -260,7 +260,7 @@ def test_ctrl_c_in_the_first_moments_ends_with_one_line(tmp_path: Path) -> None:
         wait_until("Python has started", partial(_catches_interrupts, Path(f"/proc/{process.pid}/status")))
         time.sleep(0.15 + rng.random() * 2)
         process.send_signal(signal.SIGINT)
-        _, reported = process.communicate(timeout=60)
+        _, reported = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode in (0, 130), reported
         assert "Traceback" not in reported
         assert reported.count("\n") <= 1, reported

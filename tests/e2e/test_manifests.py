@@ -19,6 +19,7 @@ from support.control_plane import ControlPlane
 from support.deployed_programs import PROGRAMS, deployed_command
 from support.needs_kubernetes import needs_kubernetes
 from support.processes import Group
+from support.until import TIMEOUT_S
 
 STREAM: Final = installation("team/maar:1.2.3")
 IN: Final = ("--namespace", "maar-system")
@@ -125,7 +126,7 @@ def test_a_queue_waits_until_somebody_judges(plane: ControlPlane) -> None:
 
 def is_well(port: int, path: str) -> bool:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=TIMEOUT_S) as answer:
             return bool(answer.status == 200)
     except (urllib.error.URLError, ConnectionError):
         return False
@@ -160,7 +161,7 @@ def test_a_configuration_in_another_namespace_is_read_once_the_named_role_is_the
     plane.kubectl("create", "configmap", "fair", "-n", "rules", "--from-literal=a=actions: allocate")
     given = [one for one in deployed_command(plane, "scheduler", ports["standby"]) if "config-map" not in one]
     given += ["--config-map", "rules/fair", "--lease", "maar-system/maar-scheduler"]
-    refused = subprocess.run(given, capture_output=True, text=True, timeout=60, check=False)
+    refused = subprocess.run(given, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert refused.returncode == 1
     _, reported, commands = refused.stderr.partition("let it read this one with: ")
     assert reported, refused.stderr
@@ -253,7 +254,7 @@ def test_the_bindings_that_the_page_shows_can_be_made(plane: ControlPlane) -> No
 
 def test_what_a_user_submits_runs(plane: ControlPlane, maar: Group) -> None:
     maar.check()
-    plane.kubectl("wait", "pod/work", "-n", "team", "--for=jsonpath={.spec.nodeName}=n1", "--timeout=30s")
+    plane.kubectl("wait", "pod/work", "-n", "team", "--for=jsonpath={.spec.nodeName}=n1")
 
 
 def test_applying_again_leaves_what_admission_has_filled_in(

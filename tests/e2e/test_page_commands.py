@@ -61,10 +61,10 @@ def test_the_commands_for_those_who_move_work(tmp_path: Path) -> None:
     (tmp_path / "clone").mkdir()
     with MaarUp(tmp_path) as up:
         up.kubectl("apply", "-f", "-", stdin=QUEUE + "spec: {state: Closed}\n")
-        up.kubectl("wait", "queue/research", "--for=jsonpath={.status.state}=Closed", "--timeout=30s")
+        up.kubectl("wait", "queue/research", "--for=jsonpath={.status.state}=Closed")
         up.kubectl("apply", "-f", str(JOBS / "plain.yaml"))
         running = "--for=jsonpath={.status.state.phase}=Running"
-        up.kubectl("wait", "job.batch.volcano.sh/test-job", running, "--timeout=30s")
+        up.kubectl("wait", "job.batch.volcano.sh/test-job", running)
         session = PageSession(tmp_path / "clone", up.kubeconfig)
         session.run(closed._replace(output="research\n"))
         session.run(finalizers)

@@ -2,8 +2,7 @@
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from support.control_plane import ControlPlane
 from support.needs_kubernetes import needs_kubernetes
 from support.processes import Group
+from support.until import wait_until
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 MAAR = str(Path(sys.executable).with_name("maar"))
@@ -56,22 +56,15 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     logs = tmp_path_factory.mktemp("maar")
     with ControlPlane(folder, controllers=True) as running, Group(logs) as maar:
         running.kubectl("apply", "-f", str(CRDS))
-        running.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        running.kubectl("wait", "--for=condition=Established", "crd", "--all")
         running.make_nodes(["n1", "n2"])
         running.kubectl("create", "namespace", "maar-system")
         for part in ("scheduler", "controllers"):
             maar.start(part, [MAAR, part], {**running.environment})
-        until(lambda: "at work" in maar.log("scheduler").read_text())
-        until(lambda: "at work" in maar.log("controllers").read_text())
+        wait_until("the scheduler is at work", lambda: "at work" in maar.log("scheduler").read_text())
+        wait_until("the controllers are at work", lambda: "at work" in maar.log("controllers").read_text())
         yield running
         maar.check()
-
-
-def until(holds: Callable[[], bool], within_s: float = 30.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.1)
 
 
 def state(plane: ControlPlane, name: str) -> str:
@@ -79,11 +72,11 @@ def state(plane: ControlPlane, name: str) -> str:
 
 
 def wait_for(plane: ControlPlane, what: str, condition: str) -> None:
-    plane.kubectl("wait", f"--for={condition}", what, "--timeout=30s")
+    plane.kubectl("wait", f"--for={condition}", what)
 
 
 def test_root_and_default_are_there(plane: ControlPlane) -> None:
-    until(lambda: (state(plane, "root"), state(plane, "default")) == ("Open", "Open"))
+    wait_until("both are open", lambda: (state(plane, "root"), state(plane, "default")) == ("Open", "Open"))
 
 
 def test_a_queue_is_made_closed_opened_filled_closed_drained_and_deleted(plane: ControlPlane) -> None:
@@ -95,7 +88,10 @@ def test_a_queue_is_made_closed_opened_filled_closed_drained_and_deleted(plane: 
     wait_for(plane, "pod/work-0", "jsonpath={.spec.nodeName}")
     wait_for(plane, "pod/work-1", "jsonpath={.spec.nodeName}")
     wait_for(plane, "pg/work", "jsonpath={.status.phase}=Running")
-    until(lambda: plane.kubectl("get", "queue", "life", "-o", "jsonpath={.status.used.cpu}").stdout == "2")
+    wait_until(
+        "two CPUs are used",
+        lambda: plane.kubectl("get", "queue", "life", "-o", "jsonpath={.status.used.cpu}").stdout == "2",
+    )
     plane.kubectl("patch", "queue", "life", "--type=merge", "-p", '{"spec":{"state":"Closed"}}')
     wait_for(plane, "queue/life", "jsonpath={.status.state}=Closing")
     plane.kubectl("delete", "pod/work-0", "pod/work-1", "pg/work", "--force")
@@ -116,17 +112,17 @@ def test_the_same_with_vcctl(plane: ControlPlane) -> None:
         return done.stdout
 
     vcctl("queue", "create", "-n", "lifetime", "-w", "3", "-S", "Closed")
-    until(lambda: state(plane, "lifetime") == "Closed")
+    wait_until("it is closed", lambda: state(plane, "lifetime") == "Closed")
     vcctl("queue", "operate", "-n", "lifetime", "-a", "open")
-    until(lambda: state(plane, "lifetime") == "Open")
+    wait_until("it is open", lambda: state(plane, "lifetime") == "Open")
     assert "lifetime" in vcctl("queue", "list")
     vcctl("queue", "operate", "-n", "lifetime", "-a", "update", "-w", "5")
     weight = plane.kubectl("get", "queue", "lifetime", "-o", "jsonpath={.spec.weight}").stdout
     assert weight == "5"
     vcctl("queue", "operate", "-n", "lifetime", "-a", "close")
-    until(lambda: state(plane, "lifetime") == "Closed")
+    wait_until("it is closed", lambda: state(plane, "lifetime") == "Closed")
     vcctl("queue", "delete", "-n", "lifetime")
-    until(lambda: plane.kubectl("get", "queue", "lifetime", check=False).returncode != 0)
+    wait_until("it is gone", lambda: plane.kubectl("get", "queue", "lifetime", check=False).returncode != 0)
 
 
 def test_a_bare_pod_gets_its_group_and_its_node(plane: ControlPlane) -> None:
@@ -142,7 +138,10 @@ spec:
     plane.kubectl("apply", "-f", "-", stdin=bare)
     wait_for(plane, "pod/bare", "jsonpath={.spec.nodeName}")
     plane.kubectl("delete", "pod", "bare", "--force")
-    until(lambda: "podgroup-" not in plane.kubectl("get", "pg", "-o", "name").stdout)
+    wait_until(
+        "the group of the bare pod is gone",
+        lambda: "podgroup-" not in plane.kubectl("get", "pg", "-o", "name").stdout,
+    )
 
 
 def test_quotas_follow_what_a_queue_is_allocated_as_nodes_come_and_go(plane: ControlPlane) -> None:
@@ -193,21 +192,22 @@ spec: {hard: {volcano.sh/namespace.weight: 3}}
         light, heavy = limits()
         return allocated() > 0 and light + heavy == allocated() and abs(heavy - 3 * light) <= 3
 
-    until(follows)
+    wait_until("limits follow the queue", follows)
     before = limits()
     plane.make_nodes(["n3"])
-    until(lambda: sum(limits()) > sum(before) and follows())
+    wait_until("limits grow with the pods", lambda: sum(limits()) > sum(before) and follows())
     plane.kubectl("delete", "node", "n3")
-    until(lambda: limits() == before)
+    wait_until("limits are as before", lambda: limits() == before)
     plane.kubectl("delete", "quota", "maar-queue", "-n", "light")
-    until(lambda: limits() == before)
+    wait_until("limits are as before", lambda: limits() == before)
     plane.kubectl(
         "patch", "queue", "declared", "--type=json", "-p", '[{"op":"remove","path":"/spec/request"}]'
     )
-    until(
-        lambda: plane.kubectl("get", "quota", "-A", "-o", "name").stdout.split() == ["resourcequota/weight"]
+    wait_until(
+        "one quota is left",
+        lambda: plane.kubectl("get", "quota", "-A", "-o", "name").stdout.split() == ["resourcequota/weight"],
     )
-    plane.kubectl("delete", "ns", "light", "heavy", "--timeout=30s")
+    plane.kubectl("delete", "ns", "light", "heavy")
     plane.kubectl("delete", "queue", "declared")
 
 
@@ -226,8 +226,8 @@ spec: {weight: 1, capability: {cpu: 1}}
         path = 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].reason}'
         return plane.kubectl("get", "pod", pod, "-o", path).stdout
 
-    until(lambda: reason("huge-0") == "Unschedulable")
-    until(lambda: reason("held-0") == "QueueAtCapability")
+    wait_until("no node is large enough", lambda: reason("huge-0") == "Unschedulable")
+    wait_until("the queue is at its capability", lambda: reason("held-0") == "QueueAtCapability")
     plane.kubectl("delete", "pods", "--all", "--force")
     plane.kubectl("delete", "pg", "--all")
     plane.kubectl("delete", "queue", "capped")
@@ -272,8 +272,8 @@ spec:
     def groups() -> list[str]:
         return plane.kubectl("get", "pg", "-o", "jsonpath={.items[*].spec.minMember}").stdout.split()
 
-    until(lambda: bound() == 2)
+    wait_until("two are bound", lambda: bound() == 2)
     assert groups() == ["2"]
-    plane.kubectl("delete", kind, name, "--timeout=30s")
+    plane.kubectl("delete", kind, name)
     plane.kubectl("delete", "pods", "-l", f"app={name}", "--force")
-    until(lambda: groups() == [])
+    wait_until("no group is left", lambda: groups() == [])

@@ -9,6 +9,7 @@ from typing import Final
 
 from support.maar_up import MaarUp
 from support.programs import find_binaries
+from support.until import TIMEOUT_S
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "shared-workstation.md").read_text(encoding="utf-8")
@@ -38,7 +39,7 @@ def test_the_commands_of_the_page_do_what_it_says(tmp_path: Path) -> None:
 def check(up: MaarUp, line: str) -> None:
     folders = [str(Path(sys.executable).parent), str(find_binaries()), os.environ["PATH"]]
     done = subprocess.run(
-        ["sh", "-c", line], capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
+        ["sh", "-c", line], capture_output=True, text=True, timeout=TIMEOUT_S, check=False, cwd=ROOT,
         env={**os.environ, "KUBECONFIG": str(up.kubeconfig), "PATH": os.pathsep.join(folders)},
     )  # fmt: skip
     assert done.returncode == 0, line + done.stdout + done.stderr

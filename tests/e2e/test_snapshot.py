@@ -24,7 +24,7 @@ from support.load_churn import Churn, Habits, reservations
 from support.load_daemons import Daemons
 from support.maar_up import MaarUp
 from support.needs_kubernetes import needs_kubernetes
-from support.until import until
+from support.until import TIMEOUT_S, until
 
 MAAR = str(Path(sys.executable).with_name("maar"))
 NODES = [f"node-{number}" for number in range(8)]
@@ -122,7 +122,7 @@ async def populate(kubeconfig: Path) -> None:
 def maar(*arguments: str, hash_seed: str = "random") -> "subprocess.CompletedProcess[str]":
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     done = subprocess.run(
-        [MAAR, *arguments], capture_output=True, text=True, timeout=120, check=False, env=environment
+        [MAAR, *arguments], capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done

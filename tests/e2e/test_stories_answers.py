@@ -80,7 +80,6 @@ def test_the_start_is_a_column_of_pod_groups(story: Story) -> None:
         "kubectl shows when it starts",
         lambda: story.kubectl("get", "podgroups").stdout,
         lambda seen: "START" in seen and planned.strftime("%Y-%m-%dT%H:%M") in seen,
-        within_s=100.0,
     )
 
 

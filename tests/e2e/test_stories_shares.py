@@ -169,7 +169,7 @@ def test_namespaces_share_a_queue_one_to_three(story: Story) -> None:
     for name in names:
         story.kubectl("create", "namespace", name)
     for name in names:
-        story.kubectl("wait", "--for=create", "serviceaccount/default", "-n", name, "--timeout=20s")
+        story.kubectl("wait", "--for=create", "serviceaccount/default", "-n", name)
     story.apply(queue("shared"), quota)
     story.apply_together(*(one for name in names for one in work(name, "shared", 8, namespace=name)))
     story.until("one to three", lambda: story.running("light", "heavy"), {"light": 2, "heavy": 6})

@@ -231,5 +231,5 @@ def test_a_first_consumer_gets_the_volume_that_its_node_has(story: Story) -> Non
         *(volume(f"on-{node}", "no-provisioner", node) for node in NODES),
         claim("found", "no-provisioner"), *reader("found"),
     )  # fmt: skip
-    story.until("it runs there", lambda: story.nodes_of("found"), {"found-0": "n2"}, within_s=20)
+    story.until("it runs there", lambda: story.nodes_of("found"), {"found-0": "n2"})
     assert story.get("pvc", "found")["spec"]["volumeName"] == "on-n2"

@@ -24,7 +24,6 @@ from support.story_vcjobs import (
 )
 from support.until import wait_until
 
-WITHIN_S = 60.0
 RESTART = [{"events": ["PodFailed", "PodEvicted"], "action": "RestartJob"}]
 ALIVE = ("pending", "running", "terminating")
 
@@ -71,7 +70,7 @@ def until(up: MaarUp, job: str, phase: str, wanted: Mapping[str, int] | None = N
         counters = {name: found.get("status", {}).get(name, 0) for name in wanted or {}}
         return phase_of(found) == phase and counters == (wanted or {})
 
-    wait_until(f"{job} is {phase} with {wanted}; it is {get(up, job).get('status')}", holds, WITHIN_S)
+    wait_until(lambda: f"{job} is {phase} with {wanted}; it is {get(up, job).get('status')}", holds)
 
 
 def evict(up: MaarUp, pod: str) -> None:
@@ -88,7 +87,7 @@ def delete(up: MaarUp, *jobs: str) -> None:
     """A job is gone at once, and its pods soon."""
     up.kubectl("delete", VCJOB, *jobs, "--wait=false")
     assert [job for job in jobs if get(up, job)] == []
-    wait_until("their pods are gone", lambda: not any(pods(up, job) for job in jobs), WITHIN_S)
+    wait_until("their pods are gone", lambda: not any(pods(up, job) for job in jobs))
 
 
 def test_a_job_ends_well_or_fails_after_its_last_run(up: MaarUp, watches: Watches) -> None:
@@ -100,7 +99,7 @@ def test_a_job_ends_well_or_fails_after_its_last_run(up: MaarUp, watches: Watche
     assert watches.first("podgroups", "life-") < int(pending)
     until(up, "fails", "Failed", {"retryCount": 2})
     assert "exit code 3" in get(up, "fails")["status"]["state"]["message"]
-    wait_until("only failed pods are kept", lambda: set(pods(up, "fails")) == {"Failed"}, WITHIN_S)
+    wait_until("only failed pods are kept", lambda: set(pods(up, "fails")) == {"Failed"})
     delete(up, "life", "fails")
 
 
@@ -144,9 +143,9 @@ def test_jobs_go_on_when_the_whole_program_was_killed(own: MaarUp) -> None:
     own.start()
     until(own, "held", "Running", {"running": 1, "version": 2})
     until(own, "fails", "Failed", {"retryCount": 3, "failed": 1})
-    wait_until("its time is over", lambda: not get(own, "old"), WITHIN_S)
+    wait_until("its time is over", lambda: not get(own, "old"))
     for job in ("held", "moved", "ends"):
         assert numbers(get(own, job)["status"], "retryCount") == [0]
-    wait_until("no Command is left", lambda: not own.kubectl("get", COMMAND, "-o", "name").stdout, WITHIN_S)
+    wait_until("no Command is left", lambda: not own.kubectl("get", COMMAND, "-o", "name").stdout)
     delete(own, "held", "moved", "ends", "fails")
-    wait_until("no pod is left", lambda: not own.kubectl("get", "pods", "-o", "name").stdout, WITHIN_S)
+    wait_until("no pod is left", lambda: not own.kubectl("get", "pods", "-o", "name").stdout)

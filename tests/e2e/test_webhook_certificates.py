@@ -5,7 +5,6 @@ import base64
 import json
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,6 +17,7 @@ from maar.kube.certificates import CertificatesError, KeptKeys, Keys
 from maar.kube.credentials import load
 from support.balancer import Balancer
 from support.needs_kubernetes import needs_kubernetes
+from support.until import wait_until
 from support.webhooks_process import CLUSTER_USER, CONFIGURATION, Webhooks, free_port, webhooks_beside
 
 KEPT_IN: Final = "/api/v1/namespaces/maar-system/secrets/maar-webhooks"
@@ -65,11 +65,16 @@ def test_replicas_stand_in_for_each_other_and_serve_the_same_certificate(webhook
 
     def until_both_serve_another(before: int) -> int:
         """No review may fail while the certificate changes."""
-        deadline = time.monotonic() + 30
-        while len(now := {webhooks.serial(port) for port in ports.values()}) > 1 or before in now:
+        served = set[int]()
+
+        def is_another() -> bool:
             assert webhooks.answers()
-            assert time.monotonic() < deadline, f"{before} became {now}"
-        return now.pop()
+            served.clear()
+            served.update(webhooks.serial(port) for port in ports.values())
+            return len(served) == 1 and before not in served
+
+        wait_until(lambda: f"{before} becomes another; served: {served}", is_another)
+        return served.pop()
 
     webhooks.stop()
     try:
@@ -116,11 +121,15 @@ def trusted(webhooks: Webhooks) -> frozenset[bytes]:
 
 def until_served(webhooks: Webhooks, before: int) -> int:
     """Create queues until another certificate is served; none may fail on the way, nor just afterwards."""
-    deadline, serial = time.monotonic() + 30, before
-    while serial == before:
+    serial = before
+
+    def is_another() -> bool:
+        nonlocal serial
         assert webhooks.answers()
-        assert time.monotonic() < deadline, f"the certificate stayed the same:\n{webhooks.reported()}"
         serial = webhooks.serial()
+        return serial != before
+
+    wait_until(lambda: f"another certificate is served:\n{webhooks.reported()}", is_another)
     for _ in range(20):
         assert webhooks.answers()
     return serial

@@ -189,8 +189,8 @@ def test_the_quota_managers_quotas_are_nobody_elses(webhooks: Webhooks) -> None:
         assert "[quota-owner]" in kubectl(*edit, check=False).stderr
     gone = kubectl("delete", "quota", "maar-queue", *place, *ALICE, check=False)
     assert "only Maar's quota manager may write this quota" in gone.stderr
-    kubectl("wait", "quota/maar-queue", "--for=jsonpath={.status.used.pods}=0", *place, "--timeout=20s")
-    kubectl("delete", "namespace", "guarded", "--timeout=30s")
+    kubectl("wait", "quota/maar-queue", "--for=jsonpath={.status.used.pods}=0", *place)
+    kubectl("delete", "namespace", "guarded")
 
 
 def test_a_service_and_an_address_take_each_others_place(webhooks: Webhooks) -> None:

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from support.control_plane import Answer
 from support.kubeconfigs import read
+from support.until import TIMEOUT_S
 
 Json = dict[str, Any]
 
-TIMEOUT_S: Final = 30
 QUEUES: Final = "/apis/scheduling.volcano.sh/v1beta1/queues"
 GROUPS: Final = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
 PODS: Final = "/api/v1/namespaces/default/pods"

@@ -7,13 +7,16 @@ from contextlib import contextmanager
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from support.until import TIMEOUT_S
 
 # Nothing but the page itself: no sandbox for root, no updates, no other network.
 _FLAGS: Final = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+expect.set_options(timeout=TIMEOUT_S * 1000)
 _PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -45,7 +48,7 @@ def running_browser() -> Iterator[Browser]:
 def watched_page(context: BrowserContext) -> Iterator[Page]:
     """A page of which no error goes unseen, of a script or of the security policy."""
     page, wrong = context.new_page(), list[str]()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(TIMEOUT_S * 1000)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda message: wrong.append(message.text) if _is_wrong(message.text) else None)
     yield page

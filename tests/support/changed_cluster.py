@@ -21,11 +21,11 @@ from maar.core.model.queue import Queue
 from maar.core.model.resources import Resources
 from maar.embedded.nodes.specification import parse
 from maar.kube.write import evict
+from support.until import TIMEOUT_S
 
 Document = dict[str, Any]
 
-QUIET_S: Final = 2.0  # for so long nothing may change: the scheduler writes statuses once a second
-WITHIN_S: Final = 60.0
+QUIET_LOOKS: Final = 20  # in which nothing may change: the scheduler writes statuses once a second
 PAUSE_S: Final = 0.1
 
 
@@ -84,8 +84,8 @@ class ChangedCluster:
 
     async def at_rest(self) -> Standing:
         """Wait until nothing changes any more, and say how it stands."""
-        deadline, since, seen = time.monotonic() + WITHIN_S, time.monotonic(), ""
-        while time.monotonic() < deadline:
+        seen, equal = "", 0
+        for _ in range(round(TIMEOUT_S / PAUSE_S)):
             pods, groups, queues, jobs = await asyncio.gather(
                 self.client.objects(Pod),
                 self.client.objects(PodGroup),
@@ -100,8 +100,8 @@ class ChangedCluster:
             ])  # fmt: skip
             is_busy = any(one.is_terminating for one in pods) or _lacks_pods(jobs, groups, pods)
             if now != seen or is_busy:
-                seen, since = now, time.monotonic()
-            elif time.monotonic() - since > QUIET_S:
+                seen, equal = now, 0
+            elif (equal := equal + 1) > QUIET_LOOKS:
                 return Standing(
                     dict(Counter(_job_of(one) for one in pods if one.spec.node_name)),
                     {one.key: one.status.deserved for one in queues},

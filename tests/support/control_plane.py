@@ -17,12 +17,11 @@ from typing import Final, NamedTuple, Self
 
 from support.control_plane_settings import LOOPBACK, Settings
 from support.processes import Group
-from support.programs import find_binaries
+from support.programs import find_binaries, in_time
+from support.until import TIMEOUT_S, wait_until
 
 __all__ = ["Answer", "ControlPlane", "find_binaries"]
 
-TIMEOUT_S: Final = 60
-PAUSE_S: Final = 0.05
 KEPT_S: Final = 20  # the API server closes connections that are idle for longer
 NODE_SIZE: Final = {"cpu": "8", "memory": "32Gi", "pods": "110"}
 
@@ -105,12 +104,12 @@ class ControlPlane:
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl as the administrator; a failure raises with what it said, unless told not to check."""
         ended = subprocess.run(
-            [self._binaries / "kubectl", *arguments],
+            [self._binaries / "kubectl", *in_time(arguments)],
             env=self.environment,
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=TIMEOUT_S,
+            timeout=2 * TIMEOUT_S,
             check=False,
         )
         if check and ended.returncode:
@@ -146,13 +145,12 @@ class ControlPlane:
 
     def until(self, condition: str, holds: Callable[[], bool]) -> None:
         """Wait until something holds of the API server; raise if a process ends or it takes too long."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while not holds():
+
+        def watched() -> bool:
             self._processes.check()
-            if time.monotonic() > deadline:
-                words = self._processes.last_words()
-                raise TimeoutError(f"waited {TIMEOUT_S} s for the API server until {condition}.\n{words}")
-            time.sleep(PAUSE_S)
+            return holds()
+
+        wait_until(lambda: f"{condition}.\n{self._processes.last_words()}", watched)
 
     def make_nodes(
         self,

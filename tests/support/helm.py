@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from support.programs import cache
+from support.until import TIMEOUT_S
 
 HELM: Final = "4.3.1"
 CHART: Final = Path(__file__).parents[2] / "deploy" / "chart" / "maar"
-TIMEOUT_S: Final = 120
 
 
 def helm_folder() -> Path:

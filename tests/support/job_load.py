@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,10 +18,10 @@ from maar.kube.paths import PODS, resource_path_of
 from maar.kube.write import create, delete, evict, patch_status
 from support.following import Follower, following
 from support.load_history import Change
+from support.until import until, until_async
 
 T = TypeVar("T", bound=Object)
 
-TIMEOUT_S: Final = 180.0
 PAUSE_S: Final = 0.05
 NAMESPACE: Final = "default"
 PODS_OF_JOB: Final = 3
@@ -170,12 +169,7 @@ class JobLoad:
         await self._until(f"it is {phase}", lambda: self._status(life).state.phase == phase, life)
 
     async def _until(self, what: str, holds: Callable[[], bool], life: Life | None = None) -> None:
-        deadline = time.monotonic() + TIMEOUT_S
-        while not holds():
-            if time.monotonic() > deadline:
-                found = "" if life is None else self._described(life)
-                raise AssertionError(f"waited {TIMEOUT_S:.0f} s in vain until {what}. {found}")
-            await asyncio.sleep(PAUSE_S)
+        await until(lambda: f"{what}. {self._described(life) if life else ''}", holds, PAUSE_S)
 
     def _described(self, life: Life) -> str:
         pods = [
@@ -282,7 +276,10 @@ def _all(kind: type[T], follower: Follower) -> list[T]:
 
 async def _surely(write: Callable[[], Awaitable[Outcome]]) -> None:
     """Write until it is done, or was: an API server that is short of time refuses some requests."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not isinstance(outcome := await write(), Done | Gone | Conflict):
-        assert time.monotonic() < deadline, outcome
-        await asyncio.sleep(PAUSE_S)
+    outcomes = list[Outcome]()
+
+    async def is_done() -> bool:
+        outcomes[:] = [await write()]
+        return isinstance(outcomes[0], Done | Gone | Conflict)
+
+    await until_async(lambda: f"it is written: {outcomes}", is_done, PAUSE_S)

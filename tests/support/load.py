@@ -77,7 +77,7 @@ class Gang:
 def prepare(plane: ControlPlane) -> None:
     """Let a control plane know Maar's kinds, and have a place for its leases."""
     plane.kubectl("apply", "-f", str(CRDS))
-    plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    plane.kubectl("wait", "--for=condition=Established", "crd", "--all")
     plane.kubectl("create", "namespace", "maar-system")
 
 

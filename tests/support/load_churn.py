@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -20,8 +19,8 @@ from maar.kube.watch import Watch
 from maar.kube.write import create, delete
 from maar.kube.writers import Writers
 from support.load import Gang, Made, priority_class, queue, remove
+from support.until import until
 
-TIMEOUT_S: Final = 90.0
 PAUSE_S: Final = 0.05
 MOST_WAITING: Final = 50  # writes; more are not asked for before these are done
 RESERVED: Final = 0.1  # of the cluster, for each queue that has a reservation
@@ -92,13 +91,11 @@ class Churn:
 
     async def until_all_bound(self) -> None:
         """Wait until all that is wanted has its nodes."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while True:
-            left = self.waiting()
-            if not left and not self._writers.waiting:
-                return
-            assert time.monotonic() < deadline, f"after {TIMEOUT_S:.0f} s these have no node: {left[:20]}"
-            await asyncio.sleep(PAUSE_S)
+        await until(
+            lambda: f"all have nodes; these have none: {self.waiting()[:20]}",
+            lambda: not self.waiting() and not self._writers.waiting,
+            PAUSE_S,
+        )
 
     async def _come_and_go(self) -> None:
         while True:

@@ -11,9 +11,9 @@ import aiohttp
 import msgspec
 
 from maar.kube.credentials import Credentials
+from support.until import TIMEOUT_S
 
 METADATA_ALONE: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-TIMEOUT_S: Final = 300.0
 _LONG: Final = aiohttp.ClientTimeout(total=900)
 _ADDED: Final = b'{"type":"ADDED"'
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from support.processes import Group
-from support.until import until
+from support.until import TIMEOUT_S, until
 
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
-TIMEOUT_S: Final = 60.0
 AT_WORK: Final = "at work"  # what our programs say after their first decision
 
 

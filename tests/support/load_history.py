@@ -11,12 +11,12 @@ from maar.kube.api_server import ApiServer
 from maar.kube.paths import PODS
 from support.control_plane import ControlPlane
 from support.load import Gang, make
+from support.until import TIMEOUT_S
 
 # What an API server has to be started with, for etcd to keep what was before,
 KEEPING: Final = {"etcd-compaction-interval": "0s"}
 # and with which it then tells of it, instead of the little that it remembers by itself.
 TELLING: Final = {"watch-cache-sizes": "pods#0"}
-TIMEOUT_S: Final = 60.0
 LAST: Final = Gang("the-end", pods=1, scheduler="nobody")
 
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from support.faults import Lose, Proxy, proxy
-
-TIMEOUT_S: Final = 30.0
+from support.until import TIMEOUT_S
 
 
 class Lossy:

@@ -5,16 +5,16 @@ import re
 import signal
 import subprocess
 import sys
-import time
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
-from support.programs import find_binaries
+from support.processes import Group
+from support.programs import find_binaries, in_time
+from support.until import TIMEOUT_S, wait_until
 
-_WITHIN_S: Final = 60.0
-_MAAR: Final = Path(sys.executable).with_name("maar")
-_SERVER: Final = Path(__file__).with_name("embedded_server.py")
+_MAAR: Final = str(Path(sys.executable).with_name("maar"))
+_SERVER: Final = str(Path(__file__).with_name("embedded_server.py"))
 _ADDRESS: Final = re.compile(r"https://\S+:\d+")
 
 
@@ -25,41 +25,41 @@ class MaarUp:
         """With `alone` only the API server and its controllers run: nobody schedules."""
         self.folder, self.flags, self._alone = folder, flags, alone
         self.kubeconfig = folder / "data" / "kubeconfig"
-        self.log = folder / "maar.log"
+        self.process = 0  # its number
         self._port = "0"
 
     def __enter__(self) -> Self:
-        self.start()
+        with ExitStack() as life:
+            self._processes = life.enter_context(Group(self.folder))
+            self.start()
+            self._life = life.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._process.poll() is None:
-            self.stop(signal.SIGKILL)
+    def __exit__(self, *_: object) -> None:
+        self._life.close()
+
+    @property
+    def log(self) -> Path:
+        """Where it writes its log."""
+        return self._processes.log("maar")
 
     def start(self) -> None:
         """Start it, and wait until it says that it is up."""
         data = str(self.folder / "data")
-        command = [str(_MAAR), "up", "--data", data, "--port", self._port, *self.flags]
+        command = [_MAAR, "up", "--data", data, "--port", self._port, *self.flags]
         if self._alone:
-            command = [sys.executable, str(_SERVER), data, self._port]
-        reported = self.folder / "said.txt"
-        with self.log.open("ab") as log, reported.open("wb") as out:
-            self._process = subprocess.Popen(command, stdout=out, stderr=log)
-        deadline = time.monotonic() + _WITHIN_S
-        while not (found := _ADDRESS.search(text := reported.read_text())):
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"maar up did not come up:\n{text}\n{self.log.read_text()}")
-            time.sleep(0.05)
-        self.reported = text
-        self.url = found[0]
-        self._port = self.url.rsplit(":", 1)[1]
+            command = [sys.executable, _SERVER, data, self._port]
+        out = self.folder / "said.txt"
+        self.process = self._processes.start("maar", command, out=out)
 
-    @property
-    def process(self) -> int:
-        """The number of its process."""
-        return self._process.pid
+        def is_up() -> bool:
+            self._processes.check()
+            self.reported = out.read_text()
+            return _ADDRESS.search(self.reported) is not None
+
+        wait_until(lambda: f"maar up is up: {self.reported}\n{self._processes.last_words('maar')}", is_up)
+        self.url = _ADDRESS.findall(self.reported)[0]
+        self._port = self.url.rsplit(":", 1)[1]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -68,8 +68,7 @@ class MaarUp:
 
     def stop(self, by: signal.Signals = signal.SIGINT) -> int:
         """Stop it, and give its exit code."""
-        self._process.send_signal(by)
-        return self._process.wait(_WITHIN_S)
+        return self._processes.stop("maar", by)
 
     def kubectl(
         self, *arguments: str, stdin: str = "", check: bool = True
@@ -79,8 +78,9 @@ class MaarUp:
         if folder is None:
             raise RuntimeError("kubectl has not been built: run make kubernetes")
         done = subprocess.run(
-            [folder / "kubectl", *arguments],
-            input=stdin, capture_output=True, text=True, timeout=_WITHIN_S, env=self.environment, check=False,
+            [folder / "kubectl", *in_time(arguments)],
+            input=stdin, capture_output=True, text=True, check=False, env=self.environment,
+            timeout=2 * TIMEOUT_S,
         )  # fmt: skip
         if check and done.returncode:
             raise RuntimeError(f"kubectl {' '.join(arguments)}: {done.stdout}{done.stderr}")

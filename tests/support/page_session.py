@@ -12,8 +12,8 @@ from typing import Final
 
 from support.page_commands import ROOT, PageCommand
 from support.programs import find_binaries
+from support.until import TIMEOUT_S, wait_until
 
-_WITHIN_S: Final = 90.0
 _WATCHED_S: Final = 3.0
 _ENDLESS: Final = re.compile(r" (?:-w|--watch)\b|^maar (?:scheduler|controllers) ")
 _RECORDED: Final = re.compile(r"--record (\S+)")
@@ -44,17 +44,18 @@ class PageSession:
         if _ENDLESS.search(command.text):
             self._interrupt(command.text)
             return
-        deadline = time.monotonic() + _WITHIN_S
-        printed = self._output(command.text)
-        while command.output and _lines(printed) != _lines(command.output):
-            assert time.monotonic() < deadline, f"{command.page}: {command.text} printed\n{printed}"
-            time.sleep(0.5)
-            printed = self._output(command.text)
+        printed = list[str]()
+
+        def is_printed() -> bool:
+            printed[:] = [self._output(command.text)]
+            return not command.output or _lines(printed[0]) == _lines(command.output)
+
+        wait_until(lambda: f"{command.page}: {command.text} printed\n{printed[0]}", is_printed, pause_s=0.5)
 
     def _output(self, text: str) -> str:
         done = subprocess.run(
             ["bash", "-c", f"{text}\nexit $?"], cwd=self.folder, env=self.environment, input=self._stdin,
-            capture_output=True, text=True, timeout=_WITHIN_S, check=False,
+            capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
         allowed = next((codes for begin, codes in _EXIT_CODES.items() if text.startswith(begin)), (0,))
         assert done.returncode in allowed, f"{text}\n{done.stdout}{done.stderr}"
@@ -69,13 +70,11 @@ class PageSession:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         time.sleep(_WATCHED_S)
-        deadline = time.monotonic() + _WITHIN_S
-        while (recorded := _RECORDED.search(text)) and not (self.folder / recorded[1]).exists():
-            assert time.monotonic() < deadline, f"{text} recorded nothing"
-            time.sleep(0.1)
+        if recorded := _RECORDED.search(text):
+            wait_until(f"{text} has recorded", (self.folder / recorded[1]).exists)
         assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=_WITHIN_S)
+        out, err = process.communicate(timeout=TIMEOUT_S)
         assert "error" not in err.lower(), err
         assert (out + err).strip(), f"{text} said nothing"
 

@@ -2,12 +2,32 @@
 
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Self, TypeVar
+
+from support.until import TIMEOUT_S
+
+T = TypeVar("T", str, bytes)
 
 LOG_LINES_SHOWN: Final = 20
-TIMEOUT_S: Final = 60
+
+
+@contextmanager
+def bounded(process: "subprocess.Popen[T]") -> "Iterator[subprocess.Popen[T]]":
+    """A process that outlives neither the block nor the limit of every wait, after which reads of it end."""
+    limit = threading.Timer(TIMEOUT_S, process.kill)
+    limit.start()
+    with process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            limit.cancel()
 
 
 class Group:
@@ -21,30 +41,38 @@ class Group:
             ["sh", "-c", "read -r _; kill -KILL 0"], stdin=subprocess.PIPE, process_group=0
         )
 
-    def start(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        """Start a process; what it says goes to the end of its log."""
-        with self.log(name).open("ab") as log:
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        out: Path | None = None,
+    ) -> int:
+        """Start a process, which appends to its log, or writes its output to `out`; give its number."""
+        with self.log(name).open("ab") as log, out.open("wb") if out else nullcontext(log) as printed:
             self._started[name] = subprocess.Popen(
                 command,
                 cwd=self._logs,
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                stdout=log,
+                stdout=printed,
                 stderr=log,
                 process_group=self._supervisor.pid,
             )
+        return self._started[name].pid
 
-    def stop(self, name: str, by: signal.Signals) -> None:
-        """Send a signal and wait for the end."""
+    def stop(self, name: str, by: signal.Signals) -> int:
+        """Send a signal, wait for the end and give the exit code."""
         process = self._started.pop(name)
         process.send_signal(by)
         try:
-            process.wait(TIMEOUT_S)
+            return process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
             raise TimeoutError(
-                f"{name} still ran {TIMEOUT_S} s after {by.name}, and was killed.\n{self.last_words(name)}"
+                f"{name} still ran {TIMEOUT_S:.0f} s after {by.name}, and was killed.\n"
+                f"{self.last_words(name)}"
             ) from None
 
     def check(self) -> None:

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from support.until import TIMEOUT_S
+
 MODULE: Final = Path(__file__).parents[2] / "tools" / "kubernetes"
 
 
@@ -35,3 +37,8 @@ def folder() -> Path:
 def find_binaries() -> Path | None:
     """The folder with the programs, or nothing where `make kubernetes` has not been run."""
     return folder() if folder().is_dir() else None
+
+
+def in_time(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The arguments of kubectl, of which `wait` has a limit of its own."""
+    return (*arguments, f"--timeout={TIMEOUT_S:.0f}s") if arguments[0] == "wait" else arguments

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from support.processes import Group
 from support.programs import cache
+from support.until import TIMEOUT_S
 
 PROMETHEUS: Final = "3.15.0"
 PROGRAMS: Final = ("prometheus", "promtool")
 MONITORING: Final = Path(__file__).parents[2] / "deploy" / "chart" / "maar" / "monitoring"
-TIMEOUT_S: Final = 60
 
 
 def prometheus_folder() -> Path:

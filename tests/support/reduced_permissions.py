@@ -16,13 +16,13 @@ from support.kubeconfigs import changed, with_token
 from support.lossy import Lossy
 from support.permissions import ROLES, Permission, objects, without
 from support.processes import Group
+from support.until import wait_until
 
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
 AT_WORK: Final = ("at work", "serves at")
-TIMEOUT_S: Final = 60.0
 PAUSE_S: Final = 0.05
 AT_ONCE: Final = 3  # processes that start at the same time, on two cores
-SETTLED_S: Final = 0.5  # what has not come true this long after a refusal does not come true
+LOOKS_UNTIL_SETTLED: Final = 10  # what has not come true in so many looks after a refusal does not come true
 
 Json = dict[str, Any]
 Holds = Callable[[], bool]
@@ -96,7 +96,7 @@ class Stage:
             alone.start(name, self._command(kubeconfig, *flags))
             self.until_refused(name, taken, alone)
             if taken.verb == "watch":
-                until(f"{name} is at work", lambda: self.is_at_work(name))
+                wait_until(f"{name} is at work", lambda: self.is_at_work(name))
                 again = self.asked(name, taken)._replace(verb="list")
                 return "it lists again and again" if self.audit.allowed(again) > 1 else ""
             return "it does not begin" if stays_untrue(lambda: self.is_at_work(name)) else ""
@@ -104,7 +104,7 @@ class Stage:
     def until_refused(self, name: str, taken: Permission, processes: Group) -> None:
         """Wait until it has tried twice, or once where it gives up at that."""
         forbidden = self.asked(name, taken)
-        until(
+        wait_until(
             f"{name} is refused to {taken}",
             lambda: self.audit.denied(forbidden) >= (1 if _has_ended(processes) else 2),
         )
@@ -159,15 +159,7 @@ class Stage:
             self.processes.check()
             return holds()
 
-        until(what, watched)
-
-
-def until(what: str, holds: Holds) -> None:
-    """Wait until something holds; fail after TIMEOUT_S."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not holds():
-        assert time.monotonic() < deadline, f"waited {TIMEOUT_S:.0f} s in vain until {what}"
-        time.sleep(PAUSE_S)
+        wait_until(what, watched)
 
 
 def _has_ended(processes: Group) -> bool:
@@ -180,8 +172,7 @@ def _has_ended(processes: Group) -> bool:
 
 def stays_untrue(holds: Holds) -> bool:
     """Whether something does not come true, in a time in which it would have."""
-    settled = time.monotonic() + SETTLED_S
-    while time.monotonic() < settled:
+    for _ in range(LOOKS_UNTIL_SETTLED):
         if holds():
             return False
         time.sleep(PAUSE_S)
@@ -219,6 +210,6 @@ def stage_of(folder: Path, component: str) -> Iterator[Stage]:
         stage = Stage(plane, audit, logs, processes, component)
         plane.kubectl("create", "namespace", "maar-system")
         plane.kubectl("apply", "-f", str(Path(__file__).parents[2] / "deploy" / "crds"))
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        plane.kubectl("wait", "--for=condition=Established", "crd", "--all")
         yield stage
     audit.close()

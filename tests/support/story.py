@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from support.control_plane import ControlPlane
 from support.processes import Group
+from support.until import wait_until
 from support.webhooks_process import CLUSTER_USER, free_port
 
 T = TypeVar("T")
@@ -21,7 +21,6 @@ ROOT: Final = Path(__file__).parents[2]
 MAAR: Final = str(Path(sys.executable).with_name("maar"))
 NODES: Final = ("n1", "n2")
 SIZE: Final = {"cpu": "4", "memory": "16Gi", "pods": "110"}
-TIMEOUT_S: Final = 60.0
 PAUSE_S: Final = 0.1
 SHORT_GRACE: Final = """
 configurations:
@@ -110,20 +109,22 @@ class Story:
             if one["involvedObject"]["name"].startswith(f"{group}-")
         }
 
-    def until(self, what: str, look: Callable[[], T], expected: T, within_s: float = TIMEOUT_S) -> None:
+    def until(self, what: str, look: Callable[[], T], expected: T) -> None:
         """Wait until what is seen is what is expected; fail with what was seen last."""
-        self.until_holds(what, look, lambda seen: seen == expected, within_s)
+        self.until_holds(what, look, lambda seen: seen == expected)
 
-    def until_holds(
-        self, what: str, look: Callable[[], T], holds: Callable[[T], bool], within_s: float = TIMEOUT_S
-    ) -> None:
+    def until_holds(self, what: str, look: Callable[[], T], holds: Callable[[T], bool]) -> None:
         """Wait until it holds of what is seen."""
-        deadline = time.monotonic() + within_s
-        while not holds(seen := look()):
+        last = list[T]()
+
+        def is_seen() -> bool:
+            last[:] = [look()]
+            if holds(last[0]):
+                return True
             self.maar.check()
-            if time.monotonic() > deadline:
-                raise AssertionError(f"waited in vain until {what}; last seen: {seen!r}")
-            time.sleep(PAUSE_S)
+            return False
+
+        wait_until(lambda: f"{what}; last seen: {last[0]!r}", is_seen, PAUSE_S)
 
     def configure(self, text: str) -> None:
         """Give the running scheduler another configuration."""
@@ -176,7 +177,7 @@ def cluster(folder: Path, stages: str = "") -> Iterator[Story]:
     with control_plane as plane, Group(folder) as maar:
         plane.kubectl("create", "namespace", "maar-system")
         plane.kubectl("apply", "-f", str(ROOT / "deploy" / "crds"))
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        plane.kubectl("wait", "--for=condition=Established", "crd", "--all")
         plane.kubectl("apply", "-f", str(ROOT / "deploy" / "webhooks"))
         plane.make_nodes(NODES, SIZE)
         url = f"https://127.0.0.1:{free_port()}"

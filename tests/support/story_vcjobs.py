@@ -7,7 +7,7 @@ from typing import Final
 
 from support.processes import Group
 from support.programs import find_binaries
-from support.story import TIMEOUT_S, Document, Story
+from support.story import Document, Story
 from support.until import wait_until
 
 VCJOB: Final = "jobs.batch.volcano.sh"
@@ -68,7 +68,7 @@ class Watches:
             assert found == expected[: len(found)], f"{job} went through {found}, not through {expected}"
             return found == expected
 
-        wait_until(f"{job} goes through {expected}", is_there, TIMEOUT_S)
+        wait_until(f"{job} goes through {expected}", is_there)
         self._check_numbers(job)
         return dict(self.states(job)[-1]["status"])
 

@@ -64,7 +64,7 @@ def webhooks_beside(folder: Path) -> Iterator[Webhooks]:
     with ControlPlane(folder / "plane", controllers=True) as plane, Group(folder) as processes:
         plane.kubectl("create", "namespace", "maar-system")
         plane.kubectl("apply", "-f", str(ROOT / "deploy" / "crds"))
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        plane.kubectl("wait", "--for=condition=Established", "crd", "--all")
         plane.kubectl("apply", "-f", str(ROOT / "deploy" / "webhooks"))
         running = Webhooks(plane, processes)
         running.start(*CLUSTER_USER)

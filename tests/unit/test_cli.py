@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from support.until import TIMEOUT_S
+
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden"
 BIN = Path(sys.prefix) / "bin"
@@ -16,7 +18,7 @@ QUEUE = "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {nam
 def run(*command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     program = [str(BIN / command[0]), *command[1:]]
     return subprocess.run(
-        program, input=stdin, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        program, input=stdin, cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
     )
 
 
@@ -193,7 +195,9 @@ def test_what_another_command_prints_is_read_from_a_pipe() -> None:
     said = set[str]()
     for file in (cluster, f"- < {cluster}", f"<(cat {cluster})"):
         command = ["bash", "-c", f"{explain} {file}"]
-        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+        result = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+        )
         assert (result.returncode, result.stderr) == (0, "")
         said.add(result.stdout)
     assert len(said) == 1

@@ -21,6 +21,7 @@ from maar.embedded.access import BadSecretError, token, write_kubeconfig
 from maar.embedded.data_folder import DataFolderError, unusable
 from maar.embedded.store import Store
 from maar.serving.port_holder import holder_of
+from support.processes import bounded
 
 LISTENER = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\ns.listen()\n" + (
     "print(s.getsockname()[1], flush=True)\ninput()\n# " + "x" * 200
@@ -61,7 +62,9 @@ def test_a_backup_that_cannot_be_written_says_why(tmp_path: Path, output: str, r
 
 def test_the_process_that_has_a_port_is_named_in_one_line() -> None:
     command = [sys.executable, "-c", LISTENER]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listener:
+    with bounded(
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    ) as listener:
         assert listener.stdout is not None
         reported = holder_of(int(listener.stdout.readline()))
         listener.kill()

@@ -12,6 +12,7 @@ import yaml
 
 import maar
 from support.golden import compare
+from support.until import TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 TEAMS = "docs/examples/two-teams.yaml"
@@ -46,7 +47,7 @@ JOB = {
 def run(*arguments: str, stdin: str = "", source: str = TEAMS) -> subprocess.CompletedProcess[str]:
     program = [f"{sys.prefix}/bin/maar", "whatif", "-f", source, "--now", NOON, *arguments]
     return subprocess.run(
-        program, input=stdin, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        program, input=stdin, cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
     )
 
 

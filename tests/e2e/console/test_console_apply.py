@@ -28,7 +28,7 @@ def ask_for_weight(page: Page, queue: str, weight: int) -> None:
     page.evaluate("address => { location.hash = address; }", f"#/whatif?queue={queue}")
     page.get_by_label(f"Weight of {queue}", exact=True).fill(str(weight))
     yaml = page.get_by_role("region", name="What would happen").get_by_label("YAML", exact=True)
-    expect(yaml).to_contain_text(f"weight: {weight}", timeout=30_000)
+    expect(yaml).to_contain_text(f"weight: {weight}")
 
 
 def weight_of(api: ApiConnection, queue: str) -> int:

@@ -102,7 +102,7 @@ def test_a_waiting_job_says_why_it_waits_and_what_would_start_it(page: Page) -> 
     expect(page.get_by_role("heading", level=1)).to_have_text("large")
     expect(page.get_by_role("region", name="Why", exact=True).locator("pre")).to_contain_text("waits")
     future = page.get_by_role("region", name="What would start it")
-    expect(future.locator("pre")).to_contain_text("Planned start", timeout=30_000)
+    expect(future.locator("pre")).to_contain_text("Planned start")
     expect(future.locator("pre")).not_to_contain_text("PRIORITY")  # what the first answer said already
     pods = page.get_by_role("region", name="Pods and their nodes")
     expect(pods.get_by_role("row")).to_have_count(21)
@@ -143,16 +143,16 @@ def test_a_what_if_shows_the_tree_as_it_would_be_and_changes_nothing(page: Page,
     page.get_by_label("Weight of vision", exact=True).fill("9")
     answer = page.get_by_role("region", name="What would happen")
     changed = answer.locator("tr.changed", has=page.get_by_role("link", name="vision"))
-    expect(changed).to_be_visible(timeout=30_000)
+    expect(changed).to_be_visible()
     expect(answer.get_by_label("YAML", exact=True)).to_contain_text("weight: 9")
     assert "set=queue%2Fvision.weight%3D9" in page.url
     page.reload()
     expect(page.get_by_label("Weight of vision", exact=True)).to_have_value("9")
     page.get_by_label("Nodes added").fill("2x32cpu,64Gi")
-    expect(answer.get_by_role("region", name="Jobs that change")).to_contain_text("large", timeout=30_000)
+    expect(answer.get_by_role("region", name="Jobs that change")).to_contain_text("large")
     page.get_by_label("Nodes taken away").fill("node-1")
     gone = answer.get_by_role("region", name="Evictions").locator("tbody td:last-child")
-    expect(gone.filter(has_text="drain").first).to_be_visible(timeout=30_000)
+    expect(gone.filter(has_text="drain").first).to_be_visible()
     page.get_by_label("Nodes added").fill("many")
     expect(answer.get_by_role("alert")).to_be_visible()
     assert items(api, QUEUES)["vision"]["spec"].get("weight", 1) == 1

@@ -12,6 +12,7 @@ import pytest
 from maar.apps.console import pages, server
 from maar.apps.console.settings import ConsoleSettings
 from support.console import POSTED, ConsoleClient, nowhere, running_console
+from support.until import TIMEOUT_S
 
 pytestmark = pytest.mark.anyio
 
@@ -199,7 +200,9 @@ async def test_a_page_that_reads_nothing_is_dropped(tmp_path: Path, monkeypatch:
         await console.open()
         cookie = "; ".join(f"{one.key}={one.value}" for one in console.http.cookie_jar)
         place = urlsplit(console.origin)
-        with closing(socket.create_connection((place.hostname or "", place.port or 0), timeout=20)) as line:
+        with closing(
+            socket.create_connection((place.hostname or "", place.port or 0), timeout=TIMEOUT_S)
+        ) as line:
             line.sendall(f"GET /api/events HTTP/1.1\r\nHost: {HOST}\r\nCookie: {cookie}\r\n\r\n".encode())
             await asyncio.sleep(1)  # it could have read
             assert (await console.get("/healthz")).status == 200
@@ -227,7 +230,9 @@ async def _raw(console: ConsoleClient, request: str) -> int:
     place = urlsplit(console.origin)
 
     def ask() -> int:
-        with closing(socket.create_connection((place.hostname or "", place.port or 0), timeout=20)) as line:
+        with closing(
+            socket.create_connection((place.hostname or "", place.port or 0), timeout=TIMEOUT_S)
+        ) as line:
             line.sendall(request.encode())
             return int(line.recv(4096).split(b" ")[1])
 

@@ -15,6 +15,7 @@ from maar.embedded.calls import Deletion
 from maar.embedded.cluster import Cluster
 from support.local_node import HERE, alive, dead, exit_of, finished, local, log, reported, shell, status_with
 from support.node_cluster import embedded, place, seen
+from support.processes import bounded
 from support.until import until, wait_until
 
 SERVER = """
@@ -49,7 +50,7 @@ def server_with_pods(folder: Path, end_by: signal.Signals, never: str = "") -> l
         text=True,
         env={"PYTHONPATH": paths, "PATH": "/usr/bin:/bin"},
     )
-    with server:
+    with bounded(server):
         assert server.stdout is not None
         lines = [server.stdout.readline().strip() for _ in range(2)]
         assert server.stdout.readline() == "ready\n"

@@ -14,6 +14,7 @@ from maar.embedded.data_folder import FolderInUseError
 from maar.embedded.failures import ApiError
 from maar.embedded.history import History
 from maar.embedded.store import Change, Key, Store
+from support.processes import bounded
 
 POD = Key("pods", "default", "p")
 
@@ -154,7 +155,7 @@ def start_writing(folder: Path, count: int = 1_000_000) -> "subprocess.Popen[str
 
 
 def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    with start_writing(tmp_path) as writer:
+    with bounded(start_writing(tmp_path)) as writer:
         assert writer.stdout is not None
         for _ in range(2_000):
             acknowledged = writer.stdout.readline()
@@ -173,7 +174,7 @@ def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
 
 def test_a_copy_taken_at_any_moment_is_whole_and_has_what_was_acknowledged_before(tmp_path: Path) -> None:
     live = tmp_path / "live"
-    with start_writing(live) as writer:
+    with bounded(start_writing(live)) as writer:
         assert writer.stdout is not None
         for attempt in range(10):
             for _ in range(700):

@@ -19,10 +19,10 @@ from maar.kube.credentials import load
 from maar.kube.errors import ApiError, UnansweredError
 from support.certificates import Signed
 from support.kubeconfigs import written
+from support.until import TIMEOUT_S
 
 pytestmark = pytest.mark.anyio
 
-WITHIN_S = 5.0
 Serve = Callable[..., Awaitable[str]]
 
 
@@ -199,12 +199,12 @@ async def test_a_server_that_never_takes_leave_keeps_no_connection_open(tmp_path
 
     def hear_and_say_nothing() -> bytes:
         with listener, listener.accept()[0] as met:
-            met.settimeout(WITHIN_S)
+            met.settimeout(TIMEOUT_S)
             with tls.wrap_socket(met, server_side=True) as one:
                 one.recv(1)
                 asked.set()
                 with socket.socket(fileno=one.detach()) as bare:
-                    bare.settimeout(WITHIN_S)
+                    bare.settimeout(TIMEOUT_S)
                     while bare.recv(1 << 16):
                         pass
         return b"hung up"
@@ -215,7 +215,7 @@ async def test_a_server_that_never_takes_leave_keeps_no_connection_open(tmp_path
         trusted = {"certificate-authority": str(authority.write(tmp_path / "authority")[0])}
         async with ApiServer(await load(written(tmp_path / "one", address, cluster=trusted))) as server:
             asking = asyncio.create_task(server.request("GET", "/"))
-            assert await asyncio.to_thread(asked.wait, WITHIN_S)
+            assert await asyncio.to_thread(asked.wait, TIMEOUT_S)
             asking.cancel()
             await asyncio.wait([asking])
         assert await heard == b"hung up"

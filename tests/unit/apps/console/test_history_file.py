@@ -14,6 +14,7 @@ import pytest
 
 from maar.apps.console.answers.history_file import MOST_SAMPLES, HistoryFile, HistoryFileError
 from maar.core.views.console.history import QueueMoment, Sample, histories
+from support.processes import bounded
 
 WRITER: Final = """
 import sys
@@ -104,7 +105,7 @@ def test_nothing_that_was_written_is_lost_when_the_console_is_killed(tmp_path: P
     kept = 0
     for round_ in range(3):
         command, last = [sys.executable, "-c", WRITER, str(path)], -1
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        with bounded(subprocess.Popen(command, stdout=subprocess.PIPE, text=True)) as writer:
             assert writer.stdout is not None
             for line in writer.stdout:
                 last = int(line)

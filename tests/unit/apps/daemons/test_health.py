@@ -31,6 +31,7 @@ from maar.apps.daemons.health import (
     within,
 )
 from maar.apps.metrics.registry import Registry
+from support.until import TIMEOUT_S
 
 HERE: Final = "127.0.0.1"
 WELL: Final[Checks] = {"work": lambda: ""}
@@ -189,7 +190,7 @@ async def test_health_is_answered_while_a_thread_computes() -> None:
     async with served() as ask:
         deciding = asyncio.create_task(asyncio.to_thread(compute))
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(TIMEOUT_S):
                 for _ in range(3):
                     assert await ask("/livez") == (200, "ok")
         finally:
@@ -218,7 +219,7 @@ async def test_signals_stay_with_the_process() -> None:
             assert await ask("/livez") == (200, "ok")
             assert signal.getsignal(signal.SIGTERM) is ours
             os.kill(os.getpid(), signal.SIGTERM)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(TIMEOUT_S):
                 await reported.wait()
             assert await ask("/livez") == (200, "ok")
     finally:
@@ -264,7 +265,7 @@ def test_an_address_that_nobody_can_have_is_refused_with_the_reason(address: str
 def test_a_command_says_what_is_wrong_with_its_address() -> None:
     maar = Path(sys.executable).with_name("maar")
     done = subprocess.run(
-        [maar, "webhooks", "--listen", "8080"], capture_output=True, text=True, timeout=60, check=False
+        [maar, "webhooks", "--listen", "8080"], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert "--listen 8080: write HOST:PORT" in done.stderr

@@ -26,6 +26,7 @@ from maar.core.model.metadata import Metadata
 from maar.core.model.namespace import QUOTA_LABEL, Namespace
 from maar.core.model.queue import Queue, QueueMetadata
 from maar.kube.certificates import OVERLAP, Keys, renewed
+from support.until import TIMEOUT_S
 
 NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
 MAAR: Final = Path(sys.executable).with_name("maar")
@@ -264,7 +265,9 @@ def test_every_rule_that_may_pass_is_a_rule() -> None:
     ],
 )
 def test_a_wrong_flag_is_named(flags: list[str], sentence: str) -> None:
-    done = subprocess.run([MAAR, "webhooks", *flags], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [MAAR, "webhooks", *flags], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
     assert (done.returncode, done.stdout) == (1, "")
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
