@@ -12,11 +12,13 @@ import maar
 from maar.core.admission.offline import Imagined, Sent
 from maar.core.admission.request import Options
 from maar.core.answers.single_changes import (
+    AddTolerations,
     CreateQueue,
     DeleteGroup,
     MoreNodes,
     RaiseCapability,
     RemoveGates,
+    SetPriority,
     SetWeight,
     SingleChange,
 )
@@ -25,7 +27,7 @@ from maar.core.model.node import Node
 from maar.core.model.queue import ALWAYS_OPEN, Queue
 from maar.core.model.resources import Resources
 from maar.core.policy.configuration import DEFAULT, Configuration, parse
-from properties.cluster_manifests import GROUP, HOSTNAME, NOW, Document, queue
+from properties.cluster_manifests import CLASSES, GROUP, HOSTNAME, NOW, Document, node, queue
 from properties.cluster_recipe import Recipe
 from properties.clusters import Cluster
 from properties.full_clusters import full_cluster
@@ -72,6 +74,23 @@ def capped_cluster(recipe: Recipe) -> Cluster:
     return Cluster(documents)
 
 
+def tainted_cluster(recipe: Recipe) -> Cluster:
+    """A full cluster with idle nodes that pods do not tolerate, and groups that ask for what only those have."""
+    rng, documents = recipe.random("taints"), deepcopy(list(full_cluster(recipe).documents))
+    for number in range(rng.randint(1, 3)):
+        room = {"cpu": 8000, "pods": 110, **({"example.com/device": 4} if rng.random() < 0.7 else {})}
+        one = node(f"kept{number}", room, {"zone": rng.choice("ab")})
+        values = rng.choice(("x", "y", "xy"))
+        one["spec"]["taints"] = [
+            {"key": f"kept-{value}", "value": value, "effect": "NoSchedule"} for value in values
+        ]
+        documents.append(one)
+    for group in (one for one in documents if one["kind"] == "PodGroup" and rng.random() < 0.5):
+        for pod in (one for one in _pods(documents, name_of(group)) if "nodeName" not in one["spec"]):
+            pod["spec"]["containers"][0]["resources"]["requests"]["example.com/device"] = "1"
+    return Cluster(documents)
+
+
 def name_of(document: Document) -> str:
     """The key of an object with a namespace."""
     return f"{document['metadata'].get('namespace', 'default')}/{document['metadata']['name']}"
@@ -100,12 +119,25 @@ def changed(cluster: Cluster, change: SingleChange) -> list[Document]:
         case DeleteGroup(group=key):
             gone = [*_pods(documents, key), *(one for one in documents if _is_group(one, key))]
             documents = [one for one in documents if one not in gone]
+        case CreateQueue(queue=name):
+            documents.append(_queue(name))
+        case _:
+            _change_group(documents, change)
+    return documents
+
+
+def _change_group(documents: list[Document], change: SingleChange) -> None:
+    match change:
         case RemoveGates(group=key):
             for one in _pods(documents, key):
                 one["spec"].pop("schedulingGates", None)
-        case CreateQueue(queue=name):
-            documents.append(_queue(name))
-    return documents
+        case AddTolerations(group=key, taints=taints):
+            new = [{"key": one.key, "value": one.value, "effect": one.effect} for one in taints]
+            for one in _pods(documents, key):
+                if "nodeName" not in one["spec"]:
+                    one["spec"].setdefault("tolerations", []).extend(new)
+        case SetPriority(group=key, priority_class=name):
+            next(one for one in documents if _is_group(one, key))["spec"]["priorityClassName"] = name
 
 
 def is_allowed(cluster: Cluster, change: SingleChange | None) -> bool:
@@ -163,6 +195,12 @@ def one_step_less(change: SingleChange) -> list[SingleChange | None]:
             return less
         case SetWeight(queue=name, weight=weight, before=before):
             return [SetWeight(queue=name, weight=weight - 1, before=before) if weight - 1 > before else None]
+        case AddTolerations(group=key, pods=pods, taints=taints):
+            fewer = [tuple(other for other in taints if other != one) for one in taints]
+            return [AddTolerations(key, pods, one) if one else None for one in fewer]
+        case SetPriority(group=key, priority=priority, before=before):
+            lower = sorted((value, name) for name, value in CLASSES.items() if before < value < priority)
+            return [SetPriority(key, name, value, before) for value, name in lower[-1:]] or [None]
         case MoreNodes(like=like, count=count, allocatable=allocatable):
             return [MoreNodes(like=like, count=count - 1, allocatable=allocatable) if count > 1 else None]
         case _:

@@ -12,8 +12,17 @@ from maar.core.admission.request import Options
 from maar.core.answers.changes import apply
 from maar.core.answers.decision_trials import DecisionTrials, effect_now
 from maar.core.answers.future import Present
-from maar.core.answers.single_changes import DeleteGroup, MoreNodes, RaiseCapability, SetWeight, SingleChange
+from maar.core.answers.single_changes import (
+    AddTolerations,
+    DeleteGroup,
+    MoreNodes,
+    RaiseCapability,
+    SetPriority,
+    SetWeight,
+    SingleChange,
+)
 from maar.core.answers.smallest_change import least, smallest_changes
+from maar.core.answers.starts import planned_starts
 from maar.core.cycle.decide import state_after
 from maar.core.cycle.outcome import plan_of
 from maar.core.engine import Engine
@@ -34,6 +43,7 @@ from properties.manifest_changes import (
     is_allowed,
     one_step_less,
     starts,
+    tainted_cluster,
 )
 
 CLUSTERS: Final = 20
@@ -52,8 +62,9 @@ def trial(seed: int, record_property: Callable[[str, object], None]) -> Trial:
         (grow, (MoreNodes, DeleteGroup)),
         (full_cluster, (MoreNodes, SetWeight)),
         (capped_cluster, (RaiseCapability, DeleteGroup)),
+        (tainted_cluster, (AddTolerations, SetPriority)),
     ],
-    ids=["any", "full", "capped"],
+    ids=["any", "full", "capped", "tainted"],
 )
 def test_every_smallest_change_is_sufficient_and_minimal(
     growing: Growing, often: tuple[type[SingleChange], ...], trial: Trial
@@ -75,7 +86,8 @@ def test_every_smallest_change_is_sufficient_and_minimal(
             if one.refusal is not None and key in engine.tables.groups and engine.tables.groups[key].pods
         }
         for key in case.rng.sample(sorted(waiting), min(GROUPS, len(waiting))):
-            found = smallest_changes(Present(objects, configuration, now), state, waiting[key], key)
+            present = Present(objects, configuration, now)
+            found = smallest_changes(present, state, waiting[key], key)
             seen["asked"] += 1
             seen["nothing"] += not found.found and found.starts is None
             yield from breaches(case, key, None, must_start=found.starts is not None)
@@ -85,10 +97,19 @@ def test_every_smallest_change_is_sufficient_and_minimal(
                 yield from breaches(case, key, change, must_start=True)
                 for less in one_step_less(change):
                     yield from breaches(case, key, less, must_start=False)
+            yield from contradictions(present, key, [one.change for one in found.found])
 
     trial.of(check, recipes(Reach.MODEL), CLUSTERS, growing)
     assert seen["asked"] > seen["nothing"]
     assert all(seen[kind] for kind in often), seen
+
+
+def contradictions(present: Present, key: str, changes: Sequence[SingleChange]) -> Iterator[str]:
+    """What else an answer says that is not true where it says of a group that its end starts another."""
+    ends = [one.group for one in changes if isinstance(one, DeleteGroup) and one.pods]
+    because = planned_starts(present, groups=[key])[key].because if ends else ""
+    if because.startswith("It does not start when others end"):
+        yield f"{key} starts when {ends} end, and: {because}"
 
 
 def breaches(case: Case, key: str, change: SingleChange | None, *, must_start: bool) -> Iterator[str]:

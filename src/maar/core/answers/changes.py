@@ -24,6 +24,7 @@ from maar.core.answers.known_objects import (
 from maar.core.answers.submitting import submit
 from maar.core.controllers.group_template import MADE_ANNOTATION
 from maar.core.controllers.jobs.group import group_key, group_patch, wanted_group
+from maar.core.model.affinity import Toleration
 from maar.core.model.events import Event
 from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError, from_document
@@ -136,7 +137,7 @@ def _set_field(known: KnownObjects, change: SetField) -> None:
     kind, key, path = known.find_field(change.target)
     stored = known.of_kind(kind)[key]
     if isinstance(stored, Pod):
-        _remove_gates(known, stored, path, change)
+        _change_pod(known, stored, path, change)
         return
     place = f"{change.target}={cut(str(change.value))}"
     try:
@@ -159,14 +160,35 @@ def _set_field(known: KnownObjects, change: SetField) -> None:
         _follow_job(known, made)
 
 
-def _remove_gates(known: KnownObjects, pod: Pod, path: str, change: SetField) -> None:
+def _change_pod(known: KnownObjects, pod: Pod, path: str, change: SetField) -> None:
     """All that the API server lets somebody change of a pod and that a decision asks for."""
-    if path.removeprefix("spec.") != "schedulingGates" or change.value not in ("", None):
+    field = path.removeprefix("spec.")
+    if field == "schedulingGates" and change.value in ("", None):
+        spec = msgspec.structs.replace(pod.spec, scheduling_gates=())
+    elif field == "tolerations":
+        spec = msgspec.structs.replace(pod.spec, tolerations=_tolerations(pod, change))
+    else:
         raise BadChangeError(
             f"{change.target}: pods cannot be changed, but for their gates, which "
-            f"pod/{pod.key}.schedulingGates= removes; delete it, or change its pod group"
+            f"pod/{pod.key}.schedulingGates= removes, and for more tolerations; delete it, or change its "
+            "pod group"
         )
-    known.put(msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, scheduling_gates=())))
+    known.put(msgspec.structs.replace(pod, spec=spec))
+
+
+def _tolerations(pod: Pod, change: SetField) -> tuple[Toleration, ...]:
+    """The tolerations that a pod is to have: the API server lets nobody take one away."""
+    value = read_value(find_field(Pod, "tolerations"), change.value)
+    try:
+        found = msgspec.convert(value, tuple[Toleration, ...])
+    except msgspec.ValidationError as error:
+        raise BadChangeError(f"{change.target}: {error}") from None
+    if missing_ones := [one.key or "all taints" for one in pod.spec.tolerations if one not in found]:
+        raise BadChangeError(
+            f"{change.target}: tolerations of a pod cannot be taken away; the value leaves out that of "
+            f"{', '.join(missing_ones)}"
+        )
+    return found
 
 
 def _check_owner(group: PodGroup, keys: tuple[str, ...], place: str) -> None:

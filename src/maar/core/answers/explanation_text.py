@@ -11,11 +11,13 @@ from maar.core.answers.order_terms import Order
 from maar.core.answers.past_evictions import PastEviction
 from maar.core.answers.placement import Danger, PlacedPod, Placement
 from maar.core.answers.single_changes import (
+    AddTolerations,
     CreateQueue,
     DeleteGroup,
     MoreNodes,
     RaiseCapability,
     RemoveGates,
+    SetPriority,
     SetWeight,
     SingleChange,
 )
@@ -229,7 +231,7 @@ def _changes(found: ChangesAnswer, width: int) -> Iterator[Line]:
         "" if found.is_complete else f", of what {found.tries} decisions could try (--within 5m tries more)"
     )
     if not found.changes:
-        tried = "more capability or weight of its queues, more nodes or one job less"
+        tried = "more capability or weight of its queues, more nodes, tolerations or one job less"
         yield from _wrapped(f"No single change would start it now: not {tried}{stopped}.", width)
         return
     yield from _wrapped(f"Smallest changes, each of which would start it now{stopped}:", width)
@@ -241,7 +243,7 @@ def _changes(found: ChangesAnswer, width: int) -> Iterator[Line]:
         yield from _wrapped(f"- {change_text(one.change)}{evicts}", width, indent="  ")
 
 
-def change_text(change: SingleChange) -> str:
+def change_text(change: SingleChange) -> str:  # noqa: PLR0911  # a sentence for each kind
     """A change as a sentence without its end."""
     match change:
         case RaiseCapability(queues=queues, before=before):
@@ -255,10 +257,15 @@ def change_text(change: SingleChange) -> str:
         case MoreNodes(like=like, count=count, allocatable=allocatable):
             what = "1 node" if count == 1 else f"{count} nodes"
             return f"add {what} like {like} ({allocatable.summary()})"
-        case DeleteGroup(job=job, group=group, pods=pods, queue=queue):
+        case DeleteGroup(job=job, group=group, pods=pods, queue=queue, priority=priority, priority_here=here):
             named = f"job {job}" if job != group.partition("/")[2] else f"pod group {group}"
             where = f"{_pods(pods)} on nodes" if pods else "it waits"
-            return f"delete {named}, or wait until it ends ({where}, queue {queue})"
+            why = f", priority {priority} above {here}" if priority > here else ""
+            return f"delete {named}, or wait until it ends ({where}, queue {queue}{why})"
+        case AddTolerations(pods=pods, taints=taints):
+            return f"let its {_pods(pods)} tolerate {' and '.join(map(str, taints))}"
+        case SetPriority(priority_class=name, priority=priority, before=before):
+            return f"give it priority class {name} (priority {priority} instead of {before})"
         case RemoveGates(pods=pods):
             return f"remove the scheduling gates of its {_pods(pods)}"
         case CreateQueue(queue=queue):

@@ -1,17 +1,22 @@
 """Changes that may let a group start: each is a value, made of those of `changes.py`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec import json, to_builtins
 
 from maar.core.answers.changes import AddNodes, Change, DeleteObject, SetField, SubmitDocument
+from maar.core.controllers.jobs.group import group_key
+from maar.core.model.job import Job
 from maar.core.model.metadata import Object, Record
-from maar.core.model.node import Node
+from maar.core.model.node import Node, Taint
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.resources import CPU, Resources, is_bytes
+from maar.core.model.taints import untolerated
+from maar.core.model.volume import PersistentVolume, StorageClass
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 _GIBIBYTE: Final = 2**30
@@ -78,6 +83,8 @@ class DeleteGroup(Record, frozen=True, tag="gone", tag_field="change"):
     job: str  # its owner's name, or its own
     pods: int  # of it that are on nodes
     queue: str
+    priority: int = 0
+    priority_here: int = 0  # of the group that waits
 
     def changes(self, objects: Objects) -> list[Change]:
         """What it is made of."""
@@ -103,6 +110,44 @@ class RemoveGates(Record, frozen=True, tag="gates", tag_field="change"):
         return [SetField(f"pod/{one.key}.schedulingGates", None) for one in gated]
 
 
+class AddTolerations(Record, frozen=True, tag="tolerations", tag_field="change"):
+    """Tolerations of taints on the pods of a group that have no node."""
+
+    group: str
+    pods: int
+    taints: tuple[Taint, ...]
+
+    def changes(self, objects: Objects) -> list[Change]:
+        """What it is made of."""
+        return [
+            SetField(f"pod/{one.key}.tolerations", [*map(to_builtins, one.spec.tolerations), *map(_for, new)])
+            for one in objects
+            if isinstance(one, Pod) and one.group_key == self.group and not one.spec.node_name
+            if (new := untolerated(one.spec.tolerations, self.taints))
+        ]
+
+
+def _for(taint: Taint) -> dict[str, str]:
+    """A toleration of a taint."""
+    value = {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
+    return {"key": taint.key, **value, "effect": taint.effect}
+
+
+class SetPriority(Record, frozen=True, tag="priority", tag_field="change"):
+    """Another priority class of a pod group: the lowest that helps."""
+
+    group: str
+    priority_class: str
+    priority: int
+    before: int
+
+    def changes(self, objects: Objects) -> list[Change]:
+        """What it is made of."""
+        jobs = [one for one in objects if isinstance(one, Job) and group_key(one) == self.group]
+        target = f"job/{jobs[0].key}" if jobs else f"podgroup/{self.group}"
+        return [SetField(f"{target}.priorityClassName", self.priority_class)]
+
+
 class CreateQueue(Record, frozen=True, tag="queue", tag_field="change"):
     """A queue that does not exist yet, below the root and with weight 1."""
 
@@ -114,16 +159,41 @@ class CreateQueue(Record, frozen=True, tag="queue", tag_field="change"):
         return [SubmitDocument(f"queue {self.queue}", document)]
 
 
-SingleChange = RaiseCapability | SetWeight | MoreNodes | DeleteGroup | RemoveGates | CreateQueue
+SingleChange = (
+    RaiseCapability
+    | SetWeight
+    | MoreNodes
+    | DeleteGroup
+    | AddTolerations
+    | SetPriority
+    | RemoveGates
+    | CreateQueue
+)
 
 
-def node_kinds(nodes: Sequence[Node]) -> list[list[Node]]:
-    """The nodes that can be used, those that are alike together; the largest lots first."""
+def named_labels(objects: Objects) -> Callable[[str], bool]:
+    """Whether a pod, a volume or a storage class names a label of nodes, so that it makes a difference."""
+    named = set[bytes]()
+    for one in objects:
+        if isinstance(one, PersistentVolume | StorageClass):
+            named.add(json.encode(one))
+        elif isinstance(one, Pod):
+            spec = one.spec
+            if spec.node_selector or spec.affinity or spec.topology_spread_constraints:
+                parts = (spec.node_selector, spec.affinity, spec.topology_spread_constraints)
+                named.add(json.encode(parts))
+    return lambda label: any(label.encode() in text for text in named)
+
+
+def node_kinds(nodes: Sequence[Node], matters: Callable[[str], bool]) -> list[list[Node]]:
+    """The nodes that can be used, together where they differ in no label that matters; largest lots first."""
+    labels = {label for one in nodes for label in one.metadata.labels if label != HOSTNAME}
+    named = frozenset(filter(matters, labels))
     kinds: dict[object, list[Node]] = {}
     for one in nodes:
         if one.is_ready and not one.spec.unschedulable:
-            labels = frozenset(item for item in one.metadata.labels.items() if item[0] != HOSTNAME)
-            kinds.setdefault((one.status.allocatable, one.spec.taints, labels), []).append(one)
+            given = frozenset(item for item in one.metadata.labels.items() if item[0] in named)
+            kinds.setdefault((one.status.allocatable, one.spec.taints, given), []).append(one)
     return sorted(kinds.values(), key=len, reverse=True)
 
 

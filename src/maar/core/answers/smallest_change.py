@@ -6,9 +6,10 @@ the shares of all. So every candidate is made as a what-if makes it (`changes.py
 is no answer) and decided on (`decision_trials.py`): all decisions of the present, until one changes nothing.
 The group starts where a pod of it is bound, or where victims are found for it.
 
-What is tried: more capability of the queues above it, alone or together; another weight of each of them; more
-nodes of every kind that there is; one other group gone; and what only somebody can do, gates that are removed
-and a queue that is created. Nothing is changed about the group itself.
+What is tried: tolerations of taints that alone keep its pods off nodes; more capability of the queues above
+it, alone or together; another weight of each of them; more nodes of every kind that there is; one other group
+gone; a higher priority class of the group; and what only somebody can do, gates that are removed and a queue
+that is created. Nothing else is changed about the group itself.
 
 How a number is found. `least` needs a number that is not enough (0, the present) and one that is. It doubles
 from the first and then halves the gap, until both are neighbours: the larger starts the group and one step
@@ -29,20 +30,24 @@ from typing import Final, NamedTuple
 from maar.core.answers.decision_trials import DecisionTrials, Effect
 from maar.core.answers.future import Present
 from maar.core.answers.single_changes import (
+    AddTolerations,
     CreateQueue,
     DeleteGroup,
     MoreNodes,
     RaiseCapability,
     RemoveGates,
+    SetPriority,
     SetWeight,
     SingleChange,
+    named_labels,
     node_kinds,
     step_of,
 )
 from maar.core.cycle.queue_ledger import largest_part
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_pods import for_next_turn, together
-from maar.core.model.node import Node
+from maar.core.model.node import Node, Taint
+from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.model.resources import Resources
@@ -52,6 +57,7 @@ from maar.core.tables.rows import GroupRow
 LARGEST_WEIGHT: Final = 65535
 MOST_NODES: Final = 256  # more of one kind are not tried
 MOST_KINDS: Final = 4  # of nodes
+MOST_CLASSES: Final = 6  # of priority
 MOST_GONE: Final = 24  # groups that are tried without
 FEW_GONE: Final = 3  # of them that are given
 _HOPELESS: Final = (Reason.NOT_ENOUGH_TASKS, Reason.NOT_ENOUGH_PODS_OF_TASK, Reason.RESOURCE_CLAIM)
@@ -174,8 +180,10 @@ class _Search:
             yield from self._helpful(RemoveGates(group=self.key, pods=self.row.gated))
         yield from self._capabilities()
         yield from self._nodes()
+        yield from self._tolerations()
         if cure != Cure.NEVER:
             yield from self._gone()
+            yield from self._priorities()
             yield from self._weights()  # last: with a large weight much is evicted, which takes long
 
     def _helpful(self, change: SingleChange) -> Iterator[Found]:
@@ -204,6 +212,33 @@ class _Search:
         for row, amount in self.row.to_start or ():
             pods[row] = max(amount, pods.get(row, 0))
         return {names[row]: amount for row, amount in pods.items()}
+
+    # --- tolerations and priorities
+
+    def _tolerations(self) -> Iterator[Found]:
+        """Tolerations of the taints that alone keep its pods off nodes; none that is not needed."""
+        pods = for_next_turn(self.state.group(self.row))
+        sets = (taints for pod in pods for taints in self.state.places.taints_in_the_way(pod.shape))
+        found = list[frozenset[Taint]]()
+        for taints in sorted(dict.fromkeys(sets), key=len)[:MOST_KINDS]:
+            if any(one <= set(taints) for one in found):
+                continue
+            for one in self._helpful(AddTolerations(self.key, len(self.row.pending), taints)):
+                found.append(frozenset(taints))
+                yield one
+
+    def _priorities(self) -> Iterator[Found]:
+        """The lowest priority class with which it comes before others, or may evict them."""
+        classes = [one for one in self.present.objects if isinstance(one, PriorityClass)]
+        higher = {one.value: one.key for one in classes if self._is_choice(one)}
+        for value in sorted(higher)[:MOST_CLASSES]:
+            change = SetPriority(self.key, higher[value], value, self.row.priority)
+            if self._starts(change):
+                yield from self._helpful(change)
+                return
+
+    def _is_choice(self, one: PriorityClass) -> bool:
+        return one.value > self.row.priority and not one.key.startswith("system-")
 
     # --- capabilities
 
@@ -278,7 +313,9 @@ class _Search:
 
     def _nodes(self) -> Iterator[Found]:
         """More nodes of each kind that suits its pods; the fewest first."""
-        suitable = [one for one in node_kinds(self._all_nodes) if self._suits(one[0])][:MOST_KINDS]
+        hooks = self.present.configuration.node_hooks  # which may read any label
+        matters = (lambda _: True) if hooks else named_labels(self.present.objects)
+        suitable = [one for one in node_kinds(self._all_nodes, matters) if self._suits(one[0])][:MOST_KINDS]
         found, most = list[MoreNodes](), max(MOST_NODES, self.row.min_member)
         for kind in suitable:
             model = kind[0]
@@ -335,6 +372,8 @@ class _Search:
                 job=row.owner or row.key.partition("/")[2],
                 pods=sum(bool(pod.node_name and pod.is_live) for pod in row.pods.values()),
                 queue=row.queue_name,
+                priority=row.priority,
+                priority_here=self.row.priority,
             )
             for row in listed.values()
         ]

@@ -23,7 +23,7 @@ from maar.core.answers.first_starts import MANY, count_waiting
 from maar.core.answers.future import EndsNotStated, Future, Present, Start, StoppedError
 from maar.core.model.durations import time_to_come
 from maar.core.model.plan import GroupOutcome, Plan
-from maar.core.model.reasons import Cure, Reason
+from maar.core.model.reasons import Cure, Reason, Refusal
 from maar.core.simulation.collection import without_collection
 from maar.core.tables.groups import is_finished, is_ready
 from maar.core.tables.rows import GroupRow
@@ -40,7 +40,7 @@ _FINAL: Final = (  # no end of a pod changes that
     Reason.NOT_ENOUGH_TASKS,
     Reason.NOT_ENOUGH_PODS_OF_TASK,
 )
-_ENDS_HELP: Final = (Cure.OTHERS_FINISH, Cure.SHARE_GROWS, Cure.TIME_PASSES)
+_ENDS_HELP: Final = (Cure.OTHERS_FINISH, Cure.SHARE_GROWS, Cure.LIMIT_CHANGES, Cure.TIME_PASSES)
 
 
 @without_collection()
@@ -126,8 +126,22 @@ class _StartSearch:
         for key in self._left:
             outcome = outcomes.get(key)
             refusal = outcome.refusal if outcome is not None else None
+            others = [] if refusal is None else [one for one in stays if self._may_be_for(one, key, refusal)]
             is_held = refusal is not None and refusal.cure in _ENDS_HELP
-            self._found[key] = _after(self.future.not_stated, stays) if is_held and stays else _never(outcome)
+            self._found[key] = (
+                _after(self.future.not_stated, others) if is_held and others else _never(outcome)
+            )
+
+    def _may_be_for(self, pod: str, group: str, refusal: Refusal) -> bool:
+        """Whether the end of a pod may let a group start: it is another's, and below the limit that binds."""
+        tables = self.engine.tables
+        row, queue = tables.pods[pod], tables.queues.get(refusal.queue)
+        if row.group_key == group:
+            return False
+        if refusal.reason != Reason.QUEUE_AT_CAPABILITY or refusal.further or queue is None:
+            return True
+        leaf = None if row.group is None else row.group.leaf
+        return leaf is not None and queue.index in tables.paths[leaf.index]
 
     def _with_reason(self, key: str, start: Start) -> Start:
         """A start with what holds the group at present, unless it starts at once."""

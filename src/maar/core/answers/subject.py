@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
+from maar.core.controllers.jobs.dependencies import job_before, waits_for_job
 from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
@@ -10,6 +11,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.views.job_summary import JobSummary
 
 SubjectKind = Literal["job", "podgroup", "pod"]
+_NOT_MADE: Final = "no pod group has been made for it; check that maar controllers runs"
 WORDS: Final[dict[SubjectKind, str]] = {"job": "job", "podgroup": "pod group", "pod": "pod"}
 _KINDS: Final[dict[SubjectKind, tuple[type[Object], ...]]] = {
     "podgroup": (PodGroup,),
@@ -90,8 +92,17 @@ def _of_job(objects: Sequence[Object], key: str, scheduler_name: str) -> Subject
     elif job.status.state.phase not in ("", "Pending", "Running", "Restarting"):
         why = f"it is {job.status.state.phase} and has no pod group any more"
     else:
-        why = "no pod group has been made for it; check that maar controllers runs"
+        why = _waits_for(objects, job) or job.status.state.message or _NOT_MADE
     return Subject("job", key, why_no_group=why)
+
+
+def _waits_for(objects: Sequence[Object], job: Job | JobSummary) -> str:
+    """Why a job waits for another; empty where it does not, or where that is not known here."""
+    if not isinstance(job, Job) or (before := job_before(job)) is None:
+        return ""
+    return waits_for_job(
+        job, next((one for one in objects if isinstance(one, Job) and one.key == before), None)
+    )
 
 
 def _owner(group: PodGroup) -> str:

@@ -30,7 +30,7 @@ from maar.core.cycle.missing_pods import too_few_pods
 from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.node_tally import NodeTally, closed_nodes, tally
 from maar.core.cycle.queue_ledger import QueueLedger, larger_cluster
-from maar.core.cycle.refusals import beyond_deserved, beyond_limits
+from maar.core.cycle.refusals import all_with, beyond_deserved, beyond_limits, limit_of
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_pods import for_next_turn, together
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
@@ -143,7 +143,7 @@ class Diagnosis:
         if refusal is None or refusal.reason == Reason.BEHIND_FIRST_IN_QUEUE:
             return self._behind(refusal) if refusal is not None else None
         if refusal.more_nodes_help and not self._would_start_with_nodes(group, pods, together(pods)):
-            refusal = _all_with(refusal, more_nodes_help=False)
+            refusal = all_with(refusal, more_nodes_help=False)
         alone = (
             self._empty_cluster
             if group.placed + len(group.pending) >= group.row.min_member
@@ -251,11 +251,11 @@ class Diagnosis:
         if not self.state.room.nodes:
             return Refusal(reason=Reason.NOT_ENOUGH_RESOURCES, cure=Cure.OTHER_NODES)
         for pod in {pod.shape: pod for pod in pods if places.never_fits(pod.shape)}.values():
-            is_never = places.stack.mask(pod.shape).any() and self._opened_cluster.places.never_fits(
-                pod.shape
-            )
-            cure = Cure.NEVER if is_never else Cure.OTHER_NODES
-            return self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
+            is_large = self._opened_cluster.places.large_enough(pod.shape)
+            cure = Cure.OTHER_NODES if is_large.any() else Cure.NEVER
+            refusal = self._of_nodes(Reason.NO_NODE_FITS, cure, pod, tally(places, pod, 1))
+            taints = next(iter(places.taints_in_the_way(pod.shape)), ())
+            return msgspec.structs.replace(refusal, others=tuple(map(str, taints)))
         return None
 
     def _known_never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
@@ -272,11 +272,13 @@ class Diagnosis:
     def _never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
         """Not even alone on the cluster would the group start."""
         alone = self._empty_cluster
-        too_much = tuple(one for one in self._of_total(needs) if one.wanted > one.limit)
+        too_much = tuple(
+            one for one in self._of_total(alone.with_own(group, needs)) if one.wanted > one.limit
+        )
         limits = alone.limits(group, needs)
         if limits is not None:
             cure = self._cure_of_never(is_never=self._opened_cluster.limits(group, needs) is not None)
-            return _all_with(self._with_total(limits, too_much, len(pods)), **cure)
+            return all_with(self._with_total(limits, too_much, len(pods)), **cure)
         return self._never_room(group, pods, needs, too_much)
 
     def _never_room(
@@ -299,8 +301,10 @@ class Diagnosis:
             is_never = all_open.limits(group, needs) is not None or not all_open.has_room(pods)
         if room.reason == Reason.CLAIM_NOT_BOUND:
             return room
-        change = {"shortages": too_much or room.shortages} if is_never else {"cure": Cure.OTHER_NODES}
-        return msgspec.structs.replace(room, **change)
+        if not is_never:
+            return msgspec.structs.replace(room, cure=Cure.OTHER_NODES)
+        together = {"wanted": len(own) + room.wanted} if too_much else {}
+        return msgspec.structs.replace(room, shortages=too_much, **together)
 
     def _with_total(self, limits: Refusal, too_much: tuple[Shortage, ...], pods: int) -> Refusal:
         """Add to limits of queues what the whole cluster has too little of."""
@@ -323,7 +327,7 @@ class Diagnosis:
             share = beyond_deserved(self.state.ledger, self.names, group.leaf, needs)
         if share is None or refusal.reason == Reason.CLAIM_NOT_BOUND:
             return refusal
-        return msgspec.structs.replace(refusal, **_limit_of(share))
+        return msgspec.structs.replace(refusal, **limit_of(share))
 
     def _never_together(self, pods: list[PodRow], pod: PodRow) -> Refusal:
         """Not even alone there are nodes for a pod near the others it needs, or for all pods together."""
@@ -381,19 +385,6 @@ class Diagnosis:
         """Whether, with any number of nodes more, the group's queue would let it start, and nodes take it."""
         is_allowed = beyond_limits(self._larger, self.names, group.leaf, needs) is None
         return is_allowed and self.state.places.helped_by_new_nodes(pods)
-
-
-def _all_with(refusal: Refusal, **changes: object) -> Refusal:
-    """A refusal with something else in it, and in all that it names further."""
-    further = tuple(msgspec.structs.replace(one, **changes) for one in refusal.further)
-    return msgspec.structs.replace(refusal, further=further, **changes)
-
-
-def _limit_of(refusal: Refusal) -> dict[str, object]:
-    """The fields of a refusal that are about its queue; what the nodes lack can be beside them."""
-    return {
-        name: getattr(refusal, name) for name in ("reason", "cure", "queue", "shortages", "others", "further")
-    }
 
 
 def _has_claims(pod: PodRow) -> bool:

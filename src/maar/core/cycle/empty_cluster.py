@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 
@@ -21,11 +20,10 @@ from maar.core.cycle.refusals import beyond_limits
 from maar.core.cycle.room import NOWHERE, Room
 from maar.core.cycle.state import State
 from maar.core.model.reasons import Refusal
+from maar.core.model.taints import OF_CLOSED_NODES
 from maar.core.tables.axis import Needs
 from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import Column, NodeRow, PodRow
-
-_OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that nodes have while they cannot be used
 
 
 class EmptyCluster:
@@ -73,11 +71,13 @@ class EmptyCluster:
 
     def limits(self, group: GroupState, needs: Needs) -> Refusal | None:
         """The ceiling or reservation that keeps a group from using this much more, even when alone."""
-        total = [0] * len(group.used) if group.is_ready else list(group.used)
-        for resource, amount in needs:
-            total[resource] += amount
-        together = tuple((resource, total[resource]) for resource, _ in needs)
+        together = self.with_own(group, needs)
         return beyond_limits(self._ledger, self.tables.axis.names, group.leaf, together)
+
+    def with_own(self, group: GroupState, needs: Needs) -> Needs:
+        """What a group needs with this much more: what it is not ready with counts, as it stays."""
+        total = [0] * len(group.used) if group.is_ready else group.used
+        return tuple((resource, total[resource] + amount) for resource, amount in needs)
 
     @contextmanager
     def beside_own(self, group: GroupState) -> Iterator[list[PodRow]]:
@@ -141,7 +141,7 @@ def opened(nodes: Sequence[NodeRow]) -> NodeColumns:
 
 
 def _opened(node: NodeRow) -> NodeRow:
-    taints = tuple(one for one in node.taints if not one.key.startswith(_OF_CLOSED_NODES))
+    taints = tuple(one for one in node.taints if not one.key.startswith(OF_CLOSED_NODES))
     return replace(node, is_ready=True, is_schedulable=True, is_tolerated=True, taints=taints)
 
 

@@ -12,6 +12,8 @@ from maar.core.cycle.ranking import Ranking
 from maar.core.cycle.room import NOWHERE, Room, When
 from maar.core.cycle.volume_claims import VolumeClaims
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
+from maar.core.model.node import Taint
+from maar.core.model.taints import in_the_way
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.filters import suits_new_node
 from maar.core.policy.host_ports import HostPorts
@@ -209,10 +211,21 @@ class NodeChooser:
             return never
 
     def _is_too_large(self, shape: Shape) -> bool:
-        large, (allocatable, _, _) = self.stack.mask(shape), self.room.columns()
+        return not (self.stack.mask(shape) & self.large_enough(shape)).any()
+
+    def large_enough(self, shape: Shape) -> Flags:
+        """The nodes that, if they were empty, would have room for a pod, whatever filters say. [N]"""
+        allocatable, _, _ = self.room.columns()
+        large = np.ones(allocatable.shape[1], np.bool_)
         for resource, amount in shape.needs:
-            large = large & (allocatable[resource] >= amount)
-        return not large.any()
+            large &= allocatable[resource] >= amount
+        return large
+
+    def taints_in_the_way(self, shape: Shape) -> list[tuple[Taint, ...]]:
+        """The taints that alone keep a shape off nodes with enough room; the smallest sets first."""
+        nodes = np.flatnonzero(self.stack.only_tainted(shape) & self.large_enough(shape))
+        found = {in_the_way(shape.tolerations, self.room.nodes[int(node)].taints) for node in nodes}
+        return sorted(found - {()}, key=lambda taints: (len(taints), str(taints)))
 
     def why_not(self, pod: PodRow, node: int) -> str:
         """What keeps a pod off a node that suits it and has room, as a clause; empty where nothing does."""

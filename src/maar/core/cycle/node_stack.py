@@ -16,7 +16,14 @@ from maar.core.cycle.room import Room
 from maar.core.cycle.volume_claims import VolumeClaims
 from maar.core.fairshare.water_fill import Flags, Floats
 from maar.core.policy.configuration import Configuration
-from maar.core.policy.filters import Clause, ShapeFilter, allowed_by_all, obstacles, shape_filters
+from maar.core.policy.filters import (
+    Clause,
+    ShapeFilter,
+    allowed_by_all,
+    obstacles,
+    only_tainted,
+    shape_filters,
+)
 from maar.core.policy.grammar import Predicates
 from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.plugin_hooks import NodeView, PluginHooks, PodView
@@ -79,6 +86,11 @@ class NodeStack:
         for excluded, _ in found:
             unreached &= ~excluded
         return [*found, (unreached, "cannot reach its volumes")] if unreached.any() else found
+
+    def only_tainted(self, shape: Shape) -> Flags:
+        """The nodes that a shape could go to if it tolerated their taints. [N]"""
+        found = only_tainted(shape, self.columns, self.shape_filters)
+        return self.volumes.narrow(found, shape) if self.volumes is not None and shape.claims else found
 
     def preference(self, shape: Shape) -> Floats:
         """What a shape prefers of the nodes themselves. [N]"""

@@ -132,11 +132,20 @@ def _overcommitted(state: State, refusal: Refusal) -> str:
     row = state.tables.queues[refusal.queue].index
     subject = f"queue {_path(state, refusal.queue)}" if row > 0 else "the cluster"
     if _is_beyond(refusal):
-        most = f"{subject} is let in with {_most(refusal)} at most"
-        return f"it needs {_needs(refusal)} and {most}: {_beyond(refusal)}"
+        return f"it needs {_needs(refusal)} and {_size(subject, refusal)}: {_beyond(refusal)}"
     nodes = f", {summary(refusal.nodes, refusal.taking, refusal.clauses)}" if refusal.clauses else ""
     end = f"it is let in when others finish{_with_nodes(refusal)}"
     return f"{subject} is let in with {_most(refusal)} at most: {_left(refusal)}{nodes}; {end}"
+
+
+def _size(subject: str, refusal: Refusal) -> str:
+    """What a group that is too large is compared with: the cluster where that is too small, or a queue."""
+    can_be_used = " that can be used" if refusal.clauses else ""
+    if not any(one.limit for one in refusal.shortages):
+        return f"no node{can_be_used} has any"
+    if refusal.reason == Reason.NOT_ENOUGH_RESOURCES:
+        return f"the nodes{can_be_used} have {_most(refusal)} at most"
+    return f"{subject} is let in with {_most(refusal)} at most"
 
 
 def _no_room(state: State, refusal: Refusal) -> str:
@@ -196,6 +205,10 @@ def _no_node(_state: State, refusal: Refusal) -> str:
         case Cure.NEVER:
             return f"no node is large enough for {_needs(refusal)}, {nodes}: {_NEVER}, it needs other nodes"
         case Cure.OTHER_NODES:
+            if refusal.others:
+                named = f"taint{'s' if len(refusal.others) > 1 else ''} {' and '.join(refusal.others)}"
+                end = f"it starts with a toleration of {named}, or with other nodes"
+                return f"no node that the pod tolerates suits it, {nodes}; {end}"
             return f"no node suits the pod, {nodes}; it needs other nodes, selectors or tolerations"
         case Cure.SOMEBODY_ACTS:
             end = "look at its affinity, spread and ports, or start what it has to be near"

@@ -13,6 +13,11 @@ class Taint(Record, frozen=True):
     value: str = ""
     effect: str = ""
 
+    def __str__(self) -> str:
+        """As kubectl writes it."""
+        value = f"={self.value}" if self.value else ""
+        return f"{self.key}{value}:{self.effect}"
+
 
 class NodeSpec(Record, frozen=True):
     """What users and controllers set on the node."""

@@ -8,6 +8,7 @@ from maar.core.model.affinity import Toleration
 from maar.core.model.node import Taint
 
 KEEPS_OUT: Final = frozenset({"NoSchedule", "NoExecute"})
+OF_CLOSED_NODES: Final = "node.kubernetes.io/"  # taints that nodes have while they cannot be used
 DISCOURAGES: Final = frozenset({"PreferNoSchedule"})
 
 _WHOLE: Final = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -23,6 +24,12 @@ def untolerated(
         for taint in taints
         if taint.effect in effects and not any(tolerates(one, taint) for one in tolerations)
     ]
+
+
+def in_the_way(tolerations: Iterable[Toleration], taints: Iterable[Taint]) -> tuple[Taint, ...]:
+    """The taints that pods would have to tolerate; none where some of them are those of a node that fails."""
+    found = untolerated(tolerations, taints)
+    return () if any(one.key.startswith(OF_CLOSED_NODES) for one in found) else tuple(found)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

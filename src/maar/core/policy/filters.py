@@ -129,6 +129,14 @@ def tolerated(tolerations: tuple[Toleration, ...], columns: NodeColumns) -> Flag
     return allowed[numbers]
 
 
+def only_tainted(shape: Shape, columns: NodeColumns, filters: Sequence[ShapeFilter]) -> Flags:
+    """The nodes that taints keep a shape off, and no other filter does. [N]"""
+    others = [one for one in filters if one is not _TAINTS]
+    if len(others) == len(filters):
+        return np.zeros(len(columns), np.bool_)
+    return allowed_by_all(shape, columns, others) & ~_TAINTS(shape, columns)
+
+
 def obstacles(shape: Shape, columns: NodeColumns, filters: Sequence[ShapeFilter]) -> list[Clause]:
     """What excludes nodes for a shape: texts, each with the nodes that it is the first to exclude. [N]"""
     found, left = list[Clause](), np.ones(len(columns), np.bool_)
@@ -164,8 +172,7 @@ def _tolerates_taints(shape: Shape, columns: NodeColumns) -> Iterator[Clause]:
     numbers, kinds = columns.taints
     for number, taints in enumerate(kinds):
         for taint in untolerated(shape.tolerations, taints)[:1]:
-            value = f"={taint.value}" if taint.value else ""
-            yield numbers != number, f"have taint {taint.key}{value}:{taint.effect}"
+            yield numbers != number, f"have taint {taint}"
 
 
 _NODE_SELECTOR: Final = ShapeFilter("NodeSelector", _matches_selector)
