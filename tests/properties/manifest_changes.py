@@ -75,7 +75,7 @@ def capped_cluster(recipe: Recipe) -> Cluster:
 
 
 def tainted_cluster(recipe: Recipe) -> Cluster:
-    """A full cluster with idle nodes that pods do not tolerate, and groups that ask for what only those have."""
+    """A full cluster with idle nodes with taints, and groups that ask for what only those have."""
     rng, documents = recipe.random("taints"), deepcopy(list(full_cluster(recipe).documents))
     for number in range(rng.randint(1, 3)):
         room = {"cpu": 8000, "pods": 110, **({"example.com/device": 4} if rng.random() < 0.7 else {})}
