@@ -86,6 +86,8 @@ def tainted_cluster(recipe: Recipe) -> Cluster:
         ]
         documents.append(one)
     for group in (one for one in documents if one["kind"] == "PodGroup" and rng.random() < 0.5):
+        if group["status"]["phase"] == "Pending":
+            group["status"]["phase"] = rng.choice(("Pending", "Inqueue"))
         for pod in (one for one in _pods(documents, name_of(group)) if "nodeName" not in one["spec"]):
             pod["spec"]["containers"][0]["resources"]["requests"]["example.com/device"] = "1"
     return Cluster(documents)

@@ -10,6 +10,7 @@ import numpy as np
 from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.fairshare.water_fill import Flags, Ints
 from maar.core.model.resources import PODS, roughly
+from maar.core.model.taints import KEEPS_OUT
 from maar.core.tables.rows import NodeRow, PodRow
 
 Clauses = tuple[tuple[int, str], ...]
@@ -61,7 +62,8 @@ def closed_nodes(nodes: Iterable[NodeRow]) -> Clauses:
         elif not node.is_schedulable:
             found["are unschedulable"] += 1
         elif not node.is_tolerated:
-            found["have taints that no pod of the queues tolerates"] += 1
+            taints = " and ".join(str(one) for one in node.taints if one.effect in KEEPS_OUT)
+            found[f"have taints that no pod of the queues tolerates ({taints})"] += 1
     return tuple((number, clause) for clause, number in sorted(found.items()))
 
 
