@@ -6,12 +6,14 @@ from maar.core.model.kinds import to_json
 from maar.kube.api_server import ApiServer
 from maar.kube.errors import ApiError
 from maar.kube.outcome import Conflict, Done, Gone, Refused
-from maar.kube.paths import PODS
+from maar.kube.paths import PODS, ResourcePath
 from maar.kube.write import create, delete, get, patch
-from support.manifests import CONFIG_MAPS, body, config_map, make, make_node, pod, there
+from support.manifests import CONFIG_MAPS, body, config_map, make, make_node, pod, there, unique
 from support.until import until_async
 
 pytestmark = pytest.mark.anyio
+
+NAMESPACES = ResourcePath("v1", "namespaces", namespaced=False)
 
 
 async def test_what_is_created_has_a_uid_a_time_and_a_resource_version(
@@ -197,3 +199,22 @@ async def test_a_pod_without_a_node_goes_at_once(api: ApiServer, namespace: str)
     await make(api, PODS, namespace, pod("p"))
     assert isinstance(await delete(api, PODS, f"{namespace}/p"), Done)
     assert isinstance(await get(api, PODS, f"{namespace}/p"), Gone)
+
+
+async def test_nothing_is_created_in_a_namespace_that_is_being_deleted(
+    api: ApiServer, namespace: str
+) -> None:
+    held = pod("held")
+    held["metadata"]["finalizers"] = ["example.com/stays"]
+    await make(api, PODS, namespace, held)
+    assert isinstance(await delete(api, NAMESPACES, namespace), Done)
+
+    async def is_refused() -> bool:
+        name = unique("late")
+        outcome = await create(api, PODS, f"{namespace}/{name}", pod(name))
+        return isinstance(outcome, Refused) and outcome.is_of_ending_namespace
+
+    try:
+        await until_async("a creation is refused", is_refused)
+    finally:
+        await patch(api, PODS, f"{namespace}/held", {"metadata": {"finalizers": None}})

@@ -229,3 +229,14 @@ def test_a_job_is_deleted_at_once_and_its_pods_soon(story: Story, watches: Watch
         until_none(story, f"its {kind} goes", partial(story.get, kind, name))
     story.apply(vcjob("short", {"w": 1}))  # a job of that name begins anew
     until_running(story, "short", "w-0")
+
+
+def test_a_namespace_with_a_running_job_goes_and_no_write_counts_as_failing(story: Story) -> None:
+    story.kubectl("create", "namespace", "leaving")
+    story.apply(
+        vcjob("train", {"worker": 4}, namespace="leaving"), vcjob("sweep", {"one": 2}, namespace="leaving")
+    )
+    story.until("they run", lambda: len([one for one in story.all("pods") if one["spec"].get("nodeName")]), 6)
+    story.kubectl("delete", "namespace", "leaving")
+    log = story.maar.log("controllers").read_text(encoding="utf-8")
+    assert [line for line in log.splitlines() if "cannot create" in line and "leaving" in line] == []

@@ -208,7 +208,8 @@ class ControllerRunner:
 
     def _answered(self, key: ControllerKey, write: StoredWrite, outcome: Outcome) -> None:
         self.metrics.answered(write, outcome)
-        is_new = self.failures.answered(type(write).__name__, write.kind, write.key, outcome)
+        about = (write.about_kind, write.about) if isinstance(write, Create | Ensure) else ("", "")
+        is_new = self.failures.answered(type(write).__name__, write.kind, write.key, outcome, about)
         is_gone = isinstance(write, Delete) and isinstance(outcome, Gone)  # as it was to be
         is_done = isinstance(outcome, Done) or is_gone
         self._work.cluster.answered(write, None if is_done else getattr(outcome, "message", ""))
@@ -220,7 +221,8 @@ class ControllerRunner:
             self._failing.add(key)
             if is_new and isinstance(outcome, Refused):
                 self._record_refusal(write, outcome)
-            has_moved_on = isinstance(outcome, Gone | Conflict)  # the cluster
+            is_ending = isinstance(outcome, Refused) and outcome.is_of_ending_namespace
+            has_moved_on = isinstance(outcome, Gone | Conflict) or is_ending  # the cluster
             if not has_moved_on and self._failed_at < self._rounds:  # what fails together counts once
                 self._failed_at, self._failures = self._rounds, self._failures + 1
         self._under_way[key] -= 1

@@ -15,8 +15,8 @@ from maar.embedded.failures import (
     Json,
     already_exists,
     bad_request,
-    forbidden,
     invalid,
+    namespace_ends,
     not_found,
 )
 from maar.embedded.history import History
@@ -287,11 +287,7 @@ class Cluster:
         if found is None:
             raise not_found("namespaces", namespace)
         if "deletionTimestamp" in metadata(found):
-            raise forbidden(
-                served.resource.qualified,
-                text(meta, "name"),
-                f"unable to create new content in namespace {namespace} because it is being terminated",
-            )
+            raise namespace_ends(served.resource.qualified, text(meta, "name"), namespace)
 
     def _change(
         self,

@@ -78,6 +78,16 @@ def forbidden(resource: str, name: str, why: str) -> ApiError:
     return ApiError(HTTPStatus.FORBIDDEN, "Forbidden", message, _details(resource, name))
 
 
+def namespace_ends(resource: str, name: str, namespace: str) -> ApiError:
+    """Nothing is created in a namespace that is being deleted."""
+    why = f"unable to create new content in namespace {namespace} because it is being terminated"
+    error = forbidden(resource, name, why)
+    message = f"namespace {namespace} is being terminated"
+    cause = {"reason": "NamespaceTerminating", "message": message, "field": "metadata.namespace"}
+    error.details["causes"] = [cause]
+    return error
+
+
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiError:
     """The object breaks rules, each named with its field."""
     more = len(causes) - _MOST_CAUSES

@@ -1,8 +1,12 @@
 """The outcome of a write: expected outcomes are values, not exceptions."""
 
+from typing import Final
+
 import msgspec
 
 from maar.kube.errors import Cause
+
+_NAMESPACE_ENDS: Final = "NamespaceTerminating"
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -37,6 +41,11 @@ class Refused(msgspec.Struct, frozen=True):
     reason: str
     message: str
     causes: tuple[Cause, ...] = ()
+
+    @property
+    def is_of_ending_namespace(self) -> bool:
+        """Whether its namespace is being deleted, and with it whatever it was to be written for."""
+        return any(cause.reason == _NAMESPACE_ENDS for cause in self.causes)
 
 
 class Unanswered(msgspec.Struct, frozen=True):

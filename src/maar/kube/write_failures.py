@@ -7,7 +7,9 @@ numbers. A problem is logged when it begins and when it has ended.
 
 A process cannot do its work where all writes of one operation on one kind fail for a while: at least two
 objects, or one for a cause that is not the object's own. A single object that a webhook or a quota refuses is
-no such case. An object that is not tried any more is forgotten: its controller wants something else by now.
+no such case, and neither is what is refused because its namespace is being deleted. A failure ends with its
+object, and with the one that it was to be written for. An object that is not tried any more is forgotten: its
+controller wants something else by now.
 """
 
 import logging
@@ -70,6 +72,7 @@ class _Failure:
     message: str
     problem: str
     is_general: bool  # the cause is not the object's own
+    about: tuple[str, str]  # the kind and key of the object that it was written for
 
 
 class WriteFailures:
@@ -81,18 +84,29 @@ class WriteFailures:
         self._succeeded: dict[_Work, float] = {}
         self.totals: Counter[tuple[str, str, str]] = Counter()  # by operation, kind and reason
 
-    def answered(self, operation: str, kind: str, key: str, outcome: Outcome) -> bool:
+    def answered(
+        self, operation: str, kind: str, key: str, outcome: Outcome, about: tuple[str, str] = ("", "")
+    ) -> bool:
         """Take note of an outcome; True where the write fails for another cause than the last time."""
         if isinstance(outcome, Refused) and outcome.reason == FENCED:
             return False  # this process ends
         work, now = _Work(operation, kind), self._clock()
+        if isinstance(outcome, Refused) and outcome.is_of_ending_namespace:
+            self._end(work, [key])
+            return False
         if not isinstance(outcome, Refused | Unanswered):
             self._succeeded[work] = now
             self._end(work, [key])
             return False
         self.totals[operation, kind, _reason(outcome)] += 1
         self._forget(now)
-        return self._fail(work, key, outcome, now)
+        return self._fail(work, key, outcome, now, about)
+
+    def object_gone(self, kind: str, key: str) -> None:
+        """An object was deleted: what could not be written to it, or for it, has ended."""
+        for work, found in list(self._failures.items()):
+            place = (kind, key)
+            self._end(work, [one for one, it in found.items() if place in ((work.kind, one), it.about)])
 
     def standing(self) -> dict[tuple[str, str], int]:
         """How many objects fail now, by operation and kind; 0 where some did before. For any thread."""
@@ -118,13 +132,15 @@ class WriteFailures:
                 last = max(found.values(), key=lambda one: one.last)
                 yield f"it cannot {work} for {now - began:.0f} s, {len(found)} in all: {last.message}"
 
-    def _fail(self, work: _Work, key: str, outcome: Refused | Unanswered, now: float) -> bool:
+    def _fail(
+        self, work: _Work, key: str, outcome: Refused | Unanswered, now: float, about: tuple[str, str]
+    ) -> bool:
         found = self._failures.setdefault(work, {})
         problem = _problem(key, outcome.message)
         is_known = any(one.problem == problem for one in found.values())
         before = found.get(key)
         since = before.since if before is not None else now
-        found[key] = _Failure(since, now, outcome.message, problem, _is_general(outcome))
+        found[key] = _Failure(since, now, outcome.message, problem, _is_general(outcome), about)
         if not is_known:
             _LOG.warning("cannot %s %s: %s; it is tried again", work, key, outcome.message)
         return before is None or before.problem != problem

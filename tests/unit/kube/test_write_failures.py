@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from maar.kube.errors import Cause
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Protected, Refused, Unanswered
 from maar.kube.write import FENCED
 from maar.kube.write_failures import FORGOTTEN_S, WriteFailures
@@ -158,3 +159,30 @@ def test_what_was_tried_once_is_no_reason_to_be_unready(clock: Clock, failures: 
     assert list(failures.lasting(30)) == []
     attempt(failures, "a/one", not_permitted("a/one"))
     assert len(list(failures.lasting(30))) == 1
+
+
+def test_what_an_ending_namespace_refuses_is_no_failure(failures: WriteFailures, clock: Clock) -> None:
+    ends = Refused(403, "Forbidden", "namespace a is being terminated", (Cause("NamespaceTerminating"),))
+    for key in ("a/one", "a/two"):
+        attempt(failures, key, AWAY)
+    for _ in range(3):
+        clock.now += 20
+        for key in ("a/one", "a/two"):
+            assert not attempt(failures, key, ends)
+    assert list(failures.lasting(10)) == []
+    assert failures.standing() == {("Create", "PodGroup"): 0}
+
+
+def test_failures_end_with_their_object_and_with_its_owner(failures: WriteFailures, clock: Clock) -> None:
+    for _ in range(2):
+        for key in ("a/one", "a/two"):
+            attempt(failures, key, AWAY)
+            failures.answered("Create", "Pod", f"{key}-0", AWAY, ("Job", key))
+        clock.now += 20
+    assert len(list(failures.lasting(10))) == 2
+    for key in ("a/one", "a/two"):
+        failures.object_gone("PodGroup", key)
+    assert [("create Pod" in one) for one in failures.lasting(10)] == [True]
+    for key in ("a/one", "a/two"):
+        failures.object_gone("Job", key)
+    assert list(failures.lasting(10)) == []

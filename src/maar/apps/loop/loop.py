@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from maar.apps.loop.inbox import Inbox
-from maar.core.model.events import AnyObject, Event
+from maar.core.model.events import AnyObject, Deleted, Event
 from maar.kube.api_server import ApiServer
 from maar.kube.record import Recorder
 from maar.kube.watch import Trouble, Watch
@@ -132,6 +132,9 @@ class Loop:
         events, delay_s = self._inbox.take()
         if events:
             self._worker.learn(events, delay_s)
+            for event in events:
+                if isinstance(event, Deleted):
+                    self.failures.object_gone(event.kind, event.key)
 
     def see(self, written: AnyObject) -> None:
         """Know an object as the answer to a write has it, before the stream says so."""
