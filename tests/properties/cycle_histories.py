@@ -208,11 +208,7 @@ def e6_reclaim_is_short(history: History) -> Iterator[str]:
 
 
 def finite_work(cluster: Cluster) -> Cluster:
-    """Return the cluster with traversing queues, and only groups that could run if they were alone.
-
-    A group that is admitted and can never start keeps its room in enqueue, and so others out for ever: that
-    is the rule of enqueue. So those are left out, and whoever waits has yet to be admitted.
-    """
+    """Return the cluster with traversing queues, and only groups that could run if they were alone."""
     reading, empty = Reading(cluster.objects), Reading(emptied(cluster).objects)
     runs_alone = {key: could_run(empty, key) for key in empty.groups}
     able = {

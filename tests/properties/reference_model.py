@@ -24,9 +24,7 @@ from maar.core.model.resources import units_in_one
 from properties.cluster_manifests import Document
 from properties.slow_fairshare import share_out
 
-FOLDER: Final = Path(
-    os.environ.get("MAAR_REFERENCE_MODEL") or Path(__file__).parents[3] / "shared" / "model-amended"
-)
+FOLDER: Final = Path(os.environ.get("MAAR_REFERENCE_MODEL") or Path(__file__).parents[3] / "shared" / "model")
 IS_THERE: Final = (FOLDER / "cycle.py").is_file()
 PARTS: Final = {"water": "water.py", "cluster": "cluster.py", "cycle": "cycle.py", "model": "model"}
 
@@ -83,8 +81,8 @@ class ReferenceModel:
         """What it decides with whole units, going along with another's choice of nodes."""
 
         class Advised(_in_whole_units(self.parts)):  # type: ignore[misc]
-            def place(self, pods: Any, at_once: bool, victims: Any = ()) -> Any:  # noqa: ANN401, FBT001
-                return _place(self, pods, at_once, victims, advice)
+            def put(self, pods: Any, nodes: Any, before: Any, at_once: bool, victims: Any) -> Any:  # noqa: ANN401, FBT001
+                return _put(self, pods, nodes, before, at_once, victims, advice)
 
         cycle = self._cycle(Advised, documents, now)
         cycle.run()
@@ -141,19 +139,26 @@ def _in_whole_units(parts: Mapping[str, ModuleType]) -> Any:  # noqa: ANN401
     return WholeUnits
 
 
-def _place(cycle: Any, pods: Any, at_once: bool, victims: Any, advice: Mapping[str, str]) -> Any:  # noqa: ANN401, FBT001
-    """The model's `place`, but for the choice among the nodes that fit."""
-    places = dict[str, str]()
+def _put(
+    cycle: Any,  # noqa: ANN401
+    pods: Any,  # noqa: ANN401
+    nodes: Any,  # noqa: ANN401
+    before: Mapping[str, str],
+    at_once: bool,  # noqa: FBT001
+    victims: Any,  # noqa: ANN401
+    advice: Mapping[str, str],
+) -> Any:  # noqa: ANN401
+    """The model's `put`, but for the choice among the nodes that fit."""
+    places = dict(before)
     leaving = {victim.name for victim in victims}
     for pod in pods:
         fitting = []
-        for node in cycle.usable_nodes():
-            freed = [victim.request for victim in victims if victim.node == node.name]
+        for node in [one for one in cycle.usable_nodes() if one.name in nodes]:
             later = cycle.held_later[node.name]
-            for request in freed:
-                later = later.minus(request)
-            fits = cycle.has_room(pod, node, later, places)
-            fits = fits and (not at_once or cycle.has_room(pod, node, cycle.held_now[node.name], places))
+            for victim in victims:
+                later = later.minus(victim.request) if victim.node == node.name else later
+            fits = _has_room(cycle, pod, node, later, places)
+            fits = fits and (not at_once or _has_room(cycle, pod, node, cycle.held_now[node.name], places))
             if fits and cycle.suits(pod, node, places, leaving):
                 fitting.append(node.name)
         if not fitting:
@@ -163,10 +168,19 @@ def _place(cycle: Any, pods: Any, at_once: bool, victims: Any, advice: Mapping[s
     return places
 
 
+def _has_room(cycle: Any, pod: Any, node: Any, held: Any, places: Mapping[str, str]) -> bool:  # noqa: ANN401
+    """Whether a node has what a pod asks for, besides what is held and what goes there in the same turn."""
+    for name, where in places.items():
+        held = held.plus(cycle.cluster.pods[name].request) if where == node.name else held
+    return all(
+        held[resource] + amount <= node.allocatable[resource] for resource, amount in pod.request.items()
+    )
+
+
 def _can_be_kept(cycle: Any, pod: Any) -> bool:  # noqa: ANN401
     """Whether a pod can go where it is promised room, once those are gone who leave."""
     node, name = cycle.cluster.nodes[pod.nominated], pod.nominated
-    is_free = cycle.has_room(pod, node, cycle.held_later[name].minus(pod.request), {})
+    is_free = _has_room(cycle, pod, node, cycle.held_later[name].minus(pod.request), {})
     return bool(is_free and node in cycle.usable_nodes() and cycle.suits(pod, node, {}, set()))
 
 

@@ -10,9 +10,11 @@ from functools import cached_property
 from typing import Final
 
 from maar.core.model.names import natural
+from maar.core.model.pod import Pod
+from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import ROOT
 from properties.cluster_reading import ADMITTED_PHASES, Reading
-from properties.cycle_outcomes import Outcome
+from properties.cycle_outcomes import Outcome, fits_together, turn
 from properties.definitions import Amounts, asked, total
 from properties.slow_fairshare import Share, share_out
 
@@ -43,7 +45,7 @@ class SlowGate:
     def _count(self) -> tuple[dict[str, Amounts], list[str]]:
         counted = {name: Amounts() for name in (*self.reading.path, ROOT)}
         within = {name: Amounts() for name in self.reading.leaves}  # deserved: what rules 2 and 3 count
-        refused, stopped = list[str](), set[str]()
+        refused, stopped, passed_over = list[str](), set[str](), Amounts()
         for key, group in self.reading.groups.items():
             if group.spec.queue in within and self.holds(key):
                 self.add(counted, within, key, self.held_amount(key))
@@ -55,7 +57,8 @@ class SlowGate:
             if self.has_room(key, wanted, counted, within):
                 if is_outside and not self.outcome.is_admitted(key):
                     refused.append(key)
-                self.add(counted, within, key, wanted)
+                if is_outside or not self.is_held_up(key, wanted, passed_over):
+                    self.add(counted, within, key, wanted)
             elif is_outside and not self.outcome.is_admitted(key):
                 is_fifo = self.reading.queues[leaf].spec.dequeue_strategy == "fifo"
                 stopped |= {leaf} if is_fifo else set()
@@ -75,6 +78,33 @@ class SlowGate:
         deserved = share[leaf].deserved
         if self.holds(key) or all(units <= deserved.get(one, 0) for one, units in amounts.items()):
             within[leaf].update(amounts)
+
+    def is_held_up(self, key: str, wanted: Mapping[str, int], passed_over: Amounts) -> bool:
+        """Whether nodes hold up a group inside, and not amounts: it is then no reason to refuse others."""
+        reading, first = self.reading, self.reading.at_first
+        group = reading.groups[key]
+        chosen = turn(first, key, first.waiting(key))
+        if self.holds_room(key) or not chosen or not self.has_pods(key):
+            return False
+        alone = first.without([one for one, pod in reading.pods.items() if not comes_with_a_node(pod)])
+        if fits_together(alone, chosen) is None:
+            return True
+        idle = total(first.idle(node.metadata.name) for node in reading.usable_nodes)
+        is_idle = all(units <= idle[one] for one, units in wanted.items())
+        is_bounded = all(passed_over[one] + units <= reading.budget[one] for one, units in wanted.items())
+        if not (was_refused(group) and wanted and is_idle and is_bounded):
+            return False
+        for name in reading.path[group.spec.queue]:
+            most = reading.shares[name].real_capability
+            if any(first.used[name][one] + units > most.get(one, 0) for one, units in wanted.items()):
+                return False
+        passed_over.update(wanted)
+        return True
+
+    def holds_room(self, key: str) -> bool:
+        """Whether a group holds room by the plugin `sla`."""
+        conditions = self.reading.groups[key].status.conditions
+        return any(one.type == "HoldsRoom" and one.status == "True" for one in conditions)
 
     # --- who takes part
 
@@ -218,6 +248,16 @@ class SlowGate:
                 )
                 budget.update({one: max(0, n - taken[one]) for one, n in node.status.allocatable.items()})
         return budget, share_out(reading.claims.values(), budget, reading.factors)
+
+
+def was_refused(group: PodGroup) -> bool:
+    """Whether a cycle has found no place for a group."""
+    return any(one.type == "Unschedulable" and one.status == "True" for one in group.status.conditions)
+
+
+def comes_with_a_node(pod: Pod) -> bool:
+    """Whether a DaemonSet made a pod, or the kubelet."""
+    return any(owner.kind in ("DaemonSet", "Node") for owner in pod.metadata.owner_references)
 
 
 def created(one: object) -> float:

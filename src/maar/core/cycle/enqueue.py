@@ -2,11 +2,13 @@
 
 Groups that were let in and hold nothing take their turn in the same order. They stay inside, but count as
 admitted only where there is room for them: no group is kept out by one that waits for victims or for a loan.
+Nor is it by one that nodes hold up and not amounts (`held_up.py`).
 """
 
 from maar.core.cycle.enqueue_gate import EnqueueGate
 from maar.core.cycle.gate_preempt import GatePreempt
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.held_up import HeldUp
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
@@ -31,7 +33,7 @@ def enqueue(state: State) -> None:
     inside, outside = not_started(state), not_enqueued(state)
     if not outside:
         return
-    gate, preempt = EnqueueGate(state), GatePreempt(state, inside)
+    gate, preempt, held_up = EnqueueGate(state), GatePreempt(state, inside), HeldUp(state) if inside else None
     turns = TurnOrder(state, "fair", [*outside, *inside])
     refused_early = list[GroupState]()  # others were counted after them
     refused = list[GroupState]()
@@ -42,8 +44,11 @@ def enqueue(state: State) -> None:
             refused.append(group)
             continue
         counts = bool(group.row.to_start) and (refusal is None or was_outside)
+        if counts and held_up is not None and not was_outside and held_up.for_ever(group):
+            turns.done(group)  # and so do those alike
+            continue
         turns.replace(group, state.groups.separate(group) if counts else None)  # those alike may be refused
-        if refusal is None:
+        if refusal is None and (was_outside or held_up is None or not held_up.for_now(group)):
             gate.count(group)
             refused_early += refused
             refused.clear()
