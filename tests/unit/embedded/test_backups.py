@@ -4,7 +4,6 @@ import asyncio
 import os
 import sqlite3
 import threading
-import time
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -170,6 +169,7 @@ async def test_no_backup_fills_the_disk(tmp_path: Path, caplog: pytest.LogCaptur
 def test_what_a_killed_start_left_unfinished_is_removed(tmp_path: Path) -> None:
     Store(tmp_path).close()
     (tmp_path / "admin.token.4711").write_text("")
+    os.utime(tmp_path / "lock", (0, 0))
     Store(tmp_path).close()
     assert not (tmp_path / "admin.token.4711").exists()
-    assert time.time() - (tmp_path / "lock").stat().st_mtime < 60
+    assert (tmp_path / "lock").stat().st_mtime > 0

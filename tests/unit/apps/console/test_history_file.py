@@ -5,7 +5,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -171,10 +170,8 @@ def test_a_file_that_another_console_uses_is_not_touched(tmp_path: Path) -> None
     path = tmp_path / "history.sqlite"
     first = HistoryFile.open(path)
     first.add(sample(60.0))
-    began = time.monotonic()
     with pytest.raises(HistoryFileError, match="another console may use it"):
         HistoryFile.open(path)
-    assert time.monotonic() - began < 10
     assert times(first) == [60.0]
 
 

@@ -200,12 +200,10 @@ async def test_health_is_answered_while_a_thread_computes() -> None:
 
 @pytest.mark.anyio
 async def test_a_client_that_stays_connected_does_not_hold_up_the_end() -> None:
-    async with served() as ask:
+    async with asyncio.timeout(TIMEOUT_S), served() as ask:
         assert await ask("/livez") == (200, "ok")
         _, silent = await asyncio.open_connection(HERE, int(ask.url.rpartition(":")[2]))
-        began = time.monotonic()
-    assert time.monotonic() - began < 5
-    silent.close()
+    silent.close()  # which nobody has waited for
 
 
 @pytest.mark.anyio
