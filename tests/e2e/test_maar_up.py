@@ -129,7 +129,7 @@ def test_a_killed_maar_up_finds_its_processes_again(tmp_path: Path) -> None:
 def test_processes_are_left_running_where_that_is_asked_for(tmp_path: Path) -> None:
     needs_kubernetes()
     with MaarUp(tmp_path, "--local", "--keep-running", "--local-gpus", "1") as up:
-        assert "GPUs of this machine for pods: 0." in up.reported
+        assert "1 GPU available to pods: 0." in up.reported
         script = f"echo $$$$ > {tmp_path}/process; exec sleep 600"
         up.kubectl("apply", "-f", "-", stdin=POD % {"name": "long", "script": script})
         process = tmp_path / "process"

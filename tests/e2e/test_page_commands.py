@@ -1,5 +1,6 @@
 """The commands that pages give for a shell are run as they stand, on `maar up`, with the real kubectl."""
 
+import re
 import shlex
 from pathlib import Path
 from typing import Final
@@ -32,9 +33,11 @@ def of_page(page: str) -> list[PageCommand]:
 
 
 def flags(page: str) -> tuple[str, ...]:
-    """Those that the page itself gives to `maar up`."""
+    """Those that the page itself gives to `maar up`, except for the folder, which is the test's."""
     named = [one.text for one in commands(ROOT / page) if one.text.startswith("maar up")]
-    return tuple(shlex.split(named[0], comments=True)[2:]) if named else FLAGS.get(page, ())
+    if not named:
+        return FLAGS.get(page, ())
+    return tuple(shlex.split(re.sub(r" --data \S+", "", named[0]), comments=True)[2:])
 
 
 @pytest.mark.parametrize("page", ON_MAAR_UP)
@@ -86,7 +89,17 @@ def test_the_past_of_a_queue_can_be_forgotten(tmp_path: Path) -> None:
         assert "used" not in stored
 
 
-def test_the_kubeconfig_is_where_the_pages_say() -> None:
-    for page in ("README.md", "docs/laptop.md"):
-        named = [one.text for one in commands(ROOT / page) if "KUBECONFIG=" in one.text]
-        assert named == ["export KUBECONFIG=~/.local/share/maar/kubeconfig"], page
+@pytest.mark.parametrize(
+    ("page", "folder"),
+    [
+        ("README.md", "~/.local/share/maar"),
+        ("docs/laptop.md", "~/maar-laptop"),
+        ("docs/shared-workstation.md", "~/maar-workstation"),
+    ],
+)
+def test_each_page_has_a_data_folder_of_its_own(page: str, folder: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"^export KUBECONFIG=(\S+)/kubeconfig$", text, re.MULTILINE)
+    assert named == [folder], page
+    started = re.findall(r"^maar up (.*)$", text, re.MULTILINE)
+    assert all((f"--data {folder}" in flags) != (page == "README.md") for flags in started), page

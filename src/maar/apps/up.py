@@ -40,7 +40,7 @@ from maar.embedded.nodes.local import LocalNode, LocalNodeSettings, end_processe
 from maar.embedded.nodes.machine import host_name, this_machine
 from maar.embedded.nodes.pod import FINISHED
 from maar.embedded.nodes.pod_logs import PodLogs
-from maar.embedded.nodes.registration import register
+from maar.embedded.nodes.registration import register, virtual_nodes
 from maar.embedded.nodes.specification import parse
 from maar.embedded.nodes.virtual import VirtualNodes
 from maar.embedded.server import Server
@@ -95,14 +95,18 @@ class RunningCluster(NamedTuple):
 
 
 Announce = Callable[[RunningCluster], None]
+Confirm = Callable[[str], bool]
 
 
-async def up(settings: UpSettings, announce: Announce) -> None:
-    """Run a whole cluster until SIGINT or SIGTERM; `announce` is called when it is ready."""
+async def up(settings: UpSettings, announce: Announce, confirm: Confirm) -> None:
+    """Run a whole cluster until SIGINT or SIGTERM; `announce` is called when it is ready.
+
+    `confirm` is asked a question whose answer decides what becomes of earlier nodes; False where nobody is there.
+    """
     folder = settings.folder
     with closing(Store(folder)) as store:
         devices = find_devices(settings.local_gpus) if settings.is_local else Devices()
-        cluster, notes = _cluster(store, settings, len(devices.names))
+        cluster, notes = _cluster(store, settings, len(devices.names), confirm)
         local, limits = _local_node(cluster, settings, devices)
         notes = (*notes, *limits)
         with ExitStack() as sockets:
@@ -150,27 +154,41 @@ def _local_node(
     cgroups, problem = delegated()
     node = LocalNodeSettings(devices, cgroups, settings.keeps_running)
     local = LocalNode(cluster, settings.folder, host_name(), node)
-    gpus = f"GPUs of this machine for pods: {', '.join(devices.names)}." if devices.names else ""
-    return local, tuple(filter(None, (gpus, problem)))
+    return local, tuple(filter(None, (devices.sentence, problem)))
 
 
-def _cluster(store: Store, settings: UpSettings, gpus: int) -> tuple[Cluster, tuple[str, ...]]:
-    """The cluster with its nodes, and the message about removed nodes."""
+def _cluster(
+    store: Store, settings: UpSettings, gpus: int, confirm: Confirm
+) -> tuple[Cluster, tuple[str, ...]]:
+    """The cluster with its nodes, and the messages about nodes of before."""
     is_new = store.count("namespaces", None) == 0
     machine = [this_machine(gpus=gpus)] if settings.is_local else []
     asked = settings.nodes
     if asked is None and is_new:
         asked = () if machine else (DEFAULT_NODES,)
+    notes = list[str]()
+    if machine and asked is None and (virtual := virtual_nodes(store)):
+        number = f"{len(virtual)} virtual node{'' if len(virtual) == 1 else 's'} from an earlier start"
+        counted = "They run no programs, but queues share their CPUs and memory too."
+        if confirm(f"{settings.folder} has {number}. {counted} Remove them?"):
+            asked = ()
+        else:
+            notes.append(
+                f"{settings.folder} still has {number}. {counted}"
+                " --nodes none removes them; --data DIR keeps this machine's cluster in a folder of its own."
+            )
     try:
-        virtual = parse(*(asked or ()), taken=[host_name()] if machine else [], may_be_none=True)
+        declared = parse(*(asked or ()), taken=[host_name()] if machine else [], may_be_none=True)
     except BadNodesError as error:
         raise BadNodesError(f"--nodes {error}") from None
-    nodes = [*virtual, *machine]
+    nodes = [*declared, *machine]
     with store.transaction():  # all of a new cluster or nothing: another start takes what is there for wanted
         cluster = assemble(store, admit=_admission(store, settings))
         gone = register(cluster, nodes, keep_virtual=asked is None)
         _publish_configuration(cluster, settings.configuration_text)
-    return cluster, (_left(cluster, gone),) if gone else ()
+    if gone:
+        notes.append(_left(cluster, gone))
+    return cluster, tuple(notes)
 
 
 def _publish_configuration(cluster: Cluster, configuration: str) -> None:

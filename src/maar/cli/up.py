@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,7 +103,7 @@ def up(  # noqa: PLR0913  # each is a flag
     if verbose:
         set_up_logs("text", verbosity=verbose)
     try:
-        uvloop.run(app.up(settings, _print_started))
+        uvloop.run(app.up(settings, _print_started, _confirmed))
     except Exception as error:
         if sentence := app.sentence(error, settings.folder):
             raise CommandError(sentence) from None
@@ -112,6 +113,11 @@ def up(  # noqa: PLR0913  # each is a flag
 def data_folder() -> Path:
     """Where a user's data is kept."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "maar"
+
+
+def _confirmed(question: str) -> bool:
+    """Whether a person at a terminal agrees; without a terminal nobody does."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and typer.confirm(question, default=True)
 
 
 def _print_started(standing: "RunningCluster") -> None:

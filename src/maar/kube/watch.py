@@ -69,6 +69,9 @@ class BadObject(Record, frozen=True):
     key: str
     problem: str
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key} cannot be read and is ignored until it changes: {self.problem}"
+
 
 class Interruption(Record, frozen=True):
     """Changes stopped coming; the watch goes on by itself."""
@@ -76,6 +79,9 @@ class Interruption(Record, frozen=True):
     kind: str
     problem: str
     code: int = 0  # the HTTP status of a refusal; 0 where no answer came
+
+    def __str__(self) -> str:
+        return f"the watch of kind {self.kind} was interrupted and is retried: {self.problem}"
 
 
 Trouble = BadObject | Interruption

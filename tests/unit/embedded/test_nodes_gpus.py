@@ -64,6 +64,25 @@ def test_gpus_are_found_within_what_this_process_may_use(
     assert find_devices(asked, environment).names == found
 
 
+@pytest.mark.parametrize(
+    ("visible", "sentence"),
+    [
+        (None, "2 GPUs available to pods: 0, 1 (NVIDIA H200)."),
+        ("1", "1 GPU available to pods: 1 (NVIDIA H200)."),
+        ("", ""),
+    ],
+)
+def test_the_start_says_how_many_gpus_there_are_and_of_which_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visible: str | None, sentence: str
+) -> None:
+    if Path("/proc/driver/nvidia/gpus").is_dir():
+        pytest.skip("this machine has GPUs of its own")
+    path = nvidia_smi(tmp_path, *(f"GPU {one}: NVIDIA H200 (UUID: GPU-{one})" for one in range(2)))["PATH"]
+    monkeypatch.setenv("PATH", f"{path}:/usr/bin:/bin")
+    environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
+    assert find_devices(None, environment).sentence == sentence
+
+
 def test_more_gpus_than_this_process_may_use_are_refused() -> None:
     with pytest.raises(BadNodesError, match="--local-gpus 3: CUDA_VISIBLE_DEVICES is '4,5' and lets"):
         find_devices(3, {"CUDA_VISIBLE_DEVICES": "4,5"})

@@ -1,6 +1,7 @@
 """The GPUs of this machine: how they are found, and which pod has which; none is ever shared."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,32 +17,46 @@ GPUS_ANNOTATION: Final = "maar.sh/gpus"
 _VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
 _ORDER: Final = "CUDA_DEVICE_ORDER"
 _DRIVER: Final = Path("/proc/driver/nvidia/gpus")
+_MODEL: Final = re.compile(r"GPU \d+: (.*?)(?: \(UUID: .*\))?$")  # a line of nvidia-smi -L
 _TIMEOUT_S: Final = 20.0  # a driver that starts up takes its time
 
 
 class Devices(NamedTuple):
-    """The GPUs that pods may have, by number or UUID, and in which order CUDA counts them."""
+    """The GPUs that pods may have, by number or UUID, in which order CUDA counts them, and their models."""
 
     names: tuple[str, ...] = ()
     order: str = ""
+    models: tuple[str, ...] = ()  # as the driver names them, each once; none where it names none
+
+    @property
+    def sentence(self) -> str:
+        """The GPUs as people read them; empty where there are none."""
+        if not self.names:
+            return ""
+        models = f" ({', '.join(self.models)})" if self.models else ""
+        number = len(self.names)
+        return f"{number} GPU{'' if number == 1 else 's'} available to pods: {', '.join(self.names)}{models}."
 
 
 def find_devices(asked: int | None, environment: Mapping[str, str] = os.environ) -> Devices:
     """The GPUs of this machine, or as many as are asked for, of those that this process may use."""
     visible = environment.get(_VISIBLE)
     if visible is None:
-        number = _count() if asked is None else asked
+        found = _models()
+        number = len(found) if asked is None else asked
         # Without this CUDA numbers the fastest first, and nvidia-smi and people otherwise.
-        return Devices(tuple(map(str, range(number))), environment.get(_ORDER, "PCI_BUS_ID"))
-    names = _listed(visible)
+        order = environment.get(_ORDER, "PCI_BUS_ID")
+        return Devices(tuple(map(str, range(number))), order, _each_once(found[:number]))
+    names, found = _listed(visible), _models()
     if asked is None:
-        asked = min(len(names), _count())
+        asked = min(len(names), len(found))
     if asked > len(names):
         raise BadNodesError(
             f"--local-gpus {asked}: {_VISIBLE} is {visible!r} and lets this process use {len(names)};"
             " ask for fewer, or unset it"
         )
-    return Devices(names[:asked], environment.get(_ORDER, ""))
+    models = _each_once(found) if len(set(found)) == 1 else ()  # which of several is not known here
+    return Devices(names[:asked], environment.get(_ORDER, ""), models if asked else ())
 
 
 def _listed(visible: str) -> tuple[str, ...]:
@@ -54,18 +69,32 @@ def _listed(visible: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _count() -> int:
+def _models() -> list[str]:
+    """The model of each GPU that the driver knows, in its order; empty where it does not say."""
     if _DRIVER.is_dir():
-        return sum(1 for _ in _DRIVER.iterdir())
+        return [_named(folder / "information") for folder in sorted(_DRIVER.iterdir())]
     if (program := shutil.which("nvidia-smi")) is None:
-        return 0
+        return []
     try:
         listed = subprocess.run(  # noqa: S603  the driver's own program
             [program, "-L"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError):
-        return 0  # there is a driver without a device
-    return sum(line.startswith("GPU ") for line in listed.stdout.splitlines())
+        return []  # there is a driver without a device
+    return [_MODEL.sub(r"\1", line) for line in listed.stdout.splitlines() if line.startswith("GPU ")]
+
+
+def _named(information: Path) -> str:
+    """The model that the driver's file of a GPU names."""
+    try:
+        lines = information.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("Model:")), "")
+
+
+def _each_once(models: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, models)))
 
 
 class Gpus:

@@ -16,7 +16,6 @@ from maar.embedded.nodes.node import Machine, completed
 from maar.embedded.nodes.pod_addresses import LOOPBACK
 
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
-_KEPT_CPU: Final = 100  # thousandths for the server itself
 _KEPT_MEMORY: Final = 512 << 20
 
 
@@ -25,7 +24,7 @@ def this_machine(name: str | None = None, gpus: int = 0) -> Json:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     capacity = Resources({CPU: 1000 * len(usable_cpus()), MEMORY: memory})
     devices = {GPU: str(gpus)} if gpus else {}
-    kept = Resources({CPU: _KEPT_CPU, MEMORY: min(_KEPT_MEMORY, memory // 4)})
+    kept = Resources({MEMORY: min(_KEPT_MEMORY, memory // 4)})  # no CPU: equal parts of whole CPUs stay whole
     node: Json = {
         "metadata": {"name": name or host_name()},
         "status": {

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from typing import Final, cast
 
+import msgspec
+
 from maar.core.model.node_sizes import NODE_LABEL
 from maar.embedded.calls import metadata, text
 from maar.embedded.cluster import Cluster
 from maar.embedded.failures import Json
 from maar.embedded.kinds.parts import part
 from maar.embedded.nodes.node import stamped
+from maar.embedded.store import Store
 
 DECLARED: Final = "maar.sh/declared-labels"  # on nodes that the command line made, and may take away
 
@@ -31,11 +34,25 @@ def register(cluster: Cluster, nodes: Sequence[Json], *, keep_virtual: bool = Fa
             for name, node in there.items()
             if name not in wanted
             and DECLARED in part(metadata(node), "annotations")
-            and not (keep_virtual and part(metadata(node), "labels").get(NODE_LABEL) == "virtual")
+            and not (keep_virtual and _is_virtual(node))
         ]
         for name in gone:
             cluster.delete(_NODES, "", name)
     return gone
+
+
+def virtual_nodes(store: Store) -> list[Json]:
+    """The virtual nodes that an earlier start made on its command line."""
+    nodes: list[Json] = [msgspec.json.decode(body) for _, _, body in store.page(_NODES, None)]
+    return [
+        node
+        for node in nodes
+        if DECLARED in part(metadata(node), "annotations") and _is_virtual(node)
+    ]
+
+
+def _is_virtual(node: Json) -> bool:
+    return part(metadata(node), "labels").get(NODE_LABEL) == "virtual"
 
 
 def _declared(node: Json, now: str) -> Json:
