@@ -44,6 +44,13 @@ def maar_run(
     )
 
 
+def state_of(up: MaarUp, name: str) -> tuple[object, object]:
+    """The phase of a job, and the reason of it."""
+    status = job_of(up, name)["status"]
+    assert isinstance(status, dict)
+    return status["state"]["phase"], status["state"].get("reason")
+
+
 def job_of(up: MaarUp, name: str) -> dict[str, object]:
     """The job as it is stored; empty where there is none."""
     done = subprocess.run(
@@ -109,6 +116,52 @@ def test_an_array_has_a_pod_for_each_index_and_the_first_failure_counts(up: Maar
     assert done.returncode == 9  # of pod 1, before pods 2 and 3
     expected = [f"[fan-main-{pod}] index {index} of 3,9,5,7" for pod, index in enumerate((3, 9, 5, 7))]
     assert sorted(done.stdout.splitlines()) == expected
+    assert state_of(up, "fan") == ("Failed", "MinSuccess")
+    after = maar_run(up, "--after", "fan", "echo", "ran")
+    assert (after.returncode, after.stdout) == (1, "")
+    assert "error: --after fan: it comes after job fan, which is Failed and not Completed" in after.stderr
+
+
+def test_a_job_whose_predecessor_fails_while_it_waits_fails_too(up: MaarUp, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    script = f"while [ ! -e {go} ]; do sleep 0.1; done; exit 3"
+    maar_run(up, "--detach", "--name", "breaks", "--", "sh", "-c", script)
+    command = [MAAR, "run", "--cpus", "50m", "--name", "dependent", "--after", "breaks", "echo", "ran"]
+    follower = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment(up))
+    wait_until("it waits", lambda: bool(job_of(up, "dependent").get("status")))
+    go.touch()
+    _, shown = follower.communicate(timeout=90)
+    assert follower.returncode == 1
+    assert "job dependent is Failed: it comes after job breaks, which is Failed and not Completed" in shown
+    assert state_of(up, "dependent") == ("Failed", "DependencyFailed")
+
+
+def test_what_can_never_run_ends_with_a_sentence_unless_it_is_to_wait(up: MaarUp) -> None:
+    missing = maar_run(up, "--after", "nothing", "true")
+    assert missing.returncode == 1
+    assert "error: --after nothing: there is no such job in namespace default" in missing.stderr
+    large = maar_run(up, "--name", "large", "--memory", "10000Gi", "true")
+    assert large.returncode == 1
+    assert "error: job large cannot run and was deleted" in large.stderr
+    assert "--wait-anyway" in large.stderr
+    assert job_of(up, "large") == {}
+    patient = maar_run(up, "--detach", "--wait-anyway", "--name", "patient", "--after", "nothing", "true")
+    assert patient.returncode == 0, patient.stderr
+    assert job_of(up, "patient")["metadata"]
+
+
+def test_a_time_limit_and_a_priority(up: MaarUp) -> None:
+    flags = ("--name", "brief", "--time", "1s", "--priority", "system-cluster-critical")
+    done = maar_run(up, *flags, "sleep", "60")
+    assert done.returncode != 0
+    assert "DeadlineExceeded" in done.stderr or "active" in done.stderr, done.stderr
+    spec = job_of(up, "brief")["spec"]
+    assert isinstance(spec, dict)
+    assert spec["priorityClassName"] == "system-cluster-critical"
+    refused = maar_run(up, "--priority", "urgent", "true")
+    assert refused.returncode == 1
+    assert "there is no such priority class; the cluster has" in refused.stderr
+    assert maar_run(up, "--time", "soon", "true").returncode == 2
 
 
 def test_pods_have_gpus_of_their_own_and_a_job_without_sees_none(up: MaarUp) -> None:
@@ -123,12 +176,12 @@ def test_pods_have_gpus_of_their_own_and_a_job_without_sees_none(up: MaarUp) -> 
 
 def test_a_detached_job_is_named_and_goes_on(up: MaarUp, tmp_path: Path) -> None:
     note = tmp_path / "note"
-    done = maar_run(up, "--detach", "--name", "away", "--after", "fan", "--", "touch", str(note))
+    done = maar_run(up, "--detach", "--name", "away", "--after", "pair", "--", "touch", str(note))
     assert (done.returncode, done.stdout) == (0, "job.batch.volcano.sh/away created\n")
     wait_until("it has run", note.exists)
     metadata = job_of(up, "away")["metadata"]
     assert isinstance(metadata, dict)
-    assert metadata["annotations"]["maar.sh/after"] == "fan"
+    assert metadata["annotations"]["maar.sh/after"] == "pair"
 
 
 def test_what_makes_no_sense_is_refused(up: MaarUp) -> None:

@@ -101,7 +101,7 @@ Confirm = Callable[[str], bool]
 async def up(settings: UpSettings, announce: Announce, confirm: Confirm) -> None:
     """Run a whole cluster until SIGINT or SIGTERM; `announce` is called when it is ready.
 
-    `confirm` is asked a question whose answer decides what becomes of earlier nodes; False where nobody is there.
+    `confirm` is asked whether nodes of an earlier start may go; it is False where nobody is there to answer.
     """
     folder = settings.folder
     with closing(Store(folder)) as store:

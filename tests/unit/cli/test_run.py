@@ -73,6 +73,7 @@ def test_an_array_starts_with_any_pod_and_has_its_indices() -> None:
     assert isinstance(spec, dict)
     [task] = spec["tasks"]
     assert (spec["minAvailable"], task["replicas"], spec["plugins"]) == (1, 3, {"env": []})
+    assert spec["minSuccess"] == 3
     [container] = task["template"]["spec"]["containers"]
     assert container["command"][-2:] == ["do", "it"]
     assert container["env"] == [{"name": "MAAR_ARRAY", "value": "5,7,9"}]
@@ -103,12 +104,33 @@ def test_secrets_and_what_belongs_to_the_terminal_do_not_travel() -> None:
             "VC_MAIN_HOSTS": "a",
             "HF_TOKEN": "t",
             "aws_secret_access_key": "k",
+            "GITHUB_PAT": "p",
+            "MYSQL_PWD": "p",
+            "DATABASE_URL": "postgres://db",
+            "OPENAI_KEY": "k",
+            "JWT": "j",
+            "https_proxy": "http://me:word@proxy:3128",
+            "SESSION": "eyJhbGciOiJI.eyJzdWIiOiIx.c2ln",
+            "TIKTOKEN_CACHE_DIR": "/cache",
+            "TOKENIZERS_PARALLELISM": "false",
+            "KEYBOARD_LAYOUT": "de",
+            "no_proxy": "http://proxy:3128",
             "BASH_FUNC_module%%": "() { :; }",
             "LINES_OF": "a\nb",
         }
     )
-    assert here.sent == {"PATH": "/bin", "LINES_OF": "a\nb"}
-    assert here.withheld == ["HF_TOKEN", "aws_secret_access_key"]
+    assert here.sent == {
+        "PATH": "/bin",
+        "LINES_OF": "a\nb",
+        "TIKTOKEN_CACHE_DIR": "/cache",
+        "TOKENIZERS_PARALLELISM": "false",
+        "KEYBOARD_LAYOUT": "de",
+        "no_proxy": "http://proxy:3128",
+    }
+    assert here.withheld == [
+        "DATABASE_URL", "GITHUB_PAT", "HF_TOKEN", "JWT", "MYSQL_PWD", "OPENAI_KEY", "SESSION",
+        "aws_secret_access_key", "https_proxy",
+    ]  # fmt: skip
     assert variables(["A=b=c", "HF_TOKEN"], {"HF_TOKEN": "t"}) == {"A": "b=c", "HF_TOKEN": "t"}
 
 

@@ -104,6 +104,12 @@ class ClusterClient:
         await self._done(outcome, Operation("get", kind, key))
         return True
 
+    async def check_named(self, kind: type[Object], key: str) -> None:
+        """Refuse a name that a filter has and nothing on the cluster; one that may not be read passes."""
+        outcome = await get(self.server, *_at(kind, key))
+        if isinstance(outcome, Gone):
+            await self._done(outcome, Operation("get", kind, key))
+
     async def all(self, kind: type[Object], labels: str = "", namespace: str = "") -> list[Document]:
         """Read all objects of a kind, or those with the labels or in the namespace."""
         found: list[Document] = []

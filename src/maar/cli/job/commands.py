@@ -19,6 +19,7 @@ from maar.cli.job.flags import (
     NameArgument,
     NamesArgument,
     NewNameArgument,
+    PhaseOption,
     QueueOption,
     ReplicasOption,
     RequestsOption,
@@ -41,6 +42,7 @@ from maar.cli.tables import (
     data_text,
     show_all,
 )
+from maar.core.model.queue import Queue
 from maar.core.views.flow_summary import CronSummary, FlowSummary, TemplateSummary
 from maar.core.views.job_rows import JOB_HEADINGS, JOB_WIDE, job_cells
 from maar.core.views.job_summary import JobSummary
@@ -98,7 +100,7 @@ def run(  # noqa: PLR0913  # the flags of the command
 def list_all(  # noqa: PLR0913  # the flags of the command
     *,
     queue: QueueOption = "",
-    phase: Annotated[str, typer.Option(help="Only jobs in this phase, such as Running.")] = "",
+    phase: PhaseOption = "",
     labels: LabelsOption = "",
     output: OutputOption = None,
     watch: WatchOption = False,
@@ -116,8 +118,10 @@ def list_all(  # noqa: PLR0913  # the flags of the command
         raise typer.BadParameter("--first, --within and --config are for planned starts; add --start")
 
     def keep(job: JobSummary) -> bool:
-        return queue in ("", job.spec.queue) and phase.lower() in ("", job.phase.lower())
+        return queue in ("", job.spec.queue) and phase in ("", job.phase)
 
+    if queue:
+        on_cluster(access, lambda cluster: cluster.check_named(Queue, queue))
     if starts.start:
         from maar.cli.job.starts import list_with_starts  # noqa: PLC0415  # it simulates, and that takes long
 

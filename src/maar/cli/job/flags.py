@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, get_args
 
 import typer
 
 from maar.cli.completion import names_of
 from maar.cli.queue.amounts import WrittenAmounts, amounts
+from maar.core.model.job import JobPhase
 from maar.core.model.queue import Queue
 from maar.core.views.job_summary import JobSummary
 
@@ -21,8 +22,21 @@ NewNameArgument = Annotated[str, typer.Argument(help="The name of the new job.",
 QueueOption = Annotated[
     str, typer.Option("--queue", "-q", help="The queue.", autocompletion=names_of(Queue), show_default=False)
 ]
+
+
+def _phase(text: str) -> str:
+    """A phase of jobs, whatever its case."""
+    phases = {phase.lower(): phase for phase in get_args(JobPhase)}
+    if text and text.lower() not in phases:
+        raise typer.BadParameter(f"{text!r} is not a phase of jobs; choose from {', '.join(phases.values())}")
+    return phases.get(text.lower(), "")
+
+
+PhaseOption = Annotated[
+    str, typer.Option("--phase", parser=_phase, help="Only jobs in this phase, such as Running.")
+]
 ImageOption = Annotated[str, typer.Option("--image", "-i", help="The image of its pods.")]
-ReplicasOption = Annotated[int, typer.Option("--replicas", "-r", min=0, help="How many pods it has.")]
+ReplicasOption = Annotated[int, typer.Option("--replicas", "-r", min=1, help="How many pods it has.")]
 MinimumOption = Annotated[
     int | None,
     typer.Option("--min", "-m", min=0, help="How many pods start together; all of them unless set."),

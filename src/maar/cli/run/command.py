@@ -26,7 +26,18 @@ def run(  # noqa: PLR0913  # each is a flag
     array: Annotated[
         str, typer.Option(help="A pod for each index, such as 0-99 or 1,3,5, in $MAAR_ARRAY_INDEX.")
     ] = "",
+    time: Annotated[
+        str, typer.Option(metavar="DURATION", help="End each pod after so long, such as 2h or 90m.")
+    ] = "",
+    priority: Annotated[str, typer.Option(help="The priority class of the job.")] = "",
     after: Annotated[str, typer.Option(help="A job that has to be Completed first.")] = "",
+    wait_anyway: Annotated[
+        bool,
+        typer.Option(
+            "--wait-anyway",
+            help="Keep waiting for a job that is not there yet, or for nodes that do not exist yet.",
+        ),
+    ] = False,
     image: Annotated[str, typer.Option(help="The image to run in; not with maar up --local.")] = "",
     name: Annotated[str, typer.Option(help="The name of the job; without it one is made up.")] = "",
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="The namespace of the job.")] = "",
@@ -51,14 +62,25 @@ def run(  # noqa: PLR0913  # each is a flag
         replicas=replicas,
         array=_array(array, replicas),
         after=after,
+        seconds=_seconds(time),
+        priority=priority,
         variables=_variables(env or []),
     )
-    code = on_cluster(access, lambda cluster: _run(cluster, request, image, no_env=no_env, detach=detach))
+    code = on_cluster(
+        access,
+        lambda cluster: _run(cluster, request, image, no_env=no_env, detach=detach, waits_anyway=wait_anyway),
+    )
     raise typer.Exit(code)
 
 
-async def _run(
-    cluster: "ClusterClient", request: "RunRequest", image: str, *, no_env: bool, detach: bool
+async def _run(  # the flags
+    cluster: "ClusterClient",
+    request: "RunRequest",
+    image: str,
+    *,
+    no_env: bool,
+    detach: bool,
+    waits_anyway: bool,
 ) -> int:
     from dataclasses import replace  # noqa: PLC0415  # as all that only this command needs
 
@@ -70,6 +92,9 @@ async def _run(
     request = replace(
         request, namespace=request.namespace or cluster.server.credentials.proofs.namespace or "default"
     )
+    await _check_priority(cluster, request.priority)
+    if not waits_anyway:
+        await _check_job_before(cluster, request)
     here = Environment({}, []) if no_env else travelling()
     place = await place_of(cluster, image, here.sent)
     withheld = [one for one in here.withheld if one not in (request.variables or {})]
@@ -83,7 +108,48 @@ async def _run(
     await cluster.create(Job, key, job_document(request, place))
     title = f"job.{Job.api_version.partition('/')[0]}/{request.name}"
     typer.echo(f"{title} created", err=not detach)
-    return 0 if detach else await follow(cluster, key, request.number)
+    return 0 if detach else await follow(cluster, key, request.number, waits_anyway=waits_anyway)
+
+
+async def _check_job_before(cluster: "ClusterClient", request: "RunRequest") -> None:
+    """Refuse a job that would wait in vain for another: one that is not there, or that has not succeeded."""
+    from maar.core.controllers.jobs.dependencies import cannot_follow  # noqa: PLC0415
+    from maar.core.model.job import Job  # noqa: PLC0415
+    from maar.core.model.kinds import from_document  # noqa: PLC0415
+
+    if not request.after:
+        return
+    key = f"{request.namespace}/{request.after}"
+    if not await cluster.exists(Job, key):
+        raise CommandError(
+            f"--after {request.after}: there is no such job in namespace {request.namespace};"
+            " see maar job list, or add --wait-anyway to wait until it is created"
+        )
+    before = from_document(Job, await cluster.get(Job, key))
+    if why := cannot_follow(before):
+        raise CommandError(f"--after {request.after}: {why}; run that job again under another name first")
+
+
+async def _check_priority(cluster: "ClusterClient", name: str) -> None:
+    from maar.core.model.priority_class import PriorityClass  # noqa: PLC0415
+
+    if name and not await cluster.exists(PriorityClass, name):
+        names = ", ".join(sorted(await cluster.names(PriorityClass))) or "none"
+        raise CommandError(f"--priority {name}: there is no such priority class; the cluster has {names}")
+
+
+def _seconds(text: str) -> int:
+    from maar.core.model.durations import BadDurationError, seconds  # noqa: PLC0415
+
+    if not text:
+        return 0
+    try:
+        found = seconds(text)
+    except BadDurationError as error:
+        raise typer.BadParameter(f"--time {error}") from None
+    if found < 1:
+        raise typer.BadParameter(f"--time {text}: write at least 1s")
+    return int(found)
 
 
 def _resources(cpus: str, memory: str, gpus: int) -> dict[str, str]:

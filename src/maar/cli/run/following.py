@@ -22,10 +22,12 @@ from maar.cli.run.observing import (
     why_not_scheduled,
 )
 from maar.cli.run.output import OutputPrinter
+from maar.core.controllers.jobs.dependencies import NO_SUCH_JOB
 from maar.core.model.job import Job
 from maar.core.model.kinds import plain
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
+from maar.core.model.reasons import Cure
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import read_pages, selection
 from maar.kube.outcome import Done, Gone, Unanswered
@@ -35,18 +37,20 @@ from maar.kube.write import get
 JOB_LABEL: Final = "volcano.sh/job-name"
 
 _LOOK_S: Final = 0.5
+_CERTAIN_AFTER_S: Final = 3.0  # that a job can never run may be false for a moment, while nodes register
 
 
-async def follow(cluster: ClusterClient, key: str, number: int) -> int:
+async def follow(cluster: ClusterClient, key: str, number: int, *, waits_anyway: bool) -> int:
     """Follow a job of so many pods to its end; gives the exit code of its command."""
-    return await _Follower(cluster, key, number).follow()
+    return await _Follower(cluster, key, number, waits_anyway=waits_anyway).follow()
 
 
 class _Follower:
     """A job and its pods, looked at twice a second."""
 
-    def __init__(self, cluster: ClusterClient, key: str, number: int) -> None:
-        self._cluster, self._key = cluster, key
+    def __init__(self, cluster: ClusterClient, key: str, number: int, *, waits_anyway: bool) -> None:
+        self._cluster, self._key, self._waits_anyway = cluster, key, waits_anyway
+        self._in_vain_since: float | None = None
         self._namespace, _, self._name = key.partition("/")
         self._printer = OutputPrinter(cluster.server, self._namespace, prefixes=number > 1)
         self._streams: dict[str, asyncio.Task[None]] = {}  # by the uid of the pod
@@ -81,9 +85,12 @@ class _Follower:
             return None
         phase = phase_of(job)
         if phase not in ENDED:
-            if not any(pod.has_started for pod in self._pods.values()):
-                await self._explain(job)
-            return None
+            if any(pod.has_started for pod in self._pods.values()):
+                return None
+            why = await self._why_it_waits(job)
+            if why:
+                self._say(f"waiting: {why}")
+            return await self._give_up(why) if self._waits_in_vain(why) else None
         if self._streams:
             await self._wait_for_output()
         return self._end(phase, message_of(job))
@@ -115,8 +122,28 @@ class _Follower:
             if pod.has_started and pod.uid not in self._streams:
                 self._streams[pod.uid] = asyncio.create_task(self._printer.follow(pod.name))
 
-    async def _explain(self, job: Document) -> None:
-        """Say why nothing runs yet, when that is something new."""
+    def _waits_in_vain(self, why: str) -> bool:
+        """Whether the job can never run as things are, and not just for a moment."""
+        if self._waits_anyway or not (Cure.NEVER in why or NO_SUCH_JOB in why):
+            self._in_vain_since = None
+            return False
+        now = asyncio.get_running_loop().time()
+        if self._in_vain_since is None:
+            self._in_vain_since = now
+        return now - self._in_vain_since >= _CERTAIN_AFTER_S
+
+    async def _give_up(self, why: str) -> int:
+        """Delete a job that would wait for ever."""
+        await self._cluster.delete(Job, self._key)
+        typer.echo(
+            f"error: job {self._name} cannot run and was deleted: {why}\n"
+            "Ask for less, or add --wait-anyway to keep it waiting until the cluster changes.",
+            err=True,
+        )
+        return FAILED
+
+    async def _why_it_waits(self, job: Document) -> str:
+        """Why nothing runs yet, in the words of the job or of the scheduler."""
         why = message_of(job)
         if not why:
             metadata = cast(Document, job.get("metadata") or {})
@@ -124,8 +151,7 @@ class _Follower:
             outcome = await get(self._cluster.server, resource_path_of(PodGroup), group)
             if isinstance(outcome, Done):
                 why = why_not_scheduled(cast(Document, plain(outcome.body)))
-        if why:
-            self._say(f"waiting: {why}")
+        return why
 
     async def _wait_for_output(self) -> None:
         """Let the last words be printed; Ctrl-C need not wait for them."""

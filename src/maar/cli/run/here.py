@@ -15,7 +15,17 @@ if TYPE_CHECKING:  # a client takes longer to import than most commands take to 
 
 _LOCAL: Final = "local"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_SECRET: Final = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE_?KEY|ACCESS_?KEY", re.IGNORECASE)
+# Words of a name, between underscores, that announce a secret; TOKENIZERS_PARALLELISM has none of them.
+_SECRET: Final = re.compile(
+    r"(?:^|[_.-])(?:PAT|PWD|PASS|JWT|KEY|AUTH|COOKIE|DSN|CREDS?)(?=$|[_.-])"
+    r"|(?<!TIK)TOKEN(?![A-Z])|SECRET|PASSW|PASSPHRASE|CREDENTIAL|(?:API|PRIVATE|ACCESS)_?KEY"
+    r"|(?:DATABASE|DB|CONNECTION)_(?:URL|URI|STRING)$",
+    re.IGNORECASE,
+)
+# A password in a URL, a JSON web token, a private key: secrets under whatever name.
+_SECRET_VALUE: Final = re.compile(
+    r"://[^/\s:@]*:[^/\s@]+@|^eyJ[\w-]{8,}\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
 # Of the terminal or the shell, or decided by the node.
 _NOT_SENT: Final = frozenset({
     "_", "PWD", "OLDPWD", "SHLVL", "HOSTNAME", "TERM_SESSION_ID", "WINDOWID", "CUDA_VISIBLE_DEVICES",
@@ -69,7 +79,7 @@ def travelling(environment: Mapping[str, str] = os.environ) -> Environment:
     for name, value in sorted(environment.items()):
         if not _NAME.fullmatch(name) or name in _NOT_SENT or name.startswith(_NOT_SENT_BEGINNINGS):
             continue
-        if _SECRET.search(name):
+        if _SECRET.search(name) or _SECRET_VALUE.search(value):
             withheld.append(name)
         elif _is_text(value):
             sent[name] = value

@@ -44,6 +44,8 @@ class RunRequest:
     replicas: int = 1
     array: tuple[int, ...] = ()
     after: str = ""
+    seconds: int = 0  # each pod is ended after so long; 0: never
+    priority: str = ""  # the name of a priority class
     variables: Mapping[str, str] | None = None
 
     @property
@@ -70,6 +72,8 @@ def job_document(request: RunRequest, place: Place) -> Document:
     if request.resources:
         container["resources"] = {"requests": dict(request.resources), "limits": dict(request.resources)}
     pod: Document = {"restartPolicy": "Never", "containers": [container]}
+    if request.seconds:
+        pod["activeDeadlineSeconds"] = request.seconds
     if place.node_labels:
         pod["nodeSelector"] = dict(place.node_labels)
     plugins: Document = {"env": []}
@@ -78,17 +82,17 @@ def job_document(request: RunRequest, place: Place) -> Document:
     metadata: Document = {"name": request.name, "namespace": request.namespace}
     if request.after:
         metadata["annotations"] = {AFTER_ANNOTATION: request.after}
-    return {
-        "apiVersion": Job.api_version,
-        "kind": "Job",
-        "metadata": metadata,
-        "spec": {
-            "queue": request.queue,
-            "minAvailable": 1 if request.array else request.number,
-            "plugins": plugins,
-            "tasks": [{"name": TASK, "replicas": request.number, "template": {"spec": pod}}],
-        },
+    spec: Document = {
+        "queue": request.queue,
+        "minAvailable": 1 if request.array else request.number,
+        "plugins": plugins,
+        "tasks": [{"name": TASK, "replicas": request.number, "template": {"spec": pod}}],
     }
+    if request.array:
+        spec["minSuccess"] = request.number  # an array in which a pod failed has failed
+    if request.priority:
+        spec["priorityClassName"] = request.priority
+    return {"apiVersion": Job.api_version, "kind": "Job", "metadata": metadata, "spec": spec}
 
 
 def name_for(command: Sequence[str], suffix: str) -> str:

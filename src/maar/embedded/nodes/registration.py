@@ -44,11 +44,7 @@ def register(cluster: Cluster, nodes: Sequence[Json], *, keep_virtual: bool = Fa
 def virtual_nodes(store: Store) -> list[Json]:
     """The virtual nodes that an earlier start made on its command line."""
     nodes: list[Json] = [msgspec.json.decode(body) for _, _, body in store.page(_NODES, None)]
-    return [
-        node
-        for node in nodes
-        if DECLARED in part(metadata(node), "annotations") and _is_virtual(node)
-    ]
+    return [node for node in nodes if DECLARED in part(metadata(node), "annotations") and _is_virtual(node)]
 
 
 def _is_virtual(node: Json) -> bool:

@@ -5,8 +5,9 @@ from typing import Final
 
 from maar.core.controllers.jobs.counting import remembered
 from maar.core.controllers.jobs.pods import JobPod
-from maar.core.model.job import Job, Task
+from maar.core.model.job import FINISHED_JOBS, Job, Task
 
+NO_SUCH_JOB: Final = "there is no such job"
 AFTER_ANNOTATION: Final = "maar.sh/after"  # the name of a job in the same namespace that must complete first
 
 
@@ -38,11 +39,19 @@ def job_before(job: Job) -> str | None:
     return Job.key_of(job.metadata.namespace, name) if name else None
 
 
+def cannot_follow(before: Job | None) -> str:
+    """Why a job that comes after this one can never run; empty where it may: a suspended job is resumed."""
+    phase = "" if before is None else before.status.state.phase
+    if before is None or phase not in FINISHED_JOBS or phase in ("Completed", "Aborted"):
+        return ""
+    return f"it comes after job {before.metadata.name}, which is {phase} and not Completed"
+
+
 def waits_for_job(job: Job, before: Job | None) -> str:
     """Why a job that comes after another waits for it; empty where it does not."""
     name = job.metadata.annotations.get(AFTER_ANNOTATION, "")
     if before is None:
-        return f"it comes after job {name}, and there is no such job"
+        return f"it comes after job {name}, and {NO_SUCH_JOB}"
     phase = before.status.state.phase
     if phase == "Completed":
         return ""

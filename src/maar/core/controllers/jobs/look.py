@@ -9,7 +9,7 @@ import msgspec
 from maar.core.controllers.cluster_view import ClusterView
 from maar.core.controllers.jobs.counting import count, is_at_rest, unwanted, with_counts
 from maar.core.controllers.jobs.decision import Decision, after_command, after_what_happened
-from maar.core.controllers.jobs.dependencies import job_before, waiting_tasks, waits_for_job
+from maar.core.controllers.jobs.dependencies import cannot_follow, job_before, waiting_tasks, waits_for_job
 from maar.core.controllers.jobs.group import group_document, group_key, group_patch, wanted_group
 from maar.core.controllers.jobs.owner import owner_reference
 from maar.core.controllers.jobs.phases import ACTIVE, entered
@@ -97,6 +97,9 @@ class Look:
             return after_command(job, commands[0], own, self._now)
         if not job.status.state.phase:
             return Decision(None)
+        before = self._job_before(job, group)
+        if before is not None and (why := cannot_follow(self._cluster.jobs.get(before))):
+            return Decision(entered(job, job.status, "Failed", self._now, ("DependencyFailed", why)))
         return after_what_happened(job, own, group, self._now)
 
     def _commands(self, job: Job) -> list[Command]:
@@ -122,10 +125,15 @@ class Look:
 
     # What the phase asks for
 
+    def _job_before(self, job: Job, group: PodGroup | None) -> str | None:
+        """The key of the job that must complete before this one, unless this one has begun or is over."""
+        has_run = any(one.status == "Running" for one in job.status.conditions)
+        is_waiting = group is None and not has_run and job.status.state.phase in ACTIVE
+        return job_before(job) if is_waiting else None
+
     def _made(self, job: Job, own: list[JobPod], group: PodGroup | None) -> Iterator[ControllerWrite]:
         """What a job that is to run lacks: first what its pods need, then the pods."""
-        has_run = any(one.status == "Running" for one in job.status.conditions)
-        if (before := job_before(job)) is not None and group is None and not has_run:
+        if (before := self._job_before(job, group)) is not None:
             self._problem = waits_for_job(job, self._cluster.jobs.get(before))
             if self._problem:
                 return
