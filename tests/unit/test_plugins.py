@@ -8,9 +8,11 @@ from shutil import copytree
 from typing import Any
 
 import pytest
+import typer
 import yaml
 
 from maar.apps.plugins import find_plugins
+from maar.cli.failure import run
 from maar.core.policy.configuration import DEFAULT, BadConfigurationError, Configuration, parse
 from maar.core.policy.grammar import ACTIONS, PLUGINS
 from maar.core.policy.plugin_hooks import Filter, GroupView, NodeView, PluginHooks, PodView, Score
@@ -242,7 +244,7 @@ def wordy(_: Mapping[str, object]) -> PluginHooks:
     [
         (broken, "the plugin mine cannot be made: RuntimeError: no licence for 1 arguments"),
         (leaving, "the plugin mine cannot be made: SystemExit: 3"),
-        (mute, "the plugin mine gives NoneType where it must give Opinions"),
+        (mute, "the plugin mine returns NoneType where it must return PluginHooks"),
         (
             wordy,
             "the plugin mine cannot be made: TypeError: filter is 'yes'; it must be a callable or None",
@@ -315,3 +317,57 @@ def test_the_example_of_the_page_is_installed_and_decides(folder: Path) -> None:
     decided: Any = plan(scenario.cluster.objects(), configuration, now=scenario.now)["cycles"]
     assert decided[0]["binds"] == {"red/a-mine-0": "g1", "blue/a-yours-0": "g0"}
     sys.modules.pop("maar_gpu_packing", None)
+
+
+def failing(arguments: Mapping[str, object]) -> PluginHooks:
+    """A plugin whose hooks go wrong in the way that its arguments name."""
+    hook, what = str(arguments["hook"]), str(arguments["what"])
+
+    def go_wrong(*_: object) -> Any:
+        if what == "raise":
+            raise ZeroDivisionError("division by zero")
+        return float(what) if hook == "score" else (float(what),)
+
+    return PluginHooks(**{"filter": lambda _pod, _node: True, hook: go_wrong})
+
+
+@pytest.mark.parametrize(
+    ("hook", "what", "problem"),
+    [
+        ("concerns", "raise", "raised ZeroDivisionError: division by zero for {'cpu': 1000}"),
+        ("filter", "raise", "raised ZeroDivisionError: division by zero for pod default/default-a-0, node n"),
+        ("score", "raise", "raised ZeroDivisionError: division by zero for pod default/default-a-0, node n"),
+        ("score", "nan", "returned nan, which is not a finite number, for pod default/default-a-0, node n"),
+        ("score", "inf", "returned inf, which is not a finite number, for pod default/default-a-0, node n"),
+        ("job_order", "nan", "returned a key with NaN, which has no order, for pod group default/"),
+    ],
+)
+def test_a_hook_that_goes_wrong_is_named_with_its_plugin_and_is_no_bug_of_ours(
+    hook: str,
+    what: str,
+    problem: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["maar"])
+    jobs = {name: {"pods": 1, "cpu": 1} for name in ("default/a", "default/b")}
+    scenario = read(
+        {
+            "title": "t",
+            "rule": "4.plugins.1",
+            "nodes": {"n": {"cpu": 4}},
+            "pending": jobs,
+            "expect": {"binds": {}},
+        },
+        "t",
+    )
+    configuration = parse(configured("mine", hook=hook, what=what), {"mine": failing})
+    app = typer.Typer()
+    app.command()(lambda: print(plan(scenario.cluster.objects(), configuration)))
+    with pytest.raises(SystemExit) as left:
+        run(app, "maar")
+    assert left.value.code == 1
+    shown = capsys.readouterr().err
+    assert f"error: the plugin mine: its {hook} {problem}" in shown
+    assert "correct the plugin, or remove it from the configuration" in shown
+    assert "bug" not in shown

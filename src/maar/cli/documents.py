@@ -23,14 +23,18 @@ class ReadDocuments:
     errors: list[str] = field(default_factory=list)
 
 
-def read_documents(paths: list[Path]) -> ReadDocuments:
-    """Read every document of files and folders, `-` being standard input; lists are taken apart."""
+def read_documents(paths: list[Path], *, as_kubectl: bool = False) -> ReadDocuments:
+    """Read every document of files and folders, `-` being standard input; lists are taken apart.
+
+    With `as_kubectl` scalars are what kubectl would send: it reads y and n without quotes as booleans.
+    """
     documents = ReadDocuments()
     for path in paths:
         for file in _files(path):
             name = "standard input" if file == _STANDARD_INPUT else str(file)
             try:
-                documents.found.extend((f"{name}, {place}", one) for place, one in _documents(file))
+                read = _documents(file, as_kubectl=as_kubectl)
+                documents.found.extend((f"{name}, {place}", one) for place, one in read)
             except BadYamlError as error:
                 documents.errors.append(f"{name}: not YAML: {error}")
             except OSError as error:
@@ -60,7 +64,7 @@ def _nearest(path: Path) -> str:
     return f"; did you mean {path.parent / close[0]}?" if close else f" in {path.parent.absolute()}"
 
 
-def _documents(file: Path) -> Iterator[tuple[str, object]]:
+def _documents(file: Path, *, as_kubectl: bool) -> Iterator[tuple[str, object]]:
     """Give every document with its place in the file."""
     most = FILES.characters + 1  # no more than it takes to see that it is too much
     if file == _STANDARD_INPUT:
@@ -68,7 +72,7 @@ def _documents(file: Path) -> Iterator[tuple[str, object]]:
     else:
         with file.open("rb") as opened:
             data = opened.read(most)
-    for number, document in enumerate(yaml_documents(data), start=1):
+    for number, document in enumerate(yaml_documents(data, as_kubectl=as_kubectl), start=1):
         if isinstance(document, dict) and isinstance(document.get("items"), list):
             for index, item in enumerate(document["items"], start=1):
                 yield f"document {number}, item {index}", item

@@ -34,6 +34,8 @@ def run(app: typer.Typer, name: str, wrong_usage: int = WRONG_USAGE) -> None:
     except CommandError as error:
         _leave(error.sentences, FAILED)
     except Exception as error:
+        if sentence := _of_plugin(error):
+            _leave((sentence,), FAILED)
         if os.environ.get("MAAR_TRACE"):
             raise
         what = f"a bug in Maar: {type(error).__name__}: {error}"
@@ -61,6 +63,15 @@ def shortened(lines: list[str]) -> list[str]:
     """As many lines as a person may still read, and the number of the others."""
     more = len(lines) - _MOST_LINES
     return lines if more <= 0 else [*lines[:_MOST_LINES], f"... and {more:,} more like these"]
+
+
+def _of_plugin(error: Exception) -> str:
+    """What a third party's plugin did wrong, where it is the cause; a daemon's tasks fail in groups."""
+    from maar.core.policy.plugin_hooks import PluginError  # noqa: PLC0415  # only a failure waits for it
+
+    while isinstance(error, ExceptionGroup) and (found := error.subgroup(PluginError)) is not None:
+        error = found.exceptions[0]
+    return str(error) if isinstance(error, PluginError) else ""
 
 
 def _leave(sentences: tuple[str, ...], code: int) -> None:

@@ -87,7 +87,7 @@ async def _in_cluster(cluster: "ClusterClient") -> list[Sent]:
 
 def _read(paths: list[Path]) -> tuple[list[Sent], list[str]]:
     """The objects of kinds that Maar reads, and what is wrong with documents; the others are counted."""
-    documents, left_out = read_documents(paths), Counter[str]()
+    documents, left_out = read_documents(paths, as_kubectl=True), Counter[str]()
     errors, sent = list(documents.errors), []
     for place, document in documents.found:
         if not isinstance(document, dict) or "kind" not in document:

@@ -59,9 +59,11 @@ class _Anchored(NamedTuple):
 class Composer:
     """Puts events together to documents."""
 
-    def __init__(self, limits: DocumentLimits, repeated: Repeated | None) -> None:
+    def __init__(
+        self, limits: DocumentLimits, repeated: Repeated | None, *, as_kubectl: bool = False
+    ) -> None:
         self.root: object = None
-        self._limits, self._repeated = limits, repeated
+        self._limits, self._repeated, self._as_kubectl = limits, repeated, as_kubectl
         self._frames: list[_Frame] = []
         self._anchors: dict[str, _Anchored] = {}
         self._nodes = self._characters = self._aliased = 0
@@ -83,7 +85,7 @@ class Composer:
     def _take_scalar(self, event: ScalarEvent) -> None:
         self._count(1, len(event.value), event.start_mark)
         frame = self._frames[-1] if self._frames else None
-        value = scalar(event)
+        value = scalar(event, as_kubectl=self._as_kubectl)
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(value, 1, len(event.value), 0)
         if frame is not None and frame.key is None and isinstance(frame.value, dict):

@@ -20,16 +20,21 @@ _MOST_DIRECTIVES: Final = 20  # the parser takes long for them
 
 
 def documents(
-    text: str | bytes, limits: DocumentLimits = FILES, repeated: Repeated | None = None
+    text: str | bytes,
+    limits: DocumentLimits = FILES,
+    repeated: Repeated | None = None,
+    *,
+    as_kubectl: bool = False,
 ) -> Iterator[object]:
     """Give the documents of a text one by one; an empty one is None.
 
-    A key that a mapping has twice is refused, or passed to `repeated`, and then the last one counts.
+    A key that a mapping has twice is refused, or passed to `repeated`, and then the last one counts. With
+    `as_kubectl` y and n without quotes are booleans.
     """
     if isinstance(text, bytes):
         text = _decoded(text)
     _check_size(text, limits)
-    composer = Composer(limits, repeated)
+    composer = Composer(limits, repeated, as_kubectl=as_kubectl)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             composer.take(event)

@@ -13,7 +13,9 @@ Scalar = str | int | float | bool | None
 _PREFIX: Final = "tag:yaml.org,2002:"
 _PLAIN_TAGS: Final = frozenset(_PREFIX + name for name in ("null", "bool", "int", "float"))
 _TEXT_TAGS: Final = frozenset({f"{_PREFIX}str", "!", f"{_PREFIX}timestamp"})
-# kubectl also reads y and n as booleans; here they are the names that people mean by them.
+# kubectl also reads y and n as booleans. Here they are the names that people mean by them, except where the
+# question is what kubectl would send.
+_ONE_LETTER: Final = {"y": True, "Y": True, "n": False, "N": False}
 _NAMED: Final[dict[str, Scalar]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
@@ -31,10 +33,12 @@ _LONGEST_SHOWN: Final = 80  # characters of a tag in a message
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1  # what Kubernetes reads as integers
 
 
-def scalar(event: ScalarEvent) -> Scalar:
+def scalar(event: ScalarEvent, *, as_kubectl: bool = False) -> Scalar:
     """The value of a scalar; times and numbers in base 60 stay text, as they do in Kubernetes."""
     text: str = event.value
     tag = event.tag
+    if as_kubectl and tag is None and event.implicit[0] and text in _ONE_LETTER:
+        return _ONE_LETTER[text]
     if tag is None:
         return plain(event) if event.implicit[0] else text
     if tag in _TEXT_TAGS:

@@ -53,7 +53,7 @@ def test_what_would_be_accepted_leaves_with_0() -> None:
 
 def test_the_options_of_admission_are_options_here() -> None:
     status = "{allocatable: {cpu: 1}, conditions: [{type: Ready, status: 'True'}]}"
-    node = f"{{apiVersion: v1, kind: Node, metadata: {{name: n}}, status: {status}}}"
+    node = f"{{apiVersion: v1, kind: Node, metadata: {{name: node}}, status: {status}}}"
     files = f"{node}\n---\n{QUEUE} spec: {{guarantee: {{resource: {{cpu: 9}}}}}}}}"
     assert "[queue-guarantee-total]" in run("-f", "-", stdin=files).stdout
     result = run("-f", "-", "--guarantee-over-total", "warn", stdin=files)
@@ -102,8 +102,8 @@ def test_a_job_plugin_can_be_disabled() -> None:
         ("- 1", "error: standard input, document 1: not an object of Kubernetes: it has no kind"),
         ("{apiVersion: v1, kind: Pod}", "error: standard input, document 1: Pod: metadata.name is missing"),
         (
-            "{apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {cpu: 2c}}}",
-            "error: standard input, document 1: Node n: status.allocatable.cpu: '2c' is not a quantity",
+            "{apiVersion: v1, kind: Node, metadata: {name: node}, status: {allocatable: {cpu: 2c}}}",
+            "error: standard input, document 1: Node node: status.allocatable.cpu: '2c' is not a quantity",
         ),
     ],
 )
@@ -143,7 +143,7 @@ def test_a_name_that_a_cluster_takes_is_not_refused() -> None:
 MANY_PROBLEMS = """
 apiVersion: v1
 kind: Pod
-metadata: {name: p, labels: {"a b": x, c: 1, d: x y, "ok/e": ""}, annotations: {B/c: "x y", n: 2}}
+metadata: {name: p, labels: {"a b": x, c: 1, d: x y, "ok/e": ""}, annotations: {B/c: "x y", two: 2}}
 spec:
   initContainers: [{name: d, image: i}]
   containers: [{name: C C, image: i}, {name: d, image: i}, {image: i}]
@@ -158,7 +158,7 @@ spec:
       metadata: {labels: {"-": a}}
       spec: {containers: [{name: C C, image: i}, {name: c, image: i}, {name: c, image: i}]}
 ---
-{apiVersion: v1, kind: Node, metadata: {name: n, labels: {a/b/c: "1"}}}
+{apiVersion: v1, kind: Node, metadata: {name: node, labels: {a/b/c: "1"}}}
 """
 
 
@@ -171,7 +171,7 @@ def test_labels_and_containers_that_no_cluster_takes_are_refused() -> None:
         ("Pod", "object-label", "metadata.labels[a b]"),
         ("Pod", "object-label", "metadata.labels.c"),
         ("Pod", "object-label", "metadata.labels.d"),
-        ("Pod", "object-label", "metadata.annotations.n"),
+        ("Pod", "object-label", "metadata.annotations.two"),
         ("Pod", "object-container", "spec.containers[0].name"),
         ("Pod", "object-container", "spec.containers[1].name"),
         ("Pod", "object-container", "spec.containers[2].name"),
@@ -268,3 +268,16 @@ def test_the_examples_of_cron_jobs_and_flows_are_good() -> None:
     folder = Path(__file__).parents[3] / "examples" / "jobs"
     result = run("-f", str(folder / "cronjob.yaml"), "-f", str(folder / "jobflow.yaml"))
     assert (result.exit_code, result.stdout) == (0, "7 objects: 0 refused, 0 warnings\n")
+
+
+def test_texts_without_quotes_are_read_as_kubectl_reads_them() -> None:
+    container = "{name: main, image: y, args: [n, 8080, 'n'], env: [{name: A, value: on}]}"
+    pod = f"{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: [{container}]}}}}"
+    result = run("-f", "-", stdin=pod)
+    assert result.exit_code == 1
+    assert [line.partition("refused: ")[2] for line in result.stdout.splitlines()[:-1]] == [
+        f"[object-container] spec.containers[0].{field} is {value}, which is no text; put it in quotes"
+        for field, value in (
+            ("image", "true"), ("args[0]", "false"), ("args[1]", "8080"), ("env[0].value", "true"),
+        )
+    ]  # fmt: skip

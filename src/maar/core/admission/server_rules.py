@@ -67,3 +67,16 @@ def container_problems(spec: object, path: str) -> Iterator[Problem]:
                 sentence = f"is {said}, which no cluster takes: {problems[0]}"
                 yield Problem(f"{where}.name", said, sentence)
             seen.add(str(name))
+            yield from _not_text(where, container)
+
+
+def _not_text(path: str, container: object) -> Iterator[Problem]:
+    """Fields of a container that are texts: YAML reads y, no and 8080 as something else."""
+    texts = [(f"{path}.{field}", at(container, field)) for field in ("image", "workingDir")]
+    for field in ("command", "args"):
+        texts += numbered(f"{path}.{field}", list_at(container, field))
+    for where, variable in numbered(f"{path}.env", list_at(container, "env")):
+        texts.append((f"{where}.value", at(variable, "value")))
+    for where, value in texts:
+        if value is not None and not isinstance(value, str):
+            yield Problem(where, brief(value), f"is {brief(value)}, which is no text; put it in quotes")

@@ -67,7 +67,7 @@ def _problems(pod: Pod, raw: dict[str, object]) -> Iterator[Problem]:
         for number, container in enumerate(containers):
             path = f"spec.{field}[{number}]"
             image = at(list_at(raw, "spec", field)[number], "image")
-            if not isinstance(image, str) or not image:
+            if image is None or image == "":
                 yield Problem(f"{path}.image", brief(image), f"is {brief(image)}; name the image to run")
             yield from _at(path, _over_limits(container))
 

@@ -28,7 +28,7 @@ from maar.core.policy.grammar import (
     Argument,
     argument_named,
 )
-from maar.core.policy.plugin_hooks import PluginFactory, PluginHooks
+from maar.core.policy.plugin_hooks import PluginFactory, PluginHooks, checked
 from maar.core.policy.values import Entry, Remarks, boolean, scalar, text, yaml_text
 
 __all__ = ["DEFAULT", "BadConfigurationError", "Configuration", "Plugin", "parse"]
@@ -265,9 +265,9 @@ def _hooks_of(
         entry.refuse(f"the plugin {name} cannot be made: {type(error).__name__}: {error}")
         return None
     if not isinstance(hooks, PluginHooks):
-        entry.refuse(f"the plugin {name} gives {type(hooks).__name__} where it must give Opinions")
+        entry.refuse(f"the plugin {name} returns {type(hooks).__name__} where it must return PluginHooks")
         return None
-    return hooks
+    return checked(name, hooks)
 
 
 DEFAULT: Final = parse(None)

@@ -1,7 +1,9 @@
 """What a third party's plugin sees, and the hooks it can provide; `maar.plugins` has them for plugins."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,52 @@ class PluginHooks:
             hook = getattr(self, one.name)
             if hook is not None and not callable(hook):
                 raise TypeError(f"{one.name} is {hook!r}; it must be a callable or None")
+
+
+class PluginError(Exception):
+    """A hook of a third party's plugin raised, or returned what it may not."""
+
+
+def checked(name: str, hooks: PluginHooks) -> PluginHooks:
+    """The hooks of a plugin, whose failures name the plugin and what it was called with."""
+    called = {
+        one.name: _checked(name, one.name, hook)
+        for one in fields(hooks)
+        if (hook := getattr(hooks, one.name)) is not None
+    }
+    return replace(hooks, **called)
+
+
+def _checked(plugin: str, hook: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def failing(arguments: tuple[object, ...], problem: str) -> PluginError:
+        about = ", ".join(_described(one) for one in arguments)
+        remedy = "correct the plugin, or remove it from the configuration"
+        return PluginError(f"the plugin {plugin}: its {hook} {problem} for {about}; {remedy}")
+
+    def hook_of_plugin(*arguments: object) -> object:
+        try:
+            answer = call(*arguments)
+        except Exception as error:
+            raise failing(arguments, f"raised {type(error).__name__}: {error}") from error
+        if hook == "score" and not (isinstance(answer, int | float) and math.isfinite(answer)):
+            raise failing(arguments, f"returned {answer!r}, which is not a finite number,")
+        if hook == "job_order" and any(one != one for one in answer):  # noqa: PLR0124  NaN has no order
+            raise failing(arguments, "returned a key with NaN, which has no order,")
+        return answer
+
+    return hook_of_plugin
+
+
+def _described(argument: object) -> str:
+    match argument:
+        case PodView(key=key):
+            return f"pod {key}"
+        case NodeView(name=name):
+            return f"node {name}"
+        case GroupView(key=key):
+            return f"pod group {key}"
+        case _:
+            return str(argument)
 
 
 # From the plugin's arguments, as they are in the configuration.
