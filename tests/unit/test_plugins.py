@@ -334,7 +334,7 @@ def failing(arguments: Mapping[str, object]) -> PluginHooks:
 @pytest.mark.parametrize(
     ("hook", "what", "problem"),
     [
-        ("concerns", "raise", "raised ZeroDivisionError: division by zero for {'cpu': 1000}"),
+        ("concerns", "raise", "raised ZeroDivisionError: division by zero for {'cpu': 1000, 'pods': 1}"),
         ("filter", "raise", "raised ZeroDivisionError: division by zero for pod default/default-a-0, node n"),
         ("score", "raise", "raised ZeroDivisionError: division by zero for pod default/default-a-0, node n"),
         ("score", "nan", "returned nan, which is not a finite number, for pod default/default-a-0, node n"),
