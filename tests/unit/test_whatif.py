@@ -5,12 +5,14 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 
 import maar
+from maar.core.answers.known_objects import BadChangeError
 from support.golden import compare
 from support.until import TIMEOUT_S
 
@@ -215,3 +217,22 @@ def test_starts_are_left_out_where_thousands_wait_unless_they_are_asked_for(tmp_
     asked = run("--add-nodes", "1x1cpu,1Gi", "--starts", "1", source=str(file))
     assert asked.returncode == 0
     assert "left out" not in asked.stderr
+
+
+@pytest.mark.parametrize(
+    "given", ["queue/serving.weight=3", ["queue/serving.weight=3"], {"queue/serving.weight": 3}]
+)
+def test_fields_are_set_by_texts_as_on_the_command_line_or_by_values(given: Any) -> None:
+    answer = maar.whatif(TEAMS_PATH, set=given, now=NOW)
+    assert answer.data() == maar.whatif(TEAMS_PATH, set={"queue/serving.weight": "3"}, now=NOW).data()
+
+
+def test_a_text_that_sets_nothing_is_refused_with_what_to_write() -> None:
+    with pytest.raises(BadChangeError, match="x: it names nothing that can be changed; write queue/NAME"):
+        maar.whatif(TEAMS_PATH, set="x", now=NOW)
+
+
+def test_an_amount_without_the_field_that_holds_it_names_that_field() -> None:
+    for field, meant in (("cpu", "cpu"), ("nvidia.com/gpu", "nvidia.com/gpu")):
+        with pytest.raises(BadChangeError, match=rf"did you mean guarantee\.resource\.{meant}\?"):
+            maar.whatif(TEAMS_PATH, set=f"queue/serving.guarantee.{field}=2", now=NOW)

@@ -12,7 +12,7 @@ from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError
 from maar.cli.files import Manifests, read_manifests, take_document
 from maar.cli.plan import check, configuration_of, decide_cycles, the_snapshot
-from maar.core.answers.changes import SetField, SubmitDocument, in_order
+from maar.core.answers.changes import SetField, SubmitDocument, field_change, in_order
 from maar.core.answers.known_objects import document_of
 from maar.core.answers.whatif import WhatIf, what_if
 from maar.core.model.metadata import Object
@@ -60,7 +60,7 @@ def plan(
 def whatif(  # noqa: PLR0913  a change of each kind, and how it is decided
     source: Source,
     *,
-    set: Mapping[str, object] | None = None,  # noqa: A002  as the command calls it
+    set: Mapping[str, object] | str | Iterable[str] = (),  # noqa: A002  as the command calls it
     add_nodes: str | Iterable[str] = (),
     drain: str | Iterable[str] = (),
     delete: str | Iterable[str] = (),
@@ -72,7 +72,7 @@ def whatif(  # noqa: PLR0913  a change of each kind, and how it is decided
     """Say what a change would do to a cluster: columns of queues, jobs and evictions.
 
     The cluster and the configuration are given as to `plan`. `set` has values by field, such as
-    `{"queue/research.weight": 3}`; the other changes are as `maar whatif` reads them, and `submit` is given
+    `{"queue/research.weight": 3}`, or texts such as `"queue/research.weight=3"`; the other changes are as `maar whatif` reads them, and `submit` is given
     as the cluster is. With `starts`, the planned starts of so many waiting jobs of each queue are compared.
     A change that cannot be made is a BadChangeError.
     """
@@ -84,7 +84,7 @@ def whatif(  # noqa: PLR0913  a change of each kind, and how it is decided
         nodes = [one.key for one in present.objects if isinstance(one, Node)]
         changes = in_order(
             new_nodes("add_nodes", _texts(add_nodes), nodes),
-            (SetField(target, value) for target, value in (set or {}).items()),
+            _set_fields(set),
             _texts(drain),
             _texts(delete),
             _submitted(submit),
@@ -92,6 +92,12 @@ def whatif(  # noqa: PLR0913  a change of each kind, and how it is decided
         return what_if(present, changes, first_starts=starts)
     except CommandError as error:
         raise PlanError("\n".join(error.sentences)) from None
+
+
+def _set_fields(given: Mapping[str, object] | str | Iterable[str]) -> list[SetField]:
+    if isinstance(given, Mapping):
+        return [SetField(target, value) for target, value in given.items()]
+    return [field_change(text) for text in _texts(given)]
 
 
 def _texts(given: str | Iterable[str]) -> list[str]:

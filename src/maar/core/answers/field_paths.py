@@ -55,6 +55,10 @@ def find_field(kind: type[Object], path: str) -> Field:
 def _descend(above: tuple[str, ...], fields: Json, path: str) -> Field:
     name, _, rest = path.partition(".")
     if name not in fields:
+        amounts = next((one for one, kind in fields.items() if _without_none(kind) is Resources), "")
+        if amounts and not get_close_matches(name, fields, 1):
+            meant = ".".join((*above[1:], amounts, path))
+            raise BadFieldError(f"{'.'.join(above)} has no field {name!r}; did you mean {meant}?")
         raise BadFieldError(_unknown(".".join(above), name, list(fields)))
     here, found = (*above, name), _without_none(fields[name])
     if not rest:
