@@ -323,7 +323,7 @@ def failing(arguments: Mapping[str, object]) -> PluginHooks:
     """A plugin whose hooks go wrong in the way that its arguments name."""
     hook, what = str(arguments["hook"]), str(arguments["what"])
 
-    def go_wrong(*_: object) -> Any:
+    def go_wrong(*_: object) -> object:
         if what == "raise":
             raise ZeroDivisionError("division by zero")
         return float(what) if hook == "score" else (float(what),)
@@ -363,7 +363,7 @@ def test_a_hook_that_goes_wrong_is_named_with_its_plugin_and_is_no_bug_of_ours(
     )
     configuration = parse(configured("mine", hook=hook, what=what), {"mine": failing})
     app = typer.Typer()
-    app.command()(lambda: print(plan(scenario.cluster.objects(), configuration)))
+    app.command()(lambda: typer.echo(plan(scenario.cluster.objects(), configuration)))
     with pytest.raises(SystemExit) as left:
         run(app, "maar")
     assert left.value.code == 1

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from maar.apps.console.key_file import KeyFileError
 from maar.apps.console.place import Place, take_place
 from maar.apps.console.settings import ConsoleSettings
 from maar.apps.controllers import ControllerRunner, controllers
@@ -338,7 +339,14 @@ def sentence(error: BaseException, folder: Path) -> str:
         case BaseExceptionGroup():
             found = [sentence(one, folder) for one in error.exceptions]
             return found[0] if all(found) else ""
-        case DataFolderError() | PortTakenError() | BadNodesError() | CredentialsError() | NotStoredError():
+        case (
+            KeyFileError()
+            | DataFolderError()
+            | PortTakenError()
+            | BadNodesError()
+            | CredentialsError()
+            | NotStoredError()
+        ):
             return str(error)
         case sqlite3.Error():
             return f"--data {folder}: the database cannot be used ({error}); check the disk, and start again"

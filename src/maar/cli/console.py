@@ -34,6 +34,10 @@ def console(  # noqa: PLR0913  # each is a flag
             " each with a bearer token, and see what that may read."
         ),
     ] = "key",
+    key_file: Annotated[
+        Path | None,
+        typer.Option(help="Keep the printed key in this file, so that the address stays the same."),
+    ] = None,
     public_url: Annotated[
         str,
         typer.Option(help="How browsers reach it, where that is not HOST:PORT: https://maar.example.com."),
@@ -61,11 +65,14 @@ def console(  # noqa: PLR0913  # each is a flag
 ) -> None:
     """Serve a web page over a cluster: its queues, jobs and nodes, live, and what if."""
     from maar.apps.console import program as app  # noqa: PLC0415  # a server takes long to import
+    from maar.apps.console.key_file import KeyFileError  # noqa: PLC0415
     from maar.apps.console.settings import ConsoleSettings  # noqa: PLC0415
     from maar.apps.daemons.logs import set_up_logs  # noqa: PLC0415
     from maar.kube.sources import CredentialsError  # noqa: PLC0415
     from maar.serving.listening import PortTakenError  # noqa: PLC0415
 
+    if key_file is not None and login != "key":
+        raise typer.BadParameter("--key-file goes with --login key; with tokens there is no key")
     if (tls_certificate is None) != (tls_key is None):
         raise typer.BadParameter("--tls-certificate and --tls-key: give both, or neither")
     settings = ConsoleSettings(
@@ -74,6 +81,7 @@ def console(  # noqa: PLR0913  # each is a flag
         kubeconfig=access.kubeconfig,
         context=access.context,
         login=login,
+        key_file=key_file,
         public_url=_public(public_url),
         certificate=tls_certificate,
         certificate_key=tls_key,
@@ -85,7 +93,7 @@ def console(  # noqa: PLR0913  # each is a flag
     set_up_logs(log_format)
     try:
         uvloop.run(app.run(settings, _print_started))
-    except (app.ConsoleError, PortTakenError, CredentialsError) as error:
+    except (app.ConsoleError, KeyFileError, PortTakenError, CredentialsError) as error:
         raise CommandError(str(error)) from None
 
 

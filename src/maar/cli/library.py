@@ -72,8 +72,9 @@ def whatif(  # noqa: PLR0913  a change of each kind, and how it is decided
     """Say what a change would do to a cluster: columns of queues, jobs and evictions.
 
     The cluster and the configuration are given as to `plan`. `set` has values by field, such as
-    `{"queue/research.weight": 3}`, or texts such as `"queue/research.weight=3"`; the other changes are as `maar whatif` reads them, and `submit` is given
-    as the cluster is. With `starts`, the planned starts of so many waiting jobs of each queue are compared.
+    `{"queue/research.weight": 3}`, or texts such as `"queue/research.weight=3"`; the other changes are as
+    `maar whatif` reads them, and `submit` is given as the cluster is. With `starts`, the planned starts of so
+    many waiting jobs of each queue are compared.
     A change that cannot be made is a BadChangeError.
     """
     try:

@@ -70,6 +70,10 @@ def up(  # noqa: PLR0913  # each is a flag
             help="Where the console listens, on loopback only.  [default: 7480, or a free port]",
         ),
     ] = None,
+    console_key_file: Annotated[
+        Path | None,
+        typer.Option(help="Keep the console's key in this file, so that its address stays the same."),
+    ] = None,
     verbose: VerboseOption = 0,
 ) -> None:
     """Run a whole cluster in this process: an API server for kubectl, nodes and the scheduler."""
@@ -95,7 +99,10 @@ def up(  # noqa: PLR0913  # each is a flag
         planned_starts_s=planned_starts_s(planned_starts_interval),
         admission=admission.options(),
         console=ConsoleSettings(
-            port=console_port, is_warm=False, history=(data or data_folder()).absolute() / HISTORY
+            port=console_port,
+            key_file=console_key_file,
+            is_warm=False,
+            history=(data or data_folder()).absolute() / HISTORY,
         )
         if console
         else None,

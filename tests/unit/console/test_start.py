@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from maar.apps.console import place as place_module
+from maar.apps.console.key_file import KeyFileError
 from maar.apps.console.place import take_place
 from maar.apps.console.program import ConsoleError, run
 from maar.apps.console.settings import ConsoleSettings
@@ -115,3 +116,30 @@ def test_flags_that_cannot_work_are_refused(flags: list[str], words: str) -> Non
     done = CliRunner().invoke(maar_app, ["console", *flags])
     assert done.exit_code == 2
     assert words in " ".join(done.output.split())
+
+
+def test_a_key_in_a_file_is_the_same_at_every_start_and_readable_by_nobody_else(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    settings = ConsoleSettings(port=0, key_file=file)
+    with closing((first := take_place(settings)).socket), closing((second := take_place(settings)).socket):
+        assert first.key == second.key == file.read_text(encoding="utf-8").strip()
+    with closing((other := take_place(ConsoleSettings(port=0))).socket):
+        assert other.key != first.key
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o640)
+    with pytest.raises(KeyFileError, match=r"can be read by others; run chmod 600"):
+        take_place(settings)
+
+
+@pytest.mark.parametrize("key", ["", "short", "a" * 19, "spaces are not good in a URL", "b" * 201])
+def test_a_file_without_a_good_key_is_refused(tmp_path: Path, key: str) -> None:
+    file = tmp_path / "key"
+    file.touch(mode=0o600)
+    file.write_text(key, encoding="utf-8")
+    with pytest.raises(KeyFileError, match="remove it, and the next start writes a new one"):
+        take_place(ConsoleSettings(port=0, key_file=file))
+
+
+def test_a_key_file_in_no_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match="no such file or directory; name another file"):
+        take_place(ConsoleSettings(port=0, key_file=tmp_path / "nowhere" / "key"))

@@ -1,16 +1,15 @@
 """Where a console is: its socket, its key, and the address to open; all that is known before it serves."""
 
-import secrets
 import socket
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from maar.apps.console.key_file import kept_key, new_key
 from maar.apps.console.settings import ConsoleSettings
 from maar.serving.listening import bound, listen
 
 DEFAULT_PORT: Final = 7480
-_KEY_BYTES: Final = 32
 _ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what is opened to reach it from here
 
 
@@ -31,8 +30,14 @@ class Place:
 
 def take_place(settings: ConsoleSettings, flag: str = "--port") -> Place:
     """Listen where the settings say; where they name no port, at the usual one or at a free one."""
+    key = (
+        ""
+        if settings.login != "key"
+        else new_key()
+        if settings.key_file is None
+        else kept_key(settings.key_file)
+    )
     taken = _listen(settings.host, settings.port, flag)
-    key = secrets.token_urlsafe(_KEY_BYTES) if settings.login == "key" else ""
     host, port = _ANYWHERE.get(settings.host, settings.host), taken.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
     scheme = "http" if settings.certificate is None else "https"

@@ -18,6 +18,7 @@ class ConsoleSettings:
     kubeconfig: Path | None = None
     context: str | None = None
     login: Login = "key"  # with the printed key and the console's own rights, or with a token and its rights
+    key_file: Path | None = None  # where the printed key is kept; None: each start has a key of its own
     public_url: str = ""  # as browsers reach it, where that is not HOST:PORT
     certificate: Path | None = None
     certificate_key: Path | None = None

@@ -81,9 +81,9 @@ Change = SetField | AddNodes | DrainNode | SubmitDocument | DeleteObject
 def field_change(text: str) -> SetField:
     """Read `queue/research.weight=3`."""
     target, equals, value = text.partition("=")
-    read_field_target(target)
     if not equals:
-        raise BadChangeError(f"{text}: it has no value; write {text}=VALUE")
+        raise BadChangeError(f"{text}: it has no value; write {text}=VALUE, such as queue/research.weight=3")
+    read_field_target(target)
     return SetField(target, value)
 
 
