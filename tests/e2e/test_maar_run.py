@@ -150,6 +150,19 @@ def test_what_can_never_run_ends_with_a_sentence_unless_it_is_to_wait(up: MaarUp
     assert job_of(up, "patient")["metadata"]
 
 
+def test_a_queue_that_does_not_exist_is_no_empty_list(up: MaarUp) -> None:
+    for command in (["job", "list"], ["pod", "list"], ["job", "list", "--start"]):
+        done = subprocess.run(
+            [MAAR, *command, "-q", "defualt"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment(up),
+        )
+        assert (done.returncode, done.stdout) == (1, ""), command
+        assert "queue defualt does not exist; did you mean default" in done.stderr
+
+
 def test_a_time_limit_and_a_priority(up: MaarUp) -> None:
     flags = ("--name", "brief", "--time", "1s", "--priority", "system-cluster-critical")
     done = maar_run(up, *flags, "sleep", "60")

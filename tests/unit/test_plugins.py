@@ -328,7 +328,8 @@ def failing(arguments: Mapping[str, object]) -> PluginHooks:
             raise ZeroDivisionError("division by zero")
         return float(what) if hook == "score" else (float(what),)
 
-    return PluginHooks(**{"filter": lambda _pod, _node: True, hook: go_wrong})
+    hooks: dict[str, Any] = {"filter": lambda _pod, _node: True, hook: go_wrong}
+    return PluginHooks(**hooks)
 
 
 @pytest.mark.parametrize(

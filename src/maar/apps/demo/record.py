@@ -13,9 +13,9 @@ from maar.apps.demo.clock import Clock
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.pod import EVICTED_FOR_ANNOTATION, GROUP_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
-from maar.core.model.queue import DEFAULT, ROOT, Queue
+from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueStatus
 from maar.core.model.reasons import Reason
-from maar.core.model.resources import CPU, Resources, units_in_one
+from maar.core.model.resources import CPU, units_in_one
 from maar.core.views.queue_tree import TreeView, is_settled, queue_tree
 
 _STARTED: Final = ("Running", "Completed")
@@ -71,7 +71,7 @@ class Record:
     failed: int = 0  # pods; none should, for they are made to succeed
     averages: dict[str, Average] = field(default_factory=dict)
     lost: Callable[[str], None] = lambda _pod: None  # hears of a pod that went or failed before it was done
-    _shares: dict[str, Resources] = field(default_factory=dict)  # of the last moment that was seen whole
+    _whole: list[Queue] = field(default_factory=list)  # of the last moment that was seen whole
     _unnoticed: dict[str, Submission] = field(default_factory=dict)
     _moves: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -145,12 +145,11 @@ class Record:
         return view
 
     def _of_one_moment(self) -> list[Queue]:
-        """The queues; while some shares are newer than others, all with those last seen together."""
+        """The queues; while some statuses are newer than others, all as they were last seen together."""
         queues = [queue for name, queue in self.queues.items() if name != DEFAULT]
-        if is_settled(queues):
-            self._shares = {queue.key: queue.status.deserved for queue in queues}
-            return queues
-        return [_with_share(queue, self._shares.get(queue.key, Resources())) for queue in queues]
+        if is_settled(queues) and _adds_up(queues):
+            self._whole = queues
+        return self._whole or [msgspec.structs.replace(queue, status=QueueStatus()) for queue in queues]
 
     def leaves(self) -> list[Queue]:
         """The queues that hold work."""
@@ -209,5 +208,19 @@ def _pods(count: int) -> str:
     return "1 pod" if count == 1 else f"{count} pods"
 
 
-def _with_share(queue: Queue, deserved: Resources) -> Queue:
-    return msgspec.structs.replace(queue, status=msgspec.structs.replace(queue.status, deserved=deserved))
+def _adds_up(queues: list[Queue]) -> bool:
+    """Whether each inner queue uses and holds as much as those below it together."""
+    inside: defaultdict[str, list[Queue]] = defaultdict(list)
+    for queue in queues:
+        if queue.key != ROOT:
+            inside[queue.parent].append(queue)
+    return all(
+        _in_use(queue) == [sum(amounts) for amounts in zip(*map(_in_use, inside[queue.key]), strict=True)]
+        for queue in queues
+        if queue.key in inside
+    )
+
+
+def _in_use(queue: Queue) -> list[int]:
+    status = queue.status
+    return [status.used.get(CPU, 0), status.running, status.inqueue, status.pending]

@@ -29,7 +29,7 @@ from maar.cli.files import Manifests, read_manifests
 from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
 from maar.cli.plan import check
-from maar.cli.queue.sharing import FilesOption
+from maar.cli.queue.sharing import FilesOption, explain_share
 from maar.cli.tables import DataOption, text_of
 from maar.core.answers.explanation import Explainer, GroupExplanation, with_changes
 from maar.core.answers.explanation_text import explanation_lines, future_lines
@@ -53,7 +53,10 @@ _KINDS: dict[Kind, type[Object]] = {"job": Job, "podgroup": PodGroup, "pod": Pod
 
 @with_groups
 def explain(  # noqa: PLR0913  # each is an argument or a flag
-    kind: Annotated[Kind, typer.Argument(help="What it is: job, podgroup or pod.", show_default=False)],
+    kind: Annotated[
+        Literal["job", "podgroup", "pod", "queue"],
+        typer.Argument(help="What it is: job, podgroup, pod or queue.", show_default=False),
+    ],
     name: Annotated[str, typer.Argument(help="Its name.", show_default=False)],
     *,
     place: NamespaceFlags,
@@ -72,8 +75,12 @@ def explain(  # noqa: PLR0913  # each is an argument or a flag
 ) -> None:
     """Say why a job, a pod group or a pod waits or runs where it does, and what would start it.
 
+    Of a queue, it says why the queue deserves what it does, as maar queue explain.
     Decides on the cluster as it is, or on one in files or in a snapshot, and writes nothing.
     """
+    if kind == "queue":
+        explain_share(name, files, output, access)
+        return
     limit, moment = seconds_of("--within", within), time_of(now, files)
     if files:
         present, events = _from_files(files, config, moment)

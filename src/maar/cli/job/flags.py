@@ -26,7 +26,7 @@ QueueOption = Annotated[
 
 def _phase(text: str) -> str:
     """A phase of jobs, whatever its case."""
-    phases = {phase.lower(): phase for phase in get_args(JobPhase)}
+    phases: dict[str, str] = {phase.lower(): phase for phase in get_args(JobPhase)}
     if text and text.lower() not in phases:
         raise typer.BadParameter(f"{text!r} is not a phase of jobs; choose from {', '.join(phases.values())}")
     return phases.get(text.lower(), "")

@@ -86,6 +86,11 @@ def explain(
     access: Access,
 ) -> None:
     """Say why a queue deserves what it does."""
+    explain_share(name, files, output, access)
+
+
+def explain_share(name: str, files: list[Path] | None, output: DataOption, access: Access) -> None:
+    """Print why a queue deserves what it does."""
     shared = queue_shares(_objects(files, access), time.time())
     if why := shared.set_aside.get(name):
         raise CommandError(f"queue {name} takes no part and deserves nothing: {why}")

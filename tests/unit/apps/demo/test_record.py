@@ -172,3 +172,31 @@ def test_no_child_seems_to_deserve_more_than_its_parent_while_statuses_are_writt
     assert deserved() == {"root": 8, "team": 5, "lab": 4}
     record.on_events([share("team", "root", 6)])
     assert deserved() == {"root": 8, "team": 6, "lab": 6}
+
+
+def in_tree(name: str, parent: str, used: int, running: int) -> Upserted:
+    status = QueueStatus(
+        state="Open", used=Resources.parse({"cpu": str(used)}),
+        deserved=Resources.parse({"cpu": "8"} if name == "root" else {"cpu": "4"}), running=running,
+    )  # fmt: skip
+    return Upserted(
+        object=Queue(metadata=QueueMetadata(name=name), spec=QueueSpec(parent=parent), status=status)
+    )
+
+
+def test_a_frame_shows_the_queues_of_one_moment(record: Record) -> None:
+    def shown() -> list[tuple[int, int]]:
+        queues = record.tree().queues
+        return [
+            (queues[name].resources["cpu"].used // 1000, queues[name].running) for name in ("root", "q", "r")
+        ]
+
+    record.on_events([in_tree("root", "", 6, 3), in_tree("q", "root", 4, 2), in_tree("r", "root", 2, 1)])
+    together = [(6, 3), (4, 2), (2, 1)]
+    assert shown() == together
+    record.on_events([in_tree("q", "root", 1, 1)])
+    assert shown() == together, "the status of q is newer than that of the root"
+    record.on_events([in_tree("root", "", 3, 3)])
+    assert shown() == together, "the counters are of different moments"
+    record.on_events([in_tree("root", "", 3, 2)])
+    assert shown() == [(3, 2), (1, 1), (2, 1)]

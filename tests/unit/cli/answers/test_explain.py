@@ -87,7 +87,7 @@ def test_what_does_not_exist(run: Run, asked: tuple[str, ...]) -> None:
 
 
 def test_wrong_usage(run: Run) -> None:
-    for wrong in (("queue", "a"), ("pod",), ("pod", "a", "--within", "soon")):
+    for wrong in (("cluster", "a"), ("pod",), ("pod", "a", "--within", "soon")):
         assert run("maar", "explain", *wrong, *AT).code == 2
     ended = run("maar", "explain", "pod", "a", "-f", str(CLUSTER), "--now", "noon")
     assert ended.err == "error: --now: 'noon' is not a time; write it as 2026-01-31T12:00:00Z\n"
@@ -152,3 +152,11 @@ JOB: Final = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadat
 def test_a_job_without_a_group(run: Run, tmp_path: Path, parts: dict[str, object], sentence: str) -> None:
     found = explained(run, tmp_path, "job", {**JOB, **parts})
     assert found == f"Job default/j: {sentence}"
+
+
+def test_a_queue_is_explained_as_maar_queue_explain_does(run: Run) -> None:
+    of_queue = run("maar", "queue", "explain", "train", "-f", str(CLUSTER))
+    assert of_queue.code == 0
+    assert "deserves" in of_queue.out
+    assert run("maar", "explain", "queue", "train", "-f", str(CLUSTER)).out == of_queue.out
+    assert "queue x does not exist" in run("maar", "explain", "queue", "x", "-f", str(CLUSTER)).err

@@ -57,6 +57,11 @@ except SystemExit:
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
+        (
+            "maar job list --phase sleeping",
+            "'sleeping' is not a phase of jobs; choose from Pending,",
+        ),
+        ("maar job run j --image i --replicas 0", "Input should be greater than or equal to 1"),
         ("maar job run", "say what to run: -f FILE, or a name with --image, but not both"),
         ("maar job list --within 3s", "--first, --within and --config are for planned starts; add --start"),
         ("maar job run a -f b.yaml", "say what to run: -f FILE, or a name with --image, but not both"),
