@@ -27,9 +27,7 @@ def admit_all(state: State) -> None:
 
 def enqueue(state: State) -> None:
     """Move groups from Pending to Inqueue while there is room."""
-    for row in state.tables.not_enqueued.values():
-        if row.leaf is not None and are_all_gated(row):
-            state.group(row).phase = "Inqueue"  # it counts nothing until its gates are gone
+    _let_in_gated(state)
     inside, outside = not_started(state), not_enqueued(state)
     if not outside:
         return
@@ -59,6 +57,13 @@ def enqueue(state: State) -> None:
         group.refusal = gate.refuses(group) or group.refusal
     if refused or refused_early:
         preempt.note_protection([*refused_early, *refused])
+
+
+def _let_in_gated(state: State) -> None:
+    """Let in the groups whose pods all have scheduling gates: they count nothing until the gates are gone."""
+    for row in state.tables.not_enqueued.values():
+        if row.leaf is not None and are_all_gated(row):
+            state.group(row).phase = "Inqueue"
 
 
 def _keep_out(turns: TurnOrder, group: GroupState, refusal: Refusal) -> None:
