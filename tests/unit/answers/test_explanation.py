@@ -248,6 +248,30 @@ def test_on_loan() -> None:
     assert [(one.action, one.beneficiary) for one in found.evicted_now] == [("reclaim", "team/w")] * 3
 
 
+def test_on_loan_beyond_a_guarantee() -> None:
+    def cluster(guarantee: int) -> list[Document]:
+        reserved = {"guarantee": {"resource": {"cpu": str(guarantee)}}}
+        return [
+            *nodes(1),
+            queue("a", reserved, OLD),
+            queue("b", {}, OLD),
+            *group("g", "a", 2, 2, on=["n0"] * 2),
+            *group("w", "b", 1, 2),
+        ]
+
+    found = explained(cluster(2), "g")
+    assert found.state == "is evicted"
+    assert (
+        "If it is reclaimed, queue a is left with cpu 0 of 2 guaranteed: a guarantee does not keep a group "
+        "that is larger than what its queue deserves. Guarantee as much as the group needs, "
+        "or make it smaller."
+    ) in text(found)
+    cured = explained(cluster(4), "g")
+    assert cured.state == "runs"
+    assert "It runs within the guarantee of its queue" in text(cured)
+    assert "If it is reclaimed" not in text(cured)
+
+
 def dangers(cluster: Sequence[Document], name: str, configuration: object = None) -> list[str]:
     """What is said of each action."""
     found = text(explained(cluster, name, configuration)).partition("Who could take its place: ")[2]

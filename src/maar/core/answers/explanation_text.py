@@ -170,6 +170,14 @@ def _placement(placement: Placement, now: float, width: int) -> Iterator[Line]:
     word = "guaranteed" if placement.rule == "guarantee" else "deserved"
     whose = "it uses" if placement.rule == "loan" else f"queue {placement.queue} uses"
     yield from _wrapped(f"{_RULES[placement.rule]}: {whose} {_shares(placement.shares, word)}.", width)
+    if placement.unguarded:
+        left = _shares(placement.unguarded, "guaranteed")
+        yield from _wrapped(
+            f"If it is reclaimed, queue {placement.queue} is left with {left}: a guarantee does not "
+            "keep a group that is larger than what its queue deserves. Guarantee as much as the group needs, "
+            "or make it smaller.",
+            width, indent="  ",
+        )  # fmt: skip
     for pod in placement.pods:
         since = f" for {_age(pod.since, now)}" if pod.since is not None else ""
         yield (Part(f"  {pod.pod} on {pod.node}{since}"),)

@@ -63,6 +63,7 @@ class Placement(Record, frozen=True):
     placed: int
     scores: tuple[str, ...]  # the plugins that chose among the nodes that suit a pod
     dangers: tuple[Danger, ...]
+    unguarded: tuple[Shortage, ...] = ()  # on loan: what its queue has without it, below its guarantee
 
 
 def placement_of(state: State, key: str, first: str = "") -> Placement | None:
@@ -85,6 +86,7 @@ def placement_of(state: State, key: str, first: str = "") -> Placement | None:
         placed=len(pods),
         scores=tuple(name for name in _SCORES if (name, "enableNodeOrder") in state.configuration.enabled),
         dangers=tuple(_danger(state, key, action) for action in _ACTIONS),
+        unguarded=_below_guarantee(state, group) if rule == "loan" else (),
     )
 
 
@@ -119,6 +121,14 @@ def _rule(state: State, group: GroupState) -> tuple[Rule, int, tuple[Shortage, .
         if over:
             return "lent", queue, _numbers(state, over, used[queue], deserved[queue])
     return "deserved", leaf, _numbers(state, rows, used[leaf], deserved[leaf])
+
+
+def _below_guarantee(state: State, group: GroupState) -> tuple[Shortage, ...]:
+    """What the leaf of a group would use without it, where that is less than its guarantee."""
+    ledger, leaf = state.ledger, group.leaf
+    left = [used - own for used, own in zip(ledger.used[leaf], group.used, strict=False)]
+    rows = [row for row, own in enumerate(group.used) if own and left[row] < ledger.guarantee[leaf][row]]
+    return _numbers(state, rows, left, ledger.guarantee[leaf])
 
 
 def _numbers(state: State, rows: list[int], used: Column, limit: Column) -> tuple[Shortage, ...]:

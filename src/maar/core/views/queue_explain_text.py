@@ -7,7 +7,15 @@ from typing import Final
 from maar.core.model.resources import roughly
 from maar.core.views.drawing import WIDTH, Line, Part
 from maar.core.views.queue_explain import Explanation, Sibling, Step
-from maar.core.views.queue_words import past_use_sentences, protection, sentence, summary, water, weighs
+from maar.core.views.queue_words import (
+    loan_limit,
+    past_use_sentences,
+    protection,
+    sentence,
+    summary,
+    water,
+    weighs,
+)
 
 _HEADINGS: Final = ("WEIGHT", "GUARANTEE", "REQUEST", "CAPABILITY", "DESERVED")
 _MOST_SIBLINGS: Final = 30
@@ -24,6 +32,8 @@ def queue_explanation_lines(one: Explanation, width: int = WIDTH) -> Iterator[Li
         yield from _wrapped(reduced, width, style="yellow")
     if protected := protection(one):
         yield from _wrapped(f"{protected[0].upper()}{protected[1:]}.", width)
+    if limit := loan_limit(one):
+        yield from _wrapped(f"{limit[0].upper()}{limit[1:]}.", width)
     for past_use in past_use_sentences(one):
         yield from _wrapped(past_use, width)
     for resource, steps in one.steps.items():

@@ -41,6 +41,23 @@ def protection(one: Explanation) -> str:
     return f"its pods are protected for {' and for '.join(times)}" if times else ""
 
 
+def loan_limit(one: Explanation) -> str:
+    """What a guarantee does not cover, where the queue has more now than it deserves; empty elsewhere."""
+    last = [steps[-1] for steps in one.steps.values() if steps]
+    over = [
+        step
+        for step in last
+        if step.is_leaf and step.chosen.guarantee and one.used[step.resource] > step.chosen.deserved
+    ]
+    if not over:
+        return ""
+    guaranteed = ", ".join(f"{step.resource} {_amount(step, step.chosen.guarantee)}" for step in over)
+    return (
+        "it uses more than it deserves; a pod group that alone is larger than what the queue deserves runs "
+        f"on loan and gives way as a whole, which may leave the queue below its guarantee of {guaranteed}"
+    )
+
+
 def sentence(step: Step) -> str:
     """What a queue gets of the budget above it, and why."""
     got, budget = _amount(step, step.chosen.deserved), _amount(step, step.budget)
@@ -147,6 +164,7 @@ def explanation_data(one: Explanation) -> Json:
         "isReduced": one.is_reduced,
         "total": one.total.quantities(),
         **({"minRuntimes": _min_runtime_data(one)} if one.min_runtimes else {}),  # which few queues have
+        **({"loans": loans} if (loans := loan_limit(one)) else {}),
         **({"pastUse": past_use_sentences(one)} if one.past_use else {}),
         "resources": {name: [_step_data(step) for step in steps] for name, steps in one.steps.items()},
     }

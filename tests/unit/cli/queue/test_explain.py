@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from maar.core.fairshare import fair_shares
 from maar.core.tables.rows import MinRuntime
 from maar.core.views.queue_explain import Step, explain_queue
-from maar.core.views.queue_words import explanation_data, protection, sentence, water
+from maar.core.views.queue_words import explanation_data, loan_limit, protection, sentence, water
 
 amounts = st.integers(0, 40)
 children = st.lists(
@@ -63,6 +63,20 @@ def test_minimum_run_times_and_the_queues_that_set_them() -> None:
     without = explain_queue(shares, "it", {"preempt": MinRuntime(0.0, "it")})
     assert not protection(without)
     assert "minRuntimes" not in explanation_data(without)
+
+
+def test_a_guarantee_covers_no_group_that_is_larger_than_what_the_queue_deserves() -> None:
+    def limit(used: int) -> str:
+        queues = {"it": {"guarantee": {"gpu": 2}, "request": {"gpu": 4}, "used": {"gpu": used}}}
+        explained = explain_queue(fair_shares({"gpu": 4}, {**queues, "other": {"request": {"gpu": 2}}}), "it")
+        assert explanation_data(explained).get("loans", "") == loan_limit(explained)
+        return loan_limit(explained)
+
+    assert limit(2) == ""
+    assert limit(4) == (
+        "it uses more than it deserves; a pod group that alone is larger than what the queue deserves runs "
+        "on loan and gives way as a whole, which may leave the queue below its guarantee of gpu 2"
+    )
 
 
 def test_a_request_that_is_met() -> None:
