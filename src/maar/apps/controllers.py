@@ -59,7 +59,7 @@ WATCHED: Final[tuple[type[AnyObject], ...]] = (
 StoredWrite = SetStatus | Create | Ensure | Patch | Delete | CheckPods  # what an API server answers to
 # After a change of one of these, what was refused may be taken.
 _WRITES_DEPEND_ON: Final = ("Queue", "Namespace", "ResourceQuota")
-_GATHER_S: Final = 0.1
+_GATHER_S: Final = 0.02
 _AGAIN_S: Final = 1.0
 _LONGEST_S: Final = 30.0
 _LONGEST_SLEEP_S: Final = 60.0  # a timer does not run while a machine is suspended, and clocks are set

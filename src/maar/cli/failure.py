@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 import typer
@@ -23,10 +23,12 @@ class CommandError(Exception):
         self.sentences = sentences
 
 
-def run(app: typer.Typer, name: str, wrong_usage: int = WRONG_USAGE) -> None:
+def run(
+    app: typer.Typer, name: str, wrong_usage: int = WRONG_USAGE, arguments: Sequence[str] | None = None
+) -> None:
     """Run a command line; it leaves with its exit code, or with `wrong_usage` where the line is wrong."""
     try:
-        app(prog_name=name)
+        app(arguments, prog_name=name)
     except SystemExit as left:
         if left.code == WRONG_USAGE:
             sys.exit(wrong_usage)

@@ -1,5 +1,6 @@
 """The programs that Maar installs: maar, kubectl-maar, vcctl, and Volcano's vsub, vjobs and the others."""
 
+import sys
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final
 
@@ -168,13 +169,16 @@ def kubectl_maar() -> None:
 
 def vcctl() -> None:
     """Run `vcctl`."""
-    run(vcctl_app, "vcctl", wrong_usage=FAILED)
+    from maar.cli.vcctl.arguments import of_volcano  # noqa: PLC0415  # the others do not need it
+
+    run(vcctl_app, "vcctl", wrong_usage=FAILED, arguments=of_volcano(sys.argv[1:], groups=2))
 
 
 def volcano_program(name: str) -> None:
     """Run one of Volcano's short programs, such as vsub."""
     from maar.cli.vcctl import short  # noqa: PLC0415  # the others do not need it
+    from maar.cli.vcctl.arguments import of_volcano  # noqa: PLC0415
 
     app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
     app.command(name)(getattr(short, name))
-    run(app, name, wrong_usage=FAILED)
+    run(app, name, wrong_usage=FAILED, arguments=of_volcano(sys.argv[1:]))

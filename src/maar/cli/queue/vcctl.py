@@ -141,7 +141,7 @@ def table(queues: list[Queue]) -> str:
         for width, column in zip(_WIDTHS, zip(*rows, strict=True), strict=True)
     ]
     return "\n".join(
-        "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
     )
 
 

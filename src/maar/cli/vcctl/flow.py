@@ -51,8 +51,7 @@ class _Kind:
         rows = [self.headings, *(self.cells(one, now) for one in objects)]
         widths = [max(map(len, column)) + _BESIDE for column in zip(*rows, strict=True)]
         return "\n".join(
-            "".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
+            "".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows
         )
 
 

@@ -27,7 +27,7 @@ def job_table(jobs: Sequence[JobSummary], *, with_namespace: bool) -> str:
     rows = [_HEADINGS, *map(_cells, jobs)]
     return "\n".join(
         "".join(text.ljust(width) for text, width in zip(before, widths, strict=True))
-        + "".join(text.ljust(width) for text, width in zip(row, _WIDTHS, strict=True)).rstrip()
+        + "".join(text.ljust(width) for text, width in zip(row, _WIDTHS, strict=True))
         for before, row in zip(first, rows, strict=True)
     )
 

@@ -74,6 +74,6 @@ def pod_table(pods: Sequence[PodSummary], now: float, *, with_namespace: bool) -
         for place, heading in enumerate(headings)
     ]
     return "\n".join(
-        "".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        "".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
         for row in (headings, *rows)
     )
