@@ -113,8 +113,11 @@ def _with_future(explainer: Explainer, known: GroupExplanation, limit: float) ->
 
 @contextmanager
 def _progress(limit: float) -> Iterator[GoOn]:
-    """Show on a terminal how many decisions have been tried; no more of them when the time is over."""
-    end, columns = time.monotonic() + limit, (SpinnerColumn(), TextColumn("{task.description}"))
+    """Show on a terminal how many decisions have been tried; no more of them when the time is over.
+
+    The time is that of the processor: on a busy machine the answer is the same, later.
+    """
+    end, columns = time.process_time() + limit, (SpinnerColumn(), TextColumn("{task.description}"))
     console = Console(stderr=True)
     with Progress(
         *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
@@ -123,7 +126,7 @@ def _progress(limit: float) -> Iterator[GoOn]:
 
         def go_on(tries: int) -> bool:
             shown.update(task, description=f"looking for the smallest change: decision {tries + 1}")
-            return time.monotonic() < end
+            return time.process_time() < end
 
         yield go_on
 

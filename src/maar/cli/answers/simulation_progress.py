@@ -1,4 +1,4 @@
-"""How far a simulation is, on standard error: a bar on a terminal, else a line now and then."""
+"""How far a simulation is, on standard error: a bar on a terminal, else a line after every thousand jobs."""
 
 import time
 from types import TracebackType
@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-_LINE_EVERY_S: Final = 30.0
+_LINE_EVERY: Final = 1_000  # jobs, so that the lines are the same on every machine
 _DRAW_EVERY_S: Final = 0.2
 
 
@@ -21,7 +21,8 @@ class SimulationProgress:
         self._task: TaskID | None = None
         self._name = ""
         self._jobs: int | None = None
-        self._began = self._shown = time.monotonic()
+        self._shown_at = 0.0  # the bar
+        self._shown = 0  # jobs that had ended by the last line
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -41,29 +42,22 @@ class SimulationProgress:
     def begins(self, name: str, jobs: int | None) -> None:
         """A policy is simulated from now on."""
         self.ends()
-        self._name, self._jobs = name, jobs
-        self._began = self._shown = time.monotonic()
+        self._name, self._jobs, self._shown = name, jobs, 0
         if self._bar is not None:
             self._task = self._bar.add_task(name, total=jobs)
 
     def is_at(self, ended: int) -> None:
         """So many jobs have ended; most calls show nothing."""
-        now = time.monotonic()
-        if now - self._shown < (_DRAW_EVERY_S if self._bar is not None else _LINE_EVERY_S):
-            return
-        self._shown = now
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=ended)
-        elif self._bar is None:
-            typer.echo(f"{self._name}: {self._so_far(ended, now - self._began)}", err=True)
+            if (now := time.monotonic()) - self._shown_at >= _DRAW_EVERY_S:
+                self._shown_at = now
+                self._bar.update(self._task, completed=ended)
+        elif self._bar is None and ended // _LINE_EVERY > self._shown // _LINE_EVERY:
+            self._shown = ended
+            of_all = "" if self._jobs is None else f" of {self._jobs:,}"
+            typer.echo(f"{self._name}: {ended:,}{of_all} jobs have ended", err=True)
 
     def ends(self) -> None:
         """The policy has been simulated."""
         if self._bar is not None and self._task is not None and self._jobs is not None:
             self._bar.update(self._task, completed=self._jobs)
-
-    def _so_far(self, ended: int, seconds: float) -> str:
-        if self._jobs is None or not ended:
-            return f"{ended:,} jobs have ended"
-        left = seconds * (self._jobs - ended) / ended
-        return f"{ended:,} of {self._jobs:,} jobs have ended, {left:.0f} s left"
