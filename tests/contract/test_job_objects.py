@@ -54,5 +54,5 @@ async def test_the_hosts_of_a_job_follow_its_scale_before_anything_else_is_writt
             assert change <= 3, "but for attempts to create the Service, the NetworkPolicy and the ConfigMap"
 
 
-def test_the_controllers_gather_for_a_part_of_the_time_in_which_clients_see_a_scaled_job() -> None:
+async def test_the_controllers_gather_for_a_part_of_the_time_in_which_clients_see_a_scaled_job() -> None:
     assert 5 * _GATHER_S <= _SEEN_WITHIN_S
