@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from maar.core.controllers.jobs.counting import remembered
 from maar.core.controllers.jobs.owner import owner_reference
 from maar.core.model.job import Job, Task
 from maar.core.model.kinds import from_document, plain, to_json
@@ -44,15 +45,28 @@ def group_key(job: Job) -> str:
 
 
 def wanted_group(job: Job, waiting: Sequence[str], priorities: Mapping[str, int]) -> WantedGroup:
-    """How the group should be while some tasks wait for others: it asks for no pods that nobody makes."""
-    tasks = [task for task in job.spec.tasks if task.name not in waiting]
-    least = min(job.spec.least, sum(task.replicas for task in tasks))
+    """How the group should be while some tasks wait for others: it asks for no pods that nobody makes.
+
+    Nor for those that have succeeded and are gone: what is left starts together.
+    """
+    gone = {name: len(indexes) for name, indexes in remembered(job, job.status).items()}
+    tasks = [_left(task, gone.get(task.name, 0)) for task in job.spec.tasks if task.name not in waiting]
+    least = min(max(0, job.spec.least - sum(gone.values())), sum(task.replicas for task in tasks))
     members = {task.name: task.least for task in tasks}
     return WantedGroup(
         min_member=least,
         min_task_member=members,
         priority_class=job.spec.priority_class_name,
         min_resources=_min_resources(tasks, least, priorities),
+    )
+
+
+def _left(task: Task, gone: int) -> Task:
+    """A task without pods that have succeeded and are gone."""
+    if not gone:
+        return task
+    return msgspec.structs.replace(
+        task, replicas=task.replicas - gone, min_available=max(0, task.least - gone)
     )
 
 
