@@ -154,7 +154,7 @@ def _is_under(budget: PodDisruptionBudget, pod: Pod) -> bool:
 
 
 def cleanup_takes_only_who_starves(outcome: Outcome, now: datetime = NOW) -> Iterator[str]:
-    """Cleanup: all of a group that has starved for long, in an overused queue, nothing being freed."""
+    """Cleanup: all of a group that has starved for long: in an overused queue, or to make room for others."""
     reading = outcome.reading
     cleaned = [one for one in outcome.evictions if one.action == "cleanup"]
     first = moment = outcome.after.with_places(
@@ -165,7 +165,9 @@ def cleanup_takes_only_who_starves(outcome: Outcome, now: datetime = NOW) -> Ite
         leaf = reading.groups[group].spec.queue
         if leaf not in reading.leaves:
             yield f"cleanup of {group}: nobody is entitled to what it holds, as queue {leaf} is no leaf"
-        elif not first.is_overused(leaf, first.used[leaf]):
+        elif not first.is_overused(leaf, first.used[leaf]) and not any(
+            one.beneficiary for one in cleaned if one.pod in pods
+        ):
             yield f"cleanup of {group}: queue {leaf} is not overused"
         if not moment.is_starving(group) or {pod.key for pod in moment.running(group)} != pods:
             yield f"cleanup of {group}: it does not starve, or {pods} are not all of it"

@@ -59,6 +59,68 @@ def _lacks_pods(cycle: Any, group: Any) -> bool:  # noqa: ANN401
     return sum(not cycle.gone(pod) for pod in there) < int(group.min_member)
 
 
+def _with_half_gangs(parts: Any) -> Any:  # noqa: ANN401
+    """Cleanup, and then what the model lacks: groups that starve make room for each other."""
+    cleanup = parts.Cycle.cleanup
+
+    def whole(cycle: Any) -> None:  # noqa: ANN401
+        cleanup(cycle)
+        since = {key: group.unschedulable_since for key, group in cycle.cluster.groups.items()}
+        left = {key for key, time in since.items() if time and cycle.now - time > parts.GRACE_PERIOD}
+        left = {key for key in left if _is_half(cycle, cycle.cluster.groups[key])}
+        while found := _next_half_gang(parts, cycle, left):
+            attempt, victims, places = found
+            for victim in victims:
+                cycle.evict(victim.pods, attempt.group.name, "cleanup")
+            for pod in attempt.pods:
+                cycle.promise(pod, places[pod.name])
+            left -= {attempt.group.name, *(victim.group.name for victim in victims)}
+
+    return whole
+
+
+def _is_half(cycle: Any, group: Any) -> bool:  # noqa: ANN401
+    """Whether it starves and nothing is being freed for it."""
+    is_promised = any(pod.name in cycle.promised for pod in cycle.pods_of[group.name])
+    return group.queue in cycle.leaves and not cycle.ready(group) and not is_promised and cycle.running(group)
+
+
+def _next_half_gang(parts: Any, cycle: Any, left: set[str]) -> Any:  # noqa: ANN401
+    """The first that becomes ready with others gone: its attempt, its victims and their room; or nothing."""
+    in_order, rest = list[Any](), set(left)
+    while group := cycle.next_group(cycle.queue_order, lambda one: one.name in rest):
+        in_order.append(group)
+        rest.discard(group.name)
+    for group in in_order:
+        attempt, taken, places = parts.Attempt(cycle, group), list[Any](), None
+        if not attempt.pods or _room(cycle, attempt, ()) is not None:
+            continue
+        for other in reversed(in_order):
+            pods = tuple(cycle.running(other))
+            is_protected = any(cycle.protected(pod, one) for pod in pods for one in ("reclaim", "preempt"))
+            if other is not group and not is_protected and places is None:
+                taken.append(parts.Unit(other, pods, surplus=False, starving=True))
+                places = _room(cycle, attempt, taken)
+        for unit in list(reversed(taken)) if places is not None else ():
+            fewer = [one for one in taken if one is not unit]
+            if (found := _room(cycle, attempt, fewer)) is not None:
+                taken, places = fewer, found
+        if places is not None:
+            return attempt, taken, places
+    return None
+
+
+def _room(cycle: Any, attempt: Any, units: Sequence[Any]) -> Any:  # noqa: ANN401
+    """Where its pods go with these units gone, within deserved at every level; None if they do not."""
+    losses, leaf, request = cycle.losses(units), attempt.leaf, attempt.request
+    limits = (cycle.shares.deserved, cycle.shares.real_capability)
+    if not all(cycle.within(leaf, request, most, losses) for most in limits):
+        return None
+    if cycle.reserved_for_others(leaf, request, losses):
+        return None
+    return cycle.place(attempt.pods, at_once=False, victims=[pod for unit in units for pod in unit.pods])
+
+
 class ReferenceModel:
     """The model, ready to be asked."""
 
@@ -66,6 +128,7 @@ class ReferenceModel:
         self.parts = _load()
         self.parts["cycle"].Preempt.allows = _preempt_allows
         self.parts["cycle"].Cycle.lacks_pods = _lacks_pods
+        self.parts["cycle"].Cycle.cleanup = _with_half_gangs(self.parts["cycle"])
         self.configuration = self.parts["cluster"].Configuration.read("")
 
     def shares(self, documents: Sequence[Document], now: datetime) -> dict[str, dict[str, dict[str, str]]]:

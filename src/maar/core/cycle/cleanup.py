@@ -1,9 +1,13 @@
-"""Cleanup: in an overused queue, jobs that have been starving too long give up what they hold."""
+"""Cleanup: jobs that have been starving too long give up what they hold.
+
+In an overused queue they give up all of it, in any queue what another of them needs to start.
+"""
 
 from math import inf, nextafter
 from operator import attrgetter, gt
 
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.half_gangs import HalfGangs
 from maar.core.cycle.state import Eviction, State
 
 
@@ -26,6 +30,21 @@ def cleanup(state: State) -> None:
                 for pod in pods:
                     state.evict(pod)
                     state.record(Eviction(pod, None, "cleanup"))
+    groups = _half_gangs(state)
+    if len(groups) > 1:
+        HalfGangs(state, [group for group in groups if _is_grace_over(state, group)]).make_room()
+
+
+def _half_gangs(state: State) -> list[GroupState]:
+    """The groups that starve and for which nothing is being freed."""
+    promised = {state.tables.pods[key].group_key for key in state.promised}
+    found = {group.row.key: group for group in state.groups.short()}
+    found |= {group.row.key: group for group in state.waiting if group.placed}
+    return [
+        group
+        for key, group in found.items()
+        if key not in promised and group.is_starving and state.holders(group)
+    ]
 
 
 def _is_grace_over(state: State, group: GroupState) -> bool:

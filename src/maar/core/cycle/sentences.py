@@ -24,6 +24,8 @@ def why_evicted(state: State, eviction: Eviction) -> str:
     if victim is None or beneficiary is None:
         there, least = (victim.placed, victim.min_member) if victim is not None else (0, 0)
         return f"cleanup: {there} of the {least} pods that its group needs to work have nodes, for too long"
+    if eviction.action == "cleanup":
+        return f"cleanup for {beneficiary.key}: both held nodes and waited for each other, for too long"
     if eviction.action == "reclaim":
         queue = _path(state, beneficiary.queue_name)
         return f"reclaim for {beneficiary.key} of queue {queue}: {_overuse(state, eviction)}"
