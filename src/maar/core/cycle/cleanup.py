@@ -32,7 +32,10 @@ def cleanup(state: State) -> None:
                     state.record(Eviction(pod, None, "cleanup"))
     groups = _half_gangs(state)
     if len(groups) > 1:
-        HalfGangs(state, [group for group in groups if _is_grace_over(state, group)]).make_room()
+        over = [group for group in groups if _is_grace_over(state, group)]
+        HalfGangs(state, over).make_room()
+        if len(over) < len(groups):
+            _note_circle(state)
 
 
 def _half_gangs(state: State) -> list[GroupState]:
@@ -45,6 +48,22 @@ def _half_gangs(state: State) -> list[GroupState]:
         for key, group in found.items()
         if key not in promised and group.is_starving and state.holders(group)
     ]
+
+
+def _note_circle(state: State) -> None:
+    """Note who will make room for whom once the grace period of all of them is over."""
+    found = HalfGangs(state, _half_gangs(state)).first()
+    if found is not None:
+        circle = (found[0], *found[1])
+        until = max(_grace_ends(state, group) for group in circle)
+        keys = tuple(group.row.key for group in circle)
+        state.circles.update(dict.fromkeys(keys, (keys, until)))
+
+
+def _grace_ends(state: State, group: GroupState) -> float:
+    """When a group has starved for longer than the grace period, if it starves until then."""
+    since = group.row.unschedulable_since
+    return (state.now if since is None else since) + state.configuration.grace_seconds
 
 
 def _is_grace_over(state: State, group: GroupState) -> bool:

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, get_args
 
+import msgspec
+
 from maar.core.cycle.diagnosis import Diagnosis
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.held_room import Hold
@@ -109,7 +111,7 @@ def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
         if group.pending:
             evidence, outcome = known_outcomes.find(group)
         if outcome is None:
-            outcome = _outcome(state, group, diagnosis.of(group), sentences)
+            outcome = _outcome(state, group, _with_circle(state, group, diagnosis.of(group)), sentences)
             if evidence is not None:
                 known_outcomes.keep(group, evidence, outcome)
         if group.alike is None:
@@ -122,6 +124,14 @@ def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
             refusal = _group_missing(state, pod)
             outcomes[key] = GroupOutcome(phase="Pending", refusal=refusal, message=sentence(state, refusal))
     return outcomes
+
+
+def _with_circle(state: State, group: GroupState, refusal: Refusal | None) -> Refusal | None:
+    """Add to a refusal that a half gang waits for others which wait for it."""
+    if refusal is None or group.row.key not in state.circles:
+        return refusal
+    keys, until = state.circles[group.row.key]
+    return msgspec.structs.replace(refusal, circle=keys, until=until)
 
 
 def _outcome(

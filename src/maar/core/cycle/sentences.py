@@ -15,7 +15,16 @@ _FEW: Final = 3  # names in one message
 
 def sentence(state: State, refusal: Refusal) -> str:
     """Why a group waits, as a sentence: which queue and resource, the numbers, and what would change it."""
-    return "; also, ".join(_SENTENCES[one.reason](state, one) for one in (refusal, *refusal.further))
+    text = "; also, ".join(_SENTENCES[one.reason](state, one) for one in (refusal, *refusal.further))
+    return f"{text}; {_circle(refusal)}" if refusal.circle else text
+
+
+def _circle(refusal: Refusal) -> str:
+    """Who waits for whom, and when that ends."""
+    first, *others = refusal.circle
+    names, victims = " and ".join(refusal.circle), " and ".join(others)
+    end = time_to_come(refusal.until or 0.0)
+    return f"{names} hold nodes and wait for each other: cleanup evicts {victims} for {first} after {end}"
 
 
 def why_evicted(state: State, eviction: Eviction) -> str:

@@ -101,6 +101,8 @@ class State:
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
         self.texts: dict[object, tuple[str, str]] = {}  # of `sentences.py`, that many messages have parts of
         self.times_to_come: list[float] = []  # from which a decision may differ with nothing else changed
+        # Half gangs that wait for each other: their keys and when cleanup acts, by the key of each.
+        self.circles: dict[str, tuple[tuple[str, ...], float]] = {}
         self._parts_of_use: dict[int, dict[str, PartOfUse]] = {}  # by leaf
         self.steps: list[Step] = []  # that a trial can undo
         self.open_trials = 0

@@ -156,6 +156,9 @@ class Refusal(Record, frozen=True):
     taking: int = 0  # those of them that take at least one of the pods
     clauses: tuple[tuple[int, str], ...] = ()  # how many nodes do not take a pod, and why
     until: float | None = None  # when it ends, if nothing else changes; None: not known
+    circle: tuple[
+        str, ...
+    ] = ()  # half gangs that wait for each other; the first starts with what others hold
     further: tuple["Refusal", ...] = ()  # other limits that are in the way as well
 
     @property
