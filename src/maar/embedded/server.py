@@ -23,7 +23,7 @@ LogReader = Callable[[str, str, Mapping[str, str]], Awaitable[AsyncIterator[byte
 
 
 _LOG: Final = logging.getLogger(__name__)
-_OPEN_TO_ALL: Final = ("/readyz", "/livez", "/healthz", "/version")
+OPEN_TO_ALL: Final = frozenset(("/readyz", "/livez", "/healthz", "/version"))
 _BUG: Final = ApiError(
     HTTPStatus.INTERNAL_SERVER_ERROR, "InternalError", "Internal error occurred: the log of maar says more"
 )
@@ -74,12 +74,12 @@ class Server:
 
     async def _open(self, request: ApiRequest, send: Send) -> bool:
         """Answer what needs no token."""
-        if request.method != "GET" or not request.path.startswith(_OPEN_TO_ALL):
+        if request.method != "GET" or request.path not in OPEN_TO_ALL:
             return False
         if request.path == "/version":
             await answer(send, documents.VERSION)
         else:
-            problem = self._not_ready() if request.path.startswith("/readyz") else ""
+            problem = self._not_ready() if request.path == "/readyz" else ""
             status = HTTPStatus.SERVICE_UNAVAILABLE if problem else HTTPStatus.OK
             await answer(send, (problem or "ok").encode(), status, (), [PLAIN_TEXT])
         return True

@@ -6,10 +6,12 @@ from typing import Final
 
 from maar.embedded.access import Certificate
 from maar.embedded.history import History
-from maar.embedded.server import Server
+from maar.embedded.server import OPEN_TO_ALL, Server
 from maar.serving.http_server import HttpServer, server_tls
+from maar.serving.visits import Bounds
 
 _CONNECTIONS: Final = 2_000
+_BOUNDS: Final = Bounds(_CONNECTIONS, of_one_peer=_CONNECTIONS, probes=OPEN_TO_ALL)  # most have one address
 _FINISH_WITHIN: Final = 2  # seconds that running requests get at the end
 
 
@@ -19,7 +21,7 @@ async def serve(
     """Serve until stopped; watches end first, so that their clients reconnect to the next server."""
     secured = server_tls()
     secured.load_cert_chain(tls.certificate, tls.key)
-    running = HttpServer(server, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN, tls=secured)
+    running = HttpServer(server, bounds=_BOUNDS, finish_within_s=_FINISH_WITHIN, tls=secured)
     serving, stopping = asyncio.create_task(running.serve(sockets=[place])), asyncio.create_task(stop.wait())
     try:
         await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)

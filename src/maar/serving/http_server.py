@@ -1,16 +1,18 @@
 """An HTTP server that is a part of a process and not the whole of it: uvicorn, set up in one place."""
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any
 
 import uvicorn
 
+from maar.serving.acceptor import Acceptor
 from maar.serving.http import Application
-
-_KEEP_ALIVE_S: Final = 75
+from maar.serving.request_heads import BoundedProtocol
+from maar.serving.visits import KEEP_ALIVE_S, Bounds, Visit, Visits
 
 
 class HttpServer(uvicorn.Server):
@@ -20,14 +22,14 @@ class HttpServer(uvicorn.Server):
         self,
         application: Application,
         *,
-        connections: int,
+        bounds: Bounds,
         finish_within_s: int,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         super().__init__(
             uvicorn.Config(
                 application,
-                ssl_context_factory=None if tls is None else lambda _config, _default: tls,
+                http=BoundedProtocol,
                 lifespan="off",
                 ws="none",
                 access_log=False,
@@ -35,12 +37,28 @@ class HttpServer(uvicorn.Server):
                 server_header=False,
                 proxy_headers=False,
                 date_header=False,
-                limit_concurrency=connections,
-                timeout_keep_alive=_KEEP_ALIVE_S,
+                timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=finish_within_s,
             )
         )
-        self._finish_within_s = finish_within_s
+        self.servers = []
+        self._visits, self._tls, self._finish_within_s = Visits(bounds), tls, finish_within_s
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take connections."""
+        for place in sockets or ():
+            acceptor: Any = Acceptor(place, self._visits, self._protocol, self._tls)
+            self.servers.append(acceptor)
+        self.started = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """End connections that have had their time, once a second, and say whether to stop."""
+        if not counter % 10:
+            self._visits.cut_late()
+        return await super().on_tick(counter)
+
+    def _protocol(self, visit: Visit) -> BoundedProtocol:
+        return BoundedProtocol(visit, self._visits, self.config, self.server_state)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -14,14 +14,17 @@ from maar.apps.console.answers.routes import ROUTES, run_background
 from maar.apps.console.guard import Guard
 from maar.apps.console.pages import Entrance
 from maar.apps.console.place import Place, take_place
-from maar.apps.console.server import ConsoleServer
+from maar.apps.console.server import HEALTH, ConsoleServer
 from maar.apps.console.sessions import Sessions
 from maar.apps.console.settings import ConsoleSettings
 from maar.apps.console.viewers import OWN, Viewers
 from maar.kube.credentials import Credentials, load
 from maar.serving.http_server import HttpServer, server_tls
+from maar.serving.visits import Bounds
 
-_CONNECTIONS: Final = 500
+_BOUNDS: Final = Bounds(
+    connections=1_000, of_one_peer=500, probes=frozenset((HEALTH,))
+)  # a proxy is one peer
 _FINISH_WITHIN_S: Final = 1
 
 Announce = Callable[[str], None]  # hears the address to open once pages are served
@@ -59,7 +62,7 @@ async def serve(
     sessions = Sessions(f"maar-console-{place.port}", is_secure=settings.is_secure)
     guard = Guard((settings.host, urlsplit(settings.public_url).hostname or ""))
     application = ConsoleServer(viewers, Entrance(viewers, sessions, place.key), guard, ROUTES)
-    server = HttpServer(application, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN_S, tls=tls)
+    server = HttpServer(application, bounds=_BOUNDS, finish_within_s=_FINISH_WITHIN_S, tls=tls)
     async with AsyncExitStack() as used, asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(server.serve(sockets=[place.socket]))
         background = [tasks.create_task(viewers.run()), tasks.create_task(run_background(viewers))]

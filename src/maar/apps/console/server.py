@@ -22,6 +22,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 SEND_WITHIN_S: Final = 30.0  # a client that reads nothing for so long is dropped
 _WORTH_PACKING: Final = 2_000  # bytes
+HEALTH: Final = "/healthz"
 _EVENTS: Final = ("GET", "/api/events")
 
 _POLICY: Final = (
@@ -53,7 +54,7 @@ class ConsoleServer:
             raise NotImplementedError(f"the console speaks HTTP only, not {scope['type']}")
         request = HttpRequest.of(scope, receive)
         try:
-            if request.path == "/healthz":
+            if request.path == HEALTH:
                 reply = Reply(b"ok", headers=(PLAIN_TEXT,))
             else:
                 self._guard.check(request)

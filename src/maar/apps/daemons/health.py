@@ -17,13 +17,15 @@ from maar.kube.write_failures import WriteFailures
 from maar.serving.http import PLAIN_TEXT, HttpRequest, Message, Receive, Send, answer
 from maar.serving.http_server import HttpServer
 from maar.serving.listening import bound
+from maar.serving.visits import Bounds
 
 _LOG: Final = logging.getLogger(__name__)
 
 Check = Callable[[], str]  # gives nothing where all is well, else a sentence that says what is not
 Checks = Mapping[str, Check]
 
-_CONNECTIONS: Final = 100
+_PROBES: Final = frozenset(("/healthz", "/livez", "/readyz"))
+_BOUNDS: Final = Bounds(connections=100, of_one_peer=50, probes=_PROBES)
 _FINISH_WITHIN_S: Final = 1
 _ADDRESS: Final = re.compile(r"(?P<host>[^\[\]:]*|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 
@@ -58,7 +60,7 @@ def take(listen: str) -> socket.socket:
 async def serve_on(place: socket.socket, live: Checks, ready: Checks, registry: Registry) -> None:
     """Answer at a place that is taken already, until cancelled."""
     status = Status(live, ready, registry)
-    server = HttpServer(status, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN_S)
+    server = HttpServer(status, bounds=_BOUNDS, finish_within_s=_FINISH_WITHIN_S)
     serving = asyncio.create_task(server.serve(sockets=[place]))
     try:
         await asyncio.shield(serving)

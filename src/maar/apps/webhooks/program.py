@@ -20,13 +20,14 @@ from maar.apps.webhooks.configurations import Wanted, register, service_hosts
 from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.apps.webhooks.registered import Registered
 from maar.apps.webhooks.reviewer import AdmissionReviewer
-from maar.apps.webhooks.server import NOT_READY, WebhookServer
+from maar.apps.webhooks.server import HEALTH, NOT_READY, WebhookServer
 from maar.core.admission.request import Options
 from maar.kube.api_server import ApiServer
 from maar.kube.certificates import VALID_FOR, CertificatesError, KeptKeys, Keys
 from maar.kube.credentials import load
 from maar.serving.http_server import HttpServer, server_tls
 from maar.serving.listening import listen
+from maar.serving.visits import Bounds
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ _LONGEST_S: Final = 3600.0  # between two looks at whether keys are due, althoug
 _SHORTEST_S: Final = 1.0  # between two looks, however often something changes
 _AGAIN_S: Final = 30.0  # after a look that could not put everything right
 CHANGES_WITHIN_S: Final = 2.0  # an API server knows by then whom to trust anew
-_CONNECTIONS: Final = 1_000
+_BOUNDS: Final = Bounds(connections=1_000, of_one_peer=500, probes=HEALTH)
 _FINISH_WITHIN_S: Final = 3  # seconds that running reviews get at the end
 
 Announce = Callable[[str], None]  # hears the address once reviews are answered
@@ -144,7 +145,7 @@ def serve_with(tls: ssl.SSLContext, keys: Keys) -> None:
 
 def https_server(application: WebhookServer, tls: ssl.SSLContext) -> HttpServer:
     """The application over HTTPS."""
-    return HttpServer(application, connections=_CONNECTIONS, finish_within_s=_FINISH_WITHIN_S, tls=tls)
+    return HttpServer(application, bounds=_BOUNDS, finish_within_s=_FINISH_WITHIN_S, tls=tls)
 
 
 async def _announce(warm: Iterable[asyncio.Event], announce: Callable[[], None]) -> None:

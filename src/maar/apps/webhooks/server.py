@@ -14,7 +14,7 @@ from maar.serving.http import PLAIN_TEXT, BodyError, Message, Receive, Send, ans
 NOT_READY: Final = "not ready: queues, jobs and nodes of the cluster are still being read; try again soon"
 LARGEST_BODY: Final = 8 << 20  # bytes: an object of Kubernetes has at most 3 MB, and there may be two
 _BODY_WITHIN_S: Final = 5.0
-_HEALTH: Final = ("/healthz", "/readyz")
+HEALTH: Final = frozenset(("/healthz", "/readyz"))
 
 
 class WebhookServer:
@@ -29,13 +29,13 @@ class WebhookServer:
             raise NotImplementedError(f"the webhooks speak HTTP only, not {scope['type']}")
         path = cast(str, scope["path"])
         try:
-            if path in _HEALTH:
+            if path in HEALTH:
                 self._check(path)
                 await answer(send, b"ok\n", headers=[PLAIN_TEXT])
             else:
                 await answer(send, await self._review(cast(str, scope["method"]), path, receive))
         except _RefusedError as error:
-            if path not in _HEALTH:
+            if path not in HEALTH:
                 self._metrics.turned_away(error.status)
             await answer(send, f"{error}\n".encode(), error.status, headers=[PLAIN_TEXT])
         except Exception:
@@ -44,7 +44,7 @@ class WebhookServer:
 
     async def _review(self, method: str, path: str, receive: Receive) -> bytes:
         if path not in PATHS:
-            known = ", ".join([*PATHS, *_HEALTH])
+            known = ", ".join([*PATHS, *sorted(HEALTH)])
             raise _RefusedError(
                 HTTPStatus.NOT_FOUND, f"{path[:100]!r} is not a path of this server; use one of {known}"
             )
