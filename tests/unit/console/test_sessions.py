@@ -93,3 +93,20 @@ def test_a_token_is_not_shown_where_a_session_is() -> None:
 @pytest.mark.parametrize(("given", "is_it"), [("key", True), ("", False), ("Key", False), ("k\xe9y", False)])
 def test_a_key_is_compared_whole(given: str, is_it: bool) -> None:  # noqa: FBT001  # a case of the table
     assert is_key(given, "key") is is_it
+
+
+def test_one_token_has_so_many_and_what_is_open_for_the_others_ends(
+    sessions: Sessions, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_OF_A_TOKEN", 2)
+    other, ended = cookie(sessions.open("other")), []
+    for number in range(4):
+        clock.now += 1
+        opened = sessions.find(cookie(sessions.open("mine")))
+        assert opened is not None
+        opened.on_end.append(lambda number=number: ended.append(number))  # type: ignore[misc]
+    assert ended == [0, 1]
+    assert sessions.find(other) is not None
+    clock.now += LONGEST_UNUSED_S + 1
+    sessions.open("mine")
+    assert ended == [0, 1, 2, 3]

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from maar.apps.console.assets_folder import Assets
 from maar.apps.console.replies import NO_STORE, Header, RefusedError, Reply, redirect
+from maar.apps.console.rights import MOST_NAMESPACES
 from maar.apps.console.sessions import LONGEST_S, Session, Sessions, is_key
 from maar.apps.console.viewer import Viewer
 from maar.apps.console.viewers import OWN, Viewers
@@ -28,7 +29,7 @@ _BEARER: Final = "bearer "
 _WITH_KEY: Final = "open the address that the command has printed, which ends with a key"
 _WITH_TOKEN: Final = "log in with a token; kubectl create token NAME --namespace NAMESPACE makes one"  # noqa: S105
 
-Problem = Literal["key", "token", "rejected", "late"]
+Problem = Literal["key", "token", "namespaces", "rejected", "late"]
 
 
 class Entrance:
@@ -116,6 +117,8 @@ class Entrance:
         if not _is_token(token):
             return self._again("token")
         named = form.get("namespaces", "").replace(",", " ").split()
+        if len(named) > MOST_NAMESPACES:
+            return self._again("namespaces")
         session = Session(token, tuple(dict.fromkeys(named)), 0.0, 0.0)
         async with self._viewers.of(token, session.namespaces) as viewer:
             try:

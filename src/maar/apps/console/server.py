@@ -105,6 +105,7 @@ class ConsoleServer:
             await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
             gone = asyncio.create_task(hang_up(request.receive))
             gone.add_done_callback(lambda _: viewer.stream.wake())
+            session.on_end.append(viewer.stream.wake)
 
             def goes_on() -> bool:
                 return not gone.done() and self._entrance.is_open(session)
@@ -117,6 +118,7 @@ class ConsoleServer:
             except TimeoutError:
                 _LOG.info("a page that reads nothing is dropped")  # uvicorn closes what has no end
             finally:
+                session.on_end.remove(viewer.stream.wake)
                 gone.cancel()
 
 

@@ -4,12 +4,13 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 LONGEST_S: Final = 12 * 3600.0
 LONGEST_UNUSED_S: Final = 3600.0
 MOST: Final = 1_000
+MOST_OF_A_TOKEN: Final = 100
 _BYTES: Final = 32
 
 
@@ -21,6 +22,13 @@ class Session:
     namespaces: tuple[str, ...]
     ends: float  # seconds of 1970
     used: float
+    on_end: list[Callable[[], None]] = field(default_factory=list)  # what is open for it hears of its end
+
+    def end(self) -> None:
+        """End it, and what is open for it."""
+        self.ends = 0.0
+        for tell in self.on_end:
+            tell()
 
     def __repr__(self) -> str:
         return "Session()"  # a token never stands in a log
@@ -37,8 +45,9 @@ class Sessions:
     def open(self, token: str, namespaces: tuple[str, ...] = ()) -> str:
         """Begin a session; give the header that sets its cookie."""
         self._forget_old()
-        while len(self._by_number) >= MOST:
-            del self._by_number[min(self._by_number, key=lambda number: self._by_number[number].used)]
+        for most, rivals in ((MOST_OF_A_TOKEN, self._of(token)), (MOST, list(self._by_number.values()))):
+            if len(rivals) >= most:
+                self.end(min(rivals, key=lambda one: one.used))
         number, now = secrets.token_urlsafe(_BYTES), self._now()
         self._by_number[number] = Session(token, namespaces, now + LONGEST_S, now)
         return self._header(number, LONGEST_S)
@@ -50,22 +59,25 @@ class Sessions:
         if session is None:
             return None
         if self._is_over(session):
-            del self._by_number[number]
+            self.end(session)
             return None
         session.used = self._now()
         return session
 
     def close(self, cookies: str) -> str:
         """End the session of a request; give the header that removes its cookie."""
-        session = self._by_number.pop(self._number(cookies), None)
+        session = self._by_number.get(self._number(cookies))
         if session is not None:
-            session.ends = 0.0  # streams that are open for it end too
+            self.end(session)
         return self._header("", 0)
 
     def end(self, session: Session) -> None:
-        """End a session whose token was rejected."""
-        session.ends = 0.0
+        """End a session; streams that are open for it end too."""
+        session.end()
         self._by_number = {number: one for number, one in self._by_number.items() if one is not session}
+
+    def _of(self, token: str) -> list[Session]:
+        return [one for one in self._by_number.values() if one.token == token]
 
     def _number(self, cookies: str) -> str:
         """The value of our cookie; what others have set on this host may look like anything."""
@@ -77,8 +89,8 @@ class Sessions:
         return now >= session.ends or now - session.used > LONGEST_UNUSED_S
 
     def _forget_old(self) -> None:
-        for number in [number for number, one in self._by_number.items() if self._is_over(one)]:
-            del self._by_number[number]
+        for session in [one for one in self._by_number.values() if self._is_over(one)]:
+            self.end(session)
 
     def _header(self, number: str, age_s: float) -> str:
         secure = "; Secure" if self._is_secure else ""

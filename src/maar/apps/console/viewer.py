@@ -183,6 +183,7 @@ class Viewer:
                 tasks.create_task(watch.run())
                 if kind is Queue:
                     await watch.synced()
+        await asyncio.Event().wait()  # nothing may be watched: until the rights have changed
 
     async def _publish_changes(self) -> None:
         while True:

@@ -6,8 +6,10 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Final
 
+from maar.apps.console.replies import RefusedError
 from maar.apps.console.settings import ConsoleSettings
 from maar.apps.console.shared_objects import SharedObjects
 from maar.apps.console.viewer import Viewer
@@ -16,6 +18,8 @@ from maar.kube.credentials import Credentials
 from maar.kube.sources import CredentialsError, Proofs
 
 CLOSE_AFTER_S: Final = 60.0
+MOST: Final = 1_000
+MOST_OF_A_TOKEN: Final = 20  # with other namespaces each
 _LOOK_EVERY_S: Final = 5.0
 _CONNECTIONS: Final = 16
 _RETRY_TIMEOUT_S: Final = 2.0  # a person waits
@@ -40,6 +44,7 @@ class TokenSource:
 
 @dataclass
 class _Kept:
+    token: str = field(repr=False)
     viewer: Viewer
     task: asyncio.Task[None]
     uses: int = 0
@@ -65,10 +70,11 @@ class Viewers:
         key = hashlib.sha256("\n".join((token, *namespaces)).encode()).digest()
         kept = self._kept.get(key)
         if kept is None or kept.is_over:
+            self._make_room(token)
             viewer = await self._made(token, namespaces)
             kept = self._kept.get(key)  # another request may have made it meanwhile
             if kept is None or kept.is_over:
-                kept = self._kept[key] = _Kept(viewer, asyncio.create_task(viewer.run()))
+                kept = self._kept[key] = _Kept(token, viewer, asyncio.create_task(viewer.run()))
         kept.uses += 1
         try:
             yield kept.viewer
@@ -85,10 +91,9 @@ class Viewers:
             while True:
                 await asyncio.sleep(_LOOK_EVERY_S)
                 now = time.monotonic()
-                for key, kept in list(self._kept.items()):
+                for kept in list(self._kept.values()):
                     if kept.task.done() or (not kept.uses and now - kept.used_at > CLOSE_AFTER_S):
-                        del self._kept[key]
-                        kept.task.cancel()
+                        self._drop(kept)
         finally:
             self.close()
             if tasks := [kept.task for kept in self._kept.values()]:
@@ -100,6 +105,23 @@ class Viewers:
             kept.viewer.is_closed = True
             kept.viewer.stream.wake()
             kept.task.cancel()
+
+    def _make_room(self, token: str) -> None:
+        """Close the viewer that has been unused for longest, where there are as many as there may be."""
+        everybody = list(self._kept.values())
+        mine = [one for one in everybody if one.token == token]
+        for most, rivals in ((MOST_OF_A_TOKEN, mine), (MOST, everybody)):
+            if len(rivals) >= most:
+                unused = [one for one in rivals if not one.uses]
+                if not unused:
+                    who = "with this token" if rivals is mine else "by all"
+                    text = f"{most:,} lists of namespaces are looked at {who}; close a page, and try again"
+                    raise RefusedError(HTTPStatus.TOO_MANY_REQUESTS, text)
+                self._drop(min(unused, key=lambda one: one.used_at))
+
+    def _drop(self, kept: _Kept) -> None:
+        self._kept = {key: one for key, one in self._kept.items() if one is not kept}
+        kept.task.cancel()
 
     async def _made(self, token: str, namespaces: Sequence[str]) -> Viewer:
         credentials = self.own

@@ -7,6 +7,7 @@ const place = (id) => document.getElementById(id);
 const problems = {
   key: "That is not the key of this console. Open the address that the command has printed, which ends with a key.",
   token: "That is no token. kubectl create token NAME --namespace NAMESPACE makes one.",
+  namespaces: "Those are too many namespaces: name at most 100.",
   rejected: "The API server rejects this token: it is unknown or has ended. kubectl create token NAME --namespace NAMESPACE makes a new one.",
   late: "The API server has not said yet what this token may read. Try again in a moment.",
 };
