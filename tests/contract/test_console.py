@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from maar.apps.console.rights import WATCHED
 from maar.apps.console.settings import ConsoleSettings
 from maar.core.model.pod import GROUP_ANNOTATION
 from maar.core.model.pod_group import PodGroup
@@ -215,12 +216,21 @@ async def test_sessions_of_one_token_share_watches_and_others_do_not(
         token = _token_of(kubeconfig)
         await console.login(token)
         await console.rows("jobs")
-        watches = passing.count("GET", "watch=true")
+
+        def watches() -> int:
+            return passing.count("GET", "watch=true")
+
+        async def are_all_watched() -> (
+            bool
+        ):  # rows are there when all has been listed, and watches begin then
+            return watches() >= len(WATCHED)
+
+        await until_async("all kinds are watched", are_all_watched)
         await console.login(token)
         await console.rows("jobs")
         header = await console.get("/api/me", Authorization=f"Bearer {token}")  # as a proxy would send it
         assert header.status == 200
-        assert passing.count("GET", "watch=true") == watches
+        assert watches() == len(WATCHED)
         wrong = await console.get("/api/me", Authorization="Bearer wrong")
         assert wrong.status == 401
 
