@@ -80,6 +80,11 @@ def restore(
     except OSError as error:
         raise CommandError(_unwritable(error, folder)) from None
     typer.echo(f"{folder} has {done.objects:,} objects as they were at revision {done.revision}.")
+    if done.running:
+        typer.echo(
+            f"{done.running:,} of them are pods and jobs: maar up --local runs their commands on this machine"
+            " as you. Start it only if you trust the backup."
+        )
     if done.acknowledged > done.revision:
         typer.echo(f"Later writes, up to revision {done.acknowledged}, are not among them.")
     if done.set_aside is not None:

@@ -7,6 +7,8 @@ from typing import Final, TypeVar
 
 import typer
 
+from maar.cli.visible import visible_output
+
 T = TypeVar("T")
 
 FAILED: Final = 1  # something the user can put right
@@ -27,8 +29,13 @@ def run(
     app: typer.Typer, name: str, wrong_usage: int = WRONG_USAGE, arguments: Sequence[str] | None = None
 ) -> None:
     """Run a command line; it leaves with its exit code, or with `wrong_usage` where the line is wrong."""
+    with visible_output():
+        _run(app, name, wrong_usage, arguments)
+
+
+def _run(app: typer.Typer, name: str, wrong_usage: int, arguments: Sequence[str] | None) -> None:
     try:
-        app(arguments, prog_name=name)
+        app(arguments, prog_name=name, color=True)  # escapes are shown and not left out, also in a pipe
     except SystemExit as left:
         if left.code == WRONG_USAGE:
             sys.exit(wrong_usage)
@@ -78,5 +85,5 @@ def _of_plugin(error: Exception) -> str:
 
 def _leave(sentences: tuple[str, ...], code: int) -> None:
     for sentence in shortened([f"error: {sentence}" for sentence in sentences]):
-        typer.echo(sentence, err=True)
+        typer.echo(sentence, err=True, color=True)
     sys.exit(code)

@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterable
 from rich.console import Console
 from rich.text import Text
 
+from maar.cli.terminal import Terminal
+from maar.cli.visible import visible
 from maar.core.views.drawing import WIDTH, Line
 
 
 def print_lines(console: Console, lines: Iterable[Line]) -> None:
     """Print lines as they are: nothing is cut off or broken."""
     for line in lines:
-        text = Text.assemble(*((part.text, part.style) for part in line))
+        text = Text.assemble(*((visible(part.text), part.style) for part in line))
         text.rstrip()
         console.print(text, soft_wrap=True)
 
@@ -23,5 +25,5 @@ def width_of(console: Console) -> int:
 
 def print_on_terminal(draw: Callable[[int], Iterable[Line]]) -> None:
     """Print what is drawn for the width that there is."""
-    console = Console()
+    console = Terminal()
     print_lines(console, draw(width_of(console)))

@@ -20,6 +20,7 @@ from maar.cli.failure import CommandError
 from maar.cli.files import Manifests, read_manifests
 from maar.cli.lines import print_lines, width_of
 from maar.cli.queue.flags import ResourceOption, check_resource
+from maar.cli.terminal import Terminal
 from maar.core.model.plan import Plan
 from maar.core.model.queue import ROOT
 from maar.core.policy.configuration import BadConfigurationError, Configuration
@@ -136,7 +137,7 @@ def _compared(decided: Iterator[Plan], seen: Snapshot) -> Iterator[Plan]:
 
 
 def _print(decided: Iterator[Plan], output: Output, cycles: int, resource: str) -> None:
-    console = Console(highlight=False)
+    console = Terminal()
     document: dict[str, list[object]] = {"cycles": []}
     for number, one in enumerate(decided, start=1):
         if number == 1:

@@ -36,6 +36,10 @@ _LONGEST_S: Final = (
     3_600.0  # no backup takes longer: what is older and unfinished belongs to a killed process
 )
 _LONGEST_LINE: Final = 4096
+_MOST_PACKED: Final = (
+    300  # times smaller; zlib could make nothing 1,000 times smaller, and databases are not nothing
+)
+_LEAST_CHECKED: Final = 64 << 20  # bytes that fit everywhere
 
 
 class BadBackupError(Exception):
@@ -78,8 +82,9 @@ def read_backup(path: Path, into: Path | None = None) -> Backup:
             file.seek(_FIRST_SIZE)
             found = msgspec.json.decode(file.readline(_LONGEST_LINE), type=Backup)
             if into is not None:
+                _check_size(path, found.size, into.parent)
                 with into.open("wb") as target:
-                    for part in _decompressed(iter(lambda: file.read(_CHUNK), b"")):
+                    for part in _decompressed(iter(lambda: file.read(_CHUNK), b""), found.size):
                         target.write(part)
     except (msgspec.MsgspecError, zlib.error) as error:
         raise BadBackupError(f"{path} cannot be read: {error}; use another backup") from None
@@ -176,8 +181,32 @@ def _compressed(path: Path) -> Iterator[bytes]:
     yield compress.flush()
 
 
-def _decompressed(parts: Iterator[bytes]) -> Iterator[bytes]:
+def _check_size(path: Path, size: int, place: Path) -> None:
+    """Refuse what unpacks to more than there is room for, or than any database packs so well."""
+    packed, room = path.stat().st_size, shutil.disk_usage(place).free
+    if size > _LEAST_CHECKED and size > packed * _MOST_PACKED:
+        raise BadBackupError(
+            f"{path} would unpack its {packed:,} bytes to {size:,}, which no backup does; use another one"
+        )
+    if 2 * size > room:  # the database, and the files of the folder that are made from it
+        raise BadBackupError(
+            f"{path} unpacks to {size:,} bytes and needs twice as many, and {place} has room for {room:,}; "
+            "free some space, or name another folder with --data"
+        )
+
+
+def _decompressed(parts: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """Unpack a piece at a time, to exactly as much as was said."""
     decompress = zlib.decompressobj()
     for part in parts:
-        yield decompress.decompress(part)
-    yield decompress.flush()
+        waiting = part
+        while waiting:
+            unpacked = decompress.decompress(waiting, _CHUNK)
+            waiting = decompress.unconsumed_tail
+            size -= len(unpacked)
+            if size < 0:
+                raise zlib.error("it unpacks to more than it says")
+            yield unpacked
+    yield (rest := decompress.flush())
+    if size != len(rest):
+        raise zlib.error("it unpacks to less than it says")

@@ -31,6 +31,15 @@ _REVISIONS_APART: Final = (
 )
 
 
+_RUN: Final = (
+    "pods",
+    "jobs.batch",
+    "jobs.batch.volcano.sh",
+    "cronjobs.batch.volcano.sh",
+    "jobflows.flow.volcano.sh",
+)
+
+
 class Restored(NamedTuple):
     """What a data folder has now."""
 
@@ -38,6 +47,7 @@ class Restored(NamedTuple):
     objects: int
     acknowledged: int  # as far as the log that was there can say
     set_aside: Path | None  # where the files are that were there
+    running: int  # pods among the objects, and what makes pods
 
 
 def restore(backup: Path, folder: Path) -> Restored:
@@ -91,12 +101,14 @@ def _replace(folder: Path, database: sqlite3.Connection, revision: int) -> Resto
     set_aside = _link_aside(folder) if old else None
     database.execute("UPDATE latest SET revision = ?", (acknowledged + _REVISIONS_APART,))
     objects = database.execute("SELECT count(*) FROM objects").fetchone()[0]
+    resources = database.execute("SELECT resource, count(*) FROM objects GROUP BY resource")
+    running = sum(count for resource, count in resources if resource in _RUN)
     write_generation(database, folder, old[-1] + 1 if old else 1)
     for number in old:
         for path in folder.glob(f"objects-{number:06}.*"):
             path.unlink()
     sync(folder)
-    return Restored(revision, objects, acknowledged, set_aside)
+    return Restored(revision, objects, acknowledged, set_aside, running)
 
 
 def _acknowledged(generation: Files) -> int:

@@ -1,17 +1,22 @@
 """Backups: taken from a cluster that is being written, kept in a small number, never in the way."""
 
 import asyncio
+import hashlib
 import os
 import sqlite3
 import threading
+import tracemalloc
+import zlib
 from contextlib import closing, suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from maar.embedded.backup_schedule import keep_backups, keep_last_backup
 from maar.embedded.backups import (
     KEPT,
+    Backup,
     BadBackupError,
     good_backups,
     keep_backup,
@@ -173,3 +178,50 @@ def test_what_a_killed_start_left_unfinished_is_removed(tmp_path: Path) -> None:
     Store(tmp_path).close()
     assert not (tmp_path / "admin.token.4711").exists()
     assert (tmp_path / "lock").stat().st_mtime > 0
+
+
+def packed(path: Path, data: bytes, size: int) -> Path:
+    """A file with a good checksum, whose database is some data and is said to have a size."""
+    head = msgspec.json.encode(Backup(revision=1, objects=1, time="2026-01-01T00:00:00Z", size=size)) + b"\n"
+    rest = head + data
+    path.write_bytes(b"maar-backup 1 %b\n" % hashlib.sha256(rest).hexdigest().encode() + rest)
+    return path
+
+
+def bomb(size: int) -> bytes:
+    """Nothing, packed as well as it can be."""
+    compress = zlib.compressobj(9)
+    parts = [compress.compress(bytes(1 << 20)) for _ in range(size >> 20)]
+    return b"".join([*parts, compress.flush()])
+
+
+@pytest.mark.parametrize(
+    ("said", "reported"),
+    [
+        (512 << 20, "which no backup does; use another one"),
+        (1 << 20, "it unpacks to more than it says"),
+        (-1, "it unpacks to more than it says"),
+        (1 << 60, "which no backup does; use another one"),
+    ],
+)
+def test_a_backup_that_unpacks_to_far_too_much_is_not_unpacked(
+    tmp_path: Path, said: int, reported: str
+) -> None:
+    file, into = packed(tmp_path / "a.backup", bomb(512 << 20), said), tmp_path / "objects.db"
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadBackupError, match=reported):
+            read_backup(file, into)
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
+    assert not into.exists() or into.stat().st_size <= max(said, 0)
+
+
+def test_a_backup_that_is_larger_than_the_disk_or_smaller_than_it_says_is_refused(tmp_path: Path) -> None:
+    data = zlib.compress(os.urandom(1 << 20))
+    with small_disk(tmp_path / "disk", 8) as disk:
+        with pytest.raises(BadBackupError, match=r"needs twice as many, .* has room for"):
+            read_backup(packed(tmp_path / "a.backup", data, 60 << 20), disk.path / "objects.db")
+        with pytest.raises(BadBackupError, match="it unpacks to less than it says"):
+            read_backup(packed(tmp_path / "b.backup", data, (1 << 20) + 1), tmp_path / "objects.db")

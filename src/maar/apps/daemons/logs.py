@@ -47,7 +47,8 @@ def set_up_logs(log_format: LogFormat, verbosity: int = 0) -> None:
 
     With verbosity 1 there is a line for every decision of the scheduler, with 2 one for every pod besides.
     """
-    handler = logging.StreamHandler()
+    # Lines are made safe for terminals here and then coloured: they go past what would show the colours.
+    handler = logging.StreamHandler(getattr(sys.stderr, "rich_proxied_file", sys.stderr))
     coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     handler.setFormatter(_JsonLines() if log_format == "json" else _Text(coloured=coloured))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from maar.cli.answers.present import (
@@ -31,6 +30,7 @@ from maar.cli.option_groups import with_groups
 from maar.cli.plan import check
 from maar.cli.queue.sharing import FilesOption, explain_share
 from maar.cli.tables import DataOption, text_of
+from maar.cli.terminal import Terminal
 from maar.core.answers.explanation import Explainer, GroupExplanation, with_changes
 from maar.core.answers.explanation_text import explanation_lines, future_lines
 from maar.core.answers.future import Present
@@ -93,7 +93,7 @@ def explain(  # noqa: PLR0913  # each is an argument or a flag
     if events is None:
         events = on_cluster(access, partial(_events, subject)) if subject.group else []
     explainer = Explainer(present, subject, events)
-    known, console = explainer.explanation(), Console(highlight=False)
+    known, console = explainer.explanation(), Terminal()
     if not output:
         print_lines(console, explanation_lines(known, width_of(console)))
     if limit and known.pod_group and known.state in ("waits", "makes room"):
@@ -117,8 +117,8 @@ def _progress(limit: float) -> Iterator[GoOn]:
 
     The time is that of the processor: on a busy machine the answer is the same, later.
     """
-    end, columns = time.process_time() + limit, (SpinnerColumn(), TextColumn("{task.description}"))
-    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
+    end, console = time.process_time() + limit, Terminal(stderr=True)
     with Progress(
         *columns, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
     ) as shown:

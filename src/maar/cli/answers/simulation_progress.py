@@ -5,8 +5,9 @@ from types import TracebackType
 from typing import Final, Self
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from maar.cli.terminal import Terminal
 
 _LINE_EVERY: Final = 1_000  # jobs, so that the lines are the same on every machine
 _DRAW_EVERY_S: Final = 0.2
@@ -16,7 +17,7 @@ class SimulationProgress:
     """A bar for every policy, with the time that is left."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Terminal(stderr=True)
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._name = ""
@@ -27,7 +28,8 @@ class SimulationProgress:
     def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._bar = Progress(
-                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("jobs"),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(), MofNCompleteColumn(), TextColumn("jobs"),
                 TimeRemainingColumn(elapsed_when_finished=True), console=self._console,
             )  # fmt: skip
             self._bar.start()

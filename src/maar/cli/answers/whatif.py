@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Annotated, Final, Literal
 
 import typer
-from rich.console import Console
 
 from maar.cli.admission_options import AdmissionFlags
 from maar.cli.answers.change_flags import ChangeFlags
@@ -15,6 +14,7 @@ from maar.cli.lines import print_lines, width_of
 from maar.cli.option_groups import with_groups
 from maar.cli.queue.sharing import FilesOption
 from maar.cli.tables import text_of
+from maar.cli.terminal import Terminal
 from maar.core.answers.first_starts import STARTS, first_starts
 from maar.core.answers.future import Present
 from maar.core.answers.known_objects import BadChangeError
@@ -66,7 +66,7 @@ def whatif(  # noqa: PLR0913  # each is a flag
     for warning in answer.warnings:
         typer.echo(f"warning: {warning}", err=True)
     if output == "table":
-        console = Console(highlight=False)
+        console = Terminal()
         print_lines(console, what_if_lines(answer, width_of(console)))
     else:
         typer.echo(text_of(what_if_data(answer), output))

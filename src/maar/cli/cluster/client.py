@@ -188,7 +188,11 @@ class ClusterClient:
 
 def _warn(warning: str) -> None:
     """Print a warning of the API server, as kubectl does."""
-    typer.echo(f"{typer.style('Warning:', fg='yellow', bold=True)} {warning}", err=True)
+    from rich.text import Text  # noqa: PLC0415  # most commands end without a warning
+
+    from maar.cli.terminal import Terminal  # noqa: PLC0415
+
+    Terminal(stderr=True).print(Text.assemble(("Warning:", "bold yellow"), f" {warning}"), soft_wrap=True)
 
 
 def _at(kind: type[Object], key: str) -> tuple[ResourcePath, str]:

@@ -14,6 +14,7 @@ from maar.cli.demo.process import ClusterProcess
 from maar.cli.documents import read_documents
 from maar.cli.entry import INTERRUPTED, raise_when_interrupted
 from maar.cli.failure import FAILED, CommandError
+from maar.cli.terminal import Terminal
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
     from maar.apps.demo.frame import Frame, Summary
@@ -40,7 +41,7 @@ def demo(
     raise_when_interrupted()  # the cluster is stopped first
     for number in (signal.SIGTERM, signal.SIGHUP):  # they end it as Ctrl-C does
         signal.signal(number, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
-    console = Console(highlight=False)
+    console = Terminal()
     try:
         with ClusterProcess(NODES) as cluster:
             console.print(f"maar up --nodes {NODES}  (in {cluster.folder}, seed {seed})", soft_wrap=True)

@@ -1,6 +1,7 @@
 """What the pods of a job print: each line with its pod where several print, and on as they print more."""
 
 import asyncio
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -101,7 +102,8 @@ class _Printer:
         """Print the log of a pod."""
         prefix = self._prefix(pod)
         async for line in self._cluster.log(pod.key, self._query(pod)):
-            typer.echo(prefix + line.decode("utf-8", "replace"))
+            sys.stdout.buffer.write(prefix.encode() + line + b"\n")
+            sys.stdout.buffer.flush()
 
     async def print_readable_log(self, pod: PodSummary) -> None:
         """Print the log of a pod; where it cannot be read, say so and go on with others."""
@@ -115,7 +117,8 @@ class _Printer:
             return ""
         style = _STYLES[self._seen % len(_STYLES)]
         self._seen += 1
-        return typer.style(f"[{pod.metadata.name}]", fg=style) + " "
+        name = f"[{pod.metadata.name}]"
+        return f"{typer.style(name, fg=style) if sys.stdout.isatty() else name} "
 
     def _query(self, pod: PodSummary) -> dict[str, str]:
         flags, containers = self._flags, pod.spec.containers

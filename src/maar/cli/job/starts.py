@@ -6,13 +6,13 @@ from math import inf
 from typing import TYPE_CHECKING, cast
 
 import typer
-from rich.console import Console
 
 from maar.cli.answers.present import read_present, seconds_of
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.completion import NamespacesFlags
 from maar.cli.job.flags import StartFlags
 from maar.cli.tables import Document, Output, Rows, Scope, Table, data_text
+from maar.cli.terminal import Terminal
 from maar.core.answers.future import Start
 from maar.core.answers.start_rows import HEADINGS, WIDE, start_cells, start_data, wide_cells
 from maar.core.answers.starts import planned_starts
@@ -49,7 +49,7 @@ def list_with_starts(
         return
     present = read_present(None, flags.config, access)
     end = time.process_time() + limit  # on a busy machine the answer is the same, later
-    with Console(stderr=True).status("working out planned starts"):
+    with Terminal(stderr=True).status("working out planned starts"):
         starts = planned_starts(
             present,
             first=flags.first or None,

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console
 
 from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.cluster.refusal import Operation, unknown
@@ -24,6 +23,7 @@ from maar.cli.queue.flags import (
 )
 from maar.cli.queue.show import read_queues
 from maar.cli.tables import DataOption, text_of
+from maar.cli.terminal import Terminal
 from maar.core.model.metadata import Object
 from maar.core.model.queue import ROOT, Queue
 from maar.core.views.queue_explain import explain_queue
@@ -73,7 +73,7 @@ def tree(
         typer.echo(text_of(tree_data(view), output))
         return
     check_resource(resource, view.resources)
-    console = Console(highlight=False)
+    console = Terminal()
     print_lines(console, tree_lines(view, width_of(console), resource, wide=output == "wide"))
 
 
@@ -100,7 +100,7 @@ def explain_share(name: str, files: list[Path] | None, output: DataOption, acces
     if output:
         typer.echo(text_of(explanation_data(explanation), output))
     else:
-        print_lines(Console(highlight=False), queue_explanation_lines(explanation))
+        print_lines(Terminal(), queue_explanation_lines(explanation))
 
 
 def _objects(files: list[Path] | None, access: Access) -> list[Object]:

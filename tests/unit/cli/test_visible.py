@@ -1,0 +1,77 @@
+"""Names and messages that would have a terminal do something: they are shown as text."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from maar.cli.visible import visible
+from support.commands import Run, run
+
+__all__ = ["run"]
+
+NAME: Final = "a\x1b[31mred\x1b]0;title\x07\x9b2J\u202e[bold]x"
+SHOWN: Final = r"a\u001b[31mred\u001b]0;title\u0007\u009b2J\u202e[bold]x"
+CLI: Final = Path(__file__).parents[3] / "src" / "maar" / "cli"
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    file = tmp_path / "queue.json"
+    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
+    file.write_text(json.dumps({**kind, "metadata": {"name": NAME}, "spec": {"weight": 1}}))
+    return file
+
+
+def test_what_a_terminal_would_obey_is_written_out_and_the_rest_stays() -> None:
+    assert visible(NAME) == SHOWN
+    assert visible(plain := "Größe\t≥ 3\n├─ [x] \\u001b") == plain
+    assert visible(visible(NAME)) == SHOWN
+
+
+def test_tables_sentences_and_documents_show_it(run: Run, manifest: Path) -> None:
+    table = run("maar", "plan", "-f", str(manifest))
+    assert SHOWN in table.out
+    found = json.loads(run("maar", "plan", "-f", str(manifest), "-o", "json").out)
+    assert NAME in found["cycles"][0]["queues"]  # a program that reads it gets the name itself
+    refused = run("maar", "plan", "-f", f"/{NAME}")
+    assert SHOWN in refused.err
+    wrong = run("maar", NAME)
+    for ended in (table, refused, wrong):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", ended.out + ended.err)
+
+
+def test_a_terminal_gets_our_colours_and_nobody_elses(manifest: Path) -> None:
+    terminal, end = os.openpty()
+    command = [str(Path(sys.executable).with_name("maar")), "plan", "-f", str(manifest)]
+    environment = {**os.environ, "COLUMNS": "200", "TERM": "xterm-256color"}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(command, stdout=end, stderr=end, stdin=end, env=environment) as process:
+        os.close(end)
+        written = b""
+        try:
+            while part := os.read(terminal, 1 << 16):
+                written += part
+        except OSError:  # so Linux says that the other end is closed
+            pass
+    os.close(terminal)
+    assert process.returncode == 0
+    text = written.decode()
+    assert SHOWN in text
+    assert "\x1b[2m" in text  # the legend is dim
+    assert not re.search("\x1b\\[31m|\x1b\\]|[\x07\x9b\u202e]", text)
+
+
+def test_nothing_is_drawn_on_another_console() -> None:
+    others = [
+        file.name
+        for file in CLI.rglob("*.py")
+        if file.name != "terminal.py"
+        and re.search(r"\b(Console\(|rich import print)", file.read_text("utf-8"))
+    ]
+    assert others == []
