@@ -134,6 +134,20 @@ def test_the_console_is_served_as_the_values_say() -> None:
     assert not any(one.startswith(("--public-url", "--allow-writes", "--tls")) for one in plain["args"])
 
 
+def test_the_network_lets_in_whom_the_values_name() -> None:
+    block = {"ipBlock": {"cidr": "10.0.0.0/28"}}
+    chosen = json.dumps({"webhooksFrom": [block], "metricsFrom": []})
+    found = rendered(f"--set-json=networkPolicy={chosen}")["NetworkPolicy", "maar"]["spec"]["ingress"]
+    assert {rule["ports"][0]["port"]: rule.get("from") for rule in found} == {
+        "https": [block],
+        "http": None,
+        "metrics": None,
+    }
+    assert ("NetworkPolicy", "maar") not in rendered("--set=networkPolicy.enabled=false")
+    refused = helm("template", *RELEASE, '--set-json=networkPolicy.metricsFrom=["all"]', check=False)
+    assert "networkPolicy" in refused.stderr
+
+
 def test_helm_finds_nothing_to_complain_of() -> None:
     assert "0 chart(s) failed" in helm("lint", "--strict", str(CHART), "--namespace", "maar-system").stdout
 

@@ -86,6 +86,7 @@ def test_a_program_is_deployed_with_as_little_as_it_needs(deployment: Json) -> N
     assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+    assert container["resources"]["limits"].keys() == {"memory"}
     assert pod["priorityClassName"] in [one["metadata"]["name"] for one in of_kind("PriorityClass")]
     labels = deployment["spec"]["template"]["metadata"]["labels"]
     budgets = [one["spec"]["selector"]["matchLabels"] for one in of_kind("PodDisruptionBudget")]
@@ -97,6 +98,18 @@ def test_a_program_knows_the_flags_that_it_is_given(deployment: Json) -> None:
     program, *flags = pod_of(deployment)["containers"][0]["args"]
     command = typer.main.get_command(maar_app).loaded(program)  # type: ignore[attr-defined]  # a LazyGroup
     assert command.make_context(program, flags).params["listen"] == "0.0.0.0:8080"
+
+
+def test_the_network_lets_few_in_to_health_and_metrics_and_covers_every_port_of_every_program() -> None:
+    (policy,) = of_kind("NetworkPolicy")
+    selector = policy["spec"]["podSelector"]["matchLabels"]
+    ports = set()
+    for one in (*DEPLOYMENTS, *(one for one in CONSOLE if one["kind"] == "Deployment")):
+        assert selector.items() <= one["spec"]["template"]["metadata"]["labels"].items()
+        ports |= {port["name"] for port in pod_of(one)["containers"][0]["ports"]}
+    peers = {rule["ports"][0]["port"]: rule.get("from") for rule in policy["spec"]["ingress"]}
+    assert peers.keys() == ports
+    assert [port for port, few in peers.items() if few] == ["metrics"]
 
 
 def test_the_configuration_is_the_default_written_out() -> None:

@@ -28,7 +28,7 @@ def manifest(tmp_path: Path) -> Path:
     return file
 
 
-def test_what_a_terminal_would_obey_is_written_out_and_the_rest_stays() -> None:
+def test_terminal_commands_are_written_out_and_the_rest_stays() -> None:
     assert visible(NAME) == SHOWN
     assert visible(plain := "Größe\t≥ 3\n├─ [x] \\u001b") == plain
     assert visible(visible(NAME)) == SHOWN

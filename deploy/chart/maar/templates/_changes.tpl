@@ -62,6 +62,16 @@
 {{- end }}
 {{- end }}
 
+{{- define "maar.NetworkPolicy" }}
+{{- $network := .root.Values.networkPolicy }}
+{{- $from := dict "https" $network.webhooksFrom "http" $network.consoleFrom "metrics" $network.metricsFrom }}
+{{- range $rule := .object.spec.ingress }}
+{{- $_ := unset $rule "from" }}
+{{- with get $from (index $rule.ports 0).port }}{{- $_ := set $rule "from" . }}{{- end }}
+{{- end }}
+{{- if not $network.enabled }}{{- $_ := unset .object "kind" }}{{- end }}
+{{- end }}
+
 {{- define "maar.ValidatingWebhookConfiguration" }}
 {{- $values := .root.Values }}
 {{- range $webhook := .object.webhooks }}

@@ -36,7 +36,7 @@ _LONGEST_S: Final = 3600.0  # between two looks at whether keys are due, althoug
 _SHORTEST_S: Final = 1.0  # between two looks, however often something changes
 _AGAIN_S: Final = 30.0  # after a look that could not put everything right
 CHANGES_WITHIN_S: Final = 2.0  # an API server knows by then whom to trust anew
-_BOUNDS: Final = Bounds(connections=1_000, of_one_peer=500, probes=HEALTH)
+_BOUNDS: Final = Bounds(connections=1_000, of_one_peer=250, probes=HEALTH)
 _FINISH_WITHIN_S: Final = 3  # seconds that running reviews get at the end
 
 Announce = Callable[[str], None]  # hears the address once reviews are answered
