@@ -38,8 +38,7 @@ def enqueue(state: State) -> None:
     while group := turns.next():
         was_outside, refusal = _is_outside(group), gate.refuses(group)
         if refusal is not None and was_outside and not preempt.would_make_room(group):
-            _keep_out(turns, group, refusal)
-            refused.append(group)
+            refused += _refused(turns, group, refusal)
             continue
         counts = bool(group.row.to_start) and (refusal is None or was_outside)
         if counts and held_up is not None and not was_outside and held_up.for_ever(group):
@@ -64,6 +63,31 @@ def _let_in_gated(state: State) -> None:
     for row in state.tables.not_enqueued.values():
         if row.leaf is not None and are_all_gated(row):
             state.group(row).phase = "Inqueue"
+
+
+def _refused(turns: TurnOrder, group: GroupState, refusal: Refusal) -> list[GroupState]:
+    """Keep a group out, unless it has waited long for a larger cluster; gives those that are refused."""
+    state = turns.state
+    if not _has_waited_for_nodes(state, group, refusal):
+        _keep_out(turns, group, refusal)
+        return [group]
+    turns.replace(group, state.groups.separate(group))
+    group.phase = "Inqueue"  # it counts nothing: its pods are made, so that autoscalers see them
+    return []
+
+
+def _has_waited_for_nodes(state: State, group: GroupState, refusal: Refusal) -> bool:
+    """Whether a group asks for more than the cluster has, and has waited for as long as `sla` lets it."""
+    row, settings, total = group.row, state.configuration.sla, state.ledger.total
+    if settings is None or not refusal.more_nodes_help:
+        return False
+    longest = settings.waiting_time if row.sla_waiting_time is None else row.sla_waiting_time
+    if longest is None or all(amount <= total[resource] for resource, amount in row.to_start or ()):
+        return False
+    over = row.created + longest
+    if over > state.now:
+        state.times_to_come.append(over)
+    return over <= state.now
 
 
 def _keep_out(turns: TurnOrder, group: GroupState, refusal: Refusal) -> None:
