@@ -10,7 +10,6 @@ from maar.core.cycle.group_placement import GroupPlacement, wait_for_claims
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.possible_turns import PossibleTurns
-from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
 from maar.core.cycle.sla import FirstInOrder, HeldRoomPlacement, hold_room
 from maar.core.cycle.state import State
@@ -151,8 +150,7 @@ def _take_round(
         if state.places.any_has_affinity and any(map(state.places.has_affinity, wanted(group))):
             back.append(group)
         if wanted is for_allocate and state.groups.is_fifo(group.leaf):
-            for behind in turns.stop(group.leaf):
-                behind.refusal = behind_first(behind, group)
+            state.groups.stop(group, turns.stop(group.leaf))
     return again
 
 

@@ -9,7 +9,6 @@ from maar.core.cycle.enqueue_gate import EnqueueGate
 from maar.core.cycle.gate_preempt import GatePreempt
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.held_up import HeldUp
-from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_order import TurnOrder
 from maar.core.model.reasons import Refusal
@@ -44,7 +43,8 @@ def enqueue(state: State) -> None:
         if counts and held_up is not None and not was_outside and held_up.for_ever(group):
             turns.done(group)  # and so do those alike
             continue
-        turns.replace(group, state.groups.separate(group) if counts else None)  # those alike may be refused
+        may_differ = counts or (was_outside and state.groups.is_fifo(group.leaf))  # for those that are alike
+        turns.replace(group, state.groups.separate(group) if may_differ else None)
         if refusal is None and (was_outside or held_up is None or not held_up.for_now(group)):
             gate.count(group)
             refused_early += refused
@@ -95,8 +95,7 @@ def _keep_out(turns: TurnOrder, group: GroupState, refusal: Refusal) -> None:
     turns.done(group)
     group.refusal = refusal
     if turns.state.groups.is_fifo(group.leaf):
-        for behind in turns.stop(group.leaf, _is_outside):
-            behind.refusal = behind_first(behind, group)
+        turns.state.groups.stop(group, turns.stop(group.leaf, _is_outside))
 
 
 def _is_outside(group: GroupState) -> bool:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.queue_ledger import QueueLedger
+from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
 from maar.core.policy.configuration import Configuration
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
@@ -81,7 +82,7 @@ class GroupStates:
             first = self.of(kind.rows[0])
             if len(kind.rows) == 1:
                 found.append(first)
-            elif self.have_alike_equal_turns and not self.is_fifo(first.leaf):
+            elif self.have_alike_equal_turns:
                 first.alike = kind
                 found.append(first)
             else:
@@ -128,6 +129,12 @@ class GroupStates:
     def separate(self, group: GroupState) -> GroupState | None:
         """Let a group stand for itself alone; gives the state that stands for those behind it, if any."""
         return self.separate_before(group, group.place + 1)
+
+    def stop(self, first: GroupState, stopped: Iterable[GroupState]) -> None:
+        """The first of a queue that is first in, first out is refused, and stops those behind it."""
+        behind = self.separate(first)
+        for group in stopped if behind is None else (behind, *stopped):
+            group.refusal = behind_first(group, first)
 
     def separate_before(self, group: GroupState, place: int) -> GroupState | None:
         """Let a group and those before a place in its kind stand for themselves alone; gives the next."""

@@ -44,7 +44,7 @@ class PossibleTurns:
     def _is_room_for_all(self, group: GroupState) -> bool:
         """Whether limits and nodes have room for all that a group stands for: they can be sorted at once."""
         kind = group.alike
-        if kind is None or kind.shape is None:
+        if kind is None or kind.shape is None or self.state.groups.is_fifo(group.leaf):
             return False
         left, count, needs = (
             self._left_of(group.usage_path),

@@ -312,9 +312,13 @@ class TurnOrder:
     def stop(self, leaf: int, which: Callable[[GroupState], bool] | None = None) -> list[GroupState]:
         """Give no group of a leaf another turn, or none of some; returns those that still waited."""
         namespaces = [one for (queue, _), one in self._namespaces.items() if queue == leaf]
-        left = [group for one in namespaces for group in one.jobs if which is None or which(group)]
-        for group in left:
-            self.done(group)
+        left = list[GroupState]()
+        for one in namespaces:
+            stopped = [group for group in one.jobs if which is None or which(group)]
+            for group in stopped:
+                one.drop(group)
+            one.settle()
+            left += stopped
         return left
 
     def refresh_group(self, group: GroupState) -> None:

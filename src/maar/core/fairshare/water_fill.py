@@ -73,6 +73,8 @@ class Groups:
 
     def sums(self, values: Ints) -> Ints:
         """Add up every group; a sum that is more than any budget counts as 2^62. [E] -> [G]"""
+        if len(self.starts) == len(values):
+            return values
         sums = np.add.reduceat(values, self.starts)
         if values.size and int(values.max()) * values.size >= _SAFE:
             rough = np.add.reduceat(values.astype(np.float64), self.starts)  # [G]
@@ -166,6 +168,8 @@ def largest_remainders(units: Ints, remainder: Ints, group: Ints) -> Flags:
 
 def _fill(target: Ints, weight: Ints, floor: Ints, ceiling: Ints, groups: Groups) -> Filled:
     """Fill groups whose target is more than nothing and less than all that their entries can get."""
+    if len(groups.starts) == len(groups.of):  # one of each rises, and has it all: where one queue asks
+        return Filled(floor + target, np.zeros(len(floor), np.bool_))
     level = _find_level(target, weight, floor, ceiling, groups)
     rising = level.risen & ~level.topped  # [E]
     slope, whole = level.slope[groups.of], (level.left // level.slope)[groups.of]  # [E]
