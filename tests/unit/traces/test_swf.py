@@ -111,6 +111,28 @@ def test_the_first_job_may_be_submitted_at_another_time_and_only_some_be_read() 
     assert trace.skips.jobs == 3
 
 
+@pytest.mark.parametrize(
+    ("most", "read", "left_out"),
+    [(1, 1, 0), (2, 3, 0), (3, 3, 0), (4, 9, 5), (5, 11, 6), (6, 13, 7), (7, 15, 9)],
+)
+def test_nothing_after_the_last_job_that_is_wanted_counts(most: int, read: int, left_out: int) -> None:
+    _, trace = jobs_of("jobs.swf", TraceOptions(most_jobs=most))  # jobs 2 and 3 are not in order
+    assert trace.skips.jobs == min(most, 6)
+    assert (trace.skips.read, trace.skips.total) == (read, left_out)
+
+
+def test_more_fields_than_18_are_passed_over() -> None:
+    lines = [line.rstrip() for line in sample("jobs.swf")]
+    longer = [
+        line if line.startswith(";") or len(line.split()) < 18 else f"{line} {{1,2}} q 1:ppn=8"
+        for line in lines
+    ]
+    trace = read_trace(longer)
+    assert trace.format == "swf"
+    jobs, _ = jobs_of("jobs.swf")
+    assert list(trace.jobs) == jobs
+
+
 def test_jobs_that_are_written_are_read_again() -> None:
     model = LublinModel(
         jobs=300,

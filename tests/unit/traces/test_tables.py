@@ -76,7 +76,25 @@ def test_kalos_has_the_memory_of_a_pod() -> None:
     assert job.requests == Resources({"cpu": 48_000, "memory": 100 * 10**9, GPU: 8})
 
 
+def test_a_job_of_acme_runs_from_its_start_to_its_end_whatever_its_duration_says() -> None:
+    header, row = sample("kalos.csv")
+    row = row.replace(",3600.0,3.0,", ",3603.0,3.0,")  # Kalos counts from the submission
+    assert ",3603.0," in row
+    [job] = read_trace([header, row]).jobs
+    assert job.run_time == 3600.0
+    never = row.replace("2023-03-01 01:18:25+08:00", "")
+    trace = read_trace([header, never])
+    assert list(trace.jobs) == []
+    assert skipped(trace) == {"NO_RUN_TIME": (1, 2)}
+
+
 # --- openb
+
+
+def test_a_list_of_openb_without_times_is_refused_with_those_that_it_needs() -> None:
+    lines = ["name,cpu_milli,memory_mib,num_gpu,gpu_milli", "openb-pod-0000,12000,16384,1,1000"]
+    with pytest.raises(TraceError, match=r"has no times.*creation_time, deletion_time, scheduled_time"):
+        read_trace(lines)
 
 
 def test_a_pod_of_openb_runs_from_its_scheduling_to_its_deletion() -> None:

@@ -1,12 +1,18 @@
 """`maar simulate`: a trace of jobs, or generated ones, through the scheduler in virtual time."""
 
+import json
+import shlex
+import signal
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn
 
 import typer
 
+from maar import __version__
 from maar.cli.entry import INTERRUPTED, raise_when_interrupted
 from maar.cli.failure import CommandError
 from maar.cli.option_groups import with_groups
@@ -15,6 +21,9 @@ if TYPE_CHECKING:  # what simulates takes longer to import than the help takes t
     from maar.cli.answers.simulation import Experiment
     from maar.core.answers.report.page import Heading
     from maar.core.traces.options import TraceOptions
+
+_SIGTERM: Final = "SIGTERM"
+_OUT: Final = "--out"
 
 
 @dataclass(frozen=True)
@@ -107,7 +116,7 @@ def simulate(
         list[str] | None,
         typer.Option("--config", help="default, fcfs, easy, or a configuration; several are compared."),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="The folder for the report.")],
+    out: Annotated[Path, typer.Option(_OUT, help="The folder for the report.")],
     trace_flags: TraceFlags,
     generator: GeneratorFlags,
 ) -> None:
@@ -116,7 +125,7 @@ def simulate(
     Writes report.html with plots, summary.json, and for every configuration jobs.csv and series.csv.
     """
     from maar.cli.answers.simulation_progress import SimulationProgress  # noqa: PLC0415
-    from maar.cli.answers.simulation_report import check_folder, overview_lines, write_report  # noqa: PLC0415
+    from maar.cli.answers.simulation_report import ReportFolder, check_folder, overview_lines  # noqa: PLC0415
 
     if (trace is None) == (generator.generate is None):
         raise typer.BadParameter("give either --trace FILE or --generate lublin|mixed")
@@ -128,21 +137,36 @@ def simulate(
     for note in experiment.notes:
         typer.echo(f"note: {note}", err=True)
     raise_when_interrupted()  # what has been simulated until then is written
-    with SimulationProgress() as progress:
+    signal.signal(signal.SIGTERM, _terminated)
+    folder = ReportFolder(out)
+
+    def write() -> None:
+        heading = _heading(trace, generator, experiment)
+        seed = generator.seed if trace is None else None
+        facts: dict[str, object] = {"workload": heading.title, "seed": seed}
+        folder.write(heading, experiment.outcomes, facts)
+
+    with SimulationProgress(write) as progress:
         experiment.run(progress)
-        progress.ends()
     if not experiment.outcomes:
         typer.echo("interrupted before the first decision: nothing is written", err=True)
-        raise typer.Exit(INTERRUPTED)
-    heading = _heading(trace, generator, experiment)
-    facts: dict[str, object] = {"workload": heading.title, "seed": generator.seed if trace is None else None}
-    write_report(out, heading, experiment.outcomes, facts)
+        raise typer.Exit(_exit_code(experiment))
+    if experiment.interrupted_by:
+        write()
     for line in overview_lines(experiment.outcomes):
         typer.echo(line.rstrip())
     typer.echo(f"\nThe report is {out / 'report.html'}")
-    if experiment.is_interrupted:
+    if experiment.interrupted_by:
         typer.echo(f"interrupted: {experiment.notes[-1]}", err=True)
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(_exit_code(experiment))
+
+
+def _terminated(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt(_SIGTERM)
+
+
+def _exit_code(experiment: "Experiment") -> int:
+    return 128 + signal.SIGTERM if experiment.interrupted_by == _SIGTERM else INTERRUPTED
 
 
 def _experiment(
@@ -183,6 +207,7 @@ def _experiment(
 
 
 def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experiment") -> "Heading":
+    from maar.apps.snapshots.configuration import as_document  # noqa: PLC0415  see above
     from maar.core.answers.report.page import Heading  # noqa: PLC0415
 
     if trace is not None:
@@ -193,7 +218,27 @@ def _heading(trace: Path | None, generator: GeneratorFlags, experiment: "Experim
         drawn = f"generator {generator.generate}, seed {generator.seed}, load {generator.load:g}"
         what = f"{generator.jobs:,} jobs, {drawn}"
     names = ", ".join(one.policy.name for one in experiment.outcomes)
-    return Heading(title, [f"{what}. Policies: {names}."], experiment.notes)
+    left = [one.name for one in experiment.policies[len(experiment.outcomes) :]]
+    notes = [*experiment.notes]
+    if left and not experiment.interrupted_by:
+        notes.append(f"not simulated yet when this was written: {', '.join(left)}")
+    made_by = f"Maar {__version__}: {_command()}"
+    configurations = {
+        one.policy.name: json.dumps(as_document(one.policy.configuration), indent=1)
+        for one in experiment.outcomes
+    }
+    return Heading(title, [f"{what}. Policies: {names}."], notes, made_by, configurations)
+
+
+def _command() -> str:
+    """The command that was given, but for the folder of the report: the same input gives the same page."""
+    given, kept = iter(sys.argv[1:]), ["maar"]
+    for one in given:
+        if one == _OUT:
+            next(given, None)
+        elif not one.startswith(f"{_OUT}="):
+            kept.append(one)
+    return shlex.join(kept)
 
 
 def _time(text: str) -> datetime:

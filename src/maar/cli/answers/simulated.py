@@ -18,7 +18,7 @@ from maar.cli.answers.simulation_inputs import (
     policies_of,
     queues_of,
 )
-from maar.cli.answers.simulation_report import overview_lines, write_report
+from maar.cli.answers.simulation_report import ReportFolder, overview_lines
 from maar.cli.answers.trace_tables import TraceTables
 from maar.cli.failure import CommandError
 from maar.core.answers.report.page import Heading
@@ -73,7 +73,7 @@ class Simulated(Mapping[str, Outcome]):
         """Write the report, as the command does: report.html, summary.json, and CSV for every policy."""
         heading = Heading(self.title, [f"Policies: {', '.join(self)}."], self.notes)
         try:
-            write_report(Path(fspath(folder)), heading, self.outcomes, {"workload": self.title})
+            ReportFolder(Path(fspath(folder))).write(heading, self.outcomes, {"workload": self.title})
         except CommandError as error:
             raise SimulationError("\n".join(error.sentences)) from None
 
@@ -119,7 +119,7 @@ def simulate(  # noqa: PLR0913  # each is an option of the command
         experiment.run(_Silent())
     except CommandError as error:
         raise SimulationError("\n".join(error.sentences)) from None
-    if experiment.is_interrupted:
+    if experiment.interrupted_by:
         raise KeyboardInterrupt
     return Simulated(tuple(experiment.outcomes), tuple(experiment.notes), _title(file, generate, experiment))
 
@@ -131,6 +131,9 @@ class _Silent:
         """Show nothing."""
 
     def is_at(self, ended: int) -> None:
+        """Show nothing."""
+
+    def ends(self) -> None:
         """Show nothing."""
 
 

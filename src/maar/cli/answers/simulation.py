@@ -29,13 +29,16 @@ _MOST_NAMES: Final = 5  # of queues in a sentence
 
 
 class Follower(Protocol):
-    """Who is told how far a simulation is."""
+    """Who is told how far a simulation is, and what has come out."""
 
     def begins(self, name: str, jobs: int | None) -> None:
         """A policy is simulated from now on; the number of jobs may not be known."""
 
     def is_at(self, ended: int) -> None:
         """So many jobs have ended."""
+
+    def ends(self) -> None:
+        """The policy has been simulated: its outcome is there."""
 
 
 @dataclass(eq=False)
@@ -48,30 +51,31 @@ class Experiment:
     jobs: int | None  # None: that is not known before
     notes: list[str]
     outcomes: list[Outcome] = field(default_factory=list)  # of policies that have been simulated
-    is_interrupted: bool = False
+    interrupted_by: str = ""
 
     def run(self, follower: Follower) -> None:
-        """Simulate every policy; Ctrl-C ends it with what there is until then."""
+        """Simulate every policy; Ctrl-C or SIGTERM ends it with what there is until then."""
         for policy in self.policies:
             run = PolicyRun(policy, self.submissions(policy), self.queues)
             try:
                 follower.begins(policy.name, self.jobs)
                 for ended in run.moments():
                     follower.is_at(ended)
-            except KeyboardInterrupt:
-                self.is_interrupted = True
+            except KeyboardInterrupt as signal:
+                self.interrupted_by = str(signal) or "Ctrl-C"
             outcome = run.outcome()
             if outcome.jobs.job:
                 self.outcomes.append(outcome)
-            if self.is_interrupted:
-                self.notes.append(_interrupted(policy, outcome))
+            if self.interrupted_by:
+                self.notes.append(_interrupted(self.interrupted_by, policy, outcome))
                 return
+            follower.ends()
 
 
-def _interrupted(policy: Policy, outcome: Outcome) -> str:
+def _interrupted(signal: str, policy: Policy, outcome: Outcome) -> str:
     ended, came = outcome.figures.ended, outcome.figures.jobs
     return (
-        f"stopped by Ctrl-C while {policy.name} was simulated: its figures are of the {came:,} jobs that had "
+        f"stopped by {signal} while {policy.name} was simulated: its figures are of the {came:,} jobs that had "
         f"come until then, of which {ended:,} had ended; policies after it are missing"
     )
 

@@ -1,6 +1,7 @@
 """How far a simulation is, on standard error: a bar on a terminal, else a line after every thousand jobs."""
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
@@ -14,9 +15,10 @@ _DRAW_EVERY_S: Final = 0.2
 
 
 class SimulationProgress:
-    """A bar for every policy, with the time that is left."""
+    """A bar for every policy, with the time that is left; results are written when one has been simulated."""
 
-    def __init__(self) -> None:
+    def __init__(self, write: Callable[[], None] = lambda: None) -> None:
+        self._write = write
         self._console = Terminal(stderr=True)
         self._bar: Progress | None = None
         self._task: TaskID | None = None
@@ -43,7 +45,6 @@ class SimulationProgress:
 
     def begins(self, name: str, jobs: int | None) -> None:
         """A policy is simulated from now on."""
-        self.ends()
         self._name, self._jobs, self._shown = name, jobs, 0
         if self._bar is not None:
             self._task = self._bar.add_task(name, total=jobs)
@@ -63,3 +64,4 @@ class SimulationProgress:
         """The policy has been simulated."""
         if self._bar is not None and self._task is not None and self._jobs is not None:
             self._bar.update(self._task, completed=self._jobs)
+        self._write()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -14,21 +15,31 @@ _NOT_IN_FOLDERS: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _GAP: Final = "  "
 
 
-def write_report(
-    folder: Path, heading: Heading, outcomes: Sequence[Outcome], facts: dict[str, object]
-) -> None:
-    """Write everything; a file that was there is replaced."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / "report.html", page(heading, outcomes))
-        _write(folder / "summary.json", [summary(outcomes, {**facts, "notes": list(heading.notes)})])
-        for one in outcomes:
-            of_policy = folder / folder_name(one.policy.name)
-            of_policy.mkdir(exist_ok=True)
-            _write(of_policy / "jobs.csv", jobs_csv(one))
-            _write(of_policy / "series.csv", series_csv(one))
-    except OSError as error:
-        raise CommandError(f"--out {folder}: cannot be written: {why(error)}; name another folder") from None
+@dataclass(eq=False)
+class ReportFolder:
+    """The folder of a report, which has what is known so far at any time; a file that was there is replaced."""
+
+    folder: Path
+    _written: set[str] = field(default_factory=set)  # policies whose columns are there
+
+    def write(self, heading: Heading, outcomes: Sequence[Outcome], facts: dict[str, object]) -> None:
+        """Write the page, the summary, and the columns of policies that are new."""
+        folder = self.folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for one in outcomes:
+                if one.policy.name not in self._written:
+                    of_policy = folder / folder_name(one.policy.name)
+                    of_policy.mkdir(exist_ok=True)
+                    _write(of_policy / "jobs.csv", jobs_csv(one))
+                    _write(of_policy / "series.csv", series_csv(one))
+                    self._written.add(one.policy.name)
+            _write(folder / "report.html", page(heading, outcomes))
+            _write(folder / "summary.json", [summary(outcomes, {**facts, "notes": list(heading.notes)})])
+        except OSError as error:
+            raise CommandError(
+                f"--out {folder}: cannot be written: {why(error)}; name another folder"
+            ) from None
 
 
 def check_folder(folder: Path) -> None:

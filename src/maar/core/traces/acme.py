@@ -1,6 +1,7 @@
 """Acme: `trace_seren.csv` and `trace_kalos.csv`, with the columns of Helios but for `vc`.
 
 The type of the work or its user is the queue. Times have an offset from UTC. Kalos has the memory of a pod.
+A job ran from its start to its end: the `duration` of Kalos includes its wait.
 """
 
 from maar.core.traces.columns import column_names
@@ -19,4 +20,4 @@ def looks_like_acme(lines: list[str]) -> bool:
 
 def read_acme(lines: Numbered, options: TraceOptions, skips: Skips) -> Source:
     """Read the header, and prepare to read the jobs."""
-    return read_gpu_jobs(lines, options, skips, "Acme", ("type", "user"))
+    return read_gpu_jobs(lines, options, skips, "Acme", ("type", "user"), ends_at="end_time")

@@ -16,7 +16,8 @@ from maar.core.traces.sources import Source
 from maar.core.traces.values import number, time_of
 
 GIGABYTE: Final = 10**9
-_NEEDED: Final = ("job_id", "gpu_num", "cpu_num", "submit_time", "start_time", "duration")
+_NEEDED: Final = ("job_id", "gpu_num", "cpu_num", "submit_time", "start_time")
+_DURATION: Final = "duration"
 _DAY: Final = "date"
 _TOTAL: Final = "total"
 
@@ -32,24 +33,34 @@ def read_helios(lines: Numbered, options: TraceOptions, skips: Skips) -> Source:
 
 
 def read_gpu_jobs(
-    lines: Numbered, options: TraceOptions, skips: Skips, format_name: str, queue_fields: tuple[str, ...]
+    lines: Numbered,
+    options: TraceOptions,
+    skips: Skips,
+    format_name: str,
+    queue_fields: tuple[str, ...],
+    *,
+    ends_at: str = "",
 ) -> Source:
-    """Read a table with the columns that Helios and Acme share."""
+    """Read a table with the columns that Helios and Acme share; the run time is `duration`, or until an end."""
     field = queue_field(options.queue_from, queue_fields, format_name)
     table = Table(lines, skips, format_name)
-    table.require(*_NEEDED)
+    table.require(*_NEEDED, ends_at or _DURATION)
     if field in queue_fields:
         table.require(field)
-    return Source(_records(table, options, skips, field), field)
+    return Source(_records(table, options, skips, field, ends_at), field)
 
 
-def _records(table: Table, options: TraceOptions, skips: Skips, field: str) -> Iterator[TraceRecord]:
-    at_id, at_gpus, at_cpus, at_submit, at_start, at_duration = (table.at(name) or 0 for name in _NEEDED)
+def _records(
+    table: Table, options: TraceOptions, skips: Skips, field: str, ends_at: str
+) -> Iterator[TraceRecord]:
+    at_id, at_gpus, at_cpus, at_submit, at_start = (table.at(name) or 0 for name in _NEEDED)
+    at_duration, at_end = table.at(_DURATION), table.at(ends_at) if ends_at else None
     at_nodes, at_queue, at_user = table.at("node_num"), table.at(field), table.at("user")
     at_memory = table.at("mem_per_pod_gb")
     for line, row in table.rows():
         try:
-            gpus, cpus, duration = number(row[at_gpus]), number(row[at_cpus]), number(row[at_duration])
+            gpus, cpus = number(row[at_gpus]), number(row[at_cpus])
+            duration = number(row[at_duration]) if at_duration is not None and at_end is None else None
             nodes = number(row[at_nodes]) if at_nodes is not None else None
             memory = number(row[at_memory]) if at_memory is not None else None
         except ValueError:
@@ -57,17 +68,20 @@ def _records(table: Table, options: TraceOptions, skips: Skips, field: str) -> I
             continue
         try:
             submitted = time_of(row[at_submit], options.utc_offset)
-            has_started = time_of(row[at_start], options.utc_offset) is not None
+            started = time_of(row[at_start], options.utc_offset)
+            ended = time_of(row[at_end], options.utc_offset) if at_end is not None else None
         except ValueError:
             skips.add(SkipReason.BAD_TIME, line, excerpt(f"{row[at_submit]}, {row[at_start]}"))
             continue
+        if started is not None and ended is not None:
+            duration = ended - started
         pods = int(min(max(nodes or 0, 1), 2 * MOST_PODS))
         cpus, gpus = max(cpus or 0, 0), max(gpus or 0, 0)
         yield TraceRecord(
             line=line,
             id=row[at_id],
             submitted=submitted,
-            run_time=duration if has_started else None,
+            run_time=duration if started is not None else None,
             estimate=None,
             pods=pods,
             cpu=cpus / pods,

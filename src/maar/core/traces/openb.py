@@ -15,14 +15,13 @@ from maar.core.traces.columns import Table, column_names
 from maar.core.traces.lines import Numbered, numbered
 from maar.core.traces.options import NO_FIELD, TraceOptions, queue_field
 from maar.core.traces.records import TraceRecord, kubernetes_name
-from maar.core.traces.skips import SkipReason, Skips, excerpt
+from maar.core.traces.skips import SkipReason, Skips, TraceError, excerpt
 from maar.core.traces.sources import Source
 from maar.core.traces.values import number
 
-_NEEDED: Final = (
-    "name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli",
-    "creation_time", "deletion_time", "scheduled_time",
-)  # fmt: skip
+_TIMES: Final = ("creation_time", "deletion_time", "scheduled_time")
+_SIZES: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+_NEEDED: Final = (*_SIZES, *_TIMES)
 _NODE_NEEDED: Final = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _MIB: Final = 2**20
 _PODS_OF_NODE: Final = 1000
@@ -31,13 +30,19 @@ _LARGEST: Final = 2**53  # what a number of a table may be
 
 def looks_like_openb(lines: list[str]) -> bool:
     """Whether a first line has the columns of pods."""
-    return {"name", "cpu_milli", "num_gpu", "creation_time"} <= set(column_names(lines[0], ","))
+    return {"name", "cpu_milli", "num_gpu", "gpu_milli"} <= set(column_names(lines[0], ","))
 
 
 def read_openb(lines: Numbered, options: TraceOptions, skips: Skips) -> Source:
     """Read the header of the pods, and prepare to read them."""
     field = queue_field(options.queue_from, (NO_FIELD, "qos"), "openb")
     table = Table(lines, skips, "openb")
+    table.require(*_SIZES)
+    if not any(table.at(name) for name in _TIMES):
+        raise TraceError(
+            "this list of openb has no times: when its pods come, and for how long they run, is not known;"
+            f" name a list with the columns {', '.join(_TIMES)}, such as openb_pod_list_default.csv"
+        )
     table.require(*_NEEDED, *([field] if field != NO_FIELD else []))
     return Source(_records(table, options, skips, field), field)
 

@@ -8,7 +8,6 @@ that memory is bounded however long a file is and however badly it is sorted.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from operator import attrgetter
 from typing import Final
 
 from maar.core.simulation.jobs import TraceJob
@@ -49,7 +48,6 @@ PHILLY: Final = "philly"
 RECORDING: Final = "recording"  # of a scheduler of Maar; it is read by `recordings.py`
 FORMATS: Final = ("swf", "helios", "acme", PHILLY, "openb", "sacct")
 FIRST_LINES: Final = 200  # that a format is recognised by
-_TIME: Final = attrgetter("time")
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +87,8 @@ def looks_like_recording(lines: list[str]) -> bool:
 
 def read_trace(lines: Iterable[str], format: str = "", options: TraceOptions | None = None) -> Trace:  # noqa: A002
     """Read the header of a trace, and give its jobs as they are asked for; no format: it is recognised."""
-    lines, options, skips = iter(lines), options or TraceOptions(), Skips()
+    options = options or TraceOptions()
+    lines, skips = iter(lines), Skips(may_end_early=options.most_jobs is not None)
     if not format:
         first = list(islice(lines, FIRST_LINES))
         format, lines = detect_format(first), chain(first, lines)  # noqa: A001
@@ -100,15 +99,16 @@ def read_trace(lines: Iterable[str], format: str = "", options: TraceOptions | N
     else:
         source = _TABLES[format][1](numbered(lines, skips), options, skips)
     maker = JobMaker(options, skips, source.queue_prefix)
-    jobs = _in_order(source.records, maker, options.window, skips)
-    jobs = _counted(islice(_shifted(jobs, options.start), options.most_jobs), skips)
+    ordered = _in_order(source.records, maker, options.window, skips)
+    jobs = _shifted(_first(ordered, options.most_jobs, skips), options.start)
     return Trace(format, jobs, skips, source.nodes, source.processors, source.queues)
 
 
 def _in_order(
     records: Iterator[TraceRecord], maker: JobMaker, window: int, skips: Skips
-) -> Iterator[TraceJob]:
-    held, passed = list[TraceJob](), -1.0
+) -> Iterator[tuple[TraceJob, int]]:
+    """Jobs in order of time, each with the number of records that had been read with it."""
+    held, passed = list[tuple[TraceJob, int]](), -1.0
     for record in records:
         job = maker.job(record)
         if job is None:
@@ -116,14 +116,18 @@ def _in_order(
         if job.time < passed:
             skips.add(SkipReason.OUT_OF_ORDER, record.line, job.name)
             continue
-        held.append(job)
+        held.append((job, skips.read))
         if len(held) >= 2 * window:
-            held.sort(key=_TIME)
+            held.sort(key=_time)
             yield from held[:window]
-            passed = held[window - 1].time
+            passed = held[window - 1][0].time
             del held[:window]
-    held.sort(key=_TIME)
+    held.sort(key=_time)
     yield from held
+
+
+def _time(held: tuple[TraceJob, int]) -> float:
+    return held[0].time
 
 
 def _shifted(jobs: Iterator[TraceJob], start: float | None) -> Iterator[TraceJob]:
@@ -139,7 +143,12 @@ def _shifted(jobs: Iterator[TraceJob], start: float | None) -> Iterator[TraceJob
         yield job._replace(time=start + (job.time - first.time))
 
 
-def _counted(jobs: Iterator[TraceJob], skips: Skips) -> Iterator[TraceJob]:
-    for job in jobs:
-        skips.jobs += 1
+def _first(jobs: Iterator[tuple[TraceJob, int]], most: int | None, skips: Skips) -> Iterator[TraceJob]:
+    """The first jobs, counted; of what was read ahead of the last of them nothing counts."""
+    last = 0
+    for job, read in jobs:
+        skips.jobs, last = skips.jobs + 1, max(last, read)
         yield job
+        if skips.jobs == most:
+            skips.end_at(last)
+            return

@@ -1,5 +1,6 @@
 """What was read of a trace, and what was left out of it and why."""
 
+from array import array
 from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
@@ -48,10 +49,12 @@ class Skip(NamedTuple):
 class Skips:
     """Counts while a trace is read: records, jobs made of them, and the others by reason."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_end_early: bool = False) -> None:
         self.read = 0  # records
         self.jobs = 0
         self._found: dict[SkipReason, Skip] = {}
+        self._may_end_early = may_end_early
+        self._places: dict[SkipReason, array[int]] = {}  # among the records that were read, if so
 
     def add(self, reason: SkipReason, line: int, detail: str = "") -> None:
         """Count a record that is left out."""
@@ -59,6 +62,19 @@ class Skips:
         self._found[reason] = (
             found._replace(records=found.records + 1) if found else Skip(reason, 1, line, detail)
         )
+        if self._may_end_early:
+            self._places.setdefault(reason, array("q")).append(self.read)
+
+    def end_at(self, read: int) -> None:
+        """Count nothing that came after so many records: no more of them are wanted."""
+        self.read = min(self.read, read)
+        for reason, places in self._places.items():
+            count = sum(place <= read for place in places)
+            if count:
+                self._found[reason] = self._found[reason]._replace(records=count)
+            else:
+                del self._found[reason]
+        self._places = {reason: self._places[reason] for reason in self._found}
 
     def __iter__(self) -> Iterator[Skip]:
         return iter(self._found.values())

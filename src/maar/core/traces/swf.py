@@ -1,6 +1,7 @@
 """The Standard Workload Format, version 2.2, of the Parallel Workloads Archive: read and written.
 
-A line is a job: 18 numbers with blanks between, where -1 is "not known". Lines that start with `;` are a
+A line is a job: 18 numbers with blanks between, where -1 is "not known". Dialects have more fields after
+these, which are not read. Lines that start with `;` are a
 header at the top, and comments elsewhere. A job asks for what its user requested, or for what it got where
 that is not known. Statuses 2 to 4 are parts of a job that has a line of its own.
 """
@@ -31,11 +32,11 @@ _KIB: Final = 1024
 
 
 def looks_like_swf(lines: list[str]) -> bool:
-    """Whether the first lines of a file are a header with `;`, or 18 numbers each."""
+    """Whether the first lines of a file are a header with `;`, or 18 numbers each and more."""
     jobs = [line.split() for line in lines if line.strip() and not line.lstrip().startswith(";")]
     if not jobs:
         return any(_HEADER.match(line.strip()) for line in lines)
-    return any(len(fields) == FIELDS and _are_numbers(fields) for fields in jobs)
+    return any(len(fields) >= FIELDS and _are_numbers(fields[:FIELDS]) for fields in jobs)
 
 
 def read_swf(lines: Numbered, options: TraceOptions, skips: Skips) -> Source:
@@ -103,7 +104,7 @@ def _records(
             continue
         skips.read += 1
         fields = line.split()
-        if len(fields) != FIELDS:
+        if len(fields) < FIELDS:
             skips.add(SkipReason.BAD_FIELDS, number, f"{len(fields)} fields, not {FIELDS}")
             continue
         status = fields[10]

@@ -282,44 +282,6 @@ def test_names_from_a_trace_are_text_in_the_page(run: Run, tmp_path: Path) -> No
     assert "&lt;script&gt;" in page
 
 
-@pytest.mark.parametrize("decisions", [0, 30])
-def test_ctrl_c_leaves_a_partial_report_or_nothing_and_says_so(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decisions: int
-) -> None:
-    left = iter(range(decisions))
-
-    def interrupted(*_: object) -> None:
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(SimulationProgress, "is_at", interrupted)
-    if not decisions:
-        monkeypatch.setattr(SimulationProgress, "begins", interrupted)
-    asked = (
-        "--generate",
-        "mixed",
-        "--jobs",
-        "50",
-        "--nodes",
-        NODES,
-        "--config",
-        "default",
-        "--config",
-        "fcfs",
-    )
-    ended = run("maar", "simulate", *asked, "--out", str(tmp_path))
-    assert ended.code == 130
-    if not decisions:
-        assert ended.err == "interrupted before the first decision: nothing is written\n"
-        assert files(tmp_path) == {}
-        return
-    assert "interrupted: stopped by Ctrl-C while default was simulated" in ended.err
-    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
-    assert list(summary["policies"]) == ["default"]
-    assert not summary["policies"]["default"]["isWhole"]
-    assert "stopped by Ctrl-C" in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
 def test_without_a_terminal_progress_is_a_line_after_every_thousand_jobs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,6 @@
 """The page of a report: one file of HTML that needs no network, no script and no font."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
@@ -27,6 +27,7 @@ svg text{fill:var(--ink)}.end{text-anchor:end}.mid{text-anchor:middle}
 .box rect{fill-opacity:.35;stroke-width:1.2}.box path{fill:none;stroke-width:2}.box .tip{stroke-width:1.2}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;min-width:30rem}
 th,td{text-align:right;padding:.2rem .7rem;border-bottom:1px solid var(--rule);white-space:nowrap}
+pre{overflow-x:auto;font-size:.85rem}code{overflow-wrap:anywhere}
 th:first-child,td:first-child{text-align:left}td.text{text-align:left}
 dt{font-weight:600;margin-top:.5rem}dd{margin:0;color:var(--soft)}
 """
@@ -62,6 +63,8 @@ class Heading(NamedTuple):
     title: str
     facts: Sequence[str]  # a paragraph each
     notes: Sequence[str]  # what was skipped, made up or not finished
+    made_by: str = ""  # version and command
+    configurations: Mapping[str, str] = {}  # by the name of the policy
 
 
 def page(heading: Heading, outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -87,7 +90,14 @@ def page(heading: Heading, outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield from _table(queues(outcomes), texts=2)
     yield "<h2>What the figures mean</h2>\n<dl>"
     yield from (f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in _DEFINITIONS)
-    yield "</dl>\n</body>\n</html>\n"
+    yield "</dl>\n"
+    if heading.configurations:
+        yield "<h2>Configurations</h2>\n"
+    for name, text in heading.configurations.items():
+        yield f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>\n"
+    if heading.made_by:
+        yield f"<h2>Made by</h2>\n<p><code>{escape(heading.made_by)}</code></p>\n"
+    yield "</body>\n</html>\n"
 
 
 def _head(title: str) -> str:
