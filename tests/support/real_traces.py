@@ -1,4 +1,4 @@
-"""Logs of real machines, which belong to others: in a folder `shared/traces` above the checkout, if at all."""
+"""Logs of real machines, which belong to others: in a folder `shared/traces` above the checkout, or not."""
 
 from pathlib import Path
 
