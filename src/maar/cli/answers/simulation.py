@@ -75,8 +75,8 @@ class Experiment:
 def _interrupted(signal: str, policy: Policy, outcome: Outcome) -> str:
     ended, came = outcome.figures.ended, outcome.figures.jobs
     return (
-        f"stopped by {signal} while {policy.name} was simulated: its figures are of the {came:,} jobs that had "
-        f"come until then, of which {ended:,} had ended; policies after it are missing"
+        f"stopped by {signal} while {policy.name} was simulated: its figures are of the {came:,} jobs that "
+        f"had come until then, of which {ended:,} had ended; policies after it are missing"
     )
 
 

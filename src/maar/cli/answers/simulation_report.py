@@ -17,7 +17,7 @@ _GAP: Final = "  "
 
 @dataclass(eq=False)
 class ReportFolder:
-    """The folder of a report, which has what is known so far at any time; a file that was there is replaced."""
+    """The folder of a report, with what is known at any time; a file that was there is replaced."""
 
     folder: Path
     _written: set[str] = field(default_factory=set)  # policies whose columns are there

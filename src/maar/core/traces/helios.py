@@ -41,7 +41,7 @@ def read_gpu_jobs(
     *,
     ends_at: str = "",
 ) -> Source:
-    """Read a table with the columns that Helios and Acme share; the run time is `duration`, or until an end."""
+    """Read a table with the columns that Helios and Acme share; jobs run for `duration`, or until an end."""
     field = queue_field(options.queue_from, queue_fields, format_name)
     table = Table(lines, skips, format_name)
     table.require(*_NEEDED, ends_at or _DURATION)

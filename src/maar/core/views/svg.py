@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 WIDTH: Final = 720
 HEIGHT: Final = 300
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 44
+LEFT, RIGHT, TOP, BOTTOM = 80, 16, 14, 44
 COLOURS: Final = 8
 DASHES: Final = ("", "7 3", "2 3", "9 3 2 3")
 _LETTER: Final = 6.4  # width, about

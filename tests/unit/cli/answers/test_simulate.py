@@ -121,6 +121,8 @@ def test_everything_drawn_is_inside_of_its_plot(run: Run, tmp_path: Path, queues
                 assert float(place[1]) + 28 + 6 * len(text.text or "") <= width
                 assert float(place[2]) <= height
             assert float(one.get("height") or 0) >= 0
+            if one.get("class") == "end":  # a tick of the axis whose title is turned
+                assert float(one.get("x") or 0) - 7.2 * len(one.text or "") > 20
 
 
 def test_columns_of_jobs_are_what_became_of_them(run: Run, tmp_path: Path) -> None:
