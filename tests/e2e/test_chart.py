@@ -98,6 +98,15 @@ def test_without_the_plugin_ssh_there_is_no_right_to_secrets() -> None:
     assert "--disable-job-plugin=ssh" in containers(objects)["maar-webhooks"]["args"]
 
 
+def test_certificates_of_api_servers_are_asked_for_where_an_authority_is_named() -> None:
+    objects = rendered("--set=webhooks.clientCaSecret=authority,webhooks.clientNames={kube-apiserver}")
+    webhooks = containers(objects)["maar-webhooks"]
+    assert webhooks["args"][-2:] == ["--client-name=kube-apiserver", "--client-ca=/client-ca/ca.crt"]
+    pod = objects["Deployment", "maar-webhooks"]["spec"]["template"]["spec"]
+    assert {"name": "client-ca", "secret": {"secretName": "authority"}} in pod["volumes"]
+    assert {"name": "client-ca", "mountPath": "/client-ca", "readOnly": True} in webhooks["volumeMounts"]
+
+
 def test_the_console_is_installed_where_it_is_asked_for() -> None:
     asked = "--set=console.enabled=true"
     assert rendered(asked) == printed(has_console=True)

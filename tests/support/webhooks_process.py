@@ -4,7 +4,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -58,16 +58,21 @@ class Webhooks:
 
 
 @contextmanager
-def webhooks_beside(folder: Path) -> Iterator[Webhooks]:
+def webhooks_beside(
+    folder: Path, *more: str, api_server_flags: Mapping[str, str] | None = None
+) -> Iterator[Webhooks]:
     """A control plane that asks them about everything they judge."""
     (folder / "plane").mkdir()
-    with ControlPlane(folder / "plane", controllers=True) as plane, Group(folder) as processes:
+    with (
+        ControlPlane(folder / "plane", controllers=True, api_server_flags=api_server_flags) as plane,
+        Group(folder) as processes,
+    ):
         plane.kubectl("create", "namespace", "maar-system")
         plane.kubectl("apply", "-f", str(ROOT / "deploy" / "crds"))
         plane.kubectl("wait", "--for=condition=Established", "crd", "--all")
         plane.kubectl("apply", "-f", str(ROOT / "deploy" / "webhooks"))
         running = Webhooks(plane, processes)
-        running.start(*CLUSTER_USER)
+        running.start(*CLUSTER_USER, *more)
         yield running
         running.stop()
         assert "Traceback" not in running.reported()

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
@@ -52,6 +53,18 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     certificate_validity: Annotated[
         str, typer.Option(help="How long a certificate holds; it is renewed when a third is left.")
     ] = "2160h",
+    client_ca: Annotated[
+        Path | None,
+        typer.Option(
+            help="Answer only clients with a certificate that an authority in this file (PEM) has signed.",
+        ),
+    ] = None,
+    client_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --client-ca: a common name that such a certificate may have; may be repeated."
+        ),
+    ] = None,
     listen: ListenOption = "",
     log_format: LogFormatOption = "text",
     access: Access,
@@ -63,8 +76,13 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     from maar.apps.webhooks import program as app  # noqa: PLC0415
     from maar.kube.certificates import CertificatesError  # noqa: PLC0415
     from maar.kube.sources import CredentialsError  # noqa: PLC0415
+    from maar.serving.client_certificates import BadAuthorityError  # noqa: PLC0415
     from maar.serving.listening import PortTakenError  # noqa: PLC0415
 
+    if client_name and client_ca is None:
+        raise CommandError(
+            "--client-name needs --client-ca, the file of the authorities that sign the certificates"
+        )
     url_host, url_port = _place(url)
     settings = app.WebhookSettings(
         host=host or url_host or _ANY,
@@ -73,6 +91,8 @@ def webhooks(  # noqa: PLR0913  # each is a flag
         listen=listen,
         kubeconfig=access.kubeconfig,
         context=access.context,
+        client_ca=client_ca,
+        client_names=frozenset(client_name or ()),
         valid_for=_duration(certificate_validity),
         options=replace(
             admission.options(),
@@ -83,7 +103,7 @@ def webhooks(  # noqa: PLR0913  # each is a flag
     set_up_logs(log_format)
     try:
         uvloop.run(app.webhooks(settings, _print_started))
-    except (BadAddressError, PortTakenError, CertificatesError, CredentialsError) as error:
+    except (BadAddressError, BadAuthorityError, PortTakenError, CertificatesError, CredentialsError) as error:
         raise CommandError(str(error)) from None
 
 

@@ -4,9 +4,10 @@ from http import HTTPStatus
 from typing import Final, cast
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from uvicorn.server import ServerState
 
+from maar.serving.client_certificates import CertifiedProtocol
 from maar.serving.http import PLAIN_TEXT, Application, Message, Receive, Send, answer
 from maar.serving.visits import Visit, Visits
 
@@ -30,7 +31,7 @@ class _RefusedError(Exception):
         self.status, self.sentence = status, sentence
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(CertifiedProtocol):
     """One connection. The parser keeps a header until it is whole, and says nothing of it before.
 
     So what it was given without saying anything counts as a part of the head, as what it has said does.

@@ -26,6 +26,14 @@
 {{- if and (eq $component "webhooks") (not $values.jobPlugins.ssh) }}
 {{- $arguments = append $arguments "--disable-job-plugin=ssh" }}
 {{- end }}
+{{- if eq $component "webhooks" }}
+{{- range $mine.clientNames }}{{- $arguments = append $arguments (printf "--client-name=%s" .) }}{{- end }}
+{{- with $mine.clientCaSecret }}
+{{- $arguments = append $arguments "--client-ca=/client-ca/ca.crt" }}
+{{- $_ := set $container "volumeMounts" (append $container.volumeMounts (dict "name" "client-ca" "mountPath" "/client-ca" "readOnly" true)) }}
+{{- $_ := set $pod "volumes" (append $pod.volumes (dict "name" "client-ca" "secret" (dict "secretName" .))) }}
+{{- end }}
+{{- end }}
 {{- if eq $component "console" }}
 {{- with $mine.publicUrl }}{{- $arguments = append $arguments (printf "--public-url=%s" .) }}{{- end }}
 {{- with $mine.prometheus }}{{- $arguments = append $arguments (printf "--prometheus=%s" .) }}{{- end }}

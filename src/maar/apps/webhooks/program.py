@@ -20,11 +20,12 @@ from maar.apps.webhooks.configurations import Wanted, register, service_hosts
 from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.apps.webhooks.registered import Registered
 from maar.apps.webhooks.reviewer import AdmissionReviewer
-from maar.apps.webhooks.server import HEALTH, NOT_READY, WebhookServer
+from maar.apps.webhooks.server import HEALTH, NOT_READY, Clients, WebhookServer
 from maar.core.admission.request import Options
 from maar.kube.api_server import ApiServer
 from maar.kube.certificates import VALID_FOR, CertificatesError, KeptKeys, Keys
 from maar.kube.credentials import load
+from maar.serving.client_certificates import ask_for_certificates
 from maar.serving.http_server import HttpServer, server_tls
 from maar.serving.listening import listen
 from maar.serving.visits import Bounds
@@ -54,6 +55,8 @@ class WebhookSettings:
     context: str | None = None
     valid_for: timedelta = VALID_FOR
     options: Options = field(default_factory=Options)
+    client_ca: Path | None = None  # whose certificates API servers show; None where they show none
+    client_names: frozenset[str] = frozenset()
 
 
 async def webhooks(settings: WebhookSettings, announce: Announce) -> None:
@@ -64,8 +67,11 @@ async def webhooks(settings: WebhookSettings, announce: Announce) -> None:
             reviewer, stop, registry = AdmissionReviewer(settings.options), asyncio.Event(), new_registry()
             metrics = WebhookMetrics(registry)
             certificates = _Certificates(api, settings, metrics)
+            if settings.client_ca is not None:
+                ask_for_certificates(certificates.tls, settings.client_ca)
             await certificates.look()
-            server = https_server(WebhookServer(reviewer, metrics), certificates.tls)
+            clients = Clients(settings.client_ca is not None, settings.client_names)
+            server = https_server(WebhookServer(reviewer, metrics, clients), certificates.tls)
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, stop.set)
             async with asyncio.TaskGroup() as tasks:

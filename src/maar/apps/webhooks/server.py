@@ -1,6 +1,7 @@
 """The webhooks over HTTP: reviews on Volcano's paths, liveness and readiness."""
 
 import time
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, cast
 
@@ -9,6 +10,7 @@ from prometheus_client import CollectorRegistry
 from maar.apps.webhooks.metrics import WebhookMetrics
 from maar.apps.webhooks.reviewer import AdmissionReviewer
 from maar.apps.webhooks.reviews import PATHS, BadReviewError, answer_of, read_review
+from maar.serving.client_certificates import client_name
 from maar.serving.http import PLAIN_TEXT, BodyError, Message, Receive, Send, answer, read_body
 
 NOT_READY: Final = "not ready: queues, jobs and nodes of the cluster are still being read; try again soon"
@@ -17,11 +19,53 @@ _BODY_WITHIN_S: Final = 5.0
 HEALTH: Final = frozenset(("/healthz", "/readyz"))
 
 
+class _RefusedError(Exception):
+    """A request that gets no review, with its HTTP status."""
+
+    def __init__(self, status: HTTPStatus, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Clients:
+    """Who may ask for reviews."""
+
+    need_certificate: bool = False
+    names: frozenset[str] = frozenset()  # that may stand in it; any where there are none
+
+    def check(self, scope: Message) -> None:
+        """Refuse a request before any of its body is read."""
+        if not self.need_certificate:
+            return
+        name = client_name(scope)
+        if name is None:
+            raise _RefusedError(
+                HTTPStatus.UNAUTHORIZED,
+                "reviews are for clients with a certificate that --client-ca has signed, and this one showed "
+                "none; name one in the admission configuration of the API server",
+            )
+        if self.names and name not in self.names:
+            raise _RefusedError(
+                HTTPStatus.FORBIDDEN,
+                f"reviews are not for {name[:100]!r}; its certificate needs a name that --client-name lists",
+            )
+
+
+EVERYBODY: Final = Clients()
+
+
 class WebhookServer:
     """The ASGI application."""
 
-    def __init__(self, reviewer: AdmissionReviewer, metrics: WebhookMetrics | None = None) -> None:
+    def __init__(
+        self,
+        reviewer: AdmissionReviewer,
+        metrics: WebhookMetrics | None = None,
+        clients: Clients = EVERYBODY,
+    ) -> None:
         self._reviewer, self._metrics = reviewer, metrics or WebhookMetrics(CollectorRegistry())
+        self._clients = clients
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request; what is no review is refused in a sentence."""
@@ -33,6 +77,7 @@ class WebhookServer:
                 self._check(path)
                 await answer(send, b"ok\n", headers=[PLAIN_TEXT])
             else:
+                self._clients.check(scope)
                 await answer(send, await self._review(cast(str, scope["method"]), path, receive))
         except _RefusedError as error:
             if path not in HEALTH:
@@ -63,14 +108,6 @@ class WebhookServer:
     def _check(self, path: str) -> None:
         if path != "/healthz" and not self._reviewer.warm.is_set():
             raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
-
-
-class _RefusedError(Exception):
-    """A request that gets no review, with its HTTP status."""
-
-    def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
 
 
 async def _body(receive: Receive) -> bytes:
