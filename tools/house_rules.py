@@ -47,6 +47,17 @@ ELSEWHERE: Final = {  # what only whoever wrote it could read
         r"\b(?:first|reservation|namespace|state) seed\b|\bthe seeds\b|\bseed's\b|\bseeds' |\.\./shared\b"
     ),
 }
+CLOCKS: Final = frozenset({"monotonic", "perf_counter", "process_time", "thread_time"})
+MAY_READ_CLOCKS: Final = {  # in tests
+    "tests/support/control_plane.py": "connections that the other end may have closed",
+    "tests/support/cost.py": "what work costs, beside other work",
+    "tests/support/load_counting.py": "rates of benchmarks",
+    "tests/support/until.py": "the one limit of every wait",
+    "tests/unit/apps/daemons/test_health.py": "times that the program is given",
+    "tests/unit/kube/test_paths_and_outcomes.py": "times that the program is given",
+}
+MAY_LIMIT: Final = frozenset({"tests/unit/kube/test_credentials.py"})  # a program that ends in half a second
+LIMITED: Final = {"timeout": 0, "settimeout": 0, "wait_for": 1}  # which argument is a limit
 BROKEN_ON_PURPOSE: Final = Path("tests/house")
 PAGES_OF_THE_SITE: Final = Path("tools/doc_site")  # names pages that it makes and checks
 
@@ -67,6 +78,7 @@ def main() -> int:
             lengths,
             machine,
             yaml_limits,
+            times,
         )
         for breach in rule(_tracked())
     ]
@@ -211,6 +223,35 @@ def machine(files: list[Path]) -> Iterator[str]:
                 yield f"{file}:{number}: a path of one machine"
             if ADDRESS.search(line) and WITHOUT_ADDRESSES.search(str(file)):
                 yield f"{file}:{number}: an address in a set-up file"
+
+
+def times(files: list[Path]) -> Iterator[str]:
+    """A test that asserts a time, or waits for seconds only, fails on a slow or busy machine."""
+    for file in files:
+        if file.parts[0] != "tests" or file.suffix != ".py":
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            name = getattr(node, "attr", node.name if isinstance(node, ast.alias) else "")
+            if name.removesuffix("_ns") in CLOCKS and str(file) not in MAY_READ_CLOCKS:
+                line = getattr(node, "lineno", 1)
+                yield f"{file}:{line}: reads a clock; count work, or compare costs with support.cost"
+            if (
+                str(file) not in MAY_LIMIT
+                and isinstance(node, ast.Call)
+                and any(map(_is_number, _limits(node)))
+            ):
+                yield f"{file}:{node.lineno}: a limit of its own; wait for TIMEOUT_S of support.until"
+
+
+def _limits(call: ast.Call) -> list[ast.expr]:
+    """The arguments of a call that say how long it may take."""
+    function = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    place = LIMITED.get(function, len(call.args))
+    return [*call.args[place : place + 1], *(one.value for one in call.keywords if one.arg == "timeout")]
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def yaml_limits(files: list[Path]) -> Iterator[str]:

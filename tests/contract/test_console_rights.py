@@ -153,10 +153,13 @@ async def test_a_user_of_one_namespace_learns_nothing_of_the_others(
         assert said[0] == said[1]
 
 
+FOLLOWED_S = 3.0
+
+
 async def _hear_nothing_of(word: str, console: ConsoleClient) -> None:
     """Follow events for a while."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(FOLLOWED_S):
             async for name, data in console.events():
                 assert word not in json.dumps(data), name
 

@@ -130,7 +130,7 @@ def test_a_job_whose_predecessor_fails_while_it_waits_fails_too(up: MaarUp, tmp_
     follower = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment(up))
     wait_until("it waits", lambda: bool(job_of(up, "dependent").get("status")))
     go.touch()
-    _, shown = follower.communicate(timeout=90)
+    _, shown = follower.communicate(timeout=TIMEOUT_S)
     assert follower.returncode == 1
     assert "job dependent is Failed: it comes after job breaks, which is Failed and not Completed" in shown
     assert state_of(up, "dependent") == ("Failed", "DependencyFailed")

@@ -16,7 +16,7 @@ from maar.serving.listening import listen
 from maar.serving.visits import Bounds
 from support.console import ConsoleClient, client_of, running_console
 from support.kubeconfigs import written
-from support.until import until_async
+from support.until import TIMEOUT_S, until_async
 
 pytestmark = pytest.mark.anyio
 
@@ -117,7 +117,7 @@ async def test_a_stream_ends_with_its_session(tmp_path: Path, monkeypatch: pytes
             assert not stream.done()
             await second.get("/api/me")  # so that the first is the one that was unused for longest
             await third.login("mine")
-            async with asyncio.timeout(120):
+            async with asyncio.timeout(TIMEOUT_S):
                 await stream
             assert (await console.get("/api/me")).status == 401
             assert (await second.get("/api/me")).status == 200

@@ -9,6 +9,7 @@ import pytest
 from maar.apps.console import row_stream
 from maar.apps.console.row_stream import RowStream
 from maar.core.views.console.live_rows import TOPICS, RowChanges, Topic
+from support.until import TIMEOUT_S
 
 
 def change(stream: RowStream, topic: Topic, *rows: str, gone: tuple[str, ...] = ()) -> int:
@@ -71,7 +72,7 @@ async def test_news_wake_whoever_waits() -> None:
     task = asyncio.create_task(waiting)
     await asyncio.sleep(0)
     change(stream, "queues", "a")
-    await asyncio.wait_for(task, 5)
+    await asyncio.wait_for(task, TIMEOUT_S)
 
 
 @pytest.fixture

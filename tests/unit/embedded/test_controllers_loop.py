@@ -12,7 +12,7 @@ from maar.embedded.controllers.controller import Observed, WorkItem
 from maar.embedded.controllers.loop import ControllerLoop, run_controllers
 from maar.embedded.store import Key
 from support.embedded import Document, EmbeddedCluster, opened
-from support.until import until
+from support.until import TIMEOUT_S, until
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_controllers_work_until_they_are_cancelled_and_let_others_have_their_tur
         assert task.cancelled()
         return others
 
-    assert asyncio.run(asyncio.wait_for(scenario(), 60)) > 20
+    assert asyncio.run(asyncio.wait_for(scenario(), TIMEOUT_S)) > 20
     embedded.make("namespaces", "late", "")
     assert embedded.names("serviceaccounts", "late") == []
 

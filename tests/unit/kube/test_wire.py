@@ -17,7 +17,7 @@ from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from support.kubeconfigs import written
-from support.until import until
+from support.until import TIMEOUT_S, until
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine"
 HALF = OK[:-2]
@@ -196,7 +196,7 @@ async def test_who_gives_up_waiting_takes_no_connection_away(tmp_path: Path) -> 
         stuck.cancel()
         for one in impatient:
             one.cancel()
-        assert await asyncio.wait_for(retrying, 5) == b"fine"
+        assert await asyncio.wait_for(retrying, TIMEOUT_S) == b"fine"
         assert len(server.asked) == 2
 
 
