@@ -168,6 +168,16 @@ def too_few(outcome: Outcome, group: str, message: str) -> Iterator[str]:
         yield f"{existing} of {needed} pods exist"
 
 
+def refused_by_quota(outcome: Outcome, group: str, message: str) -> Iterator[str]:
+    """Pods are missing, and of what they need the quota that is named has less left than is wanted."""
+    yield from too_few(outcome, group, message)
+    found = [*WANTED.finditer(message)]
+    if not found or all(
+        amount(one["resource"], one["wanted"]) <= amount(one["resource"], one["left"]) for one in found
+    ):
+        yield "the quota has room for what is wanted"
+
+
 def pods_left(outcome: Outcome, group: str, moment: Moment) -> list[Pod]:
     """The pods of a group that have a place at that moment, wait or have succeeded."""
     return [*moment.placed(group), *outcome.reading.at_first.without(moment.places).waiting(group)]
@@ -335,6 +345,7 @@ CHECKERS: Final[dict[Reason, ReasonChecker]] = {
     Reason.QUEUE_NOT_LEAF: no_leaf,
     Reason.QUEUE_SET_ASIDE: not_in_the_tree,
     Reason.NOT_ENOUGH_TASKS: too_few,
+    Reason.EXCEEDED_QUOTA: refused_by_quota,
     Reason.NOT_ENOUGH_PODS_OF_TASK: too_few_of_task,
     Reason.SCHEDULING_GATED: has_gates,
     Reason.CLUSTER_OVERCOMMITTED: overcommitted,

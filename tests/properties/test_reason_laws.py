@@ -18,7 +18,6 @@ from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import Case, Trial
 from properties.clusters import Cluster, as_object, recipes
 from properties.cycle_outcomes import asks_for_nothing
-from properties.manifest_changes import tainted_cluster
 
 CLUSTERS: Final = {Reach.MODEL: 60, Reach.BEYOND: 60}
 CYCLES: Final = 6
@@ -250,39 +249,6 @@ def test_r1_what_a_reason_names_cures_it(reach: Reach, trial: Trial) -> None:
 
     kept = [one for one in (BEYOND_CAPABILITY,) if one.reach is reach]
     trial.of(check, recipes(reach), CLUSTERS[reach], kept=kept)
-
-
-def test_r1_a_toleration_that_a_reason_names_cures_it(trial: Trial) -> None:
-    seen = Counter[str]()
-
-    def check(case: Case) -> Iterator[str]:
-        for group, refusal, pods in waiting(case):
-            if (
-                refusal.reason != Reason.NO_NODE_FITS
-                or refusal.cure != Cure.OTHER_NODES
-                or not refusal.others
-            ):
-                continue
-            became = becomes_of(tolerating(case.cluster, pods, refusal.others), group, refusal, pods)
-            seen[became] += 1
-            if became == "waits for the same":
-                yield f"{group} waits all the same with its pods tolerating {refusal.others}: {refusal}"
-
-    trial.of(check, recipes(Reach.MODEL), CLUSTERS[Reach.MODEL], tainted_cluster)
-    assert seen["starts"]
-
-
-def tolerating(cluster: Cluster, pods: set[str], taints: tuple[str, ...]) -> Cluster:
-    """Let pods tolerate taints, written as a reason writes them."""
-    documents, tolerations = deepcopy(list(cluster.documents)), list[Document]()
-    for taint in taints:
-        pair, _, effect = taint.rpartition(":")
-        key, _, value = pair.partition("=")
-        tolerations.append({"key": key, "value": value, "effect": effect})
-    for one in documents:
-        if one["kind"] == "Pod" and key_of(one) in pods:
-            one["spec"].setdefault("tolerations", []).extend(tolerations)
-    return Cluster(documents)
 
 
 @pytest.mark.parametrize("reach", CLUSTERS, ids=lambda reach: reach.name)

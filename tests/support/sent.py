@@ -64,7 +64,8 @@ SENT: dict[type[Object], bytes] = {
 "kubernetes.io/metadata.name":"ml"},"annotations":{"scheduling.volcano.sh/queue-name":"research"},
 "managedFields":MANAGED},"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"}}""",
     ResourceQuota: b"""{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"weight","namespace":
-"ml"},"spec":{"hard":{"requests.cpu":"10","count/jobs.batch":"4","volcano.sh/namespace.weight":"3"}},
+"ml"},"spec":{"hard":{"requests.cpu":"10","count/jobs.batch":"4","volcano.sh/namespace.weight":"3"},
+"scopes":["NotTerminating"],"scopeSelector":{"matchExpressions":[{"scopeName":"PriorityClass","operator":"Exists"}]}},
 "status":{"hard":{"requests.cpu":"10"},"used":{"requests.cpu":"0"}}}""",
     PriorityClass: b"""{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":
 "high"},"value":1000000,"globalDefault":true,"description":"for the brave","preemptionPolicy":"Never"}""",

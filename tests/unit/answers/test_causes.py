@@ -9,7 +9,7 @@ from maar.core.answers.starts import planned_starts
 from maar.core.answers.subject import find_subject
 from properties.cluster_manifests import NOW, Document, node, priority_class, queue
 from properties.clusters import as_object
-from unit.answers.test_explanation import OLD, changes, explained, group, nodes
+from unit.answers.test_explanation import OLD, changes, explained, group, nodes, text
 
 TAINT: Final = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 
@@ -162,3 +162,71 @@ def test_a_job_whose_pod_group_cannot_be_made_says_why() -> None:
     found = find_subject([as_object(one)], "job", "team/first")
     assert found is not None
     assert found.why_no_group == message
+
+
+# --- quotas
+
+
+def quota(hard: Document, used: Document, **spec: object) -> Document:
+    """A ResourceQuota of the namespace of the groups."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "small", "namespace": "team"},
+        "spec": {"hard": hard, **spec},
+        "status": {"hard": hard, "used": used},
+    }
+
+
+def part_of(documents: list[Document], pods: int) -> list[Document]:
+    """A group with the first of its pods only: the others could not be created."""
+    return documents[: 1 + pods]
+
+
+@pytest.mark.parametrize("min_resources", [None, {"cpu": 8000}], ids=["alike", "minResources"])
+def test_a_quota_that_refuses_pods_of_a_gang_is_named(min_resources: dict[str, int] | None) -> None:
+    small = quota({"requests.cpu": "4", "limits.cpu": "1", "pods": "50"}, {"requests.cpu": "3", "pods": "3"})
+    gang = part_of(group("w", "a", 8, min_resources=min_resources), 3)
+    found = explained([*nodes(4), queue("a", {}, OLD), small, *gang], "w")
+    assert found.reason == "ExceededQuota"
+    assert found.message == (
+        "3 of the 8 pods that start together exist, and ResourceQuota team/small has no room for the others: "
+        "cpu 5 wanted, 1 left; it starts when the quota is raised or less of it is used"
+    )
+
+
+def test_a_quota_is_told_on_a_group_without_any_pods() -> None:
+    none = part_of(group("w", "a", 8, min_resources={"cpu": 8000}), 0)
+    cluster = [*nodes(4), queue("a", {}, OLD), *none]
+    assert "waits for its pods: none of them has been created" in text(explained(cluster, "w"))
+    found = explained([*cluster, quota({"count/pods": "2"}, {"count/pods": "2"})], "w")
+    assert found.reason == "ExceededQuota"
+    assert "pods 8 wanted, 0 left" in found.message
+    assert "nothing left to run" not in text(found)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        quota({"requests.cpu": "40", "pods": "50"}, {"requests.cpu": "3", "pods": "3"}),
+        quota({"requests.cpu": "4"}, {"requests.cpu": "3"}, scopes=["BestEffort"]),
+        quota({"limits.cpu": "4", "count/jobs.batch": "0"}, {"limits.cpu": "4"}),
+    ],
+    ids=["roomy", "of other pods", "of something else"],
+)
+def test_a_quota_that_refuses_nothing_is_not_blamed(other: Document) -> None:
+    gang = part_of(group("w", "a", 8), 3)
+    assert explained([*nodes(4), queue("a", {}, OLD), other, *gang], "w").reason == "NotEnoughTasks"
+
+
+# --- names
+
+
+def test_a_pod_group_is_named_by_its_job() -> None:
+    named = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "controller": True, "uid": "5f3c"}
+    cluster = [*nodes(1), queue("a", {"dequeueStrategy": "fifo"}, OLD)]
+    first = group("first-5f3c", "a", 1, 9, age=9000)
+    first[0]["metadata"]["ownerReferences"] = [{**named, "name": "first"}]
+    found = explained([*cluster, *first, *group("w", "a")], "w")
+    assert "5f3c" not in text(found)
+    assert "team/first comes first" in found.message

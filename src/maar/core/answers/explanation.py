@@ -92,6 +92,7 @@ class GroupExplanation(Record, frozen=True):
     state: GroupState
     node: str = ""  # of a pod
     pod_group: str = ""
+    jobs: dict[str, str] = msgspec.field(default_factory=dict)  # by pod group, where it is of one
     queue: tuple[str, ...] = ()  # the path, from below the root
     phase: str = ""
     created: float = 0.0
@@ -171,7 +172,7 @@ class Explainer:
         gone = tuple(one for one in self.plan.evictions if one.pod in mine)
         state = self._group_state(row, is_held=refusal is not None, binds=bool(binds), evicts=bool(evicts))
         is_waiting = state in ("waits", "makes room")
-        return msgspec.structs.replace(
+        known = msgspec.structs.replace(
             found,
             state="is evicted" if gone else state,
             node=row.pods[subject.key].node_name if subject.key in row.pods else "",
@@ -188,6 +189,7 @@ class Explainer:
             placement=self._placement(row),
             evictions=tuple(past_evictions(self._events, row.key, mine)),
         )
+        return msgspec.structs.replace(known, jobs=self._jobs(known))
 
     def start(self, is_wanted: Callable[[], bool] = lambda: True) -> StartAnswer | None:
         """When the group starts; None where it does not wait."""
@@ -207,6 +209,13 @@ class Explainer:
         return smallest_changes(self.present, self._state, refusal, self._row.key, first, go_on)
 
     # --- parts
+
+    def _jobs(self, known: GroupExplanation) -> dict[str, str]:
+        first = known.order.first if known.order is not None else ()
+        dangers = known.placement.dangers if known.placement is not None else ()
+        named = (known.pod_group, *first, *(key for one in dangers for key in one.groups))
+        rows = {key: self._engine.tables.groups.get(key) for key in named}
+        return {key: row.title for key, row in rows.items() if row is not None and row.owner}
 
     def _path(self, row: GroupRow) -> tuple[str, ...]:
         if row.leaf is None:

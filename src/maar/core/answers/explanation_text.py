@@ -62,7 +62,7 @@ def explanation_lines(one: GroupExplanation, width: int) -> Iterator[Line]:
         yield from _wrapped(f"Nodes: {found.taking} of {found.nodes} take one of its pods{what}.", width)
         yield from _wrapped(f"{kind} that its next turn has to place.", width, indent="  ")
     if one.placement is not None:
-        yield from _placement(one.placement, one.now, width)
+        yield from _placement(one, one.placement, width)
     if one.evictions:
         yield from _evictions(one.evictions, width)
 
@@ -91,7 +91,8 @@ def _summary(one: GroupExplanation) -> str:
     if not one.pod_group:
         return f"{subject} waits." if one.reason else f"{subject}: {one.message}."
     queue, counts = "/".join(one.queue), one.pods
-    group = "" if one.kind == "podgroup" else f", pod group {one.pod_group}"
+    group = f", pod group {one.pod_group}" if one.kind == "pod" else ""
+    group = f", job {one.jobs[one.pod_group]}" if group and one.pod_group in one.jobs else group
     placed = ""
     if counts is not None:
         placed = f"; {counts.placed} of {_pods(counts.exist)} on nodes"
@@ -103,12 +104,18 @@ def _summary(one: GroupExplanation) -> str:
         "makes room": f"starts when {_pods(len(one.evicts))} that are evicted for it have gone",
         "runs": "runs",
         "is evicted": f"loses {_pods(len(one.evicted_now))} now",
-        "has ended": "has nothing left to run",
+        "has ended": "waits for its pods: none of them has been created"
+        if _lacks_pods(one)
+        else "has nothing left to run",
     }.get(one.state, one.state)
     if is_one_pod:
         does = f"runs on {one.node}" if one.node else "waits"
     created = f", {_age(one.created, one.now)} old" if one.created else ""
     return f"{subject} {does} (queue {queue}, {one.phase}{group}{placed}{created})."
+
+
+def _lacks_pods(one: GroupExplanation) -> bool:
+    return one.phase in ("Pending", "Inqueue") and one.pods is not None and one.pods.exist < one.pods.least
 
 
 def _is_ready(one: GroupExplanation) -> bool:
@@ -125,7 +132,7 @@ def _order(one: GroupExplanation, order: Order, width: int) -> Iterator[Line]:
     first = ""
     if order.first:
         more = f" and {order.place - 1 - len(order.first)} more" if order.place - 1 > len(order.first) else ""
-        first = f"; before it {', '.join(order.first)}{more}"
+        first = f"; before it {_jobs(one, order.first)}{more}"
     yield from _wrapped(f"{place}{first}.", width)
     terms, rows = order.terms, list[tuple[str, ...]]()
     for queue in terms.queues:
@@ -165,7 +172,7 @@ def _order(one: GroupExplanation, order: Order, width: int) -> Iterator[Line]:
 # --- where it runs
 
 
-def _placement(placement: Placement, now: float, width: int) -> Iterator[Line]:
+def _placement(one: GroupExplanation, placement: Placement, width: int) -> Iterator[Line]:
     yield ()
     word = "guaranteed" if placement.rule == "guarantee" else "deserved"
     whose = "it uses" if placement.rule == "loan" else f"queue {placement.queue} uses"
@@ -179,7 +186,7 @@ def _placement(placement: Placement, now: float, width: int) -> Iterator[Line]:
             width, indent="  ",
         )  # fmt: skip
     for pod in placement.pods:
-        since = f" for {_age(pod.since, now)}" if pod.since is not None else ""
+        since = f" for {_age(pod.since, one.now)}" if pod.since is not None else ""
         yield (Part(f"  {pod.pod} on {pod.node}{since}"),)
     if placement.placed > len(placement.pods):
         yield (Part(f"  and {_pods(placement.placed - len(placement.pods))} more"),)
@@ -189,7 +196,7 @@ def _placement(placement: Placement, now: float, width: int) -> Iterator[Line]:
     yield ()
     yield (Part("Who could take its place:"),)
     for danger in placement.dangers:
-        yield from _wrapped(_danger(danger), width, indent="  ")
+        yield from _wrapped(_danger(one, danger), width, indent="  ")
 
 
 def _suitable(pod: PlacedPod) -> str:
@@ -198,7 +205,7 @@ def _suitable(pod: PlacedPod) -> str:
     return f"{pod.suitable} of {pod.nodes} nodes {suits} it{others}"
 
 
-def _danger(danger: Danger) -> str:
+def _danger(one: GroupExplanation, danger: Danger) -> str:
     if not danger.is_possible:
         return f"{danger.action}: nobody, {danger.why}"
     text = f"{danger.action}: {danger.why}"
@@ -207,7 +214,7 @@ def _danger(danger: Danger) -> str:
     if not danger.waiting:
         return f"{text}; none of those that wait now may"
     more = f" and {danger.waiting - len(danger.groups)} more" if danger.waiting > len(danger.groups) else ""
-    return f"{text}; of those that wait now {', '.join(danger.groups)}{more} may, if that makes enough room"
+    return f"{text}; of those that wait now {_jobs(one, danger.groups)}{more} may, if that makes enough room"
 
 
 def _shares(shares: Sequence[Shortage], word: str) -> str:
@@ -282,6 +289,11 @@ def change_text(change: SingleChange) -> str:  # noqa: PLR0911  # a sentence for
 
 def _exactly(amounts: Resources) -> str:
     return ", ".join(f"{name} {precisely(name, units)}" for name, units in sorted(amounts.items()))
+
+
+def _jobs(one: GroupExplanation, groups: Sequence[str]) -> str:
+    """Pod groups as people know them: by the names of their jobs."""
+    return ", ".join(one.jobs.get(key, key) for key in groups)
 
 
 def _ordinal(number: int) -> str:

@@ -60,7 +60,12 @@ MOST_KINDS: Final = 4  # of nodes
 MOST_CLASSES: Final = 6  # of priority
 MOST_GONE: Final = 24  # groups that are tried without
 FEW_GONE: Final = 3  # of them that are given
-_HOPELESS: Final = (Reason.NOT_ENOUGH_TASKS, Reason.NOT_ENOUGH_PODS_OF_TASK, Reason.RESOURCE_CLAIM)
+_HOPELESS: Final = (
+    Reason.NOT_ENOUGH_TASKS,
+    Reason.NOT_ENOUGH_PODS_OF_TASK,
+    Reason.EXCEEDED_QUOTA,
+    Reason.RESOURCE_CLAIM,
+)
 
 Coordinate = tuple[str, str]  # a queue and a resource
 GoOn = Callable[[int], bool]  # asked with the number of tries so far

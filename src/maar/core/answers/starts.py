@@ -39,6 +39,7 @@ _FINAL: Final = (  # no end of a pod changes that
     Reason.SCHEDULING_GATED,
     Reason.NOT_ENOUGH_TASKS,
     Reason.NOT_ENOUGH_PODS_OF_TASK,
+    Reason.EXCEEDED_QUOTA,
 )
 _ENDS_HELP: Final = (Cure.OTHERS_FINISH, Cure.SHARE_GROWS, Cure.LIMIT_CHANGES, Cure.TIME_PASSES)
 
@@ -292,6 +293,12 @@ def _not_before(time: float) -> Start:
 
 def _never(outcome: GroupOutcome | None) -> Start:
     message = outcome.message if outcome is not None else "it has no pods"
+    if (
+        outcome is not None
+        and outcome.refusal is not None
+        and outcome.refusal.reason == Reason.EXCEEDED_QUOTA
+    ):
+        return Start(None, "unknown", f"Its pods cannot be created: {message}.")
     return Start(None, "unknown", f"It does not start when others end: {message}.")
 
 

@@ -30,6 +30,7 @@ from maar.core.cycle.missing_pods import too_few_pods
 from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.node_tally import NodeTally, closed_nodes, tally
 from maar.core.cycle.queue_ledger import QueueLedger, larger_cluster
+from maar.core.cycle.quota_limits import exceeded_quota
 from maar.core.cycle.refusals import all_with, beyond_deserved, beyond_limits, limit_of
 from maar.core.cycle.state import State
 from maar.core.cycle.turn_pods import for_next_turn, together
@@ -95,10 +96,13 @@ class Diagnosis:
             return self._no_queue(group) if waits else None
         if state.promised and any(pod.key in state.promised for pod in group.row.pods.values()):
             return self._promised(group)
-        if not waits and not group.was_unschedulable:
+        has_none = group.phase == "Inqueue" and not group.row.pods
+        if not waits and not has_none and not group.was_unschedulable:
             return self._not_let_in(group, []) if group.phase == "Pending" else None
         leaving = sum(pod.key in state.gone for pod in group.row.pods.values())
         refusal = too_few_pods(group, leaving)
+        if refusal is not None and refusal.reason == Reason.NOT_ENOUGH_TASKS:
+            refusal = exceeded_quota(state.tables, group, refusal) or (None if has_none else refusal)
         if refusal is not None or not waits:
             return refusal
         pods = for_next_turn(group)

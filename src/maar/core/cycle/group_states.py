@@ -119,6 +119,9 @@ class GroupStates:
         for row in self.tables.kinds.alone.values():
             if row.leaf is None:
                 self.of(row)
+        for row in self.tables.not_started.values():
+            if not row.pods and row.leaf is not None and self.tables.quotas_of(row.namespace):
+                self.of(row)  # a quota may refuse its pods
         for one in [one for one in self._known.values() if isinstance(one, GroupRow)]:
             if one.phase == "Pending" or one.pending or one.gated:
                 self.of(one)  # something is to be said about it

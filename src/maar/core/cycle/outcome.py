@@ -20,6 +20,7 @@ from maar.core.model.writes import Bind, Evict, Nominate
 from maar.core.tables.groups import ADMITTED_PHASES, phase_with
 from maar.core.tables.rows import GroupRow, PodRow
 
+_OF_MISSING_PODS: Final = (Reason.NOT_ENOUGH_TASKS, Reason.EXCEEDED_QUOTA)  # the evidence has no quotas
 _WELL: Final = {phase: GroupOutcome(phase=phase) for phase in get_args(PodGroupPhase)}
 _BEHIND_FIRST: Final = Reason.BEHIND_FIRST_IN_QUEUE
 _BRIEF: Final = {  # by phase, what holds the group, and whether it is unschedulable
@@ -112,7 +113,8 @@ def _diagnosed(state: State, diagnosis: Diagnosis) -> dict[str, GroupOutcome]:
             evidence, outcome = known_outcomes.find(group)
         if outcome is None:
             outcome = _outcome(state, group, _with_circle(state, group, diagnosis.of(group)), sentences)
-            if evidence is not None:
+            is_of_quota = outcome.refusal is not None and outcome.refusal.reason in _OF_MISSING_PODS
+            if evidence is not None and not is_of_quota:
                 known_outcomes.keep(group, evidence, outcome)
         if group.alike is None:
             outcomes[group.row.key] = outcome

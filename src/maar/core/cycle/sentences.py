@@ -37,12 +37,12 @@ def why_evicted(state: State, eviction: Eviction) -> str:
         return f"cleanup for {beneficiary.key}: both held nodes and waited for each other, for too long"
     if eviction.action == "reclaim":
         queue = _path(state, beneficiary.queue_name)
-        return f"reclaim for {beneficiary.key} of queue {queue}: {_overuse(state, eviction)}"
+        return f"reclaim for {beneficiary.title} of queue {queue}: {_overuse(state, eviction)}"
     if beneficiary.priority > victim.priority:
         right = f"it has priority {beneficiary.priority}, this one {victim.priority}"
     else:
         right = f"it has had less of queue {_path(state, beneficiary.queue_name)}"
-    return f"preempt for {beneficiary.key}: {right}"
+    return f"preempt for {beneficiary.title}: {right}"
 
 
 def _overuse(state: State, eviction: Eviction) -> str:
@@ -249,8 +249,8 @@ def _too_few(_state: State, refusal: Refusal) -> str:
     return f"{few}; {one_by_one}: create it again with that policy, or lower the minimum"
 
 
-def _behind(_state: State, refusal: Refusal) -> str:
-    first = f"queue {refusal.queue} is first in, first out: {refusal.others[0]} comes first"
+def _behind(state: State, refusal: Refusal) -> str:
+    first = f"queue {refusal.queue} is first in, first out: {_title(state, refusal.others[0])} comes first"
     if refusal.cure == Cure.SOMEBODY_ACTS:
         return f"{first} and does not start by itself; see what it waits for, or delete it"
     return f"{first}; it starts after that one"
@@ -278,18 +278,25 @@ def _planned(_state: State, refusal: Refusal) -> str:
     return f"room is held for it on {where}; it starts by {time_to_come(refusal.until)}, when {pods} ended"
 
 
-def _held(_state: State, refusal: Refusal) -> str:
+def _held(state: State, refusal: Refusal) -> str:
     until, end = "", "it starts when that one does and leaves room"
+    named = ", ".join(_title(state, key) for key in refusal.others)
     if refusal.until is not None:
         until = f" until {time_to_come(refusal.until)}"
         end += "; pods that are expected to end before (maar.sh/expected-runtime) need not wait for it"
-    return f"there is room for it, which is held for {', '.join(refusal.others)}{until}; {end}"
+    return f"there is room for it, which is held for {named}{until}; {end}"
 
 
 def _protected_until(_state: State, refusal: Refusal) -> str:
     time, fields = time_to_come(refusal.until or 0.0), " and ".join(refusal.others)
     end = "it makes room for itself then, or starts earlier if others finish"
     return f"the pods that it may evict are protected until {time} by {fields}; {end}"
+
+
+def _title(state: State, group: str) -> str:
+    """A pod group as users name it: by the job that it is of."""
+    row = state.tables.groups.get(group)
+    return group if row is None else row.title
 
 
 def _path(state: State, name: str) -> str:
@@ -368,6 +375,11 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
         f"queue {refusal.queue} takes no part: {refusal.others[0]}"
     ),
     Reason.NOT_ENOUGH_TASKS: _too_few,
+    Reason.EXCEEDED_QUOTA: lambda _state, refusal: (
+        f"{refusal.available} of the {refusal.wanted} pods that start together exist, and ResourceQuota "
+        f"{refusal.others[0]} has no room for the others: {_left(refusal)}; it starts when the quota is "
+        "raised or less of it is used"
+    ),
     Reason.NOT_ENOUGH_PODS_OF_TASK: lambda _state, refusal: (
         f"{refusal.available} of the {refusal.wanted} pods of task {refusal.others[0]} exist; "
         "it starts when all do"

@@ -28,6 +28,15 @@ class QuotaSpec(Record, frozen=True):
     """Limits as they are written; the names are Kubernetes' own (requests.cpu, count/jobs.batch)."""
 
     hard: dict[str, str | int | float] = {}
+    scopes: tuple[str, ...] = ()  # of which pods it speaks; empty: of all
+    scope_selector: dict[str, object] | None = None
+
+
+class QuotaStatus(Record, frozen=True):
+    """What is enforced, and what pods and others of the namespace use of it."""
+
+    hard: dict[str, str | int | float] = {}
+    used: dict[str, str | int | float] = {}
 
 
 class ResourceQuota(Object, frozen=True, tag="ResourceQuota"):
@@ -38,6 +47,7 @@ class ResourceQuota(Object, frozen=True, tag="ResourceQuota"):
     namespaced: ClassVar[bool] = True
 
     spec: QuotaSpec = QuotaSpec()
+    status: QuotaStatus = QuotaStatus()
 
     @property
     def weight(self) -> int:

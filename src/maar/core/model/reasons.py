@@ -18,6 +18,7 @@ class Reason(StrEnum):
     QUEUE_SET_ASIDE = "QueueSetAside"
     NOT_ENOUGH_TASKS = "NotEnoughTasks"
     NOT_ENOUGH_PODS_OF_TASK = "NotEnoughPodsOfTask"
+    EXCEEDED_QUOTA = "ExceededQuota"
     SCHEDULING_GATED = "SchedulingGated"
     CLUSTER_OVERCOMMITTED = "ClusterOvercommitted"
     QUEUE_AT_CAPABILITY = "QueueAtCapability"
@@ -56,6 +57,10 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = {
     Reason.NOT_ENOUGH_PODS_OF_TASK: (
         "See why pods of this task are missing, or lower its minimum: minAvailable of the task, or "
         "minTaskMember of the pod group."
+    ),
+    Reason.EXCEEDED_QUOTA: (
+        "Raise the ResourceQuota that is named (`kubectl describe quota`), delete what else uses it, or ask "
+        "for less: its missing pods cannot be created before."
     ),
     Reason.SCHEDULING_GATED: (
         "Find out who set the gates (`spec.schedulingGates` of the pods): they have to remove them."

@@ -72,8 +72,6 @@ UNREAD: Final[dict[type, str]] = {
     """,
     node.Taint: "timeAdded",
     namespace.Namespace: "spec status",
-    namespace.ResourceQuota: "status",
-    namespace.QuotaSpec: "scopeSelector scopes",
     priority_class.PriorityClass: "description",
     disruption_budget.BudgetSpec: "unhealthyPodEvictionPolicy",
     disruption_budget.BudgetStatus: "conditions disruptedPods observedGeneration",

@@ -16,25 +16,26 @@ class PlainObjects:
 
     namespace_weights: dict[str, int] = field(default_factory=dict)
     _objects: dict[str, dict[str, Object]] = field(default_factory=dict)
+    _quotas: dict[str, dict[str, ResourceQuota]] = field(default_factory=dict)  # by namespace
 
     def put(self, one: Object) -> None:
         """Store an object."""
         self.of_kind(type(one))[one.key] = one
         if isinstance(one, ResourceQuota):
-            self._weigh(one.metadata.namespace)
+            self._quotas.setdefault(_namespace(one), {})[one.key] = one
+            self._weigh(_namespace(one))
 
     def remove(self, kind: str, key: str) -> Object | None:
         """Remove an object and return it."""
         gone = self._objects.get(kind, {}).pop(key, None)
         if isinstance(gone, ResourceQuota):
-            self._weigh(gone.metadata.namespace)
+            del self._quotas[_namespace(gone)][gone.key]
+            self._weigh(_namespace(gone))
         return gone
 
     def _weigh(self, namespace: str) -> None:
         """The weight of a namespace is the largest among its quotas."""
-        quotas = cast("dict[str, ResourceQuota]", self.of_kind(ResourceQuota)).values()
-        weights = [quota.weight for quota in quotas if quota.metadata.namespace == namespace]
-        self.namespace_weights[namespace or "default"] = max(weights, default=1)
+        self.namespace_weights[namespace] = max((one.weight for one in self.quotas_of(namespace)), default=1)
 
     def of_kind(self, kind: type[Object]) -> dict[str, Object]:
         """The objects of a kind that is read as it is, by key."""
@@ -44,6 +45,11 @@ class PlainObjects:
     def disruption_budgets(self) -> dict[str, PodDisruptionBudget]:
         """The disruption budgets by key."""
         return cast("dict[str, PodDisruptionBudget]", self.of_kind(PodDisruptionBudget))
+
+    def quotas_of(self, namespace: str) -> list[ResourceQuota]:
+        """The quotas of a namespace, by name."""
+        own = self._quotas.get(namespace)
+        return sorted(own.values(), key=lambda one: one.key) if own else []
 
     @property
     def claims(self) -> dict[str, PersistentVolumeClaim]:
@@ -69,3 +75,7 @@ class PlainObjects:
         """The priority of a class, or a default where the name is not known."""
         found = self.of_kind(PriorityClass).get(class_name)
         return found.value if isinstance(found, PriorityClass) else default
+
+
+def _namespace(quota: ResourceQuota) -> str:
+    return quota.metadata.namespace or "default"

@@ -181,6 +181,11 @@ class GroupRow:
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
     kind: "Kind | None" = None  # of groups that are alike
 
+    @property
+    def title(self) -> str:
+        """As people name it: by its job or other owner, where it has one."""
+        return f"{self.namespace}/{self.owner}" if self.owner else self.key
+
     def is_of_spec(self, other: "GroupRow") -> bool:
         """Whether the objects that both were read from differ in their status alone."""
         return bool(_spec(self) == _spec(other))

@@ -8,6 +8,7 @@ import msgspec
 
 from maar.core.controllers.jobs.counting import remembered
 from maar.core.controllers.jobs.owner import owner_reference
+from maar.core.controllers.jobs.pods import JOB_NAME
 from maar.core.model.job import Job, Task
 from maar.core.model.kinds import from_document, plain, to_json
 from maar.core.model.pod import TASK_ANNOTATION, Pod, pod_request
@@ -94,7 +95,7 @@ def group_document(job: Job, wanted: WantedGroup) -> Json:
         "metadata": {
             "name": f"{metadata.name}-{metadata.uid}",
             "namespace": metadata.namespace or "default",
-            "labels": dict(metadata.labels),
+            "labels": dict(metadata.labels) | {JOB_NAME: metadata.name},
             "annotations": notes,
             "ownerReferences": [owner_reference(job)],
         },
