@@ -1,13 +1,22 @@
 """Refusals as sentences: which queue and resource, the numbers, and what would change it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from maar.core.cycle.node_tally import listed, summary
+from maar.core.cycle.shortage_texts import (
+    amount_text,
+    fullness,
+    left,
+    listed_shortages,
+    most,
+    needs,
+    used_of,
+    used_of_limit,
+)
 from maar.core.cycle.state import Eviction, State
 from maar.core.model.durations import time_to_come
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
-from maar.core.model.resources import roughly
 
 _NEVER: Final = "never on this cluster"
 _FEW: Final = 3  # names in one message
@@ -16,13 +25,13 @@ _FEW: Final = 3  # names in one message
 def sentence(state: State, refusal: Refusal) -> str:
     """Why a group waits, as a sentence: which queue and resource, the numbers, and what would change it."""
     text = "; also, ".join(_SENTENCES[one.reason](state, one) for one in (refusal, *refusal.further))
-    return f"{text}; {_circle(refusal)}" if refusal.circle else text
+    return f"{text}; {_circle(state, refusal)}" if refusal.circle else text
 
 
-def _circle(refusal: Refusal) -> str:
+def _circle(state: State, refusal: Refusal) -> str:
     """Who waits for whom, and when that ends."""
-    first, *others = refusal.circle
-    names, victims = " and ".join(refusal.circle), " and ".join(others)
+    first, *others = named = [_title(state, key) for key in refusal.circle]
+    names, victims = " and ".join(named), " and ".join(others)
     end = time_to_come(refusal.until or 0.0)
     return f"{names} hold nodes and wait for each other: cleanup evicts {victims} for {first} after {end}"
 
@@ -34,7 +43,7 @@ def why_evicted(state: State, eviction: Eviction) -> str:
         there, least = (victim.placed, victim.min_member) if victim is not None else (0, 0)
         return f"cleanup: {there} of the {least} pods that its group needs to work have nodes, for too long"
     if eviction.action == "cleanup":
-        return f"cleanup for {beneficiary.key}: both held nodes and waited for each other, for too long"
+        return f"cleanup for {beneficiary.title}: both held nodes and waited for each other, for too long"
     if eviction.action == "reclaim":
         queue = _path(state, beneficiary.queue_name)
         return f"reclaim for {beneficiary.title} of queue {queue}: {_overuse(state, eviction)}"
@@ -57,7 +66,11 @@ def _overuse(state: State, eviction: Eviction) -> str:
         if leaf.used[row] > deserved[row]
     ]
     path = _path(state, leaf.name)
-    return f"queue {path} uses {_listed(over, lambda one: _of(one, 'deserved'))}" if over else f"from {path}"
+    return (
+        f"queue {path} uses {listed_shortages(over, lambda one: used_of(one, 'deserved'))}"
+        if over
+        else f"from {path}"
+    )
 
 
 def _at_fair_share(state: State, refusal: Refusal) -> str:
@@ -65,7 +78,7 @@ def _at_fair_share(state: State, refusal: Refusal) -> str:
     row, rows = state.tables.queues[refusal.queue].index, state.tables.axis.row
     resources = [rows[one.resource] for one in refusal.shortages]
     if refusal.cure == Cure.SOMEBODY_ACTS:
-        declared = _listed(refusal.shortages, _of_limit)
+        declared = listed_shortages(refusal.shortages, used_of_limit)
         return f"queue {queue} declares a request of {declared}; raise its spec.request"
     key = (row, *resources)
     weights, change = state.texts.get(key) or state.texts.setdefault(key, _siblings(state, row, resources))
@@ -74,11 +87,13 @@ def _at_fair_share(state: State, refusal: Refusal) -> str:
         change = f"requests and capabilities allow it no larger share: {end}"
     nodes = summary(refusal.nodes, refusal.taking, refusal.clauses)
     if all(one.used >= one.limit for one in refusal.shortages):
-        full = _listed(refusal.shortages, lambda one: _fullness(one, "deserved"))
+        full = listed_shortages(refusal.shortages, lambda one: fullness(one, "deserved"))
         share = f"queue {queue} is at its fair share: {full} ({weights})"
     else:
-        wanted = _listed(refusal.shortages, lambda one: f"{one.resource} {_amount(one, one.wanted)}")
-        fair = _listed(refusal.shortages, lambda one: _of(one, "deserved"))
+        wanted = listed_shortages(
+            refusal.shortages, lambda one: f"{one.resource} {amount_text(one, one.wanted)}"
+        )
+        fair = listed_shortages(refusal.shortages, lambda one: used_of(one, "deserved"))
         share = f"it needs {wanted} at once, beyond the fair share of queue {queue}: {fair}"
         share += f" ({weights})"
     if not refusal.nodes:
@@ -123,8 +138,8 @@ def _at_capability(state: State, refusal: Refusal) -> str:
     queue = _path(state, refusal.queue)
     if _is_beyond(refusal):
         end = f"{_NEVER}, unless its capability is raised"
-        return f"it needs {_needs(refusal)} and queue {queue} can use {_most(refusal)} at most: {end}"
-    full = _listed(refusal.shortages, lambda one: _fullness(one, "at most"))
+        return f"it needs {needs(refusal)} and queue {queue} can use {most(refusal)} at most: {end}"
+    full = listed_shortages(refusal.shortages, lambda one: fullness(one, "at most"))
     end = "it starts when work there finishes, or with a larger capability"
     return f"queue {queue} is at its real capability: {full}; {end}"
 
@@ -133,20 +148,20 @@ def _reserved(state: State, refusal: Refusal) -> str:
     above = _path(state, refusal.queue)
     names = ", ".join(_path(state, name) for name in refusal.others[:_FEW]) or "others"
     if _is_beyond(refusal):
-        less = f"{above} less what is reserved there for {names} has {_most(refusal)}"
-        return f"it needs {_needs(refusal)} and {less}: {_beyond(refusal)}, unless that is changed"
+        less = f"{above} less what is reserved there for {names} has {most(refusal)}"
+        return f"it needs {needs(refusal)} and {less}: {_beyond(refusal)}, unless that is changed"
     end = f"it starts when others finish{_with_nodes(refusal)}, or with a smaller reservation"
-    return f"what is idle under {above} is reserved for {names}: {_left(refusal)}; {end}"
+    return f"what is idle under {above} is reserved for {names}: {left(refusal)}; {end}"
 
 
 def _overcommitted(state: State, refusal: Refusal) -> str:
     row = state.tables.queues[refusal.queue].index
     subject = f"queue {_path(state, refusal.queue)}" if row > 0 else "the cluster"
     if _is_beyond(refusal):
-        return f"it needs {_needs(refusal)} and {_size(subject, refusal)}: {_beyond(refusal)}"
+        return f"it needs {needs(refusal)} and {_size(subject, refusal)}: {_beyond(refusal)}"
     nodes = f", {summary(refusal.nodes, refusal.taking, refusal.clauses)}" if refusal.clauses else ""
     end = f"it is let in when others finish{_with_nodes(refusal)}"
-    return f"{subject} is let in with {_most(refusal)} at most: {_left(refusal)}{nodes}; {end}"
+    return f"{subject} is let in with {most(refusal)} at most: {left(refusal)}{nodes}; {end}"
 
 
 def _size(subject: str, refusal: Refusal) -> str:
@@ -155,8 +170,8 @@ def _size(subject: str, refusal: Refusal) -> str:
     if not any(one.limit for one in refusal.shortages):
         return f"no node{can_be_used} has any"
     if refusal.reason == Reason.NOT_ENOUGH_RESOURCES:
-        return f"the nodes{can_be_used} have {_most(refusal)} at most"
-    return f"{subject} is let in with {_most(refusal)} at most"
+        return f"the nodes{can_be_used} have {most(refusal)} at most"
+    return f"{subject} is let in with {most(refusal)} at most"
 
 
 def _no_room(state: State, refusal: Refusal) -> str:
@@ -190,7 +205,7 @@ def _never_room(refusal: Refusal) -> str:
         end = f"it starts when more of its nodes can be used{_with_nodes(refusal)}"
     elif any(one.wanted > one.limit for one in refusal.shortages):
         who = "its pods that start together need" if refusal.wanted > 1 else "it needs"
-        return f"{who} {_needs(refusal)} and the cluster has {_most(refusal)}: {end}"
+        return f"{who} {needs(refusal)} and the cluster has {most(refusal)}: {end}"
     few = f"room for {refusal.available} of the {refusal.wanted} pods that start together"
     return f"even with nothing else in the queues there is {few}, {nodes}: {end}"
 
@@ -201,9 +216,9 @@ def _no_room_now(refusal: Refusal) -> str:
     if refusal.available >= refusal.wanted:
         return f"there is room for each of its pods, but not for all at once; {end}"
     if refusal.wanted > 1:
-        few = f"{refusal.available} of the {refusal.wanted} pods that start together ({_needs(refusal)} each)"
+        few = f"{refusal.available} of the {refusal.wanted} pods that start together ({needs(refusal)} each)"
         return f"there is room for {few}, {nodes}; {end}"
-    return f"no node has room for {_needs(refusal)}, {nodes}; {end}"
+    return f"no node has room for {needs(refusal)}, {nodes}; {end}"
 
 
 def _no_node(_state: State, refusal: Refusal) -> str:
@@ -214,7 +229,7 @@ def _no_node(_state: State, refusal: Refusal) -> str:
             need = "as their affinity, spread and ports ask"
             return f"{pods} find no nodes {need}, {nodes} take one of them: {_NEVER}{_with_nodes(refusal)}"
         case Cure.NEVER:
-            return f"no node is large enough for {_needs(refusal)}, {nodes}: {_NEVER}, it needs other nodes"
+            return f"no node is large enough for {needs(refusal)}, {nodes}: {_NEVER}, it needs other nodes"
         case Cure.OTHER_NODES:
             if refusal.others:
                 named = f"taint{'s' if len(refusal.others) > 1 else ''} {' and '.join(refusal.others)}"
@@ -307,44 +322,6 @@ def _path(state: State, name: str) -> str:
     return "/".join(state.ledger.rows[queue].name for queue in reversed(state.ledger.paths[row.index]))
 
 
-# Amounts, of all the resources that are short
-
-
-def _listed(shortages: Iterable[Shortage], write: Callable[[Shortage], str]) -> str:
-    return ", ".join(map(write, shortages))
-
-
-def _amount(one: Shortage, units: int) -> str:
-    return roughly(one.resource, units)
-
-
-def _of(one: Shortage, word: str) -> str:
-    return f"{one.resource} {_amount(one, one.used)} of {_amount(one, one.limit)} {word}"
-
-
-def _of_limit(one: Shortage) -> str:
-    return f"{one.resource} {_amount(one, one.limit)}, of which {_amount(one, one.used)} is used"
-
-
-def _fullness(one: Shortage, word: str) -> str:
-    return f"{_of(one, word)}, {_amount(one, one.wanted)} more wanted"
-
-
-def _needs(refusal: Refusal) -> str:
-    return _listed(refusal.shortages, lambda one: f"{one.resource} {_amount(one, one.wanted)}")
-
-
-def _most(refusal: Refusal) -> str:
-    return _listed(refusal.shortages, lambda one: f"{one.resource} {_amount(one, one.limit)}")
-
-
-def _left(refusal: Refusal) -> str:
-    return _listed(
-        refusal.shortages,
-        lambda one: f"{one.resource} {_amount(one, one.wanted)} wanted, {_amount(one, one.available)} left",
-    )
-
-
 def _is_beyond(refusal: Refusal) -> bool:
     """Whether it wants more than there is on the nodes that can be used, even if all others finish."""
     return refusal.cure in (Cure.NEVER, Cure.OTHER_NODES)
@@ -377,7 +354,7 @@ _SENTENCES: Final[Mapping[Reason, Callable[[State, Refusal], str]]] = {
     Reason.NOT_ENOUGH_TASKS: _too_few,
     Reason.EXCEEDED_QUOTA: lambda _state, refusal: (
         f"{refusal.available} of the {refusal.wanted} pods that start together exist, and ResourceQuota "
-        f"{refusal.others[0]} has no room for the others: {_left(refusal)}; it starts when the quota is "
+        f"{refusal.others[0]} has no room for the others: {left(refusal)}; it starts when the quota is "
         "raised or less of it is used"
     ),
     Reason.NOT_ENOUGH_PODS_OF_TASK: lambda _state, refusal: (
