@@ -7,10 +7,11 @@ ARG PYTHON=python:3.11-slim
 
 FROM ${PYTHON} AS build
 WORKDIR /build
-COPY LICENSE README.md constraints.txt pyproject.toml ./
+COPY LICENSE README.md constraints.txt requirements.txt pyproject.toml ./
 COPY deploy deploy
 COPY src src
-RUN python -m venv --without-pip /opt/maar && PIP_CONSTRAINT=constraints.txt python -m pip --python /opt/maar/bin/python install --quiet --no-cache-dir --disable-pip-version-check .
+# First what Maar needs, each file by its hash; then Maar itself, whose build tools are pinned and do not stay.
+RUN python -m venv --without-pip /opt/maar && python -m pip --python /opt/maar/bin/python install --quiet --no-cache-dir --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes --requirement requirements.txt && PIP_CONSTRAINT=constraints.txt python -m pip --python /opt/maar/bin/python install --quiet --no-cache-dir --disable-pip-version-check --no-deps .
 
 FROM ${PYTHON}
 COPY --from=build /opt/maar /opt/maar

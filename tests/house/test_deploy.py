@@ -7,6 +7,7 @@ from typing import Final
 import yaml
 
 from maar import __version__
+from requirements import needed, versions
 
 ROOT: Final = Path(__file__).parents[2]
 CHART: Final = ROOT / "deploy" / "chart" / "maar"
@@ -37,3 +38,15 @@ def test_the_image_is_made_of_what_is_let_through_and_of_pinned_versions() -> No
     assert let_through == copied
     assert "PIP_CONSTRAINT=constraints.txt" in DOCKERFILE
     assert all((ROOT / source).exists() for source in copied)
+
+
+def test_the_image_installs_what_maar_needs_by_hashes_at_the_pinned_versions() -> None:
+    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    found = dict(re.findall(r"^([\w.-]+)==(\S+) \\\n    --hash=sha256:[0-9a-f]{64}\b", text, re.MULTILINE))
+    assert found.keys() == needed("maar", set())
+    assert found.items() <= versions().items()
+    assert len(found) == len(re.findall(r"^[^\s#]", text, re.MULTILINE))  # none is without a hash
+    (install,) = re.findall(r"^RUN (.*)$", DOCKERFILE, re.MULTILINE)
+    _, hashed, own = install.split(" && ")
+    assert "--no-deps --only-binary=:all: --require-hashes --requirement requirements.txt" in hashed
+    assert own.endswith("--no-deps .")
