@@ -6,10 +6,12 @@ from secrets import randbits
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from properties.how_many import cases
 from properties.trials import ENGINES, Trial
 
 settings.register_profile(
     "laws",
+    max_examples=cases(100),
     deadline=None,
     derandomize=False,  # which Hypothesis would set in CI
     database=None,

@@ -23,9 +23,10 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from properties.hostile_objects import GOOD, HostileObjects
+from properties.how_many import cases
 from support.cost import Cost, Measured, cost_of
 
-HOW_MANY = int(os.environ.get("MAAR_FUZZ", "3000"))  # 100000 take a few minutes
+HOW_MANY = int(os.environ.get("MAAR_FUZZ", cases(3000)))  # 100000 take a few minutes
 MOST_FOR_ONE = 1_000  # times what the review of a good object costs
 MOST_AT_THE_MEAN = 10
 FRESH_AFTER = 200  # what was accepted makes the cluster stranger from request to request

@@ -15,6 +15,7 @@ from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import DEFAULT, ROOT, Queue
+from properties.how_many import cases
 from properties.slow_admission import PlainQueue, Tree, breaks_capabilities, breaks_guarantees, path
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -46,7 +47,7 @@ def queues(parent: str) -> st.SearchStrategy[PlainQueue]:
     return st.builds(PlainQueue, st.just(parent), amounts, amounts)
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 @given(changes(), st.sampled_from(("sum", "max")))
 def test_sums_are_refused_where_the_definition_says_so(
     change: tuple[Tree, Tree, str], mode: Literal["sum", "max"]
@@ -146,7 +147,7 @@ looked = st.just(None)  # somebody asks, and sums are remembered
 events = st.one_of(appeared, appeared, appeared, vanished, looked)
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(st.lists(events, min_size=20, max_size=60))
 def test_what_is_known_depends_on_what_there_is_and_not_on_how_it_came(history: list[Event | None]) -> None:
     known, there = KnownCluster(), dict[tuple[str, str], AnyObject]()

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maar.embedded.calls import Deletion
+from properties.how_many import cases
 from support.embedded import EmbeddedCluster, opened
 
 JOBS: Final = "jobs.batch"
@@ -131,7 +132,7 @@ class Story:
         assert spec["completionMode"] != "Indexed" or len(set(used)) == len(used)
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(40))
 @given(
     parallelism=st.integers(1, 3),
     completions=st.integers(1, 4),

@@ -11,6 +11,7 @@ from maar.core.answers.known_objects import BadChangeError, document_of
 from maar.core.model.kinds import from_document
 from maar.core.model.metadata import Object
 from maar.core.model.queue import Queue, QueueMetadata, QueueSpec
+from properties.how_many import cases
 
 NAMES = ("a", "b", "default", "root")
 QUEUES: tuple[Object, ...] = (
@@ -40,7 +41,7 @@ def changes(draw: st.DrawFn) -> list[Change]:
 
 
 @given(changes())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(300), deadline=None)
 def test_writes_make_the_objects_that_are_decided_with(asked: list[Change]) -> None:
     try:
         wanted = apply(QUEUES, asked, Options(guarantee_over_total="warn")).objects

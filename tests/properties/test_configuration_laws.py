@@ -21,6 +21,7 @@ from maar.core.policy.values import (
     positive_duration,
     whole,
 )
+from properties.how_many import cases
 
 WORDS = (
     "actions", "tiers", "plugins", "configurations", "metrics", "name", "arguments", "enqueue, allocate",
@@ -111,7 +112,7 @@ def attempt(document: object) -> Configuration | tuple[str, ...]:
         return error.problems
 
 
-@settings(max_examples=500)
+@settings(max_examples=cases(500))
 @given(documents | anything)
 @example(10**5000)
 @example({"actions": 10**5000, "metrics": {"a": 10**5000}})
@@ -134,7 +135,7 @@ def test_whatever_comes_in_is_read_or_refused_with_a_problem(document: object) -
         assert all(problem.isprintable() and len(problem) < 2000 for problem in outcome)
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(documents)
 def test_the_same_data_gives_the_same_answer(document: object) -> None:
     assert attempt(document) == attempt(document)

@@ -40,6 +40,7 @@ from maar.core.model.queue import Queue, QueueMetadata, QueueSpec, QueueStatus
 from maar.core.model.resources import Resources
 from maar.core.model.volume import PersistentVolumeClaim
 from maar.core.model.workload import ReplicaSet
+from properties.how_many import cases
 from support.controller_runs import Controlled
 
 QUEUES: Final = ("root", "default", "a", "b", "c", "d")
@@ -263,7 +264,7 @@ def last(events: list[list[Event]]) -> list[Event]:
         if not isinstance(one, ELSEWHERE)
     ],
 )
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 @given(data=st.data())
 def test_looking_at_what_changed_is_as_good_as_looking_at_everything(
     data: st.DataObject, controller: Controller, objects: st.SearchStrategy[AnyObject]

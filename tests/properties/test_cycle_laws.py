@@ -20,6 +20,7 @@ from properties.cycle_outcomes import Outcome, request, within
 from properties.definitions import asked
 from properties.equal_work import POD, crowded_leaf, equal_work, small_recipes
 from properties.eviction_attempts import Attempt
+from properties.how_many import cases
 from properties.law_checkers import (
     OF_HISTORIES,
     OF_PLANS,
@@ -31,8 +32,8 @@ from properties.law_checkers import (
 )
 from support.planning import plan
 
-REACHES: Final = {Reach.MODEL: 300, Reach.BEYOND: 200}
-HISTORIES: Final = 30
+REACHES: Final = {Reach.MODEL: cases(300), Reach.BEYOND: cases(200)}
+HISTORIES: Final = cases(30)
 RECLAIM_ALONE: Final = {"actions": "enqueue, allocate, backfill, reclaim"}
 PREEMPT_ALONE: Final = {"actions": "enqueue, allocate, backfill, preempt"}
 
@@ -54,7 +55,7 @@ def test_c4_the_order_in_which_objects_are_learnt_does_not_matter(trial: Trial) 
     def check(case: Case) -> Iterator[str]:
         yield from c4_the_same_plan(case.cycle, planned(case.cluster.shuffled(case.rng)))
 
-    trial.of(check, recipes(Reach.BEYOND), 100).require(ENOUGH_EVICTIONS)
+    trial.of(check, recipes(Reach.BEYOND), cases(100)).require(ENOUGH_EVICTIONS)
 
 
 def by_engine(configuration: object = None) -> Planner:

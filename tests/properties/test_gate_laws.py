@@ -22,10 +22,11 @@ from properties.gate_checkers import (
     e10_loans_give_way,
     e10_no_circle_leads_through_a_loan,
 )
+from properties.how_many import cases
 from properties.loans import loaned
 from properties.test_cycle_laws import by_engine, resubmitting
 
-EXAMPLES: Final = 60
+EXAMPLES: Final = cases(60)
 CONTESTED: Final = (Style.RANKED, Style.CROWDED, Style.MIXED, Style.LENT)
 
 

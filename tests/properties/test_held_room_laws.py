@@ -23,6 +23,7 @@ from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Trial
 from properties.clusters import WITH_SLA, Cluster, recipes
 from properties.held_room_checkers import unstated, waiting_long
+from properties.how_many import cases
 from properties.law_checkers import OF_PLANS
 from properties.test_reason_laws import (
     CURES,
@@ -37,7 +38,7 @@ from properties.test_reason_laws import (
     waiting,
 )
 
-CLUSTERS: Final = {Reach.MODEL: 250, Reach.BEYOND: 40}
+CLUSTERS: Final = {Reach.MODEL: cases(250), Reach.BEYOND: cases(40)}
 LAWS: Final = ("C1", "C2", "C3", "C6")  # the others ask what queues use, and held room counts there
 OF_HELD_ROOM: Final = (Reason.ROOM_HELD, Reason.PLANNED_START)
 

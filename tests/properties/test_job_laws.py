@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maar.core.model.index_ranges import parse_indexes
+from properties.how_many import cases
 from properties.slow_job import ALIVE, FINAL, Cell, SlowJob, SlowPolicy, SlowTask
 from support.job_world import JOB, JobWorld, job
 
@@ -69,7 +70,7 @@ steps = st.lists(
 moments = st.lists(st.integers(0, 3), min_size=1, max_size=7)  # 0: the controller is started anew there
 
 
-@settings(max_examples=1000)
+@settings(max_examples=cases(1000))
 @given(slow_job=slow_jobs(), happens=steps, restarts=moments, crashes=moments, late=moments)
 def test_a_job_goes_the_way_of_the_slow_one(
     slow_job: SlowJob, happens: list[Step], restarts: list[int], crashes: list[int], late: list[int]
@@ -121,7 +122,7 @@ anything = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=1000)
+@settings(max_examples=cases(1000))
 @given(slow_job=slow_jobs(), answers=timed_policies, happens=anything)
 def test_whatever_happened_a_job_at_rest_is_as_the_table_has_it(
     slow_job: SlowJob, answers: list[Json], happens: list[Step]

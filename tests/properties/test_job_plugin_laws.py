@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from maar.core.job_plugins.plugin import PluginJob, PluginTask
 from maar.core.job_plugins.registry import JobPlugins
 from maar.core.model.kinds import to_json
+from properties.how_many import cases
 from support.plugin_jobs import KEY
 
 PLUGINS = JobPlugins.of()
@@ -68,7 +69,7 @@ jobs = st.builds(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=cases(500))
 @given(jobs)
 def test_plugins_fail_on_no_job(job: PluginJob) -> None:
     for _, sentence in (*PLUGINS.problems(job), *PLUGINS.warnings(job)):
@@ -84,7 +85,7 @@ def test_plugins_fail_on_no_job(job: PluginJob) -> None:
         check_unique(task.template.get("spec"), once["spec"])
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(jobs, st.randoms())
 def test_the_order_in_a_job_changes_nothing(job: PluginJob, random: Any) -> None:  # noqa: ANN401  Hypothesis' own
     names = list(job.plugins)

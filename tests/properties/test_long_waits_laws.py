@@ -11,11 +11,12 @@ from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Trial
 from properties.clusters import Cluster, configured, recipes
+from properties.how_many import cases
 from properties.law_checkers import OF_PLANS
 from properties.long_waits import LONGEST_S, breaches_with_held_room, waited
 from support.planning import plan
 
-CLUSTERS: Final = 120
+CLUSTERS: Final = cases(120)
 OFTEN: Final = 0.2  # of the clusters
 LAWS: Final = [law for law in OF_PLANS if law != "C6"]  # whose reasons have tests of their own
 

@@ -28,11 +28,12 @@ from properties.cluster_trials import Case, Trial, planned
 from properties.clusters import Cluster, grow, recipes
 from properties.cycle_histories import Cycle
 from properties.cycle_outcomes import Outcome
+from properties.how_many import cases
 from properties.reference_model import FOLDER, IS_THERE, ReferenceModel
 from properties.run_times import with_run_times, without_run_times
 from properties.test_model_differential import are_counted_differently, evictions
 
-CLUSTERS: Final = 120
+CLUSTERS: Final = cases(120)
 UNSTEADY: Final[set[str]] = set()  # groups for which the model finds a set at some time, and later none
 TIMED: Final = Reason.VICTIMS_PROTECTED_UNTIL
 

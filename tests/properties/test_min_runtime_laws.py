@@ -21,6 +21,7 @@ from properties.cycle_histories import STEP, Future, lived
 from properties.cycle_outcomes import Outcome
 from properties.equal_work import POD, equal_work, small_recipes
 from properties.eviction_checkers import explained
+from properties.how_many import cases
 from properties.law_checkers import OF_PLANS, e7_no_entitled_group_waits, kept_throughout
 from properties.run_times import (
     LENGTHS,
@@ -36,8 +37,8 @@ from properties.run_times import (
 )
 from properties.test_cycle_laws import by_engine
 
-REACHES: Final = {Reach.MODEL: 150, Reach.BEYOND: 100}
-HISTORIES: Final = 30
+REACHES: Final = {Reach.MODEL: cases(150), Reach.BEYOND: cases(100)}
+HISTORIES: Final = cases(30)
 LOUD: Final = (Style.LENT, Style.RANKED, Style.CROWDED)
 LONGEST: Final = timedelta(seconds=seconds(LENGTHS[-1]))
 QUIET: Final = seconds(SHORT_LENGTHS[-1]) + 2  # cycles without a change, of a second each, that end a history

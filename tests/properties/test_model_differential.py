@@ -41,10 +41,11 @@ from properties.cycle_outcomes import Outcome
 from properties.definitions import lacking
 from properties.eviction_attempts import Attempt
 from properties.eviction_checkers import explained
+from properties.how_many import cases
 from properties.reference_model import FOLDER, IS_THERE, ReferenceModel
 
 pytestmark = pytest.mark.skipif(not IS_THERE, reason=f"the reference model is not in {FOLDER}")
-REACHES = {Reach.SINGLE: 250, Reach.MODEL: 250}
+REACHES = {Reach.SINGLE: cases(250), Reach.MODEL: cases(250)}
 
 
 @cache

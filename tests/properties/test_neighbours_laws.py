@@ -15,12 +15,13 @@ from maar.core.policy.grammar import Predicates
 from maar.core.policy.neighbours import Neighbours
 from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.rows import NodeRow, PodRow
+from properties.how_many import cases
 from properties.slow_neighbours import SlowNeighbours
 from support.rows import Rows
 
 HOST = "kubernetes.io/hostname"
 NAMESPACES = {"default": {"team": "red"}, "other": {"team": "blue"}, "third": {"team": "blue", "old": "yes"}}
-CLUSTERS = 600
+CLUSTERS = cases(600)
 Document = dict[str, Any]
 
 

@@ -26,9 +26,10 @@ from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Growing, Trial
 from properties.clusters import grow, recipes
 from properties.full_clusters import full_cluster
+from properties.how_many import cases
 from properties.manifest_changes import configuration_of
 
-CLUSTERS: Final = 80
+CLUSTERS: Final = cases(80)
 
 
 class RecordedTurns(TurnOrder):

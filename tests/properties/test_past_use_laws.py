@@ -29,6 +29,7 @@ from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial
 from properties.clusters import WITH_USAGE, Cluster, grow, recipes
+from properties.how_many import cases
 from properties.law_checkers import OF_PLANS
 from properties.slow_fairshare import share_out as share_out_slowly
 from properties.trees import Recipe as TreeRecipe
@@ -36,7 +37,7 @@ from properties.trees import recipes as tree_recipes
 from properties.virtual_time import HOUR_S, PODS_RUN_S, STEP_S, User, VirtualTime, engine_with_usage
 from support.planning import plan
 
-CLUSTERS: Final = 150
+CLUSTERS: Final = cases(150)
 HALF_LIFE_H: Final = 4  # a week is to a day as 28 hours are to this
 ALL: Final = 16  # pods that a user asks for who wants everything: twice what there is
 
@@ -97,7 +98,7 @@ def test_h1_p4_without_the_plugin_or_without_a_past_plans_are_the_same(trial: Tr
 # --- the arithmetic
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(300))
 @given(recipe=tree_recipes(), seed=st.integers(0, 2**32))
 def test_the_kernel_shares_out_by_factors_as_the_definition_does(recipe: TreeRecipe, seed: int) -> None:
     tree, rng = recipe.grow(), Random(seed)

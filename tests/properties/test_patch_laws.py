@@ -15,6 +15,7 @@ from maar.embedded.patch.json_patch import json_patch, merge_patch
 from maar.embedded.patch.owners import UNOWNED, applier, owners_of, updater
 from maar.embedded.patch.strategic import strategic_patch
 from maar.embedded.schema.types import Schema
+from properties.how_many import cases
 from properties.patch_objects import JSON, OBJECTS, THING, THINGS, WILD_SPECS, WILD_THINGS, Json
 
 VERSION: Final = "example.io/v1"
@@ -217,7 +218,7 @@ def test_a_set_of_fields_is_read_as_it_is_written(thing: Json) -> None:
     assert read(written(fields)) == fields
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(OBJECTS | THINGS | WILD_THINGS, JSON | OBJECTS | THINGS | WILD_SPECS, OPERATIONS | JSON)
 def test_whatever_comes_is_carried_out_or_refused(live: Json, patch: object, operations: object) -> None:
     given_before = deepcopy((live, patch, operations))

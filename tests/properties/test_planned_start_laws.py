@@ -12,9 +12,10 @@ from hypothesis import seed as seeded
 from maar.core.model.plan import Plan
 from maar.core.model.pod import Pod
 from maar.core.simulation.virtual_time import Simulation
+from properties.how_many import cases
 from properties.truthful_clusters import START, Recipe, recipes, run_time
 
-CLUSTERS: Final = int(os.environ.get("MAAR_PLANNED_STARTS", "150"))  # 10000 take some twenty minutes
+CLUSTERS: Final = int(os.environ.get("MAAR_PLANNED_STARTS", cases(150)))  # 10000 take some twenty minutes
 # The nodes of the best scores leave no room for the last pod of a gang that fits on them.
 TIGHT: Final = Recipe(
     1032, 4, 3, 15, depth=1, has_inner_queue=True, has_mixed_gangs=True, has_parts_of_seconds=False

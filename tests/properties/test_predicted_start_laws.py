@@ -19,9 +19,10 @@ from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach, Recipe
 from properties.cluster_trials import Case, Trial
 from properties.clusters import Cluster, grow, recipes
+from properties.how_many import cases
 from properties.slow_future import SlowFuture
 
-CLUSTERS: Final = int(os.environ.get("MAAR_PREDICTED_STARTS", "60"))  # 1000 take some ten minutes
+CLUSTERS: Final = int(os.environ.get("MAAR_PREDICTED_STARTS", cases(60)))  # 1000 take some ten minutes
 LONGEST_RUN_S: Final = 40
 START: Final = NOW.timestamp()
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from maar.core.model.quantity import LARGEST, NANOS, BadQuantityError, Notation, Quantity
 from maar.core.model.resources import Percentages, Resources, amount, quantity_text
+from properties.how_many import cases
 
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
@@ -89,7 +90,7 @@ quantities = st.builds(
 resources = st.sampled_from(("cpu", "memory", "ephemeral-storage", "hugepages-1Gi", "pods", "nvidia.com/gpu"))
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=cases(2_000))
 @given(texts)
 @example("9223372036854775807.0000000001")
 @example("0.000000000000000001E")
@@ -104,7 +105,7 @@ def test_a_text_of_the_grammar_is_the_number_it_says_or_is_out_of_range(text: st
         assert quantity.nanos == nanos_of(value)
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=cases(2_000))
 @given(st.text(LETTERS, max_size=12) | st.text(LETTERS + " \n_xca%\u0663\uff11\u2212", max_size=8))
 @example("1Ee3")
 @example("1E")
@@ -117,7 +118,7 @@ def test_a_text_outside_the_grammar_is_refused_and_nothing_else_is(text: str) ->
     assert isinstance(read(text), Quantity) is accepted
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=cases(1_000))
 @given(st.text() | st.text(LETTERS, max_size=100) | st.from_regex(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?"))
 def test_any_text_is_a_quantity_or_is_refused_with_the_text_in_the_message(text: str) -> None:
     quantity = read(text)

@@ -18,8 +18,9 @@ from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import Case, Trial
 from properties.clusters import Cluster, as_object, recipes
 from properties.cycle_outcomes import asks_for_nothing
+from properties.how_many import cases
 
-CLUSTERS: Final = {Reach.MODEL: 60, Reach.BEYOND: 60}
+CLUSTERS: Final = {Reach.MODEL: cases(60), Reach.BEYOND: cases(60)}
 CYCLES: Final = 6
 MOST_GROUPS: Final = 3  # of a cluster
 # A queue deserves all that is asked for there, and one below it uses more than its capability.

@@ -14,9 +14,10 @@ from maar.core.simulation.virtual_time import Simulation
 from maar.core.traces.recordings import RecordedWorkload
 from properties.cluster_recipe import Reach, Recipe
 from properties.clusters import grow, recipes
+from properties.how_many import cases
 from properties.scheduler_runs import Life
 
-LIVES = 25
+LIVES = cases(25)
 CYCLES = 8
 MOST_DECISIONS = 300
 

@@ -22,9 +22,10 @@ from maar.core.views.objects import Seen
 from maar.core.views.planning import plan_data, whole
 from properties.cluster_recipe import Reach, Recipe
 from properties.clusters import grow, recipes
+from properties.how_many import cases
 from properties.scheduler_runs import Life
 
-LIVES = 40
+LIVES = cases(40)
 CYCLES = 8
 MAAR = str(Path(sys.executable).with_name("maar"))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from properties.hostile_requests import TARGETS, HostileRequests
+from properties.how_many import cases
 from properties.large_bodies import LARGE, LARGE_PATCHES, large_requests
 from support.cost import Cost, Measured
 from support.hostile_text import LONG_YAML
@@ -18,7 +19,7 @@ from support.in_process_server import Answer, InProcessServer, Sent, sent
 
 pytestmark = pytest.mark.usefixtures("others_frozen")
 
-HOW_MANY = int(os.environ.get("MAAR_FUZZ", "3000"))  # make fuzz sends 100000, which takes some minutes
+HOW_MANY = int(os.environ.get("MAAR_FUZZ", cases(3000)))  # make fuzz sends 100000, which takes some minutes
 FRESH_AFTER = 1_000  # requests: what was accepted makes the cluster stranger from one to the next
 MOST_FOR_A_BYTE = 5  # times what a byte of a good object costs
 SPARE = 40_000  # bytes more, as which any one request may cost

@@ -21,9 +21,10 @@ from properties.cluster_trials import Case, Trial
 from properties.clusters import Cluster, recipes
 from properties.cycle_histories import finite_work
 from properties.cycle_outcomes import Outcome
+from properties.how_many import cases
 from properties.law_checkers import OF_PLANS
 
-CLUSTERS: Final = 40
+CLUSTERS: Final = cases(40)
 LAWS: Final = ("C1", "C2", "C3")
 LONGEST_RUN_S: Final = 40
 START: Final = NOW.timestamp()

@@ -25,6 +25,7 @@ from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 from properties.cluster_recipe import Reach
 from properties.clusters import grow, recipes
+from properties.how_many import cases
 
 NOW = 1_780_000_000.0
 HALF = 0.5
@@ -110,7 +111,7 @@ def table(tables: Tables) -> dict[str, object]:
 
 @pytest.mark.parametrize("reach", list(Reach), ids=lambda reach: reach.name)
 def test_tables_kept_up_to_date_are_the_tables_made_anew(reach: Reach) -> None:
-    @settings(max_examples=25)
+    @settings(max_examples=cases(25))
     @given(recipe=recipes(reach), other=recipes(reach), seed=st.integers(0, 2**32))
     def holds(recipe: object, other: object, seed: int) -> None:
         rng = Random(seed)
@@ -133,7 +134,7 @@ def test_tables_kept_up_to_date_are_the_tables_made_anew(reach: Reach) -> None:
 
 
 def test_deciding_changes_nothing_and_decides_the_same_again() -> None:
-    @settings(max_examples=25)
+    @settings(max_examples=cases(25))
     @given(recipe=recipes(Reach.BEYOND))
     def holds(recipe: object) -> None:
         tables = Tables()
@@ -147,7 +148,7 @@ def test_deciding_changes_nothing_and_decides_the_same_again() -> None:
     holds()
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 @given(seed=st.integers(0, 2**32))
 def test_the_best_node_is_the_one_that_scoring_every_node_finds(seed: int) -> None:
     rng = Random(seed)

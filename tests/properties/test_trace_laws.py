@@ -19,10 +19,11 @@ from maar.core.traces.reading import FORMATS, read_trace
 from maar.core.traces.records import LAST_TIME, LONGEST_RUN_TIME, MOST_PODS
 from maar.core.traces.skips import Skips, TraceError
 from maar.core.traces.swf import write_swf
+from properties.how_many import cases
 from properties.reference_schedules import RigidJob, easy, fcfs
 from support.trace_samples import FORMATS_OF, SAMPLES
 
-TRIALS = 400
+TRIALS = cases(400)
 LARGEST = 2**63 - 1
 PARTS = [
     b"-1", b"", b"nan", b"inf", b"1e308", b"-1e308", b"9" * 30, b"9" * 5000, b"0", b"\0", b"\xff\xfe", b"\r",

@@ -29,11 +29,12 @@ from maar.core.model.resources import Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.simulation.virtual_time import Simulation
+from properties.how_many import cases
 from properties.test_planned_start_laws import Watch
 from properties.truthful_clusters import START, Recipe, recipes, run_time
 from properties.truthful_clusters import configuration as with_sla
 
-CLUSTERS: Final = int(os.environ.get("MAAR_UPPER_BOUNDS", "60"))  # 1000 take some ten minutes
+CLUSTERS: Final = int(os.environ.get("MAAR_UPPER_BOUNDS", cases(60)))  # 1000 take some ten minutes
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from maar.core.fairshare import QueueTree
 from maar.core.fairshare import Share as KernelShare
 from maar.core.fairshare import share_out as kernel
 from maar.core.model.queue import ROOT
+from properties.how_many import cases
 from properties.levels import Level, Rolled, Shares, levels, roll_up
 from properties.slow_fairshare import Share
 from properties.slow_fairshare import share_out as share_out_slowly
@@ -49,7 +50,10 @@ def by_definition(tree: Tree) -> Shares:
     return share_out_slowly(tree.claims, tree.total)
 
 
-ENGINES: Final[dict[str, tuple[Engine, int]]] = {"kernel": (by_kernel, 1000), "slow": (by_definition, 60)}
+ENGINES: Final[dict[str, tuple[Engine, int]]] = {
+    "kernel": (by_kernel, cases(1000)),
+    "slow": (by_definition, cases(60)),
+}
 
 
 @dataclass(frozen=True)
