@@ -1,6 +1,7 @@
 """FCFS and EASY as configurations of the simulator give the schedules of an independent, slow reference."""
 
 from collections.abc import Callable
+from gzip import decompress
 from pathlib import Path
 from random import Random
 
@@ -17,10 +18,12 @@ from maar.core.traces.options import TraceOptions
 from maar.core.traces.reading import read_trace
 from maar.core.traces.swf import write_swf
 from properties.reference_schedules import RigidJob, easy, fcfs
+from support.real_traces import real_trace
 
 Reference = Callable[[list[RigidJob], int], list[float]]
 POLICIES: dict[str, Reference] = {"fcfs": fcfs, "easy": easy}
 SAMPLES = 4
+KTH = "KTH-SP2-1996-2.1-cln.swf.gz"
 SWF = Path(__file__).parents[1] / "support/traces/jobs.swf"
 
 
@@ -80,6 +83,15 @@ def test_schedules_of_jobs_that_come_and_end_together_equal_the_reference(
         estimate = run_time + random.choice((0, 0, 0.25, 10, 99.75))  # not only whole seconds
         jobs.append(TraceJob(f"j{index}", now, "n", "q", 1, size, run_time, estimate))
     assert starts(policy, jobs, 8) == expected(policy, jobs, 8)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_schedule_of_the_first_jobs_of_a_real_log_equals_the_reference(policy: str) -> None:
+    lines = decompress(real_trace(KTH).read_bytes()).decode().splitlines()[:300]
+    options = TraceOptions(processors_per_pod=100, stops_at_estimate=True, most_jobs=200)
+    jobs = list(read_trace(lines, "swf", options).jobs)
+    assert len(jobs) == 200
+    assert starts(policy, jobs, 100) == expected(policy, jobs, 100)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
