@@ -148,6 +148,14 @@ def together(stage: Stage, name: str, kind: str) -> Holds:
     return lambda: stage.get(group).get("spec", {}).get("minMember") == 2
 
 
+def a_job_is_suspended_to_evict_its_pods(stage: Stage, name: str) -> Holds:
+    stage.until("there is a group", together(stage, name, "Job"))
+    stage.must(
+        "PATCH", f"{PODS}/{name}", {"metadata": {"annotations": {"maar.sh/evicted-with-job": "reclaim"}}}
+    )
+    return lambda: bool(stage.get(f"{OWNERS['Job']}/{name}").get("spec", {}).get("suspend"))
+
+
 def limit(stage: Stage, name: str) -> str:
     quota = stage.get(f"/api/v1/namespaces/{name}/resourcequotas/maar-queue")
     return str(quota.get("spec", {}).get("hard", {}).get("requests.cpu", ""))
@@ -226,6 +234,7 @@ STORIES: Final[dict[str, Story]] = {
     "patch pods": a_bare_pod_gets_a_group,
     "delete podgroups.scheduling.volcano.sh": a_group_goes_with_its_pods,
     "patch podgroups.scheduling.volcano.sh": a_group_follows_its_owner,
+    "patch jobs.batch": a_job_is_suspended_to_evict_its_pods,
     "create resourcequotas": a_namespace_of_a_queue_has_its_quota,
     "patch resourcequotas": a_quota_follows_what_is_allocated,
     "delete resourcequotas": a_quota_goes_with_the_request,

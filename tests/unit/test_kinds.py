@@ -28,6 +28,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
 from maar.core.model.reasons import Cure, Reason, Refusal, Shortage
 from maar.core.model.resources import Amounts, Percentages, Resources
+from maar.core.model.workload import BatchJob
 from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
 from support.sent import MANAGED, SENT
 
@@ -223,7 +224,7 @@ def test_kinds_are_found_by_group_version_and_kind() -> None:
         assert kind_of(read["apiVersion"], read["kind"]) is kind
     assert kind_of("apps/v1", "Deployment") is None
     assert kind_of("v1", "pod") is None
-    assert kind_of("batch/v1", "Job") is None  # that of Kubernetes, not that of Volcano
+    assert kind_of("batch/v1", "Job") is BatchJob  # that of Kubernetes, not that of Volcano
 
 
 @pytest.mark.parametrize("kind", KINDS)

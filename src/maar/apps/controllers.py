@@ -143,9 +143,9 @@ class ControllerRunner:
         kinds = set[str]()
         for event in events:
             if isinstance(event, Upserted):
-                reference = Reference.to(event.object)
-                self._known[reference.kind, event.object.key] = reference
-                kinds.add(reference.kind)
+                kind = type(event.object).__name__
+                self._known[kind, event.object.key] = Reference.to(event.object)
+                kinds.add(kind)
             else:
                 self._known.pop((event.kind, event.key), None)
                 kinds.add(event.kind)

@@ -46,6 +46,7 @@ _PLACES: Final[dict[type[Object], ResourcePath]] = {
 }
 
 PODS: Final = _PLACES[Pod]
+POD_GROUPS: Final = _PLACES[PodGroup]
 CLAIMS: Final = _PLACES[PersistentVolumeClaim]
 VOLUMES: Final = _PLACES[PersistentVolume]
 OWNED: Final = {  # by kind, what jobs own besides objects of the model

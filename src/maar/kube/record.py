@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from typing import Final, Literal, NamedTuple, Self
 
 from maar.core.model.metadata import Object
+from maar.core.model.workload import Workload
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Gone, Outcome
 from maar.kube.paths import EVENTS
@@ -36,7 +37,8 @@ class Reference(NamedTuple):
     def to(cls, about: Object) -> Self:
         """Refer to an object of the model."""
         metadata = about.metadata
-        return cls(about.api_version, type(about).__name__, metadata.namespace, metadata.name, metadata.uid)
+        kind = about.kind if isinstance(about, Workload) else type(about).__name__
+        return cls(about.api_version, kind, metadata.namespace, metadata.name, metadata.uid)
 
 
 class _Statement(NamedTuple):

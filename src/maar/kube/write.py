@@ -5,13 +5,23 @@ from http import HTTPStatus
 from typing import Final, Literal, assert_never
 
 from maar.core.model.kinds import from_json, plain, to_json
-from maar.core.model.pod import EVICTED_FOR_ANNOTATION, Pod
+from maar.core.model.pod import EVICTED_FOR_ANNOTATION, EVICTED_WITH_JOB_ANNOTATION, Pod
+from maar.core.model.pod_group import PROMISED_ROOM_ANNOTATION
 from maar.core.model.volume import SELECTED_NODE_ANNOTATION
-from maar.core.model.writes import Bind, BindVolume, Evict, Nominate, SelectNode, Write
+from maar.core.model.writes import (
+    Bind,
+    BindVolume,
+    Evict,
+    EvictingAction,
+    Nominate,
+    Resume,
+    SelectNode,
+    Write,
+)
 from maar.kube.api_server import JSON, ApiServer
 from maar.kube.errors import ApiError, FencedError, UnansweredError
 from maar.kube.outcome import Conflict, Done, Gone, Outcome, Protected, Refused, Unanswered
-from maar.kube.paths import CLAIMS, PODS, VOLUMES, ResourcePath
+from maar.kube.paths import CLAIMS, POD_GROUPS, PODS, VOLUMES, ResourcePath
 
 Document = Mapping[str, object]
 PatchKind = Literal["merge", "json", "strategic-merge"]
@@ -28,7 +38,11 @@ async def carry_out(server: ApiServer, write: Write, uid: str = "") -> Outcome:
         case Bind():
             return await bind(server, write.pod, write.node, uid)
         case Evict():
-            return await evict(server, write.pod, write.beneficiary, uid)
+            with_job = write.action if write.with_job else None
+            return await evict(server, write.pod, write.beneficiary, uid, with_job=with_job)
+        case Resume():
+            notes = {PROMISED_ROOM_ANNOTATION: to_json(write.room).decode()}
+            return await _note(server, POD_GROUPS, write.pod_group, "", notes)
         case Nominate():
             return await nominate(server, write.pod, write.node, uid)
         case SelectNode():
@@ -57,8 +71,21 @@ async def bind(server: ApiServer, pod: str, node: str, uid: str = "") -> Outcome
     return outcome
 
 
-async def evict(server: ApiServer, pod: str, beneficiary: str | None = None, uid: str = "") -> Outcome:
-    """Evict a pod; an annotation first names the pod group it is evicted for, for a later restart of Maar."""
+async def evict(
+    server: ApiServer,
+    pod: str,
+    beneficiary: str | None = None,
+    uid: str = "",
+    *,
+    with_job: EvictingAction | None = None,
+) -> Outcome:
+    """Evict a pod; an annotation first names the pod group it is evicted for, for a later restart of Maar.
+
+    One that is evicted with its Job is only annotated: the controllers suspend the Job, which deletes it.
+    """
+    if with_job is not None:
+        notes = {EVICTED_FOR_ANNOTATION: beneficiary, EVICTED_WITH_JOB_ANNOTATION: with_job}
+        return await _note(server, PODS, pod, uid, notes)
     if beneficiary:
         noted = await _note(server, PODS, pod, uid, {EVICTED_FOR_ANNOTATION: beneficiary})
         if not isinstance(noted, Done):

@@ -110,6 +110,8 @@
 {{- define "maar.ClusterRoleBinding" }}{{- end }}
 {{- define "maar.Role" }}{{- end }}
 {{- define "maar.RoleBinding" }}{{- end }}
+{{- define "maar.ValidatingAdmissionPolicy" }}{{- end }}
+{{- define "maar.ValidatingAdmissionPolicyBinding" }}{{- end }}
 {{- define "maar.PriorityClass" }}{{- end }}
 {{- define "maar.ValidatingAdmissionPolicy" }}{{- end }}
 {{- define "maar.ValidatingAdmissionPolicyBinding" }}{{- end }}

@@ -10,12 +10,15 @@ from maar.core.model.plan import GroupOutcome, Plan
 from maar.core.model.pod import GROUP_ANNOTATION, PREEMPTABLE_MARK, TASK_ANNOTATION, Pod
 from maar.core.model.pod_group import READY_ANNOTATION, PodGroup
 from maar.core.model.queue import Queue
+from maar.core.model.workload import BatchJob
 from maar.core.tables.axis import LARGEST_REQUEST
 from maar.core.tables.numbers import number_of
 from maar.core.tables.rows import PodRow
 from maar.core.tables.tables import Tables
 
-_Steady = Node | Queue | PodGroup | ResourceQuota  # their status changes often, what is asked of them seldom
+_Steady = (
+    Node | Queue | PodGroup | ResourceQuota | BatchJob
+)  # their status changes often, what is asked of them seldom
 
 
 @dataclass(eq=False)
@@ -87,7 +90,7 @@ def _has_moved(row: PodRow, pod: Pod) -> bool:
     return (
         row.node_name != pod.spec.node_name
         or row.is_live == pod.is_finished
-        or row.is_terminating != pod.is_terminating
+        or row.is_terminating != pod.is_leaving
         or row.is_gated != bool(pod.spec.scheduling_gates)
         or (not row.node_name and row.nominated != pod.status.nominated_node_name)
         or row.labels != tuple(pod.metadata.labels.items())

@@ -76,4 +76,4 @@ class PodConditions:
 
 
 def _waiting(group: GroupRow) -> list[PodRow]:
-    return [pod for pod in group.pods.values() if is_waiting(pod)]
+    return [pod for pod in group.pods.values() if is_waiting(pod) and not pod.is_to_come]

@@ -130,7 +130,7 @@ class Reports:
         for pod in self._tables.orphans.values():
             within_s = _GROUP_COMES_WITHIN_S if pod.group_key else _GROUP_IS_MADE_WITHIN_S
             outcome = plan.pod_groups.get(missing_group_key(pod))
-            if outcome is None or pod.is_gated or now.timestamp() - pod.created < within_s:
+            if outcome is None or pod.is_gated or pod.is_to_come or now.timestamp() - pod.created < within_s:
                 continue
             if self._conditions.write_for_pod(pod, outcome, now):
                 self._fail(pod, outcome)

@@ -25,7 +25,8 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from maar.core.model.writes import BindVolume, Nominate, SelectNode, Write
+from maar.core.model.workload import BatchJob
+from maar.core.model.writes import BindVolume, Nominate, Resume, SelectNode, Write
 from maar.core.policy.configuration import Configuration
 from maar.kube.api_server import ApiServer
 from maar.kube.outcome import Done, Gone, Outcome, Refused, Unanswered
@@ -38,7 +39,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 WATCHED: Final[tuple[type[AnyObject], ...]] = (
     Namespace, PriorityClass, StorageClass, Node, Queue, PodGroup, Pod, ResourceQuota,
-    PodDisruptionBudget, PersistentVolumeClaim, PersistentVolume,
+    PodDisruptionBudget, PersistentVolumeClaim, PersistentVolume, BatchJob,
 )  # fmt: skip
 
 # While many pods are being bound, the API server's time goes to them; people hear of it a little later.
@@ -150,7 +151,13 @@ class Scheduler:
         self._filter.decided(plan)
         self._decisions.write(plan, self._engine.tables.groups, took_s)
         self.deciding_since = None
-        writes: list[Write] = [*plan.evictions, *self._promises(plan), *plan.selections, *plan.binds]
+        writes: list[Write] = [
+            *plan.evictions,
+            *self._promises(plan),
+            *plan.resumptions,
+            *plan.selections,
+            *plan.binds,
+        ]
         for write in writes:
             self._carry_out(write)
         if writes:  # how queues stand after them is told soon, not with every one that is seen
@@ -196,6 +203,12 @@ class Scheduler:
 
 
 def _kind_of(write: Write) -> str:
-    if isinstance(write, SelectNode):
-        return PersistentVolumeClaim.__name__
-    return (PersistentVolume if isinstance(write, BindVolume) else Pod).__name__
+    match write:
+        case SelectNode():
+            return PersistentVolumeClaim.__name__
+        case BindVolume():
+            return PersistentVolume.__name__
+        case Resume():
+            return PodGroup.__name__
+        case _:
+            return Pod.__name__

@@ -12,6 +12,7 @@ import yaml
 
 from maar.core.model.kinds import BadObjectError, from_json, kind_of, plain, to_json
 from maar.core.model.metadata import Object, Time
+from maar.core.model.workload import Workload
 from maar.parsing.limits import FILES, DocumentLimits
 from maar.parsing.plain_values import excess
 
@@ -65,8 +66,11 @@ def as_yaml(snapshot: Snapshot, objects: Iterable[Object]) -> Iterator[bytes]:
 
 
 def document(one: Object) -> bytes:
-    """An object in JSON, with its apiVersion."""
-    return b'{"apiVersion":"%b",%b' % (one.api_version.encode(), to_json(one)[1:])
+    """An object in JSON, with its apiVersion and the kind that this has in the API."""
+    data = to_json(one)
+    if isinstance(one, Workload):
+        data = data.replace(b'"kind":"%b"' % one.kind_name().encode(), b'"kind":"%b"' % one.kind.encode(), 1)
+    return b'{"apiVersion":"%b",%b' % (one.api_version.encode(), data[1:])
 
 
 def read(file: Path, limits: DocumentLimits = FILES) -> tuple[Snapshot, list[Object]] | None:

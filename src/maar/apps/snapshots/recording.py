@@ -29,7 +29,9 @@ _LOG: Final = logging.getLogger(__name__)
 
 LARGEST: Final = 2**30  # bytes; a recording that is forgotten must not fill the disk
 _NOTHING: Final = msgspec.Raw()
-PARTS: Final = ("queues", "binds", "evictions", "nominations", "selections", "pod_groups", "held_room")
+PARTS: Final = (
+    "queues", "binds", "evictions", "nominations", "resumptions", "selections", "pod_groups", "held_room",
+)  # fmt: skip
 
 
 class Started(Record, frozen=True, tag=True, tag_field="line"):

@@ -106,7 +106,9 @@ class Future:
         self.simulation.take_in()
         configuration = self.present.configuration
         tables = self.simulation.engine.tables
-        tables.settle(heeds_taints=configuration.heeds_taints, usage=configuration.usage)
+        tables.settle(
+            heeds_taints=configuration.heeds_taints, usage=configuration.usage, now=self.present.now
+        )
         return tables
 
     def now(self) -> list[Plan]:

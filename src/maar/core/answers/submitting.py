@@ -16,7 +16,7 @@ from maar.core.controllers.group_template import wanted_group as wanted_for_pods
 from maar.core.controllers.jobs.dependencies import waiting_tasks
 from maar.core.controllers.jobs.group import group_document, group_key, wanted_group
 from maar.core.model.job import Job
-from maar.core.model.kinds import KINDS_BY_NAME, BadObjectError, from_document, kind_of
+from maar.core.model.kinds import KINDS, BadObjectError, from_document, kind_of
 from maar.core.model.metadata import Metadata, Object
 from maar.core.model.misspelt_kinds import misspelt
 from maar.core.model.pod import GROUP_ANNOTATION, Pod
@@ -29,7 +29,7 @@ from maar.core.model.workload import BatchJob
 Json = dict[str, object]
 
 _WORK: Final = (Queue, PodGroup, Job, Pod)  # in this order, after everything else
-_KNOWN: Final = ", ".join(sorted(KINDS_BY_NAME))
+_KNOWN: Final = ", ".join(sorted(kind.__name__ for kind in KINDS))
 _MOST_PODS: Final = 100_000
 
 

@@ -11,6 +11,7 @@ from maar.core.controllers.jobs.controller import Jobs
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_states import QueueStates
 from maar.core.controllers.quotas import NamespaceQuotas
+from maar.core.controllers.suspended_jobs import SuspendedJobs
 from maar.core.controllers.unserved_pods import UnservedPods
 from maar.core.job_plugins.plugin import SshKey
 from maar.core.job_plugins.registry import JobPlugins
@@ -25,4 +26,4 @@ def all_controllers(
     """All controllers; only where no other scheduler than these runs can one say that pods are not served."""
     unserved = (UnservedPods(only_schedulers),) if only_schedulers else ()
     jobs = (Jobs(plugins, new_key), CronJobs(zone), JobFlows(), JobTemplates())
-    return (QueueStates(), MissingGroups(), NamespaceQuotas(), *jobs, *unserved)
+    return (QueueStates(), MissingGroups(), SuspendedJobs(), NamespaceQuotas(), *jobs, *unserved)

@@ -20,6 +20,7 @@ from maar.core.controllers.jobs.dependencies import job_before
 from maar.core.controllers.jobs.pods import JobPod, is_answered, job_pod
 from maar.core.controllers.owners import Owner, Owners
 from maar.core.controllers.queue_counts import JOBS, QueueCounts
+from maar.core.controllers.suspendable_jobs import SuspendableJob, job_to_suspend, suspendable
 from maar.core.model.events import AnyObject, Event, Upserted
 from maar.core.model.job import FINISHED_JOBS, Command, Job
 from maar.core.model.namespace import QUOTA_LABEL, Namespace, ResourceQuota, quota_label
@@ -27,11 +28,12 @@ from maar.core.model.pod import QUEUE_ANNOTATION, Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import Queue
-from maar.core.model.workload import WORKLOADS, Workload
+from maar.core.model.workload import WORKLOADS, BatchJob, Workload
 from maar.core.model.writes import ControllerWrite, Create, Delete, Ensure
 
 T = TypeVar("T")
 
+_BATCH_JOB: Final = BatchJob.kind_name()
 _OVER: Final = ("Completed", "Terminated", "Failed")  # for ever
 
 ResourcePath = tuple[str, str]  # the kind and the key of an object
@@ -73,6 +75,10 @@ class OwnerChanged(Changed[Owner]):
     """A workload that makes pods."""
 
 
+class BatchJobChanged(Changed[SuspendableJob]):
+    """A Job of batch/v1."""
+
+
 class PodChanged(Changed[Member]):
     """A pod of our scheduler."""
 
@@ -83,7 +89,8 @@ class OtherPodChanged(Changed[str]):
 
 AnyChange = (
     QueueChanged | PodGroupChanged | JobChanged | CommandChanged | NamespaceChanged | QuotaChanged
-    | OwnerChanged | PodChanged | OtherPodChanged | JobPodChanged | ClaimChanged | JobOwnerChange
+    | OwnerChanged | BatchJobChanged | PodChanged | OtherPodChanged | JobPodChanged | ClaimChanged
+    | JobOwnerChange
 )  # fmt: skip
 
 
@@ -103,6 +110,9 @@ class ClusterView:
     namespaces: dict[str, Namespace] = field(default_factory=dict)
     quotas: dict[str, ResourceQuota] = field(default_factory=dict)
     pods: dict[str, Member] = field(default_factory=dict)
+    batch_jobs: dict[str, SuspendableJob] = field(default_factory=dict)
+    batch_jobs_of_group: Index = field(default_factory=Index)
+    pods_of_batch_job: Index = field(default_factory=Index)  # that are evicted with it, by its uid
     waiting_elsewhere: dict[str, str] = field(default_factory=dict)  # the scheduler, by pod
     owners: Owners = field(default_factory=Owners)  # workloads that make pods
     job_owners: JobOwners = field(default_factory=JobOwners)  # cron jobs and flows, and their jobs
@@ -170,7 +180,7 @@ class ClusterView:
             case "ResourceQuota":
                 changes = [self._put_quota(key, _as(ResourceQuota, new))]
             case _ if isinstance(new, Workload) or (kind, key) in self.owners:
-                changes = [self._put_owner(kind, key, _as(Workload, new))]
+                changes = self._put_workload(kind, key, _as(Workload, new))
             case _:
                 pass  # no controller reads it
         return changes
@@ -269,6 +279,16 @@ class ClusterView:
         deployment = owner.deployment if owner is not None else None
         return pod if deployment is None else of_deployment(pod, key.partition("/")[0], deployment)
 
+    def _put_workload(self, kind: str, key: str, new: Workload | None) -> list[AnyChange]:
+        owner = self._put_owner(kind, key, new)
+        return [self._put_batch_job(key, _as(BatchJob, new)), owner] if kind == _BATCH_JOB else [owner]
+
+    def _put_batch_job(self, key: str, job: BatchJob | None) -> BatchJobChanged:
+        new = None if job is None else suspendable(job)
+        old = _set(self.batch_jobs, key, new)
+        self.batch_jobs_of_group.move(key, old and old.group, new and new.group)
+        return BatchJobChanged(key, old, new)
+
     def _put_pod(self, key: str, pod: Pod | None) -> list[AnyChange]:
         is_ours = pod is not None and pod.spec.scheduler_name == self.scheduler_name
         new = self._with_deployment(key, member(pod)) if pod is not None and is_ours else None
@@ -278,6 +298,7 @@ class ClusterView:
         changes = self._put_job_pod(key, pod)
         if old is not None or new is not None:
             self.pods_of_group.move(key, old and old.group_key, new and new.group_key)
+            self.pods_of_batch_job.move(key, job_to_suspend(old), job_to_suspend(new))
             changes.append(PodChanged(key, old, new))
         if waited is not None or other is not None:
             changes.append(OtherPodChanged(key, waited, other))

@@ -11,7 +11,14 @@ from typing import Final, NamedTuple
 import msgspec
 
 from maar.core.model.metadata import Metadata, OwnerReference
-from maar.core.model.pod import GROUP_ANNOTATION, PREEMPTABLE_MARK, QUEUE_ANNOTATION, Pod
+from maar.core.model.pod import (
+    EVICTED_FOR_ANNOTATION,
+    EVICTED_WITH_JOB_ANNOTATION,
+    GROUP_ANNOTATION,
+    PREEMPTABLE_MARK,
+    QUEUE_ANNOTATION,
+    Pod,
+)
 from maar.core.model.pod_group import OWNER_SINCE_ANNOTATION, PodGroup
 from maar.core.model.resources import PODS, BadAmountError, Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
@@ -54,6 +61,8 @@ class Member(NamedTuple):
     statements: Statements
     owner: OwnerReference | None
     group_owner: OwnerReference | None  # its owner, or the Deployment that this is a version of
+    batch_job: str  # the uid of the Job of batch/v1 that made it; empty where none did
+    evicted_with_job: str | None  # for what, where its Job is to be suspended; it may still run
 
 
 class Wanted(NamedTuple):
@@ -81,6 +90,8 @@ def member(pod: Pod) -> Member:
         group=own,
         group_key=f"{metadata.namespace or 'default'}/{named or own}",
         is_live=not pod.is_finished and not pod.is_terminating,
+        batch_job=pod.batch_job,
+        evicted_with_job=_evicted_with_job(metadata),
         names_group=bool(named),
         request=pod.request,
         priority_class=pod.spec.priority_class_name,
@@ -95,6 +106,12 @@ def of_deployment(pod: Member, namespace: str, deployment: OwnerReference) -> Me
     group = group_name(deployment.uid)
     key = pod.group_key if pod.names_group else f"{namespace}/{group}"
     return pod._replace(group=group, group_key=key, group_owner=deployment)
+
+
+def _evicted_with_job(metadata: Metadata) -> str | None:
+    """The group that a pod is evicted for by suspending its Job, or the action where it is for none."""
+    action = metadata.annotations.get(EVICTED_WITH_JOB_ANNOTATION)
+    return None if action is None else metadata.annotations.get(EVICTED_FOR_ANNOTATION) or action
 
 
 def statements_of_owner(metadata: Metadata) -> Statements:

@@ -57,20 +57,40 @@ class MissingGroups(Controller):
         self,
         cluster: ClusterView,
         keys: Collection[str],
-        now: datetime,  # noqa: ARG002
+        now: datetime,
     ) -> Reconciled:
         """Make what groups are missing, let the pods name them, and change or remove those that need it."""
         found: list[tuple[tuple[float, str], str, list[ControllerWrite]]] = []
         naming: list[tuple[str, ControllerWrite]] = []
+        wake_at: list[tuple[str, datetime]] = []
         for key in keys:
             members = [cluster.pods[pod] for pod in cluster.pods_of_group.keys(key)]
+            if not members and (until := _expects_pods_until(cluster, key, now)) is not None:
+                wake_at += [(key, until)] if until > now else []
+                continue
             wanted = _group_writes(cluster, key, members)
             if wanted:
                 found.append((_age(members), key, wanted))
             if wanted or key in cluster.groups:
                 naming += [(key, _name_group(key, pod)) for pod in members if _is_without(pod)]
         found.sort(key=lambda one: one[0])
-        return Reconciled([*((key, write) for _, key, writes in found for write in writes), *naming])
+        writes = [*((key, write) for _, key, writes in found for write in writes), *naming]
+        return Reconciled(writes, wake_at)
+
+
+def _expects_pods_until(cluster: ClusterView, key: str, now: datetime) -> datetime | None:
+    """Until when a group stays that has no pods: now where it cannot be said, None where it does not stay.
+
+    Its Job was suspended by Maar, or was just resumed and has not made its pods.
+    """
+    group = cluster.groups.get(key)
+    if group is None:
+        return None
+    jobs = [cluster.batch_jobs[job] for job in cluster.batch_jobs_of_group.keys(key)]
+    if any(job.is_marked and job.is_suspended for job in jobs):
+        return now
+    room = group.promised_room
+    return room.until if jobs and room is not None and room.until > now else None
 
 
 def _age(members: list[Member]) -> tuple[float, str]:

@@ -6,6 +6,7 @@ group ready, or one more pod of a ready group, or nothing. What is reserved is n
 
 from collections.abc import Callable, Sequence
 
+from maar.core.cycle.batch_jobs import keep_nodes_for_pods_to_come
 from maar.core.cycle.group_placement import GroupPlacement, wait_for_claims
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.limits import Limits
@@ -64,6 +65,7 @@ def keep_promises(state: State) -> None:
                 trial.keep()
         if trial.is_kept:
             wait_for_claims(state, pods)
+            keep_nodes_for_pods_to_come(state, state.group_of(pods[0]))
             continue
         with state.trial() as trial:
             if all(_promise_again(state, pod, nodes[pod.key]) for pod in pods) and _is_enough(state, pods):
@@ -131,6 +133,8 @@ def _take_round(
         ):
             again += back
             back.clear()
+            if group.row.to_come:
+                keep_nodes_for_pods_to_come(state, group)
             if before_starts is not None:
                 before_starts.release(group)
             behind = state.groups.separate(group) if group.alike is not None else None

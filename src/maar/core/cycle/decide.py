@@ -28,7 +28,7 @@ def decide(tables: Tables, configuration: Configuration, now: float, *, is_brief
 def state_after(tables: Tables, configuration: Configuration, now: float, before: str = "") -> State:
     """The state once all actions are done, or with `before`, when that action is about to begin."""
     # 1. update what depends on the tree
-    tables.settle(heeds_taints=configuration.heeds_taints, usage=configuration.usage)
+    tables.settle(heeds_taints=configuration.heeds_taints, usage=configuration.usage, now=now)
     state = State(tables, configuration, now)  # 2. share the cluster out, see promises as kept
     if "enqueue" not in configuration.actions:
         admit_all(state)

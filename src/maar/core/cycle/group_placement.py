@@ -64,7 +64,11 @@ class GroupPlacement:
             return False
         start = len(state.steps) - 1  # before the charge
         for pod in pods:
-            node = state.places.best(pod, "now") if choose is None or pod.nominated else choose()
+            node = (
+                state.places.best(pod, "now")
+                if choose is None or (pod.nominated or pod.promised_with_job)
+                else choose()
+            )
             if node == NOWHERE:
                 if pod is pods[0]:
                     self.unplaceable.add(shape)

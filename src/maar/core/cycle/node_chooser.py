@@ -88,7 +88,7 @@ class NodeChooser:
         return best
 
     def _promised(self, pod: PodRow) -> int:
-        node = self.tables.nodes.get(pod.nominated) if pod.nominated else None
+        node = self.tables.nodes.get(pod.promised) if pod.promised else None
         return NOWHERE if node is None else node.index
 
     def tries(self, pods: Sequence[PodRow], at_least: int, when: When) -> Iterator[Sequence[PodRow]]:
@@ -167,7 +167,7 @@ class NodeChooser:
         """Whether nothing but their shapes decides where pods go."""
         has_plugins = bool(self.stack.plugins)
         for pod in pods:
-            if pod.nominated or (has_plugins and self.stack.plugins_of(pod.shape)):
+            if pod.promised or (has_plugins and self.stack.plugins_of(pod.shape)):
                 return False
         return self._neighbours is None or not any(map(self.has_affinity, pods))
 

@@ -6,6 +6,7 @@ from typing import Final, get_args
 
 import msgspec
 
+from maar.core.cycle.batch_jobs import resumptions, suspended_jobs, while_suspended
 from maar.core.cycle.diagnosis import Diagnosis
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.held_room import Hold
@@ -37,7 +38,11 @@ _BRIEF: Final = {  # by phase, what holds the group, and whether it is unschedul
 
 def plan_of(state: State, *, is_brief: bool = False) -> Plan:
     """Make the plan of what a cycle has decided; a brief one leaves out what no later decision reads."""
-    nodes = state.room.nodes
+    nodes, with_jobs, known = (
+        state.room.nodes,
+        suspended_jobs(state) if state.evictions else (),
+        state.tables.pods,
+    )
     return Plan(
         queues=standings(state),
         binds=tuple([Bind(pod=key, node=nodes[node].name) for key, node in state.bound.items()]),
@@ -47,10 +52,16 @@ def plan_of(state: State, *, is_brief: bool = False) -> Plan:
                 action=one.action,
                 beneficiary=one.beneficiary.key if one.beneficiary else None,
                 why=why_evicted(state, one),
+                with_job=one.pod.batch_job in with_jobs,
             )
             for one in state.evictions
         ),
-        nominations=tuple(Nominate(pod=key, node=nodes[node].name) for key, node in state.promised.items()),
+        nominations=tuple(
+            Nominate(pod=key, node=nodes[node].name)
+            for key, node in state.promised.items()
+            if not known[key].is_to_come
+        ),
+        resumptions=tuple(resumptions(state)) if state.promised else (),
         selections=tuple(state.places.claims.selections(state.selections) if state.selections else ()),
         pod_groups=_outcomes(state, is_brief=is_brief),
         held_room=tuple(_held(state, one) for one in state.held_room.holds),
@@ -144,6 +155,7 @@ def _outcome(
         return _WELL[phase]
     if refusal is not None:
         message = sentences.get(refusal) or sentences.setdefault(refusal, sentence(state, refusal))
+        message = while_suspended(group.row, message)
     return GroupOutcome(
         phase=phase, refusal=refusal, message=message, is_unschedulable=group.was_unschedulable
     )

@@ -100,7 +100,8 @@ class State:
         self.evictions: list[Eviction] = []
         self.victims: dict[str, list[str]] = {}  # by the key of the group they are evicted for
         self.texts: dict[object, tuple[str, str]] = {}  # of `sentences.py`, that many messages have parts of
-        self.times_to_come: list[float] = []  # from which a decision may differ with nothing else changed
+        # From which a decision may differ with nothing else changed.
+        self.times_to_come = list(tables.batch_jobs.promised_until.values())
         # Half gangs that wait for each other: their keys and when cleanup acts, by the key of each.
         self.circles: dict[str, tuple[tuple[str, ...], float]] = {}
         self._parts_of_use: dict[int, dict[str, PartOfUse]] = {}  # by leaf
@@ -109,7 +110,7 @@ class State:
         self._change_room, self._counts_moves = self.room.change, self.places.counts_moves
         for row in tables.kinds.alone.values():  # no group that has a kind is promised anything
             for pod in _promised_pods(row) if row.placed else ():
-                node = self.promised[pod.key] = self.tables.nodes[pod.nominated].index
+                node = self.promised[pod.key] = self.tables.nodes[pod.promised].index
                 if pod.shape.claims:
                     self.places.claims.moved(pod, node, 1)
 

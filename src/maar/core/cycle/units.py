@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from maar.core.cycle.batch_jobs import LonePods
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.protection import Protection
 from maar.core.cycle.state import State
@@ -98,7 +99,8 @@ def units_of(
 ) -> Iterator[Unit]:
     """The units that a group would give one after the other: surplus pods, then the whole gang.
 
-    A starving group's pods are one unit, however young. A gang with a protected pod gives only surplus.
+    Pods of a Job of batch/v1 that an eviction could end or delay are no surplus. A starving group's pods are
+    one unit, however young. A gang with a protected pod gives only surplus.
     """
     pods = sorted(state.holders(group), key=state.pod_order, reverse=True)
     if any(pod.key in state.promised for pod in group.row.pods.values()):
@@ -115,13 +117,12 @@ def units_of(
     if young:
         free = [pod for pod in free if pod.key not in young]
         is_free = len(free) == len(pods)
-    new = state.newly_bound(group)
+    new, alone = state.newly_bound(group), LonePods(state, pods)
     for pod in free if len(new) + len(pods) > group.standing_minimum else ():
         left = [other for other in pods if other is not pod]
-        if is_gang(group, [*new, *left]):
+        if is_gang(group, [*new, *left]) and alone.take(pod):
             yield Unit(group, (pod,), is_surplus=True)
             pods = left
-    if (
-        pods and group.row.min_member > 0 and is_free and not new
-    ):  # what is just being bound cannot go with it
+    is_whole = group.row.min_member > 0 or alone.go_with_job
+    if pods and is_whole and is_free and not new:  # what is just being bound cannot go with it
         yield Unit(group, tuple(pods), is_surplus=False)

@@ -9,10 +9,13 @@ import msgspec
 from maar.core.model.events import ALL_KINDS, AnyObject
 from maar.core.model.metadata import Metadata, Object
 from maar.core.model.resources import BadAmountError, Percentages, Resources
-from maar.core.model.workload import WORKLOADS
+from maar.core.model.workload import WORKLOADS, BatchJob, Workload
 
 KINDS: Final[tuple[type[AnyObject], ...]] = tuple(kind for kind in ALL_KINDS if kind not in WORKLOADS)
-KINDS_BY_NAME: Final = {kind.__name__: kind for kind in KINDS}
+KINDS_BY_NAME: Final[dict[str, type[AnyObject]]] = {
+    **{kind.__name__: kind for kind in KINDS},
+    BatchJob.kind_name(): BatchJob,
+}
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
@@ -39,6 +42,8 @@ def kind_of(api_version: str, kind: str) -> type[Object] | None:
 
 def from_json(kind: type[ObjectT], data: bytes | msgspec.Raw) -> ObjectT:
     """Read an object as an API server sends it; fields that Maar does not read are passed over."""
+    if issubclass(kind, Workload):
+        return from_document(kind, plain(data))
     decoder: msgspec.json.Decoder[ObjectT] = _decoder(kind)
     try:
         return decoder.decode(data)
@@ -58,6 +63,8 @@ def from_document(kind: type[ObjectT], document: object) -> ObjectT:
     """Read an object from plain values; null means unset, as in Kubernetes."""
     try:
         value = without_nulls(document)
+        if issubclass(kind, Workload) and isinstance(value, dict):
+            value["kind"] = kind.kind_name()  # `Job` is the name of two kinds
         return msgspec.convert(value, kind, dec_hook=_checked_amounts)
     except msgspec.ValidationError as error:
         raise _explained(error, document) from None
@@ -154,7 +161,10 @@ class _MetadataOnly(msgspec.Struct):
 
 
 _METADATA_ONLY: Final = msgspec.json.Decoder(_MetadataOnly)
-_BY_NAME: Final = {(kind.api_version, kind.__name__): kind for kind in KINDS}
+_BY_NAME: Final[dict[tuple[str, str], type[Object]]] = {
+    **{(kind.api_version, kind.__name__): kind for kind in KINDS},
+    (BatchJob.api_version, BatchJob.kind): BatchJob,
+}
 
 
 @cache

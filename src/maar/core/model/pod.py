@@ -14,6 +14,11 @@ QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
 TASK_ANNOTATION: Final = "volcano.sh/task-spec"
 PREEMPTABLE_MARK: Final = "volcano.sh/preemptable"
 EVICTED_FOR_ANNOTATION: Final = "maar.sh/evicted-for"
+# On a victim that goes with its Job of batch/v1, which the controllers suspend: the action that evicts it.
+EVICTED_WITH_JOB_ANNOTATION: Final = "maar.sh/evicted-with-job"
+INDEX_FAILURES: Final = (
+    "batch.kubernetes.io/job-index-failure-count"  # of a Job's pods of its index before it
+)
 
 PodPhase = Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"]
 
@@ -146,6 +151,23 @@ class Pod(Object, frozen=True, tag="Pod"):
     def is_finished(self) -> bool:
         """Whether it has succeeded or failed, and so holds nothing."""
         return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it is being deleted, or will be with the Job that is suspended to evict it."""
+        return self.is_terminating or EVICTED_WITH_JOB_ANNOTATION in self.metadata.annotations
+
+    @property
+    def batch_job(self) -> str:
+        """The uid of the Job of batch/v1 that made it; empty where none did."""
+        return next(
+            (
+                one.uid
+                for one in self.metadata.owner_references
+                if one.controller and one.kind == "Job" and one.api_version == "batch/v1"
+            ),
+            "",
+        )
 
     @property
     def request(self) -> Resources:

@@ -20,6 +20,9 @@ _DIGITS: Final = 9  # of a number of pods
 OWNER_SINCE_ANNOTATION: Final = "maar.sh/owner-since"
 LONGEST_BEFORE_S: Final = 60.0  # by which an owner's age counts: what is scaled up later comes later
 
+# Room that is promised to pods which do not exist yet: those of Jobs that Maar suspended and now resumes.
+PROMISED_ROOM_ANNOTATION: Final = "maar.sh/promised-room"
+
 PodGroupPhase = Literal["Pending", "Inqueue", "Running", "Unknown", "Completed"]
 
 
@@ -85,6 +88,27 @@ class PodGroupStatus(Record, frozen=True):
         return self.phase in ("", "Pending", "Inqueue")
 
 
+class PromiseToJob(Record, frozen=True):
+    """The nodes that the pods to come of a Job are promised, and the generation that is resumed."""
+
+    generation: int
+    nodes: dict[str, int]
+
+    def is_for(self, generation: int) -> bool:
+        """Whether it is for a Job of this generation; to resume it makes the next one."""
+        return self.generation <= generation <= self.generation + 1
+
+
+class PromisedRoom(Record, frozen=True):
+    """Until when which Jobs of a group, by name, are promised room; until then they are resumed."""
+
+    until: Time
+    jobs: dict[str, PromiseToJob]
+
+
+_PROMISED_ROOM: Final = msgspec.json.Decoder(PromisedRoom)
+
+
 class PodGroup(Object, frozen=True, tag="PodGroup"):
     """Pods that start together or not at all."""
 
@@ -102,3 +126,14 @@ class PodGroup(Object, frozen=True, tag="PodGroup"):
         return (
             min(least, int(last)) if last.isascii() and last.isdecimal() and len(last) <= _DIGITS else least
         )
+
+    @property
+    def promised_room(self) -> PromisedRoom | None:
+        """The room that its pods to come are promised; None where there is none, or it cannot be read."""
+        text = self.metadata.annotations.get(PROMISED_ROOM_ANNOTATION)
+        if not text:
+            return None
+        try:
+            return _PROMISED_ROOM.decode(text)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return None

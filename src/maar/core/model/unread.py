@@ -10,6 +10,7 @@ import msgspec
 
 from maar.core.model import (
     affinity,
+    batch_job,
     cron_job,
     disruption_budget,
     job,
@@ -91,6 +92,13 @@ UNREAD: Final[dict[type, str]] = {
     volume.VolumeStatus: "lastPhaseTransitionTime message reason",
     volume.StorageClass: """
         allowVolumeExpansion allowedTopologies mountOptions parameters reclaimPolicy
+    """,
+    batch_job.BatchJobSpec: """
+        activeDeadlineSeconds manualSelector maxFailedIndexes podReplacementPolicy scheduling selector
+        successPolicy ttlSecondsAfterFinished
+    """,
+    batch_job.BatchJobStatus: """
+        active completionTime ready startTime terminating uncountedTerminatedPods
     """,
     queue.QueueSpec: "affinity extendClusters type",
     queue.QueueStatus: "reservation",

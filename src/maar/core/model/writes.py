@@ -3,6 +3,7 @@
 from typing import Literal
 
 from maar.core.model.metadata import Record
+from maar.core.model.pod_group import PromisedRoom
 
 EvictingAction = Literal["reclaim", "preempt", "cleanup"]
 
@@ -26,6 +27,7 @@ class Evict(Record, frozen=True, tag=True, tag_field="write"):
     action: EvictingAction
     beneficiary: str | None = None
     why: str = ""  # for people
+    with_job: bool = False  # the controllers suspend its Job of batch/v1, which deletes its pods
 
     @property
     def subject(self) -> str:
@@ -43,6 +45,18 @@ class Nominate(Record, frozen=True, tag=True, tag_field="write"):
     def subject(self) -> str:
         """What is written to."""
         return self.pod
+
+
+class Resume(Record, frozen=True, tag=True, tag_field="write"):
+    """Promise room to the pods to come of Jobs that Maar suspended; the controllers then resume the Jobs."""
+
+    pod_group: str
+    room: PromisedRoom
+
+    @property
+    def subject(self) -> str:
+        """What is written to."""
+        return f"pod group {self.pod_group}"
 
 
 class SelectNode(Record, frozen=True, tag=True, tag_field="write"):
@@ -150,7 +164,7 @@ class RecordEvent(Record, frozen=True, tag=True, tag_field="write"):
 
 
 Selection = SelectNode | BindVolume  # how a claim gets its volume where its first consumer will run
-Write = Bind | Evict | Nominate | Selection  # what a plan asks for
+Write = Bind | Evict | Nominate | Resume | Selection  # what a plan asks for
 ControllerWrite = (
     SetStatus | Create | Ensure | Patch | Delete | CheckPods | RecordEvent
 )  # what controllers ask for

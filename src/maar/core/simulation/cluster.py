@@ -27,6 +27,7 @@ from maar.core.model.volume import (
 )
 from maar.core.model.writes import BindVolume
 from maar.core.reporting.group_status import group_status, says
+from maar.core.simulation.resumed_jobs import nodes_of, resumed_objects
 from maar.core.tables.groups import ready_with
 
 
@@ -69,12 +70,14 @@ class ImaginaryCluster:
         moved = [*self._moved_pods(decided)]
         groups = {self.engine.tables.pods[_key(one)].group_key for one in moved}
         self.learn([*moved, *self._bound_claims(decided)])
+        resumed = [*self._resumed_jobs(decided)]
+        self.learn(resumed)
         changed = [*self._changed_groups(decided, groups)]
         has_new_phase = any(one.status.phase != self._phase(one.key) for one in changed)
         self.learn([Upserted(object=one) for one in changed])
         ready = [*self._ready_groups()]
         self.learn([Upserted(object=one) for one in ready])
-        return bool(moved or decided.selections or ready or has_new_phase)
+        return bool(moved or resumed or decided.selections or ready or has_new_phase)
 
     def report(self, key: str, outcome: GroupOutcome | None = None) -> PodGroup:
         """A group with the status that its pods, and a decision about it, give it."""
@@ -100,6 +103,15 @@ class ImaginaryCluster:
             pod, node = pods[key], promised.get(key, "")
             if key not in moved and pod.status.nominated_node_name != node:
                 yield Upserted(object=_pod(pod, "", pod.status.phase, node, None))
+
+    def _resumed_jobs(self, decided: Plan) -> Iterator[Event]:
+        """Jobs that are resumed make their pods at once."""
+        for one in decided.resumptions:
+            for row in self.engine.tables.batch_jobs.of_group(one.pod_group):
+                promise = one.room.jobs.get(row.job.metadata.name)
+                if promise is not None:
+                    for resumed in resumed_objects(row, nodes_of(promise.nodes)):
+                        yield Upserted(object=resumed)
 
     def _changed_groups(self, decided: Plan, moved: set[str]) -> Iterator[PodGroup]:
         before, self._outcomes = self._outcomes, decided.pod_groups

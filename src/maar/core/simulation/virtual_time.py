@@ -42,6 +42,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.simulation.cluster import ImaginaryCluster, succeeded
 from maar.core.simulation.group_times import GroupLog, GroupTimes
+from maar.core.simulation.resumed_jobs import with_resumed_jobs
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.run_times import time_after
 
@@ -115,7 +116,8 @@ class Simulation:
 
     def submit(self, time: float, objects: Iterable[Object]) -> None:
         """Let objects arrive at a time that has not passed; those without a time of creation get that one."""
-        self.submit_all([Arrival(time, objects)])
+        name = self.engine.tables.scheduler_name
+        self.submit_all([Arrival(time, with_resumed_jobs(objects, name, time))])
 
     def submit_all(self, arrivals: Iterable[Arrival]) -> None:
         """Let objects arrive, the earliest first; each is asked for when the one before it has come."""

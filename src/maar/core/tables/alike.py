@@ -106,7 +106,7 @@ class KindsOfGroups:
 def _kind_key(row: GroupRow) -> object | None:
     """All that decisions read of a group, other than its place in the order; None where it has no kind."""
     pods, phase, shape, never_preempts = row.pending, row.phase, None, False
-    if row.min_task_member:
+    if row.min_task_member or row.to_come:
         return None
     if len(pods) < len(row.pods) or not (pods or phase == "Pending"):
         return None  # others of its pods have places, are leaving, or must not be placed yet
@@ -115,7 +115,7 @@ def _kind_key(row: GroupRow) -> object | None:
         if shape.claims or shape.has_resource_claims or shape.has_affinity:
             return None  # more than room decides where they go
         for pod in pods:
-            if pod.shape is not shape or pod.never_preempts != never_preempts or pod.nominated:
+            if pod.shape is not shape or pod.never_preempts != never_preempts or pod.promised:
                 return None
     return (
         row.leaf,

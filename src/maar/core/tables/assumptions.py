@@ -37,7 +37,8 @@ from typing import Final
 
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.pod import Pod
-from maar.core.model.writes import Bind, Evict, Nominate, Write
+from maar.core.model.pod_group import PodGroup
+from maar.core.model.writes import Bind, Evict, Nominate, Resume, Write
 from maar.core.tables.assumed_volumes import AssumedVolumes
 from maar.core.tables.rows import PodRow
 from maar.core.tables.tables import Tables
@@ -55,6 +56,7 @@ class Assumptions:
     under_way: dict[str, tuple[PodWrite, ...]] = field(default_factory=dict)
     uids: dict[str, str] = field(default_factory=dict)  # of every pod that is known
     promised: dict[str, str] = field(default_factory=dict)  # the node that a waiting pod is promised
+    resumed: dict[str, Resume] = field(default_factory=dict)  # room that groups are being promised
     volumes: AssumedVolumes = field(init=False)
     _reported: dict[str, PodRow] = field(default_factory=dict)  # the pods above as the cluster reported them
 
@@ -73,6 +75,10 @@ class Assumptions:
                     last[pod.key] = pod
                 case Deleted(kind="Pod", key=key):
                     last[key] = None
+                case Upserted(object=PodGroup() as group) if group.key in self.resumed:
+                    self._group_upserted(group)
+                case Deleted(kind="PodGroup", key=key):
+                    self.resumed.pop(key, None)
                 case _:
                     pass
         for key, seen in last.items():
@@ -85,6 +91,10 @@ class Assumptions:
 
     def assume(self, write: Write) -> None:
         """Take a write for carried out; what was assumed of the pod before stays."""
+        if isinstance(write, Resume):
+            self.resumed[write.pod_group] = write
+            self.tables.batch_jobs.promise_room(write.pod_group, write.room)
+            return
         if not isinstance(write, PodWrite):
             self.volumes.assume(write)
             return
@@ -96,6 +106,11 @@ class Assumptions:
 
     def forget(self, write: Write) -> None:
         """Take back what was assumed of a write that has failed, unless another has taken its place."""
+        if isinstance(write, Resume):
+            if self.resumed.get(write.pod_group) is write:
+                del self.resumed[write.pod_group]
+                self.tables.batch_jobs.promise_room(write.pod_group, None)
+            return
         if not isinstance(write, PodWrite):
             self.volumes.forget(write)
             return
@@ -109,7 +124,16 @@ class Assumptions:
         known: Iterable[Write | None] = (self.volumes.under_way.get(write.subject),)
         if isinstance(write, PodWrite):
             known = self.under_way.get(write.pod, _NONE)
+        elif isinstance(write, Resume):
+            known = (self.resumed.get(write.pod_group),)
         return next((one for one in known if one == write), None)
+
+    def _group_upserted(self, group: PodGroup) -> None:
+        room = self.resumed[group.key].room
+        if group.promised_room == room:
+            del self.resumed[group.key]
+        else:
+            self.tables.batch_jobs.promise_room(group.key, room)
 
     def _pod_upserted(self, key: str, pod: Pod) -> None:
         row = self.tables.pods[key]

@@ -1,7 +1,8 @@
 """Where pods count: on their node, in their leaf and namespace, and in the cluster's budget."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from maar.core.model.names import natural
 from maar.core.tables.axis import Needs
 from maar.core.tables.rows import AmountColumn, Column, Counted, NodeRow, PodRow
 
@@ -33,6 +34,14 @@ def uncount(pod: PodRow, budget: Column) -> None:
         pod.counted = None
 
 
+def prioritise(pod: PodRow, priority_of: Callable[[str, int], int]) -> None:
+    """Work out the priority of a pod, and its place in its group."""
+    default = pod.group.priority if pod.group else 0
+    stated = pod.stated_priority
+    pod.priority = priority_of(pod.priority_class, default) if stated is None else stated
+    pod.order = (-pod.priority, pod.number, not pod.is_lead, pod.created, natural(pod.key))
+
+
 def is_waiting(pod: PodRow) -> bool:
     """Whether a pod has no node yet and still wants one."""
     return pod.is_live and not pod.node_name and not pod.is_terminating
@@ -53,7 +62,7 @@ def _place(pod: PodRow, nodes: Mapping[str, NodeRow]) -> Counted | None:
         if leaf is not None and not node.is_shared:
             budget = 1
         return Counted(node, True, stays, leaf, stays and leaf is not None, leaf is not None, budget)
-    node = nodes.get(pod.nominated)
+    node = nodes.get(pod.nominated or pod.promised_with_job)
     if node is None or pod.is_terminating:
         return None
     return Counted(node, False, True, leaf, leaf is not None, False, 0)

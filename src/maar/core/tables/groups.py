@@ -10,7 +10,9 @@ from typing import Final
 
 from maar.core.model.pod_group import PodGroupPhase
 from maar.core.tables.axis import PODS_ROW, Needs, ResourceAxis
-from maar.core.tables.rows import AmountColumn, Column, GroupRow, PodRow
+from maar.core.tables.counting import add
+from maar.core.tables.rows import AmountColumn, Column, GroupRow, PodRow, QueueRow
+from maar.core.tables.tolerated import Tolerated
 
 ADMITTED_PHASES: Final = ("Inqueue", "Running", "Unknown")
 
@@ -206,6 +208,24 @@ def _together(pods: list[PodRow], axis: ResourceAxis) -> Column:
 def _raise(column: Column, least: Needs | None) -> None:
     for row, amount in least or ():
         column[row] = max(column[row], amount)
+
+
+def attach(group: GroupRow, queue: QueueRow | None) -> None:
+    """Count a group in the queue that it names, if that is a leaf."""
+    group.leaf = queue if queue is not None and queue.is_leaf else None
+    if group.leaf is not None:
+        group.leaf.groups[group.key] = group
+        group.leaf.members[group.namespace] += 1
+        group.leaf.changes += 1
+
+
+def withdraw(group: GroupRow, tolerated: Tolerated) -> None:
+    """Subtract what a group requests and was admitted with from its leaf."""
+    if group.counted_in is not None:
+        add(group.counted_in.asked, group.asked, -1)
+        add(group.counted_in.admitted, group.admitted, -1)
+        tolerated.add(group.tolerations, -1)
+        group.counted_in = None
 
 
 def keep(group: GroupRow, *places: tuple[dict[str, GroupRow], bool]) -> None:

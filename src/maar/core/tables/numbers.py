@@ -11,10 +11,10 @@ from typing import Final
 
 from maar.core.model.metadata import Metadata
 
-_COMPLETION: Final = "batch.kubernetes.io/job-completion-index"
+COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _JOB_OF_SET: Final = ("jobset.sigs.k8s.io/job-global-index", "jobset.sigs.k8s.io/job-index")
 _INDEXES: Final = (
-    _COMPLETION,
+    COMPLETION_INDEX,
     "apps.kubernetes.io/pod-index",  # StatefulSet
     "training.kubeflow.org/replica-index",  # training-operator, mpi-operator
     "spark-exec-id",

@@ -9,6 +9,7 @@ from maar.core.model.node import Node
 from maar.core.model.pod import (
     EVICTED_FOR_ANNOTATION,
     GROUP_ANNOTATION,
+    INDEX_FAILURES,
     PREEMPTABLE_MARK,
     TASK_ANNOTATION,
     Pod,
@@ -16,6 +17,7 @@ from maar.core.model.pod import (
 from maar.core.model.pod_group import LONGEST_BEFORE_S, OWNER_SINCE_ANNOTATION, SLA_ANNOTATIONS, PodGroup
 from maar.core.model.resources import of_pods
 from maar.core.model.run_time import EXPECTED_RUN_TIME, longest_run_time, ran_for, stated_seconds
+from maar.core.model.whole_numbers import whole_number
 from maar.core.tables.axis import ResourceAxis
 from maar.core.tables.numbers import is_lead, number_of
 from maar.core.tables.rows import GroupRow, NodeRow, PodRow
@@ -34,7 +36,7 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
     created = metadata.creation_timestamp
     return PodRow(
         key=pod.key,
-        is_terminating=pod.is_terminating,
+        is_terminating=pod.is_leaving,
         preemptable=mark(metadata, PREEMPTABLE_MARK),
         namespace=namespace,
         group_key=f"{namespace}/{group}" if group else "",
@@ -59,11 +61,19 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
         names_us=spec.scheduler_name == scheduler_name,
         is_daemon=owner is not None and owner.kind in _OWNERS_OF_DAEMONS,
         owner=owner.name if owner is not None else "",
+        batch_job=pod.batch_job if owner is not None else "",
+        index_failures=_index_failures(metadata.annotations[INDEX_FAILURES])
+        if INDEX_FAILURES in metadata.annotations
+        else 0,
         ran_for=ran_for(pod),
         stated_run_time=stated_seconds(metadata.annotations, EXPECTED_RUN_TIME),
         longest_run_time=longest_run_time(pod),
         started=status.start_time.timestamp() if status.start_time else None,
     )
+
+
+def _index_failures(text: str) -> int:
+    return whole_number(text) or 0
 
 
 def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
@@ -95,6 +105,7 @@ def read_group(group: PodGroup, axis: ResourceAxis) -> GroupRow:
         holds_since=_seconds(since.get("HoldsRoom")),
         sla_waiting_time=stated_seconds(metadata.annotations, *SLA_ANNOTATIONS),
         stated_run_time=stated_seconds(metadata.annotations, EXPECTED_RUN_TIME),
+        promised_room=group.promised_room,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from maar.core.model.affinity import Toleration
 from maar.core.model.node import Taint
 from maar.core.model.plan import GroupOutcome
-from maar.core.model.pod_group import PodGroupPhase
+from maar.core.model.pod_group import PodGroupPhase, PromisedRoom
 from maar.core.model.queue import Queue
 from maar.core.tables.axis import Needs
 from maar.core.tables.shapes import Labels, Shape
@@ -96,6 +96,9 @@ class PodRow:
     names_us: bool  # for our scheduler, by its name
     is_daemon: bool  # comes with its node: a DaemonSet made it, or the kubelet itself
     owner: str = ""  # the name of its controller
+    batch_job: str = ""  # the uid of its controller, where that is a Job of batch/v1
+    index_failures: int = 0  # of the pods of its index before it
+    is_to_come: bool = False  # its Job of batch/v1 is suspended, or was just resumed, and will make it
     started: float | None = None  # on its node
     ran_for: float | None = None  # in seconds, where it has succeeded
     stated_run_time: float | None = None  # in seconds, as its annotation says
@@ -104,13 +107,19 @@ class PodRow:
     order: PodOrder = (0, 0, False, 0.0, "")
     group: "GroupRow | None" = None
     counted: "Counted | None" = None
+    promised_with_job: str = ""  # the node that it is promised as one of the pods to come of its Job
+
+    @property
+    def promised(self) -> str:
+        """The node that it is promised."""
+        return self.nominated or self.promised_with_job
 
     def decides_like(self, other: "PodRow") -> bool:
         """Whether the objects that both were read from are the same to any decision."""
         return bool(_read(self) == _read(other))
 
 
-_WORKED_OUT: Final = ("priority", "order", "group", "counted")
+_WORKED_OUT: Final = ("priority", "order", "group", "counted", "promised_with_job")
 _read: Final = attrgetter(*[one.name for one in fields(PodRow) if one.name not in _WORKED_OUT])
 
 
@@ -163,6 +172,7 @@ class GroupRow:
     holds_since: float | None = None  # where room is held for it
     sla_waiting_time: float | None = None  # in seconds
     stated_run_time: float | None = None  # of its pods, in seconds
+    promised_room: PromisedRoom | None = None  # to pods to come
     # From here on it is worked out; what is above is read from the object.
     priority: int = 0
     phase: PodGroupPhase = "Pending"  # at the start of a cycle; it follows the pods, then the stored phase
@@ -180,6 +190,8 @@ class GroupRow:
     tolerations: frozenset[tuple[Toleration, ...]] = frozenset()  # that live pods of it have
     counted_in: "QueueRow | None" = None  # where asked and admitted were added
     kind: "Kind | None" = None  # of groups that are alike
+    to_come: int = 0  # pods of suspended Jobs of batch/v1, which do not exist
+    suspended_for: str | None = None  # what a Job of its pods is suspended for, where Maar has suspended it
 
     @property
     def title(self) -> str:
@@ -195,11 +207,15 @@ class GroupRow:
         self.priority, self.pods, self.leaf = other.priority, other.pods, other.leaf
         self.counted_in, self.tolerations = other.counted_in, other.tolerations
         self.asked, self.admitted = other.asked, other.admitted
+        self.to_come, self.suspended_for = other.to_come, other.suspended_for
         for pod in self.pods.values():
             pod.group = self
 
 
-_STATUS: Final = ("standing_minimum", "stored_phase", "unschedulable_since", "admitted_since", "holds_since")
+_STATUS: Final = (
+    "standing_minimum", "stored_phase", "unschedulable_since", "admitted_since", "holds_since",
+    "promised_room",
+)  # fmt: skip
 _all_read: Final = takewhile(lambda name: name != "priority", [one.name for one in fields(GroupRow)])
 _spec: Final = attrgetter(*[name for name in _all_read if name not in _STATUS])
 

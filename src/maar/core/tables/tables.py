@@ -20,10 +20,12 @@ from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.priority_class import PriorityClass
 from maar.core.model.queue import DEFAULT, ROOT, Queue, QueueMetadata
+from maar.core.model.workload import BatchJob
 from maar.core.tables.alike import KindsOfGroups
 from maar.core.tables.axis import ResourceAxis
-from maar.core.tables.counting import add, count, is_waiting, uncount
-from maar.core.tables.groups import is_not_started, is_short, keep, sum_up
+from maar.core.tables.batch_jobs import BatchJobs
+from maar.core.tables.counting import add, count, is_waiting, prioritise, uncount
+from maar.core.tables.groups import attach, is_not_started, is_short, keep, sum_up, withdraw
 from maar.core.tables.node_columns import NodeColumns
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.plain_objects import PlainObjects
@@ -67,12 +69,11 @@ class Tables(PlainObjects):
 
     def __post_init__(self) -> None:
         self.shapes = Shapes(self.axis)
-        self.budget = self.axis.zeros()
+        self.budget, self.batch_jobs = self.axis.zeros(), BatchJobs(self)
         self._without_group: dict[str, dict[str, PodRow]] = {}  # pods, by the key of the group they name
         self._stale_groups: dict[str, GroupRow] = {}
-        self._has_new_queues = self._has_new_nodes = True
+        self._has_new_queues, self._has_new_nodes, self._has_new_priorities = True, True, False
         self._tainted: list[NodeRow] = []
-        self._has_new_priorities = False
         self._claimed: DemandColumns | None = None  # good until the tree, the axis or the total changes
 
     # --- events
@@ -92,7 +93,6 @@ class Tables(PlainObjects):
                 row = read_pod(one, self.shapes, self.scheduler_name)
                 known = self.pods.get(row.key)
                 if known is None or not known.decides_like(row):  # most updates change nothing
-                    self._grow()
                     self.put_pod(row)
             case PodGroup():
                 group = read_group(one, self.axis)
@@ -102,19 +102,23 @@ class Tables(PlainObjects):
                 self._put_node(read_node(one, self.axis))
             case Queue():
                 self._put_queue(one)
+            case BatchJob():
+                self.batch_jobs.put(one)
             case _:
                 self.put(one)
                 self._has_new_priorities |= isinstance(one, PriorityClass)
 
     def _delete(self, kind: str, key: str) -> None:
         if kind == "Pod":
-            self._remove_pod(key)
+            self.remove_pod(key)
         elif kind == "PodGroup":
             self._remove_group(key)
         elif kind == "Node":
             self._remove_node(key)
         elif kind == "Queue":
             self._remove_queue(key)
+        elif kind == BatchJob.kind_name():
+            self.batch_jobs.remove(key)
         else:
             self._has_new_priorities |= isinstance(self.remove(kind, key), PriorityClass)
 
@@ -122,14 +126,23 @@ class Tables(PlainObjects):
 
     def put_pod(self, row: PodRow) -> None:
         """Take a row for what is known of its pod."""
-        self._remove_pod(row.key)
+        self._grow()
+        self.remove_pod(row.key)
         self._add_pod(row)
+
+    def promise(self, pod: PodRow, node: str) -> None:
+        """Promise a pod of a Job that is resumed a node, or with "" none."""
+        self._uncount(pod)
+        pod.promised_with_job = node
+        self._count(pod)
 
     def _add_pod(self, pod: PodRow) -> None:
         self.pods[pod.key] = pod
+        if pod.batch_job:
+            self.batch_jobs.pod_changed(pod)
         if pod.group_key:
             self._join(pod, self.groups.get(pod.group_key))
-        self._prioritise(pod)
+        prioritise(pod, self.priority_of)
         if is_waiting(pod) and pod.group is None and (pod.names_us or (pod.is_ours and pod.group_key)):
             self.orphans[pod.key] = pod
         if pod.shape.has_affinity:
@@ -141,10 +154,13 @@ class Tables(PlainObjects):
         if self.rows:  # before there is a tree all will be counted with it
             count(pod, self.nodes, self.budget)  # its group is settled again anyway: it has just joined
 
-    def _remove_pod(self, key: str) -> None:
+    def remove_pod(self, key: str) -> None:
+        """Forget a pod."""
         pod = self.pods.pop(key, None)
         if pod is None:
             return
+        if pod.batch_job:
+            self.batch_jobs.pod_changed(pod)
         self._uncount(pod)
         self._leave(pod)
         self.leaving.pop(key, None)
@@ -174,12 +190,6 @@ class Tables(PlainObjects):
             if not companions:
                 del self._without_group[pod.group_key]
 
-    def _prioritise(self, pod: PodRow) -> None:
-        default = pod.group.priority if pod.group else 0
-        stated = pod.stated_priority
-        pod.priority = self.priority_of(pod.priority_class, default) if stated is None else stated
-        pod.order = (-pod.priority, pod.number, not pod.is_lead, pod.created, natural(pod.key))
-
     def _count(self, pod: PodRow) -> None:
         count(pod, self.nodes, self.budget)
         if pod.group is not None:
@@ -198,14 +208,15 @@ class Tables(PlainObjects):
         self._remove_group(group.key)
         group.priority = self.priority_of(group.priority_class, 0)
         self.groups[group.key] = group
-        self._attach(group)
+        attach(group, self.queues.get(group.queue_name))
         for pod in self._without_group.pop(group.key, {}).values():
             self._uncount(pod)
             self._join(pod, group)
-            self._prioritise(pod)
+            prioritise(pod, self.priority_of)
             self._count(pod)
             self.orphans.pop(pod.key, None)
         self._stale_groups[group.key] = group
+        self.batch_jobs.group_changed(group.key, group.promised_room)
 
     def _put_status(self, group: GroupRow) -> None:
         """Take a row for what is known of a group of which the status alone has changed: its pods stay."""
@@ -214,6 +225,7 @@ class Tables(PlainObjects):
         self.groups[group.key] = self._stale_groups[group.key] = group
         if group.leaf is not None:
             group.leaf.groups[group.key] = group
+        self.batch_jobs.group_changed(group.key, group.promised_room)
 
     def _remove_group(self, key: str) -> None:
         group = self.groups.pop(key, None)
@@ -223,11 +235,12 @@ class Tables(PlainObjects):
             self._uncount(pod)
             self._leave(pod)
             self._join(pod, None)
-            self._prioritise(pod)
+            prioritise(pod, self.priority_of)
             self._count(pod)
             if is_waiting(pod):
                 self.orphans[pod.key] = pod
-        self._withdraw(group)
+        self.batch_jobs.group_changed(key, None)
+        withdraw(group, self.tolerated)
         self.kinds.remove(group)
         for groups in (self.waiting, self.short, self.not_enqueued, self.not_started, self._stale_groups):
             groups.pop(key, None)
@@ -235,27 +248,10 @@ class Tables(PlainObjects):
             group.leaf.members[group.namespace] -= 1
             group.leaf.changes += 1
 
-    def _attach(self, group: GroupRow) -> None:
-        """Count a group in its leaf queue, if it names one."""
-        queue = self.queues.get(group.queue_name)
-        group.leaf = queue if queue is not None and queue.is_leaf else None
-        if group.leaf is not None:
-            group.leaf.groups[group.key] = group
-            group.leaf.members[group.namespace] += 1
-            group.leaf.changes += 1
-
-    def _withdraw(self, group: GroupRow) -> None:
-        """Subtract what a group requests and was admitted with from its leaf."""
-        if group.counted_in is not None:
-            add(group.counted_in.asked, group.asked, -1)
-            add(group.counted_in.admitted, group.admitted, -1)
-            self.tolerated.add(group.tolerations, -1)
-            group.counted_in = None
-
     def _refresh(self, group: GroupRow) -> None:
         """Count a group again whose pods have changed."""
         if group.counted_in is not None:
-            self._withdraw(group)
+            withdraw(group, self.tolerated)
         sum_up(group, self.axis)
         is_now_short = is_short(group)
         if group.leaf is not None:
@@ -300,7 +296,7 @@ class Tables(PlainObjects):
         if old is not None and old.looks == node.looks:
             return  # a heartbeat
         pods = [pod for pod in (old or self).pods.values() if pod.node_name == node.name]
-        promised = [pod for pod in self.pods.values() if pod.nominated == node.name and not pod.node_name]
+        promised = [pod for pod in self.pods.values() if pod.promised == node.name and not pod.node_name]
         for pod in (*pods, *promised):
             self._uncount(pod)
         self.nodes[node.name] = node
@@ -312,7 +308,7 @@ class Tables(PlainObjects):
     def _remove_node(self, name: str) -> None:
         node = self.nodes.pop(name, None)
         if node is not None:
-            promised = [pod for pod in self.pods.values() if pod.nominated == name and not pod.node_name]
+            promised = [pod for pod in self.pods.values() if pod.promised == name and not pod.node_name]
             for pod in (*node.pods.values(), *promised):
                 self._uncount(pod)
             self._has_new_nodes = True
@@ -327,8 +323,12 @@ class Tables(PlainObjects):
             self._claimed = DemandColumns.of(self.tree, named, order=names)
         return self._claimed
 
-    def settle(self, *, heeds_taints: bool = True, usage: Usage | None = None) -> None:
-        """Update everything that depends on the tree, on priorities, or on whole groups."""
+    def settle(
+        self, *, heeds_taints: bool = True, usage: Usage | None = None, now: float | None = None
+    ) -> None:
+        """Update everything that depends on the tree, on priorities, on the time, or on whole groups."""
+        if self.batch_jobs.by_uid:
+            self.batch_jobs.settle(now)
         self.tolerated.heed(taints=heeds_taints)
         if self._has_new_priorities:
             self._settle_priorities()
@@ -357,7 +357,7 @@ class Tables(PlainObjects):
         for group in self.groups.values():
             group.priority = self.priority_of(group.priority_class, 0)
         for pod in self.pods.values():
-            self._prioritise(pod)
+            prioritise(pod, self.priority_of)
         self._stale_groups.update(self.groups)
         self._has_new_priorities = False
 
@@ -375,16 +375,16 @@ class Tables(PlainObjects):
 
     def _recount(self) -> None:
         """Count every group in its leaf again; leaves were added or removed."""
-        placed = [pod for pod in self.pods.values() if pod.node_name or pod.nominated]
+        placed = [pod for pod in self.pods.values() if pod.node_name or pod.promised]
         for pod in placed:
             self._uncount(pod)
         for group in self.groups.values():
-            self._withdraw(group)
+            withdraw(group, self.tolerated)
         for queue in self.queues.values():
             queue.groups, queue.namespaces, queue.members = {}, {}, Counter()
             queue.changes += 1
         for group in self.groups.values():
-            self._attach(group)
+            attach(group, self.queues.get(group.queue_name))
             self._stale_groups[group.key] = group
         for pod in placed:
             self._count(pod)

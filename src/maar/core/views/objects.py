@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from maar.core.model.disruption_budget import PodDisruptionBudget
+from maar.core.model.kinds import to_json
 from maar.core.model.metadata import Condition, Metadata, Object, OwnerReference
 from maar.core.model.namespace import Namespace, ResourceQuota
 from maar.core.model.node import Node, NodeSpec, NodeStatus
@@ -20,6 +21,7 @@ from maar.core.model.past_use import history_data, read_history
 from maar.core.model.pod import (
     EVICTED_FOR_ANNOTATION,
     GROUP_ANNOTATION,
+    INDEX_FAILURES,
     PREEMPTABLE_MARK,
     TASK_ANNOTATION,
     ClaimSource,
@@ -37,6 +39,7 @@ from maar.core.model.pod import (
     Volume,
 )
 from maar.core.model.pod_group import (
+    PROMISED_ROOM_ANNOTATION,
     READY_ANNOTATION,
     SLA_ANNOTATIONS,
     PodGroup,
@@ -49,7 +52,9 @@ from maar.core.model.queue import Queue
 from maar.core.model.resources import PODS, Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from maar.core.model.workload import BatchJob
 from maar.core.tables.axis import Needs
+from maar.core.tables.batch_jobs import owner_of
 from maar.core.tables.numbers import TASK_INDEX, number_of
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.rows import GroupRow, NodeRow, PodRow
@@ -82,11 +87,14 @@ class Seen:
         return cls(
             tables.scheduler_name,
             tuple(tables.axis.names),
-            [one for kind in PLAIN for one in tables.of_kind(kind).values()],
+            [
+                *(one for kind in PLAIN for one in tables.of_kind(kind).values()),
+                *(row.job for row in tables.batch_jobs.by_uid.values()),
+            ],
             [_with_history(row.queue, tables.past_use) for row in tables.queues.values()],
             list(tables.nodes.values()),
             list(tables.groups.values()),
-            list(tables.pods.values()),
+            [pod for pod in tables.pods.values() if not pod.is_to_come],
         )
 
     def is_same(self, other: "Seen") -> bool:
@@ -128,6 +136,7 @@ class Seen:
             READY_ANNOTATION: last_ready,
             SLA_ANNOTATIONS[0]: _duration(row.sla_waiting_time),
             EXPECTED_RUN_TIME: _duration(row.stated_run_time),
+            PROMISED_ROOM_ANNOTATION: to_json(row.promised_room).decode() if row.promised_room else None,
         }
         metadata = _metadata(row.key, row.namespace, row.created, marks)
         owners = (OwnerReference(name=row.owner, controller=True),) if row.owner else ()
@@ -150,6 +159,7 @@ class Seen:
             PREEMPTABLE_MARK: row.preemptable,
             EVICTED_FOR_ANNOTATION: row.evicted_for or None,
             EXPECTED_RUN_TIME: _duration(row.stated_run_time),
+            INDEX_FAILURES: str(row.index_failures) if row.index_failures else None,
         }
         metadata = _metadata(row.key, row.namespace, row.created, marks)
         leaves = _LONG_AGO if row.is_terminating else None
@@ -157,6 +167,8 @@ class Seen:
         if row.is_daemon or row.owner:
             kind = "DaemonSet" if row.is_daemon else ""
             owner = OwnerReference(kind=kind, name=row.owner, controller=True)
+            if row.batch_job:
+                owner = owner_of(row.owner, row.batch_job)
             metadata = msgspec.structs.replace(metadata, owner_references=(owner,))
         if number_of(metadata) != row.number:  # it came from an annotation
             index = {**metadata.annotations, TASK_INDEX: str(row.number)}
@@ -212,11 +224,17 @@ def _conditions(row: GroupRow) -> Iterator[PodGroupCondition]:
 
 def reduced(one: Object) -> Object:
     """Leave out annotations that are not for schedulers: they may contain anything."""
-    annotations = one.metadata.annotations
+    if isinstance(one, BatchJob):
+        template = msgspec.structs.replace(one.spec.template, metadata=_reduced(one.spec.template.metadata))
+        one = msgspec.structs.replace(one, spec=msgspec.structs.replace(one.spec, template=template))
+    metadata = _reduced(one.metadata)
+    return one if metadata is one.metadata else msgspec.structs.replace(one, metadata=metadata)
+
+
+def _reduced(metadata: Metadata) -> Metadata:
+    annotations = metadata.annotations
     kept = {name: text for name, text in annotations.items() if _is_for_schedulers(name)}
-    if len(kept) == len(annotations):
-        return one
-    return msgspec.structs.replace(one, metadata=msgspec.structs.replace(one.metadata, annotations=kept))
+    return metadata if len(kept) == len(annotations) else msgspec.structs.replace(metadata, annotations=kept)
 
 
 def _with_history(queue: Queue, past_use: PastUse) -> Queue:

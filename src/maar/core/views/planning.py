@@ -67,6 +67,7 @@ def plan_data(decided: Plan) -> Json:
             {"pod": one.pod, "for": one.beneficiary, "action": one.action} for one in decided.evictions
         ],
         "nominations": {one.pod: one.node for one in sorted(decided.nominations, key=lambda one: one.pod)},
+        **({"resumptions": _resumptions(decided)} if decided.resumptions else {}),
         "selections": {one.claim: one.node for one in sorted(decided.selections, key=lambda one: one.claim)},
         "podGroups": {
             key: {
@@ -80,6 +81,14 @@ def plan_data(decided: Plan) -> Json:
         **({"volumes": volumes} if volumes else {}),  # which claims seldom get
         **({"heldRoom": _held_room(decided)} if decided.held_room else {}),
         **({"whyEvicted": {one.pod: one.why for one in decided.evictions}} if decided.evictions else {}),
+    }
+
+
+def _resumptions(decided: Plan) -> Json:
+    """By pod group: the Jobs that are resumed, and how many of their pods are promised which nodes."""
+    return {
+        one.pod_group: {name: promise.nodes for name, promise in one.room.jobs.items()}
+        for one in decided.resumptions
     }
 
 

@@ -1,0 +1,36 @@
+"""What controllers keep of a Job of batch/v1, and of the pods that are evicted with it."""
+
+from typing import NamedTuple
+
+from maar.core.controllers.group_template import Member
+from maar.core.model.workload import SUSPENDED_FOR_ANNOTATION, BatchJob
+
+
+class SuspendableJob(NamedTuple):
+    """A Job, as far as it follows from that whether Maar suspends or resumes it."""
+
+    uid: str
+    group: str  # the key of the group of its pods
+    generation: int
+    can_be_suspended: bool
+    is_suspended: bool
+    is_marked: bool  # as suspended by Maar
+
+
+def suspendable(job: BatchJob) -> SuspendableJob:
+    """Read what is kept of a Job."""
+    return SuspendableJob(
+        job.metadata.uid,
+        job.group_key,
+        job.metadata.generation,
+        job.can_be_suspended,
+        job.spec.suspend,
+        SUSPENDED_FOR_ANNOTATION in job.metadata.annotations,
+    )
+
+
+def job_to_suspend(pod: Member | None) -> str | None:
+    """The uid of the Job that a live pod is evicted with."""
+    if pod is None or not pod.is_live or pod.evicted_with_job is None:
+        return None
+    return pod.batch_job or None
