@@ -211,7 +211,7 @@ class NodeChooser:
             return never
 
     def _is_too_large(self, shape: Shape) -> bool:
-        return not (self.stack.mask(shape) & self.large_enough(shape)).any()
+        return not (self.large_enough(shape) & self.stack.mask(shape)).any()
 
     def large_enough(self, shape: Shape) -> Flags:
         """The nodes that, if they were empty, would have room for a pod, whatever filters say. [N]"""
