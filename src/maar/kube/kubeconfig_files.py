@@ -152,9 +152,7 @@ class _Entries:
             raise ValueError(f"context {name} names cluster {context.cluster}, which is not there; add it")
         if not self.clusters[context.cluster][0].server:
             raise ValueError(f"cluster {context.cluster} has no server; write its address into it")
-        if context.user and context.user not in self.users:
-            raise ValueError(f"context {name} names user {context.user}, which is not there; add it")
-        anonymous = (User(), Path())
+        anonymous = (User(), Path())  # as with kubectl, also where there is no user of the name
         cluster, user = self.clusters[context.cluster], self.users.get(context.user, anonymous)
         return ChosenContext(context.namespace or "default", *cluster, *user)
 

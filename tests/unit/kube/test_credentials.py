@@ -153,7 +153,6 @@ async def test_a_value_of_a_wrong_type_is_named_with_its_place(
         ("contexts", [{"name": "one"}], "context one names no cluster; write one into it"),
         ("clusters", None, "context one names cluster one, which is not there; add it"),
         ("clusters", [{"name": "one"}], "cluster one has no server; write its address into it"),
-        ("users", [], "context one names user one, which is not there; add it"),
     ],
 )
 async def test_what_a_context_needs_and_is_not_there_is_named(
@@ -175,12 +174,16 @@ async def test_an_error_about_a_user_does_not_quote_its_secrets(tmp_path: Path) 
     assert "secret" not in str(caught.value)
 
 
-async def test_a_context_without_a_user_is_anonymous(tmp_path: Path) -> None:
+async def test_a_context_without_a_user_that_is_there_is_anonymous(tmp_path: Path) -> None:
     def forget_user(document: dict[str, Any]) -> None:
         del document["contexts"][0]["context"]["user"]
 
-    file = changed(written(tmp_path / "one", "https://127.0.0.1:1"), tmp_path / "two", forget_user)
-    assert (await load(file)).proofs.authorization == ""
+    def forget_users(document: dict[str, Any]) -> None:
+        document["users"] = []
+
+    for change in (forget_user, forget_users):
+        file = changed(written(tmp_path / "one", "https://127.0.0.1:1"), tmp_path / "two", change)
+        assert (await load(file)).proofs.authorization == ""
 
 
 async def test_an_empty_file_among_several_is_passed_over(tmp_path: Path) -> None:

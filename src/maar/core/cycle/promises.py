@@ -165,7 +165,7 @@ class CountedRoom:
             self._catch_up()
         has, later = self._room.allocatable, self._room.later
         left = {
-            node: [held - gone for held, gone in zip(later[node], amounts, strict=False)]
+            node: [held - gone for held, gone in zip(later[node], amounts, strict=True)]
             for node, amounts in freed.items()
         }
         return all(
