@@ -61,7 +61,7 @@ def enqueue(state: State) -> None:
 def _let_in_gated(state: State) -> None:
     """Let in the groups whose pods all have scheduling gates: they count nothing until the gates are gone."""
     for row in state.tables.not_enqueued.values():
-        if row.leaf is not None and are_all_gated(row):
+        if row.gated and row.leaf is not None and are_all_gated(row):
             state.group(row).phase = "Inqueue"
 
 
