@@ -107,6 +107,25 @@ def test_gangs_that_start_at_once_are_told_nothing_else(story: Story) -> None:
     assert failed_scheduling(story) == []
 
 
+def test_a_gang_tries_again_though_pods_of_it_that_succeeded_are_gone(story: Story) -> None:
+    gang = job("gang", parallelism=3, completions=3)
+    gang["metadata"]["annotations"] = {LEAST: "3"}
+    story.apply(gang)
+    story.until("it runs", lambda: len(live(story, "gang")), 3)
+    first, second, third = live(story, "gang")
+    for pod in (first, second):
+        end_pod(story, pod, "Succeeded")
+    story.until("two have succeeded", lambda: succeeded(story, "gang"), {"gang": 2})
+    story.kubectl("delete", "pod", first, second)  # as the collector of ended pods does
+    end_pod(story, third, "Failed")
+    story.until_holds(
+        "the third runs again", lambda: live(story, "gang"), lambda seen: seen not in ([], [third])
+    )
+    (again,) = live(story, "gang")
+    end_pod(story, again, "Succeeded")
+    story.until("it is done", lambda: succeeded(story, "gang"), {"gang": 3})
+
+
 def test_autoscalers_hear_exactly_of_what_more_nodes_would_start(story: Story) -> None:
     story.apply(queue("other"), queue("share"), queue("gate"), queue("capped", capability={"cpu": "1"}))
     story.apply(*work("first", "other", 4, least=4), *work("second", "share", 4, least=4))

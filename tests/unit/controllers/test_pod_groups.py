@@ -7,13 +7,14 @@ from msgspec import structs
 
 from maar.core.controllers.group_template import group_name
 from maar.core.controllers.pod_groups import MissingGroups
+from maar.core.model.batch_job import BatchJobStatus
 from maar.core.model.events import Deleted, Event, Upserted
 from maar.core.model.metadata import Metadata, OwnerReference
 from maar.core.model.namespace import Namespace
 from maar.core.model.pod import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from maar.core.model.pod_group import PodGroup, PodGroupSpec
 from maar.core.model.resources import Resources
-from maar.core.model.workload import ReplicaSet
+from maar.core.model.workload import BatchJob, ReplicaSet
 from maar.core.model.writes import Create, Delete, Patch
 from support.controller_runs import Controlled
 
@@ -338,3 +339,29 @@ def test_the_group_of_an_earlier_release_stays_with_its_pods() -> None:
     assert controller.reconcile() == []
     controller.feed([Deleted(kind="Pod", key="ns/a")])
     assert controller.reconcile() == [Delete(kind="PodGroup", key="ns/podgroup-uid-web-1", uid="g")]
+
+
+def test_pods_of_a_job_that_succeeded_and_are_gone_count() -> None:
+    reference = OwnerReference(api_version="batch/v1", kind="Job", name="j", uid="uid-j", controller=True)
+
+    def job(succeeded: int) -> Event:
+        metadata = Metadata(name="j", namespace="ns", uid="uid-j", annotations={LEAST: "4"})
+        return Upserted(object=BatchJob(metadata=metadata, status=BatchJobStatus(succeeded=succeeded)))
+
+    def least(controller: Controlled) -> object:
+        create, *_ = controller.reconcile()
+        assert isinstance(create, Create)
+        spec = create.document["spec"]
+        assert isinstance(spec, dict)
+        return spec["minMember"]
+
+    ended = structs.replace(pod("done", reference), status=PodStatus(phase="Succeeded"))
+    controller = Controlled(MissingGroups())
+    controller.feed([job(1), Upserted(object=ended), Upserted(object=pod("a", reference))])
+    assert least(controller) == 4, "the one that has succeeded is there and counts itself"
+    controller.feed([job(3)])
+    assert least(controller) == 2
+    controller.feed([Deleted(kind="Pod", key="ns/done")])
+    assert least(controller) == 1
+    controller.feed([job(9)])
+    assert least(controller) == 1

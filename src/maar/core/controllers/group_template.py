@@ -55,6 +55,7 @@ class Member(NamedTuple):
     group: str  # the name of the group that would be made for it
     group_key: str  # of the group that it names, or that would be made for it
     is_live: bool
+    has_succeeded: bool
     names_group: bool
     request: Resources
     priority_class: str
@@ -92,6 +93,7 @@ def member(pod: Pod) -> Member:
         is_live=not pod.is_finished and not pod.is_terminating,
         batch_job=pod.batch_job,
         evicted_with_job=_evicted_with_job(metadata),
+        has_succeeded=pod.status.phase == "Succeeded",
         names_group=bool(named),
         request=pod.request,
         priority_class=pod.spec.priority_class_name,
@@ -132,10 +134,10 @@ def group_name(uid: str) -> str:
     return f"podgroup-{uid}"
 
 
-def wanted_group(pod: Member, owner: Statements) -> Wanted:
-    """How the group of a pod should be."""
+def wanted_group(pod: Member, owner: Statements, gone: int = 0) -> Wanted:
+    """How the group of a pod should be; so many pods have succeeded and are gone, and count all the same."""
     stated = {**owner, **pod.statements}
-    least = _whole_number(stated.get(MIN_MEMBER_ANNOTATION, ""))
+    least = max(1, _whole_number(stated.get(MIN_MEMBER_ANNOTATION, "")) - gone)
     together = Resources({name: units * least for name, units in pod.request.items() if name != PODS})
     return Wanted(
         min_member=least,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from maar.core.controllers.group_template import Statements, controller_of, group_name, statements_of_owner
 from maar.core.model.metadata import OwnerReference
-from maar.core.model.workload import Workload
+from maar.core.model.workload import BatchJob, Workload
 
 
 class Owner(NamedTuple):
@@ -15,6 +15,7 @@ class Owner(NamedTuple):
     group: str  # the key of the group that is made for its pods
     statements: Statements
     deployment: OwnerReference | None  # that it is a version of
+    succeeded: int  # pods of a Job, those that are gone included
 
 
 @dataclass(eq=False)
@@ -45,4 +46,5 @@ def _owner(workload: Workload) -> Owner:
     deployment = above if is_version else None
     group = group_name(deployment.uid if deployment is not None else metadata.uid)
     key = f"{metadata.namespace or 'default'}/{group}"
-    return Owner(metadata.uid, key, statements_of_owner(metadata), deployment)
+    succeeded = workload.status.succeeded if isinstance(workload, BatchJob) else 0
+    return Owner(metadata.uid, key, statements_of_owner(metadata), deployment, succeeded)

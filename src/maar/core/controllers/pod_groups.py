@@ -123,7 +123,7 @@ def _group_writes(cluster: ClusterView, key: str, members: list[Member]) -> list
     owner = None if youngest is None else _statements(cluster, youngest.owner)
     if youngest is None or owner is None:
         return []  # an event for the owner is on its way; where it was deleted, its pods go too
-    wanted = wanted_group(youngest, owner)
+    wanted = wanted_group(youngest, owner, _succeeded_and_gone(cluster, youngest.owner, members))
     if group is None:
         made, about = document(youngest, namespace, wanted), f"{namespace}/{youngest.name}"
         return [Create(kind="PodGroup", key=key, document=made, about=about)]
@@ -145,6 +145,13 @@ def _statements(cluster: ClusterView, owner: OwnerReference | None) -> Statement
         return _NOTHING
     known = cluster.owners.by_uid.get(owner.uid)
     return None if known is None else known.statements
+
+
+def _succeeded_and_gone(cluster: ClusterView, owner: OwnerReference | None, members: list[Member]) -> int:
+    """How many pods of a Job have succeeded and were deleted: by a collector of pods, or with their node."""
+    known = cluster.owners.by_uid.get(owner.uid) if owner is not None else None
+    there = sum(one.has_succeeded for one in members)
+    return 0 if known is None else max(0, known.succeeded - there)
 
 
 def _queue_of(cluster: ClusterView, namespace: str) -> str:
