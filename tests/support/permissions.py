@@ -12,6 +12,10 @@ Json = dict[str, Any]
 ROLES: Final = {
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "ValidatingAdmissionPolicy": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": (
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+    ),
     "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/maar-system/roles",
     "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/maar-system/rolebindings",
     "ServiceAccount": "/api/v1/namespaces/maar-system/serviceaccounts",

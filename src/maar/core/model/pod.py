@@ -155,7 +155,8 @@ class Pod(Object, frozen=True, tag="Pod"):
     @property
     def is_leaving(self) -> bool:
         """Whether it is being deleted, or will be with the Job that is suspended to evict it."""
-        return self.is_terminating or EVICTED_WITH_JOB_ANNOTATION in self.metadata.annotations
+        metadata = self.metadata
+        return metadata.deletion_timestamp is not None or EVICTED_WITH_JOB_ANNOTATION in metadata.annotations
 
     @property
     def batch_job(self) -> str:

@@ -36,8 +36,8 @@ def read_pod(pod: Pod, shapes: Shapes, scheduler_name: str) -> PodRow:
     created = metadata.creation_timestamp
     return PodRow(
         key=pod.key,
-        is_terminating=pod.is_leaving,
         preemptable=mark(metadata, PREEMPTABLE_MARK),
+        is_terminating=pod.is_leaving,
         namespace=namespace,
         group_key=f"{namespace}/{group}" if group else "",
         is_live=not pod.is_finished,
