@@ -49,3 +49,22 @@ def test_a_job_that_can_never_run_keeps_nobody_out(two_nodes: MaarUp) -> None:
     apply(two_nodes, vcjob("fits", {"w": task(4, 2)}, minAvailable=4))
     wait_until("fits runs", lambda: phase(two_nodes, "fits") == "Running", WITHIN_S)
     assert phase(two_nodes, "large") == "Pending"
+
+
+VOLCANOS = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins: [{name: priority}, {name: gang}, {name: conformance}]
+- plugins: [{name: overcommit}, {name: drf}, {name: predicates}, {name: proportion}, {name: nodeorder}]
+"""
+
+
+def test_elastic_jobs_that_are_let_in_together_all_start(folder: Path) -> None:
+    needs_kubernetes()
+    configuration = folder / "volcano.yaml"
+    configuration.write_text(VOLCANOS)
+    with MaarUp(folder, "--nodes", "2x8cpu,32Gi", "--config", str(configuration)) as up:
+        names = [f"elastic-{number}" for number in range(3)]
+        apply(up, *[vcjob(name, {"w": task(16, 1)}, minAvailable=2) for name in names])
+        for name in names:
+            wait_until(f"{name} runs", lambda name=name: phase(up, name) == "Running", WITHIN_S)

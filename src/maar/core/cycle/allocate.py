@@ -5,10 +5,12 @@ group ready, or one more pod of a ready group, or nothing. What is reserved is n
 """
 
 from collections.abc import Callable, Sequence
+from math import inf, nextafter
 
 from maar.core.cycle.batch_jobs import keep_nodes_for_pods_to_come
 from maar.core.cycle.group_placement import GroupPlacement, wait_for_claims
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.just_let_in import SECONDS, JustLetIn
 from maar.core.cycle.limits import Limits
 from maar.core.cycle.possible_turns import PossibleTurns
 from maar.core.cycle.room import NOWHERE
@@ -19,7 +21,7 @@ from maar.core.cycle.turn_pods import for_allocate, for_backfill
 from maar.core.model.names import natural
 from maar.core.tables.axis import times
 from maar.core.tables.groups import ADMITTED_PHASES
-from maar.core.tables.rows import PodRow
+from maar.core.tables.rows import GroupRow, PodRow
 
 Wanted = Callable[[GroupState], list[PodRow]]
 
@@ -38,8 +40,24 @@ def allocate(state: State) -> None:
 def begin(state: State) -> None:
     """What comes before the first turn: promises are kept, and room is held for those who waited long."""
     keep_promises(state)
+    rows = _just_let_in(state)
+    state.just_let_in = JustLetIn(state.ledger, rows) if rows else None
     if state.configuration.sla is not None:
         hold_room(state)
+
+
+def _just_let_in(state: State) -> list[GroupRow]:
+    """The groups that hold nothing, were let in a moment ago and lack pods of their minimum."""
+    found, first = list[GroupRow](), state.now - SECONDS
+    for row in state.tables.not_started.values():
+        if row.admitted_since is not None and row.admitted_since >= first and _lacks_pods(row):
+            found.append(row)
+            state.times_to_come.append(nextafter(row.admitted_since + SECONDS, inf))
+    return found + [row for row in state.let_in if _lacks_pods(row)]
+
+
+def _lacks_pods(row: GroupRow) -> bool:
+    return bool(row.to_start) and row.placed + len(row.pending) + row.gated < row.min_member
 
 
 def backfill(state: State) -> None:

@@ -275,9 +275,17 @@ class Attempt:
 
     def _fits(self) -> bool:
         """Whether the beneficiary may grow and finds its places, with the victims gone."""
-        if not self.allows():
+        if not self.allows() or not self._leaves_room():
             return False
         return self.promises.are_possible()
+
+    def _leaves_room(self) -> bool:
+        """Whether surplus leaves what groups that were just let in have yet to take."""
+        beside, ledger = self.state.just_let_in, self.ledger
+        if beside is None or not self.group.is_ready:
+            return True
+        limits = ledger.deserved if self.action == "reclaim" else ledger.real
+        return beside.leaves_room(self.leaf, self.request, limits)
 
     def _is_lawful(self, taken: Sequence[Unit]) -> bool:
         """Check every unit again after the trimming, in order."""

@@ -51,6 +51,7 @@ def enqueue(state: State) -> None:
             refused.clear()
         if was_outside:
             group.phase = "Inqueue"
+            state.let_in.append(group.row)
             preempt.let_in(group)
     for group in refused_early:  # so that the numbers of the reason are those at the end
         group.refusal = gate.refuses(group) or group.refusal

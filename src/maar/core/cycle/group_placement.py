@@ -31,6 +31,10 @@ class GroupPlacement:
 
     def succeeds(self, group: GroupState, pods: Sequence[PodRow]) -> bool:
         """Place what makes the group ready, or one more pod; where that cannot be done, nothing stays."""
+        if self.state.just_let_in is not None and group.is_ready:
+            pods = [pod for pod in pods if self.limits.leave_room(group.leaf, pod.shape.needs)]
+            if not pods:
+                return False
         missing, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
         if not tasks and len(pods) >= missing:
             first = pods if len(pods) == 1 else pods[: missing or 1]

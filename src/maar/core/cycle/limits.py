@@ -56,6 +56,15 @@ class Limits:
             return False
         return ledger.beyond(leaf, needs, ledger.real) is None and ledger.gives_away(leaf, needs) is None
 
+    def leave_room(self, leaf: int, needs: Needs) -> bool:
+        """Whether surplus may use this much more beside what groups just let in have yet to take."""
+        beside = self.state.just_let_in
+        if beside is None or self.phase is None:
+            return True
+        return beside.leaves_room(
+            leaf, needs, self.ledger.deserved if self._asks_deserved else self.ledger.real
+        )
+
     def left(self, usage_path: UsagePath) -> Column:
         """How much more may be used there at most; what is reserved for others may leave less."""
         ledger = self.ledger

@@ -25,6 +25,7 @@ from typing import Self
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.group_states import GroupStates
 from maar.core.cycle.held_room import HeldRoom
+from maar.core.cycle.just_let_in import JustLetIn
 from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.protection import Budgets
 from maar.core.cycle.queue_ledger import QueueLedger, Whole, largest_part
@@ -102,6 +103,8 @@ class State:
         self.texts: dict[object, tuple[str, str]] = {}  # of `sentences.py`, that many messages have parts of
         # From which a decision may differ with nothing else changed.
         self.times_to_come = list(tables.batch_jobs.promised_until.values())
+        self.let_in: list[GroupRow] = []  # by this cycle
+        self.just_let_in: JustLetIn | None = None  # for turns of groups that are ready, where there is any
         # Half gangs that wait for each other: their keys and when cleanup acts, by the key of each.
         self.circles: dict[str, tuple[tuple[str, ...], float]] = {}
         self._parts_of_use: dict[int, dict[str, PartOfUse]] = {}  # by leaf

@@ -12,7 +12,8 @@ All of it follows from stored objects. A write that the API server refuses is tr
 why the job waits; only its own.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 
 from maar.core.controllers.cluster_view import (
@@ -31,7 +32,7 @@ from maar.core.controllers.jobs.pods import owning_job
 from maar.core.job_plugins.plugin import SshKey
 from maar.core.job_plugins.registry import JobPlugins
 from maar.core.model.job import Job
-from maar.core.model.writes import ControllerWrite
+from maar.core.model.writes import ControllerWrite, Create
 
 
 class Jobs(Controller):
@@ -69,4 +70,22 @@ class Jobs(Controller):
             writes += [(key, write) for write in look.writes()]
             if look.wake_at is not None:
                 wake_at.append((key, look.wake_at))
-        return Reconciled(writes, wake_at)
+        return Reconciled(_minimum_first(cluster, writes), wake_at)
+
+
+def _minimum_first(
+    cluster: ClusterView, writes: Sequence[tuple[str, ControllerWrite]]
+) -> list[tuple[str, ControllerWrite]]:
+    """The pods beyond what jobs need to start come last: they must not keep another job from starting."""
+    first, surplus = list[tuple[str, ControllerWrite]](), list[tuple[str, ControllerWrite]]()
+    there = Counter[str]()
+    for key, write in writes:
+        if not (isinstance(write, Create) and write.kind == "Pod"):
+            first.append((key, write))
+            continue
+        if key not in there:
+            there[key] = len(cluster.pods_of_job.keys(key))
+        there[key] += 1
+        is_needed = key not in cluster.jobs or there[key] <= cluster.jobs[key].spec.least
+        (first if is_needed else surplus).append((key, write))
+    return [*first, *surplus]
