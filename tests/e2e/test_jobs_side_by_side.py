@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,6 @@ from support.needs_kubernetes import needs_kubernetes
 from support.story import Document
 from support.story_vcjobs import JOB_NAME, VCJOB, phase_of, template, vcjob
 from support.until import wait_until
-
-WITHIN_S = 180.0
 
 
 @pytest.fixture
@@ -37,6 +36,10 @@ def phase(up: MaarUp, job: str) -> str:
     return phase_of(json.loads(up.kubectl("get", VCJOB, job, "-o", "json").stdout))
 
 
+def is_running(up: MaarUp, job: str) -> bool:
+    return phase(up, job) == "Running"
+
+
 def pods(up: MaarUp, job: str) -> list[Document]:
     return list(
         json.loads(up.kubectl("get", "pods", "-l", f"{JOB_NAME}={job}", "-o", "json").stdout)["items"]
@@ -45,9 +48,9 @@ def pods(up: MaarUp, job: str) -> list[Document]:
 
 def test_a_job_that_can_never_run_keeps_nobody_out(two_nodes: MaarUp) -> None:
     apply(two_nodes, vcjob("large", {"w": task(1, 12)}))
-    wait_until("large was let in", lambda: bool(pods(two_nodes, "large")), WITHIN_S)
+    wait_until("large was let in", lambda: bool(pods(two_nodes, "large")))
     apply(two_nodes, vcjob("fits", {"w": task(4, 2)}, minAvailable=4))
-    wait_until("fits runs", lambda: phase(two_nodes, "fits") == "Running", WITHIN_S)
+    wait_until("fits runs", partial(is_running, two_nodes, "fits"))
     assert phase(two_nodes, "large") == "Pending"
 
 
@@ -67,4 +70,4 @@ def test_elastic_jobs_that_are_let_in_together_all_start(folder: Path) -> None:
         names = [f"elastic-{number}" for number in range(3)]
         apply(up, *[vcjob(name, {"w": task(16, 1)}, minAvailable=2) for name in names])
         for name in names:
-            wait_until(f"{name} runs", lambda name=name: phase(up, name) == "Running", WITHIN_S)
+            wait_until(f"{name} runs", partial(is_running, up, name))
