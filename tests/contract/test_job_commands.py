@@ -166,11 +166,13 @@ def test_jobs_are_listed_in_every_form(commands: Commands, name: str, tmp_path: 
     assert row[:2] == ["default", name]
     assert commands.job("list", "-l", f"team={name}", "-o", "name").out == f"{TITLE}/{name}\n"
     assert name in commands.job("list", "-q", "default", "--phase", "pending").out
-    none = commands.job("list", "-q", "another", "-l", f"team={name}")
+    unknown = commands.job("list", "-q", "another", "-l", f"team={name}", code=1)
+    assert unknown.err.startswith("error: queue another does not exist")
+    none = commands.job("list", "--phase", "running", "-l", f"team={name}")
     assert (none.out, none.err) == ("", "No jobs found in namespace default with these labels\n")
     listed = json.loads(commands.job("list", "-o", "json", "-l", f"team={name}").out)
     assert [one["metadata"]["name"] for one in listed["items"]] == [name]
-    assert json.loads(commands.job("list", "-o", "json", "-q", "another").out)["items"] == []
+    assert json.loads(commands.job("list", "-o", "json", "--phase", "aborted").out)["items"] == []
 
 
 def test_a_job_is_shown_with_what_belongs_to_it(commands: Commands, name: str) -> None:

@@ -201,7 +201,8 @@ def one_step_less(change: SingleChange) -> list[SingleChange | None]:
             fewer = [tuple(other for other in taints if other != one) for one in taints]
             return [AddTolerations(key, pods, one) if one else None for one in fewer]
         case SetPriority(group=key, priority=priority, before=before):
-            lower = sorted((value, name) for name, value in CLASSES.items() if before < value < priority)
+            named = ((value, name) for name, value in CLASSES.items() if name)  # a change names a class
+            lower = sorted((value, name) for value, name in named if before < value < priority)
             return [SetPriority(key, name, value, before) for value, name in lower[-1:]] or [None]
         case MoreNodes(like=like, count=count, allocatable=allocatable):
             return [MoreNodes(like=like, count=count - 1, allocatable=allocatable) if count > 1 else None]

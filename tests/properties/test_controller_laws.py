@@ -18,6 +18,7 @@ from maar.core.controllers.jobs.dependencies import AFTER_ANNOTATION
 from maar.core.controllers.pod_groups import MissingGroups
 from maar.core.controllers.queue_states import QueueStates
 from maar.core.controllers.quotas import QUOTA_NAME, NamespaceQuotas
+from maar.core.controllers.suspended_jobs import SuspendedJobs
 from maar.core.job_plugins.plugin import no_key
 from maar.core.job_plugins.registry import JobPlugins
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
@@ -219,7 +220,8 @@ OBJECTS_OF: Final[dict[type[Controller], st.SearchStrategy[AnyObject]]] = {
     NamespaceQuotas: OF_QUOTAS,
     Jobs: OF_JOBS,
 }
-ELSEWHERE: Final = (CronJobs, JobFlows, JobTemplates)  # test_made_jobs_laws.py has their lives
+# test_made_jobs_laws.py has the lives of the first three, test_batch_job_eviction_laws.py of the last.
+ELSEWHERE: Final = (CronJobs, JobFlows, JobTemplates, SuspendedJobs)
 
 
 @st.composite

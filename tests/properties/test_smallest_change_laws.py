@@ -107,7 +107,8 @@ def test_every_smallest_change_is_sufficient_and_minimal(
 def contradictions(present: Present, key: str, changes: Sequence[SingleChange]) -> Iterator[str]:
     """What else an answer says that is not true where it says of a group that its end starts another."""
     ends = [one.group for one in changes if isinstance(one, DeleteGroup) and one.pods]
-    because = planned_starts(present, groups=[key])[key].because if ends else ""
+    start = planned_starts(present, groups=[key]).get(key) if ends else None  # None: it does not wait
+    because = "" if start is None else start.because
     if because.startswith("It does not start when others end"):
         yield f"{key} starts when {ends} end, and: {because}"
 

@@ -9,7 +9,6 @@ from maar.cli.completion import NamespacesFlags, names_of
 from maar.cli.job.flags import QueueOption
 from maar.cli.option_groups import with_groups
 from maar.cli.tables import LabelsOption, OutputOption, Scope, Table, WatchOption, check_watch, show_all
-from maar.core.model.queue import Queue
 from maar.core.views.job_rows import POD_HEADINGS, POD_WIDE, pod_cells
 from maar.core.views.job_summary import JOB_LABEL, QUEUE_LABEL, JobSummary, PodSummary
 
@@ -47,7 +46,7 @@ def list_all(
 
     async def work(cluster: "ClusterClient") -> None:
         if queue:
-            await cluster.check_named(Queue, queue)
+            await cluster.check_queue(queue)
         scope = Scope(place.of(cluster), selector, are_labels_given=bool(labels))
         await show_all(cluster, TABLE, scope, output, watch=watch)
 

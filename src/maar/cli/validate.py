@@ -95,7 +95,7 @@ def _read(paths: list[Path]) -> tuple[list[Sent], list[str]]:
             continue
         version, name = str(document.get("apiVersion", "")), str(document["kind"])
         kind = kind_of(version, name)
-        if kind is not None:
+        if kind in KINDS:
             problem = _unnamed(document)
             sent += [] if problem else [Sent(place, kind, document)]
             errors += [f"{place}: {name}: {problem}"] if problem else []

@@ -17,6 +17,7 @@ from maar.cli.up import data_folder
 from maar.core.model.events import Event
 from maar.core.model.kinds import BadObjectError, ObjectT, plain
 from maar.core.model.metadata import Object
+from maar.core.model.queue import DEFAULT, ROOT, Queue
 from maar.kube.api_server import ApiServer
 from maar.kube.credentials import load
 from maar.kube.errors import ApiError, UnansweredError
@@ -104,11 +105,11 @@ class ClusterClient:
         await self._done(outcome, Operation("get", kind, key))
         return True
 
-    async def check_named(self, kind: type[Object], key: str) -> None:
-        """Refuse a name that a filter has and nothing on the cluster; one that may not be read passes."""
-        outcome = await get(self.server, *_at(kind, key))
-        if isinstance(outcome, Gone):
-            await self._done(outcome, Operation("get", kind, key))
+    async def check_queue(self, name: str) -> None:
+        """Refuse a filter by a queue that does not exist; one that may not be read passes."""
+        outcome = await get(self.server, *_at(Queue, name))
+        if isinstance(outcome, Gone) and name not in (DEFAULT, ROOT):  # those exist always
+            await self._done(outcome, Operation("get", Queue, name))
 
     async def all(self, kind: type[Object], labels: str = "", namespace: str = "") -> list[Document]:
         """Read all objects of a kind, or those with the labels or in the namespace."""

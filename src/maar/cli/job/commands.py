@@ -42,7 +42,6 @@ from maar.cli.tables import (
     data_text,
     show_all,
 )
-from maar.core.model.queue import Queue
 from maar.core.views.flow_summary import CronSummary, FlowSummary, TemplateSummary
 from maar.core.views.job_rows import JOB_HEADINGS, JOB_WIDE, job_cells
 from maar.core.views.job_summary import JobSummary
@@ -121,7 +120,7 @@ def list_all(  # noqa: PLR0913  # the flags of the command
         return queue in ("", job.spec.queue) and phase in ("", job.phase)
 
     if queue:
-        on_cluster(access, lambda cluster: cluster.check_named(Queue, queue))
+        on_cluster(access, lambda cluster: cluster.check_queue(queue))
     if starts.start:
         from maar.cli.job.starts import list_with_starts  # noqa: PLC0415  # it simulates, and that takes long
 

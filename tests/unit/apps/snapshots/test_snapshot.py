@@ -26,6 +26,7 @@ from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue, QueueMetadata
+from maar.core.model.workload import BatchJob
 from maar.core.policy.configuration import Configuration, parse
 from maar.core.policy.plugin_hooks import PluginHooks
 from maar.core.tables.shapes import Shape
@@ -191,7 +192,7 @@ def test_every_annotation_that_maar_reads_is_kept() -> None:
 
 
 def test_all_that_the_scheduler_watches_is_in_a_snapshot() -> None:
-    assert {*PLAIN, Node, Queue, PodGroup, Pod} == {*WATCHED}
+    assert {*PLAIN, Node, Queue, PodGroup, Pod, BatchJob} == {*WATCHED}
 
 
 @settings(max_examples=300, deadline=None)
