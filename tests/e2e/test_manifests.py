@@ -101,11 +101,17 @@ def test_a_second_apply_changes_nothing(plane: ControlPlane) -> None:
     reported = plane.kubectl("apply", "-f", "-", stdin=STREAM).stdout.splitlines()
     assert installed(plane) == before
     configured = {line.split("/")[0] for line in reported if not line.endswith(" unchanged")}
-    # kubectl replaces selectors of budgets, with the same, and takes the addresses of webhooks away again.
+    # kubectl replaces selectors and lists in which the server has defaults, with the same, and takes the
+    # addresses of webhooks away again.
     webhooks = {
         f"{kind}webhookconfiguration.admissionregistration.k8s.io" for kind in ("mutating", "validating")
     }
-    assert configured == {"poddisruptionbudget.policy", *webhooks}
+    replaced = {
+        "poddisruptionbudget.policy",
+        "networkpolicy.networking.k8s.io",
+        "validatingadmissionpolicy.admissionregistration.k8s.io",
+    }
+    assert configured == {*replaced, *webhooks}
 
 
 def test_its_own_pods_start_while_nobody_judges_and_meet_the_strictest_standard(plane: ControlPlane) -> None:

@@ -33,11 +33,15 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 
 def changed(plane: ControlPlane, configuration: str, change: Widen) -> str:
-    """What the API server says to a change of a configuration by the account of the webhooks."""
+    """What the API server says to a change of a configuration by the account of the webhooks.
+
+    A dry run: before the policy is in force a change would be made, and stop every other request.
+    """
     found = json.loads(plane.kubectl("get", configuration, "-o", "json").stdout)
     change(found["webhooks"][0])
     patch = json.dumps({"webhooks": found["webhooks"]})
-    done = plane.kubectl("patch", configuration, "--type=merge", "-p", patch, *WEBHOOKS, check=False)
+    flags = ("--type=merge", "--dry-run=server", "-p", patch)
+    done = plane.kubectl("patch", configuration, *flags, *WEBHOOKS, check=False)
     return done.stderr
 
 
