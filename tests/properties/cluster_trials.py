@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from random import Random
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Recipe
 from properties.clusters import Cluster, TrialCounts, cut_down, grow
-from properties.cycle_histories import Cycle
+from properties.cycle_histories import Cycle, Planner
 from properties.cycle_outcomes import Outcome
 from support.planning import plan
 
@@ -43,10 +44,19 @@ class Case:
 
 def planned(cluster: Cluster) -> Cycle:
     """What the engine decides in one cycle."""
-    decided = plan(cluster.objects, cluster.configuration, NOW)["cycles"]
-    assert isinstance(decided, list)
-    cycle: Cycle = decided[0]
-    return cycle
+    return by_engine(cluster.configuration)(cluster, NOW)
+
+
+def by_engine(configuration: object = None) -> Planner:
+    """Return one cycle of the engine as a planner."""
+
+    def planner(cluster: Cluster, now: datetime) -> Cycle:
+        decided = plan(cluster.objects, configuration, now)["cycles"]
+        assert isinstance(decided, list)
+        cycle: Cycle = decided[0]
+        return cycle
+
+    return planner
 
 
 @cache

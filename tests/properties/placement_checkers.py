@@ -1,6 +1,6 @@
 """Where the cycle puts pods: laws C1 to C3, and that allocate leaves no turn undone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from maar.core.model.pod import Pod
 from maar.core.model.queue import ROOT
@@ -16,7 +16,7 @@ from properties.cycle_outcomes import (
     turn,
     within,
 )  # fmt: skip
-from properties.definitions import asked
+from properties.definitions import Amounts, asked, total
 from properties.placement_rules import clash, host_ports, misplaced, spread_breaches
 
 
@@ -110,6 +110,8 @@ def allocate_leaves_no_turn(outcome: Outcome) -> Iterator[str]:
         chances = [[pod] for pod in waiting] if moment.is_ready(key) else [turn(moment, key, waiting)]
         for pods in chances:
             if pods and are_alike(pods) and is_allowed(moment, leaf, pods):
+                if moment.is_ready(key) and not leaves_room(outcome, leaf, request(pods)):
+                    continue
                 views = [outcome.physically]
                 if not asks_for_nothing(pods[0]):
                     views.append(outcome.before_backfill)
@@ -117,6 +119,27 @@ def allocate_leaves_no_turn(outcome: Outcome) -> Iterator[str]:
                 if places is not None:
                     yield f"group {key} could start {sorted(places)} in queue {leaf} on {places}"
                     break
+
+
+def leaves_room(outcome: Outcome, leaf: str, wanted: Mapping[str, int]) -> bool:
+    """Whether surplus, lent, leaves what groups that were just let in have yet to take."""
+    reading, before, now = outcome.reading, outcome.bound.without(outcome.binds), outcome.bound
+    more = {name: Amounts() for name in (*reading.path, ROOT)}
+    for key, group in reading.groups.items():
+        own, is_here = group.spec.queue, reading.phase(key) == "Pending" and outcome.is_admitted(key)
+        there = [*reading.at_first.placed(key), *reading.at_first.waiting(key)]
+        if own not in reading.leaves or len(there) >= group.spec.min_member or not is_here:
+            continue
+        for resource, units in asked(reading.to_start(key) or {}).items():
+            left = reading.deserved(own, resource) - before.used[own][resource] - more[own][resource]
+            for name in (*reading.path[own], ROOT):
+                more[name][resource] += max(0, min(units, left))
+    used = {**now.used, ROOT: total(now.used[name] for name in reading.children[ROOT])}
+    return all(
+        not more[name][one] or used[name][one] + more[name][one] + units <= reading.real_capability(name, one)
+        for name in (*reading.path[leaf], ROOT)
+        for one, units in wanted.items()
+    )
 
 
 def is_allowed(moment: Moment, leaf: str, pods: Sequence[Pod]) -> bool:

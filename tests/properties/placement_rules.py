@@ -25,14 +25,7 @@ def misplaced(moment: Moment, pod: Pod, node: Node) -> Iterator[str]:
 
     Room is not looked at either: that is a matter of the whole node.
     """
-    if not node.is_ready:
-        yield "the node is not ready"
-    if node.spec.unschedulable:
-        yield "the node is unschedulable"
-    if not suits(pod, node):
-        yield "its node selector or node affinity does not match"
-    if any(taint.effect != "PreferNoSchedule" and not is_tolerated(taint, pod) for taint in node.spec.taints):
-        yield "it does not tolerate a taint"
+    yield from misplaced_by_itself(pod, node)
     pods, nodes = moment.reading.pods, moment.reading.nodes
     there = [(pods[key], nodes[where]) for key, where in moment.places.items() if key != pod.key]
     neighbours = [other for other, where in there if where is node]
@@ -41,6 +34,18 @@ def misplaced(moment: Moment, pod: Pod, node: Node) -> Iterator[str]:
     yield from unloved(pod, node, there)
     if not finds_its_own(pod, node, there):
         yield "the pods that it wants to be with are not there"
+
+
+def misplaced_by_itself(pod: Pod, node: Node) -> Iterator[str]:
+    """Say why a pod may not be on a node, whoever else is where."""
+    if not node.is_ready:
+        yield "the node is not ready"
+    if node.spec.unschedulable:
+        yield "the node is unschedulable"
+    if not suits(pod, node):
+        yield "its node selector or node affinity does not match"
+    if any(taint.effect != "PreferNoSchedule" and not is_tolerated(taint, pod) for taint in node.spec.taints):
+        yield "it does not tolerate a taint"
 
 
 def unloved(pod: Pod, node: Node, there: Neighbours) -> Iterator[str]:
@@ -62,8 +67,15 @@ def finds_its_own(pod: Pod, node: Node, there: Neighbours) -> bool:
         for term in terms
     ):
         return True
-    is_first = all(is_meant(term, pod, pod) and term.topology_key in node.metadata.labels for term in terms)
-    return is_first and not any(is_meant(term, pod, other) for term in terms for other, _ in there)
+    has_topology = all(term.topology_key in node.metadata.labels for term in terms)
+    return has_topology and not joins_others(pod, [other for other, _ in there])
+
+
+def joins_others(pod: Pod, there: Collection[Pod]) -> bool:
+    """Whether required pod affinity lets a pod start only beside others, those there or some to come."""
+    terms = required(pod, anti=False)
+    is_first = all(is_meant(term, pod, pod) for term in terms)
+    return not is_first or any(is_meant(term, pod, other) for term in terms for other in there)
 
 
 def suits(pod: Pod, node: Node) -> bool:

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from maar.core.fairshare.queue_demand import QueueDemand
+from maar.core.model.queue import ROOT
 from maar.core.model.resources import units_in_one
 from properties.cluster_manifests import Document
 from properties.slow_fairshare import share_out
@@ -79,6 +80,65 @@ def _with_half_gangs(parts: Any) -> Any:  # noqa: ANN401
     return whole
 
 
+def _with_just_let_in(parts: Any) -> None:  # noqa: ANN401
+    """Surplus does not take what was just let in: what the model lacks of allocate, preempt and reclaim."""
+    keep_promises, can_bind = parts.Cycle.keep_promises, parts.Cycle.can_bind
+    fits = parts.Attempt.fits
+
+    def kept(cycle: Any) -> None:  # noqa: ANN401
+        keep_promises(cycle)
+        cycle.beside = _just_let_in(cycle)
+
+    def binds(cycle: Any, group: Any, allowed: Any, domain: Any, pods: Any) -> bool:  # noqa: ANN401
+        if not can_bind(cycle, group, allowed, domain, pods):
+            return False
+        is_limited = allowed in (cycle.may_allocate, cycle.may_borrow)
+        limits = cycle.shares.deserved if allowed == cycle.may_allocate else cycle.shares.real_capability
+        return not is_limited or _leaves_room(cycle, group, parts.total_request(pods).asked(), limits)
+
+    def fitting(attempt: Any, taken: Any) -> bool:  # noqa: ANN401
+        if not fits(attempt, taken):
+            return False
+        cycle, shares = attempt.cycle, attempt.cycle.shares
+        limits = shares.deserved if attempt.action == "reclaim" else shares.real_capability
+        return _leaves_room(cycle, attempt.group, attempt.request, limits, cycle.losses(taken))
+
+    parts.Cycle.keep_promises, parts.Cycle.can_bind, parts.Attempt.fits = kept, binds, fitting
+
+
+def _just_let_in(cycle: Any) -> dict[str, dict[str, Fraction]]:  # noqa: ANN401
+    """What groups that came in in this cycle have yet to take, by queue; as far as it is within deserved."""
+    more: dict[str, dict[str, Fraction]] = {}
+    for group in cycle.cluster.groups.values():
+        is_new = group.phase == "Pending" and cycle.phase[group.name] == "Inqueue"
+        if not is_new or not _lacks_pods(cycle, group):
+            continue
+        leaf, known = group.queue, dict(more.get(group.queue, {}))
+        for resource, amount in (group.min_resources or {}).items():
+            left = cycle.shares.deserved[leaf][resource] - cycle.used[leaf][resource]
+            part = max(Fraction(0), min(amount, left - known.get(resource, 0)))
+            for queue in (*cycle.path[leaf], ROOT):
+                there = more.setdefault(queue, {})
+                there[resource] = there.get(resource, Fraction(0)) + part
+    return more
+
+
+def _leaves_room(cycle: Any, group: Any, request: Any, limits: Any, losses: Any = None) -> bool:  # noqa: ANN401
+    """Whether surplus is within limits beside what was just let in."""
+    if not cycle.ready(group):
+        return True
+    for queue in (*cycle.path[group.queue], ROOT):
+        below = [queue] if queue != ROOT else cycle.children[ROOT]
+        most = limits[queue] if queue != ROOT else cycle.budget
+        for resource, amount in request.items():
+            used = sum(cycle.used[one][resource] for one in below)
+            used -= sum(losses.queues[one][resource] for one in below) if losses else 0
+            more = cycle.beside.get(queue, {}).get(resource, 0)
+            if more and used + more + amount > most[resource]:
+                return False
+    return True
+
+
 def _is_half(cycle: Any, group: Any) -> bool:  # noqa: ANN401
     """Whether it starves and nothing is being freed for it."""
     is_promised = any(pod.name in cycle.promised for pod in cycle.pods_of[group.name])
@@ -128,6 +188,7 @@ class ReferenceModel:
         self.parts = _load()
         self.parts["cycle"].Preempt.allows = _preempt_allows
         self.parts["cycle"].Cycle.lacks_pods = _lacks_pods
+        _with_just_let_in(self.parts["cycle"])
         self.parts["cycle"].Cycle.cleanup = _with_half_gangs(self.parts["cycle"])
         self.configuration = self.parts["cluster"].Configuration.read("")
 

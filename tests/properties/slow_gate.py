@@ -13,9 +13,10 @@ from maar.core.model.names import natural
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import ROOT
-from properties.cluster_reading import ADMITTED_PHASES, Reading
-from properties.cycle_outcomes import Outcome, fits_together, turn
+from properties.cluster_reading import ADMITTED_PHASES, Moment, Reading
+from properties.cycle_outcomes import Outcome, fits_together, has_room, turn
 from properties.definitions import Amounts, asked, total
+from properties.placement_rules import joins_others, misplaced_by_itself
 from properties.slow_fairshare import Share, share_out
 
 OVERCOMMIT: Final = Fraction(6, 5)
@@ -87,7 +88,10 @@ class SlowGate:
         if self.holds_room(key) or not chosen or not self.has_pods(key):
             return False
         alone = first.without([one for one, pod in reading.pods.items() if not comes_with_a_node(pod)])
-        if fits_together(alone, chosen) is None:
+        there = [reading.pods[one] for one in first.places]
+        if any(suits_no_node(alone, pod) for pod in chosen):
+            return True
+        if not any(joins_others(pod, there) for pod in chosen) and fits_together(alone, chosen) is None:
             return True
         idle = total(first.idle(node.metadata.name) for node in reading.usable_nodes)
         is_idle = all(units <= idle[one] for one, units in wanted.items())
@@ -258,6 +262,15 @@ def was_refused(group: PodGroup) -> bool:
 def comes_with_a_node(pod: Pod) -> bool:
     """Whether a DaemonSet made a pod, or the kubelet."""
     return any(owner.kind in ("DaemonSet", "Node") for owner in pod.metadata.owner_references)
+
+
+def suits_no_node(alone: Moment, pod: Pod) -> bool:
+    """Whether no node would take a pod, whoever it has to be near."""
+    return not any(
+        has_room(alone.with_places({pod.key: node.metadata.name}), node.metadata.name, pod)
+        and not any(misplaced_by_itself(pod, node))
+        for node in alone.reading.usable_nodes
+    )
 
 
 def created(one: object) -> float:

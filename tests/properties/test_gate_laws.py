@@ -12,7 +12,7 @@ from maar.core.cycle.loans import LoanedPods, Loans
 from properties.cluster_manifests import NOW, GroupPlan, pod_group, pods_of
 from properties.cluster_reading import Reading
 from properties.cluster_recipe import Reach, Recipe, Style
-from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial
+from properties.cluster_trials import ENOUGH_EVICTIONS, Case, Trial, by_engine
 from properties.clusters import Cluster, recipes
 from properties.cycle_histories import Future, History, finite_work, lived
 from properties.cycle_outcomes import Outcome
@@ -24,7 +24,7 @@ from properties.gate_checkers import (
 )
 from properties.how_many import cases
 from properties.loans import loaned
-from properties.test_cycle_laws import by_engine, resubmitting
+from properties.test_cycle_laws import resubmitting
 
 EXAMPLES: Final = cases(60)
 CONTESTED: Final = (Style.RANKED, Style.CROWDED, Style.MIXED, Style.LENT)

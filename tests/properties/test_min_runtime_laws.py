@@ -15,7 +15,7 @@ from maar.core.policy.grammar import ACTIONS
 from maar.core.views.planning import plans
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach, Recipe, Style
-from properties.cluster_trials import Case, Trial, planned
+from properties.cluster_trials import Case, Trial, by_engine, planned
 from properties.clusters import Cluster, recipes
 from properties.cycle_histories import STEP, Future, lived
 from properties.cycle_outcomes import Outcome
@@ -35,7 +35,6 @@ from properties.run_times import (
     with_run_times,
     without_run_times,
 )
-from properties.test_cycle_laws import by_engine
 
 REACHES: Final = {Reach.MODEL: cases(150), Reach.BEYOND: cases(100)}
 HISTORIES: Final = cases(30)

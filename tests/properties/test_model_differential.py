@@ -42,6 +42,7 @@ from properties.definitions import lacking
 from properties.eviction_attempts import Attempt
 from properties.eviction_checkers import explained
 from properties.how_many import cases
+from properties.kept_recipes import DIFFERED
 from properties.reference_model import FOLDER, IS_THERE, ReferenceModel
 
 pytestmark = pytest.mark.skipif(not IS_THERE, reason=f"the reference model is not in {FOLDER}")
@@ -65,7 +66,7 @@ def test_the_engine_decides_as_the_reference_model_does(reach: Reach, trial: Tri
     def check(case: Case) -> Iterator[str]:
         yield from differences(case, is_single=reach is Reach.SINGLE)
 
-    trial.of(check, recipes(reach), REACHES[reach]).require(ENOUGH_EVICTIONS)
+    trial.of(check, recipes(reach), REACHES[reach], kept=DIFFERED.get(reach, [])).require(ENOUGH_EVICTIONS)
 
 
 @pytest.mark.parametrize(("there", "differs"), [(1, False), (2, True)])

@@ -179,7 +179,7 @@ class Attempt:
         taken = self._gather(node)
         if not taken:
             return None
-        taken = Trimming(self.promises, self.allows, taken).needed()
+        taken = Trimming(self.promises, self._may_grow, taken).needed()
         return taken if self._is_lawful(taken) else None
 
     def _gather(self, node: int | None) -> list[Unit]:
@@ -275,12 +275,12 @@ class Attempt:
 
     def _fits(self) -> bool:
         """Whether the beneficiary may grow and finds its places, with the victims gone."""
-        if not self.allows() or not self._leaves_room():
-            return False
-        return self.promises.are_possible()
+        return self._may_grow() and self.promises.are_possible()
 
-    def _leaves_room(self) -> bool:
-        """Whether surplus leaves what groups that were just let in have yet to take."""
+    def _may_grow(self) -> bool:
+        """Whether its queue may, and surplus leaves what groups that were just let in have yet to take."""
+        if not self.allows():
+            return False
         beside, ledger = self.state.just_let_in, self.ledger
         if beside is None or not self.group.is_ready:
             return True

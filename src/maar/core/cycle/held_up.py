@@ -61,9 +61,12 @@ class HeldUp:
         for pod in pods:
             if pod.shape.claims or pod.shape.has_resource_claims:
                 return False  # a volume may come
-            if places.has_affinity(pod) and places.must_join_others(pod):
-                return False  # not alone, but beside others
-        if len({pod.shape for pod in pods}) == 1 and places.capacity(pods[0].shape) >= len(pods):
+        if any(places.never_fits(pod.shape) for pod in pods):
+            return True
+        if any(places.has_affinity(pod) and places.must_join_others(pod) for pod in pods):
+            return False  # not alone, but beside others
+        is_counted = len({pod.shape for pod in pods}) == 1 and places.depend_on_shapes_only(pods)
+        if is_counted and places.capacity(pods[0].shape) >= len(pods):
             return False
         alone = self._empty_cluster
         return bool(pods) and not (alone.limits(group, together(pods)) is None and alone.has_room(pods))
