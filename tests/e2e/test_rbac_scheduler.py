@@ -21,8 +21,10 @@ VOLUMES: Final = "/api/v1/persistentvolumes"
 EVENTS: Final = "/api/v1/namespaces/default/events"
 QUEUES: Final = "/apis/scheduling.volcano.sh/v1beta1/queues"
 GROUPS: Final = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
+JOBS: Final = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
 LEASE: Final = "/apis/coordination.k8s.io/v1/namespaces/maar-system/leases"
 CONFIGURED: Final = ("--config-map", "maar-system/maar-scheduler")
+PLANNED: Final = ("--planned-starts-interval", "1s")
 NUMBERS: Final = itertools.count()
 
 
@@ -154,6 +156,19 @@ def a_repeated_event_is_counted(stage: Stage, name: str) -> Holds:
     return lambda: any(one["count"] > 1 for one in events(stage, name, "Unschedulable"))
 
 
+def a_job_without_pods_has_a_planned_start(stage: Stage, name: str) -> Holds:
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "500"}}}
+    task = {"name": "main", "replicas": 1, "template": {"spec": {"containers": [container]}}}
+    spec = {"schedulerName": "volcano", "minAvailable": 1, "queue": "default", "tasks": [task]}
+    made = stage.make(JOBS, "Job", name, spec=spec)
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": name, "controller": True}
+    metadata = {"ownerReferences": [{**owner, "uid": made["metadata"]["uid"]}]}
+    spec = {"minMember": 1, "queue": "default", "minResources": {"cpu": "500"}}
+    group = f"{name}-{made['metadata']['uid']}"
+    stage.make(GROUPS, "PodGroup", group, metadata=metadata, spec=spec)
+    return lambda: "plannedStart" in stage.get(f"{GROUPS}/{group}").get("status", {})
+
+
 STORIES: Final[dict[str, Story]] = {
     "create pods/binding": a_gang_is_bound,
     "create events": a_bound_pod_has_an_event,
@@ -166,9 +181,10 @@ STORIES: Final[dict[str, Story]] = {
     "patch persistentvolumeclaims": a_claim_learns_the_node_of_its_first_consumer,
     "patch persistentvolumes": a_volume_that_is_there_goes_to_a_claim,
     "patch events": a_repeated_event_is_counted,
+    "list jobs.batch.volcano.sh": a_job_without_pods_has_a_planned_start,
 }
 ALL: Final = permissions("scheduler")
-SEEN: Final = [one for one in ALL if one.verb in ("list", "watch")]
+SEEN: Final = [one for one in ALL if one.verb in ("list", "watch") and str(one) not in STORIES]
 HELD: Final = [one for one in ALL if one.is_in_maar_system]
 DONE: Final = [one for one in ALL if one not in SEEN and one not in HELD]
 
@@ -199,7 +215,7 @@ def starts(stage: Stage) -> Iterator[Starts]:
 def running(stage: Stage) -> Iterator[Stage]:
     """The scheduler as it is deployed, but for a connection on which answers can be lost."""
     with lossy(stage.account(ME)) as stage.connection:
-        stage.start(ME, stage.connection.kubeconfig, *CONFIGURED)
+        stage.start(ME, stage.connection.kubeconfig, *CONFIGURED, *PLANNED)
         stage.until("the scheduler is at work", lambda: stage.is_at_work(ME))
         yield stage
         stage.processes.stop(ME, signal.SIGTERM)

@@ -73,11 +73,14 @@ class BatchJobWorld:
         """A queue."""
         self.embedded.make(QUEUES, name, "", spec=spec)
 
-    def job(self, name: str, queue: str, pods: int, least: int = 1, cpu: str = "1", **spec: object) -> None:
-        """A Job of equal pods that need a CPU each."""
+    def job(
+        self, name: str, queue: str, pods: int, least: int = 1, *, cpu: str = "1",
+        notes: dict[str, str] | None = None, **spec: object,
+    ) -> None:  # fmt: skip
+        """A Job of equal pods that need a CPU each, with some annotations more."""
         container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
         template = {
-            "metadata": {"annotations": {QUEUE: queue, LEAST: str(least)}},
+            "metadata": {"annotations": {QUEUE: queue, LEAST: str(least), **(notes or {})}},
             "spec": {"schedulerName": "volcano", "restartPolicy": "Never", "containers": [container]},
         }
         made = {"parallelism": pods, "completions": pods, "template": template, **spec}

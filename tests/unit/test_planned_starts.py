@@ -7,17 +7,24 @@ import msgspec
 import pytest
 
 from maar.apps.daemons.planned_starts import changes
+from maar.core.answers.explanation import Explainer
+from maar.core.answers.explanation_text import future_lines
 from maar.core.answers.future import Present, Start
+from maar.core.answers.published_starts import as_published
 from maar.core.answers.starts import planned_starts
-from maar.core.model.kinds import from_document
+from maar.core.answers.subject import find_subject
+from maar.core.model.job import Job as VolcanoJob
+from maar.core.model.kinds import from_document, to_json
 from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PlannedStartStatus, PodGroup
+from maar.core.views.reduced_objects import reduced_jobs
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 AT = NOW.timestamp()
 Json = dict[str, object]
+SMALL: Json = {"requests": {"cpu": "1"}}
 
 
 def node(cpu: str) -> Object:
@@ -145,6 +152,84 @@ def test_only_what_has_moved_by_a_minute_and_a_tenth_is_written_again() -> None:
     moved = {"near": planned(6.1), "far": planned(112), "lost": planned(3), "new": planned(1)}
     assert changes(before, moved, NOW) == {**moved, "gone": None}
     assert changes(before, {**same, "far": planned(100, "exact")}, NOW).keys() == {"far"}
+
+
+def test_a_start_that_has_not_moved_is_shown_as_it_was_written() -> None:
+    def shown(written_s: float, certainty: str = "exact") -> float | None:
+        written = msgspec.convert(
+            {"time": NOW + timedelta(seconds=written_s), "certainty": certainty}, PlannedStartStatus
+        )
+        starts = {"ns/a": Start(AT + 1000, "exact")}
+        return after(as_published(starts, {"ns/a": written}, AT)["ns/a"])
+
+    assert [shown(905), shown(1095), shown(895), shown(1105)] == [905, 1095, 1000, 1000]
+    assert shown(905, "bound") == 1000
+    soon = {"ns/a": Start(AT + 30, "exact"), "ns/b": Start(AT, "exact"), "ns/c": Start(None, "unknown")}
+    passed = dict.fromkeys(soon, msgspec.convert({"time": NOW, "certainty": "exact"}, PlannedStartStatus))
+    assert as_published(soon, passed, AT) == soon
+
+
+def test_an_explanation_says_what_an_older_start_in_the_status_is() -> None:
+    def start_line(written: Json) -> str:
+        group, pod = job("wants", "1")
+        assert isinstance(group, PodGroup)
+        status = msgspec.structs.replace(
+            group.status, planned_start=msgspec.convert(written, PlannedStartStatus)
+        )
+        objects = (node("2"), *job("runs", "2", "10m", ran_s=0), pod)
+        present = Present((*objects, msgspec.structs.replace(group, status=status)), now=AT)
+        subject = find_subject(present.objects, "podgroup", "ns/wants")
+        assert subject is not None
+        explainer = Explainer(present, subject)
+        known = msgspec.structs.replace(explainer.explanation(), start=explainer.start())
+        return " ".join("".join(span.text for span in line) for line in future_lines(known, 300)).strip()
+
+    same = start_line({"time": NOW + timedelta(seconds=590), "certainty": "exact"})
+    assert same == "Planned start: 2026-01-01T12:09:50Z, in 9m50s (exact)."
+    moved = start_line({"time": NOW + timedelta(hours=1), "certainty": "exact"})
+    assert moved == (
+        "Planned start: 2026-01-01T12:10:00Z, in 10m (exact). The status of its pod group still says "
+        "2026-01-01T13:00:00Z, from an earlier computation."
+    )
+    assert start_line({"certainty": "unknown"}).endswith("still says unknown, from an earlier computation.")
+
+
+def test_jobs_in_a_snapshot_give_the_starts_that_the_jobs_give() -> None:
+    template = {
+        "metadata": {"annotations": {"maar.sh/expected-runtime": "5m", "secret.io/a": "b"}},
+        "spec": {"containers": [{"name": "c", "env": [{"name": "A", "value": "b"}], "resources": SMALL}]},
+    }
+    spec = {"minAvailable": 1, "tasks": [{"name": "t", "replicas": 3, "template": template}]}
+    one = from_document(VolcanoJob, {"metadata": {"name": "j", "namespace": "ns", "uid": "u"}, "spec": spec})
+    broken = {"spec": {"containers": "none"}}
+    bad = msgspec.structs.replace(
+        one,
+        metadata=msgspec.structs.replace(one.metadata, name="bad"),
+        spec=msgspec.structs.replace(
+            one.spec, tasks=(msgspec.structs.replace(one.spec.tasks[0], template=broken),)
+        ),
+    )
+    owner = [{"kind": "Job", "name": "j", "uid": "u", "controller": True}]
+    metadata = {"name": "j-u", "namespace": "ns", "ownerReferences": owner}
+    waits = [
+        from_document(
+            PodGroup,
+            {
+                "metadata": {**metadata, "name": f"{name}-u"},
+                "spec": {"minMember": 1, "minResources": {"cpu": "1"}},
+            },
+        )
+        for name in ("j", "bad")
+    ]
+    objects = (node("2"), *job("last", "2", "1m"), *waits)
+    reduced = list(reduced_jobs([one, bad]))
+    assert [each.metadata.name for each in reduced] == ["j"]
+    assert b"secret" not in to_json(reduced[0])
+    assert b"value" not in to_json(reduced[0])
+    from_jobs = planned_starts(Present((*objects, one, bad), now=AT))
+    assert planned_starts(Present((*objects, *reduced), now=AT)) == from_jobs
+    assert after(from_jobs["ns/last"]) is not None
+    assert from_jobs["ns/bad-u"].because.startswith("Its pods do not exist yet")
 
 
 def test_a_search_that_is_stopped_says_before_when_nobody_starts_that_it_has_not_found() -> None:

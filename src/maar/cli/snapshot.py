@@ -1,9 +1,11 @@
 """`maar snapshot`: what a scheduler would see of a cluster, in one file."""
 
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -12,6 +14,11 @@ from maar.cli.cluster.access import Access, on_cluster
 from maar.cli.configuration import read_configuration
 from maar.cli.failure import CommandError, why
 from maar.cli.option_groups import with_groups
+
+if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
+    from maar.cli.cluster.client import ClusterClient
+    from maar.core.model.job import Job
+    from maar.core.model.metadata import Object
 
 
 @with_groups
@@ -37,11 +44,12 @@ def snapshot(
     from maar.core.engine import Engine  # noqa: PLC0415
     from maar.core.model.events import AnyObject, Upserted  # noqa: PLC0415
     from maar.core.views.objects import Seen  # noqa: PLC0415
+    from maar.core.views.reduced_objects import reduced_jobs  # noqa: PLC0415
 
     if output != "-" and not output.endswith(ENDINGS):
         raise CommandError(f"--output {output}: name a file that ends in {', '.join(ENDINGS)}, or -")
     configuration = read_configuration(config)
-    found = on_cluster(access, lambda cluster: cluster.everything())
+    found, jobs = on_cluster(access, _read)
     engine = Engine(configuration, name)
     engine.feed(Upserted(object=cast("AnyObject", one)) for one in found)
     seen = Seen.of(engine.tables)
@@ -52,13 +60,22 @@ def snapshot(
         resources=seen.resources,
         version=__version__,
     )
+    everything = chain(seen.objects(), reduced_jobs(jobs))
     if output == "-":
-        sys.stdout.buffer.writelines(as_yaml(taken, seen.objects()))
+        sys.stdout.buffer.writelines(as_yaml(taken, everything))
         return
     try:
-        write(Path(output), taken, seen.objects())
+        write(Path(output), taken, everything)
     except OSError as error:
         raise CommandError(f"{output}: cannot be written: {why(error)}; name another file") from None
     typer.echo(
-        f"{output}: {len(found):,} objects; see what is decided on them: maar plan -f {output}", err=True
+        f"{output}: {len(found) + len(jobs):,} objects; see what is decided on them: maar plan -f {output}",
+        err=True,
     )
+
+
+async def _read(cluster: "ClusterClient") -> "tuple[Sequence[Object], Sequence[Job]]":
+    """All that the scheduler decides with, and the jobs, whose pods may not be made yet."""
+    from maar.core.model.job import Job  # noqa: PLC0415
+
+    return await cluster.everything(), await cluster.objects(Job)

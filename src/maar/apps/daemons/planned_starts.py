@@ -2,10 +2,10 @@
 
 No decision waits for it. Between two decisions the rows of the tables are noted, which takes milliseconds:
 a row is replaced when its object changes, so that the rest can be done later. A thread writes them as a
-snapshot, another process simulates what follows from it, with a lower priority, and is ended where it takes
-too long. Of what it finds only that is written which differs from what is there by more than a minute and by
-more than a tenth of the time to come: with every pod that ends all later starts may move a little. Where
-nothing has changed since the last time, no process is started.
+snapshot, with the jobs whose pods are not made yet, which no decision reads. Another process simulates what
+follows from it, with a lower priority, and is ended where it takes too long. Of what it finds only that is
+written which has moved (`core/answers/published_starts.py`). Where nothing has changed since the last time,
+no process is started.
 """
 
 import asyncio
@@ -14,6 +14,8 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from http import HTTPStatus
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -24,10 +26,15 @@ from maar import __version__
 from maar.apps.scheduler.scheduler import Scheduler
 from maar.apps.snapshots.configuration import as_document
 from maar.apps.snapshots.files import Snapshot, write
+from maar.core.answers.published_starts import has_moved, published_starts
 from maar.core.engine import Engine
+from maar.core.model.job import Job
 from maar.core.model.kinds import BadObjectError
 from maar.core.model.pod_group import PlannedStartStatus, PodGroup
+from maar.core.tables.groups import is_finished
+from maar.core.tables.rows import GroupRow
 from maar.core.views.objects import Seen
+from maar.core.views.reduced_objects import reduced_jobs
 from maar.kube.api_server import ApiServer
 from maar.kube.errors import ApiError, UnansweredError
 from maar.kube.listing import objects
@@ -37,8 +44,6 @@ from maar.kube.write import patch
 
 _LOG: Final = logging.getLogger(__name__)
 
-_SMALL_S: Final = 60.0
-_SMALL_PART: Final = 0.1  # of the time to come
 _LONGEST_S: Final = 300.0
 
 Starts = dict[str, PlannedStartStatus]
@@ -67,8 +72,7 @@ class PlannedStarts:
         """Work the planned starts out and write those that have changed."""
         if self._written is None:  # another process may have written some
             found = await objects(self._server, PodGroup, _ignore)
-            planned = {one.key: one.status.planned_start for one in found}
-            self._written = {key: start for key, start in planned.items() if start is not None}
+            self._written = published_starts(found)
         await self._scheduler.at_rest.wait()
         tables, now = self._engine.tables, datetime.now(UTC)
         starts: Starts = {}
@@ -76,7 +80,7 @@ class PlannedStarts:
             seen = Seen.of(tables)
             if self._is_known(seen, now):
                 return
-            starts = await self._worked_out(seen, now)
+            starts = await self._worked_out(seen, await self._jobs(seen), now)
             self._seen = now, seen
         for key, start in changes(self._written, starts, now).items():
             document = {"status": {"plannedStart": None if start is None else _plain(start)}}
@@ -93,7 +97,18 @@ class PlannedStarts:
         times = [one.time for one in (self._written or {}).values() if one.time is not None]
         return (not times or now < min(times)) and seen.is_same(self._seen[1])
 
-    async def _worked_out(self, seen: Seen, now: datetime) -> Starts:
+    async def _jobs(self, seen: Seen) -> list[Job]:
+        """The jobs, where pods of some group are not made yet: `maar explain` knows them too."""
+        if not any(_may_lack_pods(row) for row in seen.groups):
+            return []
+        try:
+            return await objects(self._server, Job, _ignore)
+        except ApiError as error:
+            if error.code != HTTPStatus.NOT_FOUND:
+                raise
+            return []  # a cluster without Volcano's jobs
+
+    async def _worked_out(self, seen: Seen, jobs: list[Job], now: datetime) -> Starts:
         snapshot = Snapshot(
             time=now,
             scheduler_name=seen.scheduler_name,
@@ -103,7 +118,7 @@ class PlannedStarts:
         )
         with TemporaryDirectory() as folder:
             file = Path(folder) / "snapshot.json"
-            await asyncio.to_thread(write, file, snapshot, seen.objects())
+            await asyncio.to_thread(write, file, snapshot, chain(seen.objects(), reduced_jobs(jobs)))
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
@@ -136,16 +151,16 @@ def changes(
     wanted: dict[str, PlannedStartStatus | None] = {key: None for key in written if key not in starts}
     for key, start in starts.items():
         before = written.get(key)
-        if before is None or _differs(before, start, now):
+        time = None if start.time is None else start.time.timestamp()
+        if before is None or has_moved(before, time, start.certainty, now.timestamp()):
             wanted[key] = start
     return wanted
 
 
-def _differs(before: PlannedStartStatus, start: PlannedStartStatus, now: datetime) -> bool:
-    if before.certainty != start.certainty or before.time is None or start.time is None:
-        return before.certainty != start.certainty or before.time != start.time
-    moved = abs((start.time - before.time).total_seconds())
-    return moved > max(_SMALL_S, _SMALL_PART * (start.time - now).total_seconds())
+def _may_lack_pods(group: GroupRow) -> bool:
+    """Whether pods of a group may be made once it is admitted."""
+    is_outside = group.stored_phase == "Pending" or not group.pods
+    return is_outside and bool(group.owner) and not is_finished(group)
 
 
 def _plain(start: PlannedStartStatus) -> dict[str, object]:

@@ -23,7 +23,7 @@ from maar.core.model.metadata import Record
 from maar.core.model.plan import Plan
 from maar.core.model.writes import Write
 from maar.core.policy.configuration import DEFAULT, Configuration
-from maar.core.views.objects import reduced
+from maar.core.views.reduced_objects import reduced
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -14,6 +14,7 @@ from maar.cli.job.flags import StartFlags
 from maar.cli.tables import Document, Output, Rows, Scope, Table, data_text
 from maar.cli.terminal import Terminal
 from maar.core.answers.future import Start
+from maar.core.answers.published_starts import as_published, published_starts
 from maar.core.answers.start_rows import HEADINGS, WIDE, start_cells, start_data, wide_cells
 from maar.core.answers.starts import planned_starts
 from maar.core.model.kinds import from_document
@@ -56,6 +57,7 @@ def list_with_starts(
             groups={group_of(job) for job, _ in jobs},
             is_wanted=lambda: time.process_time() < end,
         )
+        starts = as_published(starts, published_starts(present.objects), present.now)
     if time.process_time() >= end:
         typer.echo(f"note: looked for starts for {flags.within}; --within looks for longer", err=True)
     if output in ("json", "yaml"):

@@ -16,6 +16,7 @@ from maar.core.answers.future import Certainty, Present
 from maar.core.answers.order_terms import Order, place_in_order
 from maar.core.answers.past_evictions import PastEviction, past_evictions
 from maar.core.answers.placement import Placement, placement_of
+from maar.core.answers.published_starts import as_published, has_moved, published_starts
 from maar.core.answers.single_changes import SingleChange
 from maar.core.answers.smallest_change import GoOn, Search, smallest_changes
 from maar.core.answers.starts import planned_starts
@@ -66,6 +67,7 @@ class StartAnswer(Record, frozen=True):
     time: float | None
     certainty: Certainty
     because: str = ""
+    moved_from: str = ""  # what the status of the group still says
 
 
 class ChangeAnswer(Record, frozen=True):
@@ -194,10 +196,16 @@ class Explainer:
     def start(self, is_wanted: Callable[[], bool] = lambda: True) -> StartAnswer | None:
         """When the group starts; None where it does not wait."""
         starts = planned_starts(self.present, groups=[self.subject.group], is_wanted=is_wanted)
-        found = starts.get(self.subject.group)
+        now, published = self.present.now, published_starts(self.present.objects)
+        found = as_published(starts, published, now).get(self.subject.group)
         if found is None:
             return None
-        return StartAnswer(time=found.time, certainty=found.certainty, because=found.because)
+        before, moved_from = published.get(self.subject.group), ""
+        if before is not None and has_moved(before, found.time, found.certainty, now):
+            moved_from = time_to_come(before.time.timestamp()) if before.time is not None else "unknown"
+        return StartAnswer(
+            time=found.time, certainty=found.certainty, because=found.because, moved_from=moved_from
+        )
 
     def changes(self, known: GroupExplanation, go_on: GoOn = lambda _: True) -> Search:
         """The smallest changes with which the group starts now; nothing where it does not wait."""

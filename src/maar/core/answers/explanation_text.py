@@ -78,6 +78,8 @@ def future_lines(one: GroupExplanation, width: int) -> Iterator[Line]:
 
 def _start(start: StartAnswer, message: str, now: float) -> str:
     because = f" {start.because.replace(f': {message}', '.').rstrip('.')}." if start.because else ""
+    if start.moved_from:
+        because += f" The status of its pod group still says {start.moved_from}, from an earlier computation."
     if start.time is None:
         return f"Planned start: unknown.{because}"
     when = "now" if start.time <= now else f"{_time(start.time)}, in {_age(now, start.time)}"

@@ -20,6 +20,7 @@ from maar.core.model.pod_group import PodGroup
 from maar.core.policy.configuration import DEFAULT, Configuration
 from maar.core.simulation.cluster import resubmitted
 from maar.core.simulation.group_times import GroupTimes
+from maar.core.simulation.resumed_jobs import with_resumed_jobs
 from maar.core.simulation.virtual_time import Simulation
 from maar.core.tables.groups import ADMITTED_PHASES
 from maar.core.tables.run_times import RunTimes, RunTimeSource
@@ -85,8 +86,9 @@ class Future:
         is_wanted: Callable[[], bool] = lambda: True,
     ) -> None:
         self.present, self.precision, self._is_wanted = present, precision, is_wanted
+        objects = with_resumed_jobs(present.objects, present.scheduler_name, present.now)
         self.simulation = Simulation(
-            [one for one in present.objects if not isinstance(one, Job)],
+            [one for one in objects if not isinstance(one, Job)],
             self._run_time,
             present.configuration,
             present.now,
@@ -95,7 +97,7 @@ class Future:
         )
         self.began = self.simulation.time
         self.not_stated = EndsNotStated()
-        self._pods_to_come = PodsToCome(present.objects, present.scheduler_name)
+        self._pods_to_come = PodsToCome(objects, present.scheduler_name)
         self._made = list[str]()  # groups whose pods come with the next decision
         self._victims_return_later = victims_return_later  # when all is decided without them
         self._returning = list[Pod]()

@@ -13,7 +13,7 @@ from maar.core.controllers.jobs.group import group_key
 from maar.core.controllers.jobs.pod_documents import PodMaker
 from maar.core.model.events import Deleted, Event
 from maar.core.model.job import Job
-from maar.core.model.kinds import from_document
+from maar.core.model.kinds import BadObjectError, from_document
 from maar.core.model.metadata import Metadata, Object
 from maar.core.model.pod import (
     GROUP_ANNOTATION,
@@ -47,14 +47,18 @@ class PodsToCome:
                     pass
         self._scheduler_name, self._jobs, self._there = scheduler_name, jobs, there
         self.held: dict[str, list[Pod]] = {}  # pods that were there before, by group
-        self.groups = {
+        lacking = {
             key: group
             for key, group in groups.items()
-            if (key not in there or self._lacks_pods(group))
-            and group.status.phase != _FINISHED
-            and (
-                key in jobs or (_has_owner(group) and group.spec.min_resources and group.spec.min_member > 0)
-            )
+            if (key not in there or self._lacks_pods(group)) and group.status.phase != _FINISHED
+        }
+        for key in lacking:
+            if key in jobs and not _can_be_made(jobs[key]):
+                del jobs[key]
+        self.groups = {
+            key: group
+            for key, group in lacking.items()
+            if key in jobs or (_has_owner(group) and group.spec.min_resources and group.spec.min_member > 0)
         }
 
     def _lacks_pods(self, group: PodGroup) -> bool:
@@ -105,6 +109,17 @@ class PodsToCome:
         )
         there = {one.key for one in pods} | self._there.get(key, set())
         return [*pods, *(one for one in made if one.key not in there)]
+
+
+def _can_be_made(job: Job) -> bool:
+    """Whether the templates of a job are pods; from others no controller makes any."""
+    maker = PodMaker(job, lambda *_: None)
+    try:
+        for task in job.spec.tasks:
+            from_document(Pod, maker.document(task, 0))
+    except BadObjectError:
+        return False
+    return True
 
 
 def _has_owner(group: PodGroup) -> bool:

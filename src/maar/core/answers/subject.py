@@ -8,6 +8,7 @@ from maar.core.model.job import Job
 from maar.core.model.metadata import Object
 from maar.core.model.pod import Pod
 from maar.core.model.pod_group import PodGroup
+from maar.core.model.workload import BatchJob
 from maar.core.views.job_summary import JobSummary
 
 SubjectKind = Literal["job", "podgroup", "pod"]
@@ -16,7 +17,7 @@ WORDS: Final[dict[SubjectKind, str]] = {"job": "job", "podgroup": "pod group", "
 _KINDS: Final[dict[SubjectKind, tuple[type[Object], ...]]] = {
     "podgroup": (PodGroup,),
     "pod": (Pod,),
-    "job": (Job, JobSummary),
+    "job": (Job, JobSummary, BatchJob),
 }
 
 
@@ -85,7 +86,7 @@ def _of_job(objects: Sequence[Object], key: str, scheduler_name: str) -> Subject
     if owned:
         return Subject("job", key, max(owned, key=_age).key)
     if job is None:
-        return None
+        return _of_batch_job(objects, key, scheduler_name)
     other = job.spec.scheduler_name
     if other not in ("", scheduler_name):
         why = f"its pods are for scheduler {other}; Maar places those of scheduler {scheduler_name}"
@@ -93,6 +94,26 @@ def _of_job(objects: Sequence[Object], key: str, scheduler_name: str) -> Subject
         why = f"it is {job.status.state.phase} and has no pod group any more"
     else:
         why = _waits_for(objects, job) or job.status.state.message or _NOT_MADE
+    return Subject("job", key, why_no_group=why)
+
+
+def _of_batch_job(objects: Sequence[Object], key: str, scheduler_name: str) -> Subject | None:
+    """A Job of batch/v1 that has no pod group: it has no pods, and Maar has not suspended it."""
+    job = next((one for one in objects if isinstance(one, BatchJob) and one.key == key), None)
+    if job is None:
+        return None
+    other = job.spec.template.spec.scheduler_name
+    if other != scheduler_name:
+        why = f"its pods are for scheduler {other}; Maar places those of scheduler {scheduler_name}"
+    elif job.is_finished:
+        why = "it is finished and has no pod group any more"
+    elif job.spec.suspend:
+        why = (
+            "it is suspended (spec.suspend), and not by Maar, so it has no place in its queue; "
+            f"resume it: maar job resume {job.metadata.name}"
+        )
+    else:
+        why = "it has no pods yet; the controller of its cluster makes them"
     return Subject("job", key, why_no_group=why)
 
 

@@ -52,20 +52,19 @@ from maar.core.model.queue import Queue
 from maar.core.model.resources import PODS, Resources
 from maar.core.model.run_time import EXPECTED_RUN_TIME
 from maar.core.model.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from maar.core.model.workload import BatchJob
 from maar.core.tables.axis import Needs
 from maar.core.tables.batch_jobs import owner_of
 from maar.core.tables.numbers import TASK_INDEX, number_of
 from maar.core.tables.past_use import PastUse
 from maar.core.tables.rows import GroupRow, NodeRow, PodRow
 from maar.core.tables.tables import Tables
+from maar.core.views.reduced_objects import reduced
 
 PLAIN: Final[tuple[type[Object], ...]] = (
     Namespace, PriorityClass, StorageClass, ResourceQuota, PodDisruptionBudget, PersistentVolume,
     PersistentVolumeClaim,
 )  # fmt: skip
 
-_DOMAINS: Final = ("maar.sh", "volcano.sh", "scheduling.k8s.io", "volume.kubernetes.io")
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)  # that a pod is leaving matters, not since when
 
 
@@ -222,21 +221,6 @@ def _conditions(row: GroupRow) -> Iterator[PodGroupCondition]:
             yield PodGroupCondition(type=kind, status="True", last_transition_time=_time(since))
 
 
-def reduced(one: Object) -> Object:
-    """Leave out annotations that are not for schedulers: they may contain anything."""
-    if isinstance(one, BatchJob):
-        template = msgspec.structs.replace(one.spec.template, metadata=_reduced(one.spec.template.metadata))
-        one = msgspec.structs.replace(one, spec=msgspec.structs.replace(one.spec, template=template))
-    metadata = _reduced(one.metadata)
-    return one if metadata is one.metadata else msgspec.structs.replace(one, metadata=metadata)
-
-
-def _reduced(metadata: Metadata) -> Metadata:
-    annotations = metadata.annotations
-    kept = {name: text for name, text in annotations.items() if _is_for_schedulers(name)}
-    return metadata if len(kept) == len(annotations) else msgspec.structs.replace(metadata, annotations=kept)
-
-
 def _with_history(queue: Queue, past_use: PastUse) -> Queue:
     """A queue with all the past use that decisions read, which its own status has a little later."""
     known = past_use.histories.get(queue.key)
@@ -244,11 +228,6 @@ def _with_history(queue: Queue, past_use: PastUse) -> Queue:
         return queue
     status = msgspec.structs.replace(queue.status, history=history_data(known))
     return msgspec.structs.replace(queue, status=status)
-
-
-def _is_for_schedulers(annotation: str) -> bool:
-    domain = annotation.partition("/")[0]
-    return domain in _DOMAINS or domain.endswith(".volcano.sh")
 
 
 def _metadata(key: str, namespace: str, created: float, marks: dict[str, str | None]) -> Metadata:

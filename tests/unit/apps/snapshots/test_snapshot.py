@@ -31,7 +31,8 @@ from maar.core.policy.configuration import Configuration, parse
 from maar.core.policy.plugin_hooks import PluginHooks
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
-from maar.core.views.objects import PLAIN, Seen, reduced
+from maar.core.views.objects import PLAIN, Seen
+from maar.core.views.reduced_objects import reduced
 from properties.test_configuration_laws import attempt, documents
 
 NOW = datetime(2026, 11, 16, 4, 0, 0, 123456, tzinfo=UTC)
