@@ -80,10 +80,13 @@ class ClusterClient:
         outcome = await create(self.server, place, key, document, dry_run=dry_run)
         return await self._done(outcome, Operation("create", kind, key))
 
-    async def change(self, kind: type[Object], key: str, change: Document) -> Document:
+    async def change(
+        self, kind: type[Object], key: str, change: Document, *, dry_run: bool = False
+    ) -> Document:
         """Change an object by a merge patch."""
         place, key = _at(kind, key)
-        return await self._done(await patch(self.server, place, key, change), Operation("change", kind, key))
+        outcome = await patch(self.server, place, key, change, dry_run=dry_run)
+        return await self._done(outcome, Operation("change", kind, key))
 
     async def delete(
         self,

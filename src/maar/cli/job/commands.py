@@ -42,6 +42,7 @@ from maar.cli.tables import (
     data_text,
     show_all,
 )
+from maar.core.model.workload import BatchJob
 from maar.core.views.flow_summary import CronSummary, FlowSummary, TemplateSummary
 from maar.core.views.job_rows import JOB_HEADINGS, JOB_WIDE, job_cells
 from maar.core.views.job_summary import JobSummary
@@ -183,7 +184,10 @@ def suspend(
     place: NamespaceFlags,
     access: Access,
 ) -> None:
-    """Suspend jobs: their pods are deleted, but for those that have ended."""
+    """Suspend jobs: their pods are deleted, but for those that have ended.
+
+    A name that is no job of Volcano's means the Job of batch/v1.
+    """
     _change_suspensions(SUSPEND, names, labels, place, access, wait=wait, dry_run=dry_run == "server")
 
 
@@ -198,7 +202,10 @@ def resume(
     place: NamespaceFlags,
     access: Access,
 ) -> None:
-    """Resume jobs that were suspended."""
+    """Resume jobs that were suspended.
+
+    A name that is no job of Volcano's means the Job of batch/v1.
+    """
     _change_suspensions(RESUME, names, labels, place, access, wait=wait, dry_run=dry_run == "server")
 
 
@@ -241,6 +248,9 @@ def _change_suspensions(  # as the commands have them
     async def work(cluster: "ClusterClient") -> None:
         namespace = place.of(cluster)
         chosen = await chosen_names(cluster, JobSummary, names, labels, namespace)
+        if labels:
+            of_batch = await chosen_names(cluster, BatchJob, names, labels, namespace)
+            chosen = list(dict.fromkeys([*chosen, *of_batch]))
 
         async def one(name: str) -> None:
             await change_suspension(cluster, f"{namespace}/{name}", suspension, wait=wait, dry_run=dry_run)

@@ -7,8 +7,10 @@ import typer
 from maar.cli.bus_commands import CommandAction, create_command
 from maar.cli.cluster.waiting import until
 from maar.cli.failure import CommandError
+from maar.cli.job.batch_jobs import change_batch_job
 from maar.cli.tables import title
 from maar.core.model.kinds import from_document
+from maar.core.model.workload import BatchJob
 from maar.core.views.job_summary import SUSPENDED, JobSummary
 
 if TYPE_CHECKING:  # a client takes longer to import than most commands take to run
@@ -30,6 +32,9 @@ async def change_suspension(
     cluster: "ClusterClient", key: str, wanted: Suspension, *, wait: bool, dry_run: bool
 ) -> None:
     """Suspend or resume a job; one that is so already is left as it is."""
+    if not await cluster.exists(JobSummary, key) and await cluster.exists(BatchJob, key):
+        await change_batch_job(cluster, key, suspend=wanted is SUSPEND, wait=wait, dry_run=dry_run)
+        return
     document = await cluster.get(JobSummary, key)
     job = from_document(JobSummary, document)
     name = title(JobSummary, job.metadata.name)
