@@ -1,5 +1,6 @@
 """The servers that the contract holds for: a real kube-apiserver, and the one that Maar has inside."""
 
+import asyncio
 import secrets
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -23,6 +24,7 @@ from support.faults import Proxy, proxy
 from support.maar_up import MaarUp
 from support.needs_kubernetes import needs_kubernetes
 from support.until import until_async
+from support.what_is_left import paths, remove_all_but
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 DEFINITIONS = ResourcePath("apiextensions.k8s.io/v1", "customresourcedefinitions", namespaced=False)
@@ -63,9 +65,17 @@ def embedded(folder: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session", params=[real, embedded], ids=lambda server: server.__name__)
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with request.param(tmp_path_factory.mktemp("server")) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def server(running: Server) -> Iterator[Server]:
+    """The server, on which tests of other files have left nothing that a decision would count."""
+    before = asyncio.run(paths(running.kubeconfig))
+    yield running
+    asyncio.run(remove_all_but(before, running.kubeconfig))
 
 
 @pytest.fixture
