@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from random import Random
 
 from hypothesis import example, given, settings
@@ -15,6 +15,7 @@ from properties.cluster_recipe import Recipe
 from properties.clusters import Cluster, TrialCounts, cut_down, grow
 from properties.cycle_histories import Cycle, Planner
 from properties.cycle_outcomes import Outcome
+from properties.how_many import cases
 from support.planning import plan
 
 Check = Callable[["Case"], Iterable[str]]
@@ -59,7 +60,7 @@ def by_engine(configuration: object = None) -> Planner:
     return planner
 
 
-@cache
+@lru_cache(maxsize=cases(500))  # as many as the laws of plans are tried on, one law after the other
 def case_of(recipe: Recipe, growing: Growing) -> Case:
     """The cluster of a recipe and its plan; the laws are tried on the same ones."""
     return Case.of(growing(recipe))

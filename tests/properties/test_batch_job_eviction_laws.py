@@ -11,6 +11,7 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from properties.how_many import cases
 from support.batch_job_world import BatchJobWorld
 from support.embedded import opened
 
@@ -87,7 +88,7 @@ def rest(world: BatchJobWorld, there: list[str]) -> None:
     raise AssertionError("it does not come to rest")
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(30))
 @given(drawn=st.lists(jobs, min_size=2, max_size=5))
 def test_no_eviction_ends_a_job(drawn: list[dict[str, Any]]) -> None:
     with TemporaryDirectory() as folder, opened(Path(folder)) as embedded:

@@ -13,10 +13,11 @@ from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Trial
 from properties.clusters import Cluster, recipes
 from properties.full_clusters import full_cluster
+from properties.how_many import cases
 from properties.manifest_changes import tainted_cluster
 from properties.test_reason_laws import becomes_of, decided, group_of, key_of, request, same, waiting
 
-TRIALS: Final = 60
+TRIALS: Final = cases(60)
 
 
 @pytest.fixture

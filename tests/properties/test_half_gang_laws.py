@@ -14,8 +14,9 @@ from properties.clusters import Cluster, recipes
 from properties.cycle_outcomes import Outcome, fits_together, request, turn
 from properties.definitions import asked
 from properties.eviction_checkers import cleanup_takes_only_who_starves, starved_long
+from properties.how_many import cases
 
-EXAMPLES: Final = 200
+EXAMPLES: Final = cases(200)
 LONG_AGO: Final = (NOW - timedelta(minutes=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -16,8 +16,9 @@ from maar.core.policy.configuration import parse
 from maar.core.policy.plugin_hooks import PluginHooks
 from properties.clusters import configured
 from properties.crowds import ContestedCrowd, Crowd, configuration
+from properties.how_many import cases
 
-CROWDS: Final = 60
+CROWDS: Final = cases(60)
 CYCLES: Final = 12
 HOLDING_ROOM: Final = parse(configured(["sla"], {"sla": {"sla-waiting-time": "0s", "depth": 2}}))
 
@@ -75,7 +76,7 @@ def test_groups_that_are_alike_fare_as_if_each_had_its_own_turns(
 
 def test_crowds_are_worth_looking_at(seed: int) -> None:
     seen = Counter[str]()
-    for number in range(CROWDS // 2):
+    for number in range(CROWDS):
         rng = Random(f"{seed} seen {number}")
         crowd = Crowd(rng, configuration(rng))
         for plan in crowd.live(CYCLES):

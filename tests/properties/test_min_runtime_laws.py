@@ -120,8 +120,10 @@ def test_the_time_of_the_reason_is_when_somebody_is_evicted_and_not_before(trial
         if group in let_in(plan, before) or any(one.beneficiary == group for one in before.evictions):
             yield f"{group} waits until {then}, and is let in or somebody is evicted for it before"
 
-    trial.of(check, recipes(Reach.MODEL, *LOUD), 150, timed)
-    assert seen["cases"] >= 8, f"only {seen['cases']} clusters waited for nothing but the time"
+    trial.of(check, recipes(Reach.MODEL, *LOUD), REACHES[Reach.MODEL], timed)
+    assert seen["cases"] >= REACHES[Reach.MODEL] // 19, (
+        f"only {seen['cases']} clusters waited for nothing but the time"
+    )
 
 
 def test_e9_nobody_waits_longer_than_the_longest_minimum_run_time(trial: Trial) -> None:
@@ -136,7 +138,7 @@ def test_e9_nobody_waits_longer_than_the_longest_minimum_run_time(trial: Trial) 
             if until > latest.timestamp():
                 yield f"{key} waits until {until}, later than {latest}"
 
-    trial.of(check, recipes(Reach.MODEL, *LOUD), 200, timed)
+    trial.of(check, recipes(Reach.MODEL, *LOUD), cases(200), timed)
 
 
 @pytest.mark.parametrize("lingers", [False, True], ids=["victims go at once", "victims linger"])

@@ -92,7 +92,7 @@ def test_h1_p4_without_the_plugin_or_without_a_past_plans_are_the_same(trial: Tr
         if to_json(plan(Cluster(documents).objects, None, NOW)) != to_json(usual):
             yield "past use changes a plan where the plugin is not configured"
 
-    trial.of(check, recipes(Reach.BEYOND), 60)
+    trial.of(check, recipes(Reach.BEYOND), cases(60))
 
 
 # --- the arithmetic

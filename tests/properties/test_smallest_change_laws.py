@@ -37,6 +37,7 @@ from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Growing, Trial
 from properties.clusters import grow, recipes
 from properties.full_clusters import full_cluster
+from properties.how_many import cases
 from properties.manifest_changes import (
     capped_cluster,
     changed,
@@ -47,7 +48,7 @@ from properties.manifest_changes import (
     tainted_cluster,
 )
 
-CLUSTERS: Final = 20
+CLUSTERS: Final = cases(20)
 GROUPS: Final = 2  # of a cluster that are asked about
 
 

@@ -16,10 +16,11 @@ from maar.core.cycle.units import Unit
 from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import planned
 from properties.clusters import grow, recipes
+from properties.how_many import cases
 from properties.slow_trimming import trimmed_slowly
 
-CLUSTERS = 150
-ENOUGH = 20  # sets of which something was dropped
+CLUSTERS = cases(150)
+ENOUGH = CLUSTERS // 8  # sets of which something was dropped
 EVICTING = (Style.LENT, Style.RANKED, Style.CROWDED)
 
 

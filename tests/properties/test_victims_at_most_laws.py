@@ -21,9 +21,10 @@ from properties.cluster_manifests import GroupPlan, node, pod_group, pods_of, qu
 from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import planned
 from properties.clusters import Cluster, grow, recipes
+from properties.how_many import cases
 
-CLUSTERS = 200
-ENOUGH = 40  # searches that ended early, in clusters that are made for it
+CLUSTERS = cases(200)
+ENOUGH = CLUSTERS // 5  # searches that ended early, in clusters that are made for it
 QUEUES = {"physics": "", "lasers": "physics", "optics": "physics", "biology": "", "genes": "biology"}
 LEAVES = ("lasers", "optics", "genes")
 

@@ -22,9 +22,10 @@ from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Trial
 from properties.clusters import recipes
 from properties.full_clusters import full_cluster
+from properties.how_many import cases
 from properties.manifest_changes import configuration_of
 
-CLUSTERS: Final = 60
+CLUSTERS: Final = cases(120)
 
 
 @pytest.fixture
