@@ -18,4 +18,5 @@ DIFFERED: Final = {
         Recipe(2281670158, 1, 4, 19, 1, Style.MIXED, Reach.SINGLE),  # pods that keep apart on one node
         Recipe(2340891537, 1, 3, 16, 1, Style.CROWDED, Reach.SINGLE),  # surplus beside who was just let in
     ],
+    Reach.MODEL: [],  # larger than the empty cluster less its reservations
 }

@@ -11,7 +11,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from datetime import datetime
 from fractions import Fraction
 from importlib.machinery import SourceFileLoader
@@ -106,6 +106,23 @@ def _with_just_let_in(parts: Any) -> None:  # noqa: ANN401
     parts.Cycle.keep_promises, parts.Cycle.can_bind, parts.Attempt.fits = kept, binds, fitting
 
 
+def _with_limits_at_the_gate(parts: Any) -> None:  # noqa: ANN401
+    """Who asks for more than its queue may have of the empty cluster never starts: the model asks nodes."""
+    is_held_by_nodes = parts.Cycle.is_held_by_nodes
+
+    def held(cycle: Any, group: Any) -> bool:  # noqa: ANN401
+        if not cycle.waits_inside(group) or cycle.lacks_pods(group):
+            return False
+        needs = parts.total_request(cycle.pending(group)[: max(group.min_member, 1)])
+        empty = copy(cycle.cluster)
+        empty.pods = {key: pod for key, pod in empty.pods.items() if not (pod.node or pod.nominated)}
+        alone = type(cycle)(empty, cycle.configuration, cycle.now)
+        is_within = alone.within(group.queue, needs, alone.shares.real_capability)
+        return not is_within or is_held_by_nodes(cycle, group)
+
+    parts.Cycle.is_held_by_nodes = held
+
+
 def _just_let_in(cycle: Any) -> dict[str, dict[str, Fraction]]:  # noqa: ANN401
     """What groups that came in in this cycle have yet to take, by queue; as far as it is within deserved."""
     more: dict[str, dict[str, Fraction]] = {}
@@ -147,33 +164,42 @@ def _is_half(cycle: Any, group: Any) -> bool:  # noqa: ANN401
 
 def _next_half_gang(parts: Any, cycle: Any, left: set[str]) -> Any:  # noqa: ANN401
     """The first that becomes ready with others gone: its attempt, its victims and their room; or nothing."""
-    in_order, rest = list[Any](), set(left)
-    while group := cycle.next_group(cycle.queue_order, lambda one: one.name in rest):
-        in_order.append(group)
-        rest.discard(group.name)
-    for group in in_order:
-        attempt, taken, places = parts.Attempt(cycle, group), list[Any](), None
-        if not attempt.pods or _room(cycle, attempt, ()) is not None:
-            continue
-        for other in reversed(in_order):
-            pods = tuple(cycle.running(other))
-            is_protected = any(cycle.protected(pod, one) for pod in pods for one in ("reclaim", "preempt"))
-            if other is not group and not is_protected and places is None:
-                taken.append(parts.Unit(other, pods, surplus=False, starving=True))
-                places = _room(cycle, attempt, taken)
-        for unit in list(reversed(taken)) if places is not None else ():
-            fewer = [one for one in taken if one is not unit]
-            if (found := _room(cycle, attempt, fewer)) is not None:
-                taken, places = fewer, found
-        if places is not None:
-            return attempt, taken, places
+    deserved, real = cycle.shares.deserved, cycle.shares.real_capability
+    for order, limits in ((cycle.queue_order, (deserved, real)), (cycle.lending_order, (real,))):
+        in_order, rest = list[Any](), set(left)
+        while group := cycle.next_group(order, lambda one, rest=rest: one.name in rest):
+            in_order.append(group)
+            rest.discard(group.name)
+        last = [parts.Attempt(cycle, one) for one in reversed(in_order)]
+        if deserved not in limits:  # nobody who is entitled pays for a loan
+            last = [one for one in last if not cycle.within(one.leaf, one.request, deserved)]
+        for group in in_order:
+            if found := _made_ready(parts, cycle, group, [one.group for one in last], limits):
+                return found
     return None
 
 
-def _room(cycle: Any, attempt: Any, units: Sequence[Any]) -> Any:  # noqa: ANN401
-    """Where its pods go with these units gone, within deserved at every level; None if they do not."""
+def _made_ready(parts: Any, cycle: Any, group: Any, last: Sequence[Any], limits: Any) -> Any:  # noqa: ANN401
+    """What makes one half gang ready, from the last on; nothing where no others of them do."""
+    attempt, taken, places = parts.Attempt(cycle, group), list[Any](), None
+    if not attempt.pods or _room(cycle, attempt, (), limits) is not None:
+        return None
+    for other in last:
+        pods = tuple(cycle.running(other))
+        is_protected = any(cycle.protected(pod, one) for pod in pods for one in ("reclaim", "preempt"))
+        if other is not group and not is_protected and places is None:
+            taken.append(parts.Unit(other, pods, surplus=False, starving=True))
+            places = _room(cycle, attempt, taken, limits)
+    for unit in list(reversed(taken)) if places is not None else ():
+        fewer = [one for one in taken if one is not unit]
+        if (found := _room(cycle, attempt, fewer, limits)) is not None:
+            taken, places = fewer, found
+    return (attempt, taken, places) if places is not None else None
+
+
+def _room(cycle: Any, attempt: Any, units: Sequence[Any], limits: Any) -> Any:  # noqa: ANN401
+    """Where its pods go with these units gone, within the limits at every level; None if they do not."""
     losses, leaf, request = cycle.losses(units), attempt.leaf, attempt.request
-    limits = (cycle.shares.deserved, cycle.shares.real_capability)
     if not all(cycle.within(leaf, request, most, losses) for most in limits):
         return None
     if cycle.reserved_for_others(leaf, request, losses):
@@ -189,6 +215,7 @@ class ReferenceModel:
         self.parts["cycle"].Preempt.allows = _preempt_allows
         self.parts["cycle"].Cycle.lacks_pods = _lacks_pods
         _with_just_let_in(self.parts["cycle"])
+        _with_limits_at_the_gate(self.parts["cycle"])
         self.parts["cycle"].Cycle.cleanup = _with_half_gangs(self.parts["cycle"])
         self.configuration = self.parts["cluster"].Configuration.read("")
 

@@ -3,7 +3,7 @@
 Whether preempt lets a group in is read from the plan; all else follows from the snapshot.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -89,7 +89,7 @@ class SlowGate:
             return False
         alone = first.without([one for one, pod in reading.pods.items() if not comes_with_a_node(pod)])
         there = [reading.pods[one] for one in first.places]
-        if any(suits_no_node(alone, pod) for pod in chosen):
+        if any(suits_no_node(alone, pod) for pod in chosen) or self.is_beyond_the_empty(group, chosen):
             return True
         if not any(joins_others(pod, there) for pod in chosen) and fits_together(alone, chosen) is None:
             return True
@@ -104,6 +104,22 @@ class SlowGate:
                 return False
         passed_over.update(wanted)
         return True
+
+    def is_beyond_the_empty(self, group: PodGroup, pods: Sequence[Pod]) -> bool:
+        """Whether its queue may not have so much of the cluster without the pods of others."""
+        needs = asked(total(pod.request for pod in pods))
+        limits = [self._empty[name].real_capability for name in self.reading.path[group.spec.queue]]
+        return any(units > most.get(one, 0) for most in limits for one, units in needs.items())
+
+    @cached_property
+    def _empty(self) -> Mapping[str, Share]:
+        reading, pods = self.reading, self.reading.pods
+        nodes = {node.metadata.name: node for node in reading.usable_nodes if reading.is_tolerated(node)}
+        budget = total(node.status.allocatable for node in nodes.values())
+        for key, node in reading.at_first.places.items():
+            if node in nodes and comes_with_a_node(pods[key]):
+                budget.subtract(pods[key].request)
+        return share_out(reading.claims.values(), budget, reading.factors)
 
     def holds_room(self, key: str) -> bool:
         """Whether a group holds room by the plugin `sla`."""

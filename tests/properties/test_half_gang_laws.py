@@ -7,12 +7,21 @@ from typing import Final
 import pytest
 
 from maar.core.cycle.half_gangs import HalfGangs
+from maar.core.model.pod import Pod
 from properties.cluster_manifests import NOW, Document, GroupPlan, node, pod_group, pods_of, queue
+from properties.cluster_reading import Moment
 from properties.cluster_recipe import Reach, Recipe, Style
 from properties.cluster_trials import Case, Trial
 from properties.clusters import Cluster, recipes
-from properties.cycle_outcomes import Outcome, fits_together, request, turn
-from properties.definitions import asked
+from properties.cycle_outcomes import (
+    Outcome,
+    fits_together,
+    given_away,
+    placed_somewhere,
+    request,
+    turn,
+    within,
+)
 from properties.eviction_checkers import cleanup_takes_only_who_starves, starved_long
 from properties.how_many import cases
 
@@ -34,7 +43,13 @@ def half_gangs(recipe: Recipe) -> Cluster:
     documents: list[Document] = [
         node(name, {"cpu": 1000 * size, "pods": 110}, {}) for name, size in idle.items()
     ]
-    documents += [queue(name, {"weight": rng.randint(1, 2)}, 50_000) for name in leaves]
+    for name in leaves:
+        spec: Document = {"weight": rng.randint(1, 2)}
+        if rng.random() < 0.2:
+            spec["capability"] = {"cpu": rng.randint(3, 9)}
+        if rng.random() < 0.2:
+            spec["guarantee"] = {"resource": {"cpu": rng.randint(1, 2)}}
+        documents.append(queue(name, spec, 50_000))
     for number in range(2 + recipe.groups % 4):
         size, cores = rng.randint(2, 6), rng.choice((1, 1, 2))
         plan = GroupPlan(
@@ -60,7 +75,10 @@ def half_gangs(recipe: Recipe) -> Cluster:
 
 
 def e11_no_half_gangs_wait_for_each_other(outcome: Outcome) -> Iterator[str]:
-    """E11: none that has starved for long could be ready, within deserved, with what others of them hold."""
+    """E11: none that has starved for long could be ready with what others of them hold.
+
+    Within deserved it may take from all of them; on loan from those that would be on loan too.
+    """
     reading, after = outcome.reading, outcome.after
     halves = {
         key: {pod.key for pod in after.running(key)}
@@ -73,19 +91,36 @@ def e11_no_half_gangs_wait_for_each_other(outcome: Outcome) -> Iterator[str]:
         if pods and not any(pod.key in outcome.nominations for pod in reading.pods_of[key])
     }
     for key in halves:
-        chosen = turn(after, key, after.waiting(key))
-        others = [pod for other, pods in halves.items() if other != key for pod in pods]
-        alone = after.without(others)
-        leaf = reading.groups[key].spec.queue
-        wanted = asked(request(chosen))
-        is_deserved = all(
-            alone.used[name][one] + units <= reading.deserved(name, one)
-            for name in reading.path[leaf]
-            for one, units in wanted.items()
-        )
-        is_waiting_for_room = fits_together(after, chosen) is None  # else it starts once victims are gone
-        if chosen and is_deserved and is_waiting_for_room and fits_together(alone, chosen) is not None:
-            yield f"group {key} could start with what {sorted(halves.keys() - {key})} hold"
+        chosen = next_turn(after, key)
+        if not chosen or fits_together(after, chosen) is not None:
+            continue  # else it starts once victims are gone
+        others = [other for other in halves if other != key]
+        lent = [other for other in others if not is_deserved(after, other)]
+        for makers, is_allowed in ((others, is_deserved), (lent, is_lent)):
+            alone = after.without([pod for other in makers for pod in halves[other]])
+            if is_allowed(alone, key) and fits_together(alone, chosen) is not None:
+                yield f"group {key} could start with what {makers} hold"
+                break
+
+
+def is_deserved(moment: Moment, group: str) -> bool:
+    """Whether its queues stay within deserved once a group is ready."""
+    leaf, wanted = moment.reading.groups[group].spec.queue, request(next_turn(moment, group))
+    return not any(within(moment, leaf, wanted, "deserved"))
+
+
+def is_lent(moment: Moment, group: str) -> bool:
+    """Whether allocate would lend what a group needs to be ready."""
+    leaf, pods = moment.reading.groups[group].spec.queue, next_turn(moment, group)
+    wanted, there = request(pods), placed_somewhere(moment, pods)
+    return not any(within(moment, leaf, wanted, "real_capability")) and not given_away(
+        moment, there, leaf, wanted.keys()
+    )
+
+
+def next_turn(moment: Moment, group: str) -> list[Pod]:
+    """The pods that make a group ready."""
+    return turn(moment, group, moment.waiting(group))
 
 
 def test_e11_half_gangs_make_room_for_each_other(trial: Trial) -> None:

@@ -57,19 +57,19 @@ class HeldUp:
         return bool(group.pending) and has_pods(group) and group.row.holds_since is None
 
     def _never_starts(self, group: GroupState, pods: list[PodRow]) -> bool:
-        places = self.state.places
-        for pod in pods:
-            if pod.shape.claims or pod.shape.has_resource_claims:
-                return False  # a volume may come
+        places, alone = self.state.places, self._empty_cluster
+        if not pods or any(pod.shape.claims or pod.shape.has_resource_claims for pod in pods):
+            return False  # a volume may come
         if any(places.never_fits(pod.shape) for pod in pods):
+            return True
+        if alone.limits(group, together(pods)) is not None:
             return True
         if any(places.has_affinity(pod) and places.must_join_others(pod) for pod in pods):
             return False  # not alone, but beside others
         is_counted = len({pod.shape for pod in pods}) == 1 and places.depend_on_shapes_only(pods)
         if is_counted and places.capacity(pods[0].shape) >= len(pods):
             return False
-        alone = self._empty_cluster
-        return bool(pods) and not (alone.limits(group, together(pods)) is None and alone.has_room(pods))
+        return not alone.has_room(pods)
 
     @cached_property
     def _empty_cluster(self) -> EmptyCluster:
