@@ -39,8 +39,7 @@ prometheus: $(STAMP) ## build a real Prometheus for tests into your cache folder
 
 test-kubernetes: kubernetes prometheus browser ## run the contract and end-to-end tests on a real control plane
 	@echo "test-kubernetes: contract and end-to-end tests on a real control plane"
-	@MAAR_KUBERNETES=required $(BIN)/pytest -q tests/contract
-	@MAAR_KUBERNETES=required $(BIN)/pytest -q -n 2 --dist loadfile tests/e2e
+	@MAAR_KUBERNETES=required $(BIN)/pytest -q -n 2 --dist loadfile -m "not embedded" tests/contract tests/e2e
 
 soak: kubernetes ## churn for twenty minutes on a real control plane; fails where memory grows
 	@$(BIN)/python bench/soak.py

@@ -4,9 +4,9 @@ import asyncio
 import secrets
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,9 @@ class Server:
     restart: Callable[[], None]
 
 
+Starting = Callable[[Path], AbstractContextManager[Server]]
+
+
 @contextmanager
 def real(folder: Path) -> Iterator[Server]:
     """kube-apiserver with etcd and the controllers that Kubernetes itself needs."""
@@ -64,18 +67,26 @@ def embedded(folder: Path) -> Iterator[Server]:
         yield Server(up.kubeconfig, restart)
 
 
-@pytest.fixture(scope="session", params=[real, embedded], ids=lambda server: server.__name__)
-def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with request.param(tmp_path_factory.mktemp("server")) as running:
-        yield running
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Starting], Server]]:
+    """Start a server when the first test asks for it, and keep it for all others."""
+    with ExitStack() as life:
+        yield cache(lambda starting: life.enter_context(starting(tmp_path_factory.mktemp("server"))))
 
 
-@pytest.fixture(scope="module")
-def server(running: Server) -> Iterator[Server]:
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(real, id="real"),
+        pytest.param(embedded, id="embedded", marks=pytest.mark.embedded),
+    ],
+)
+def server(request: pytest.FixtureRequest, running: Callable[[Starting], Server]) -> Iterator[Server]:
     """The server, on which tests of other files have left nothing that a decision would count."""
-    before = asyncio.run(paths(running.kubeconfig))
-    yield running
-    asyncio.run(remove_all_but(before, running.kubeconfig))
+    found = running(request.param)
+    before = asyncio.run(paths(found.kubeconfig))
+    yield found
+    asyncio.run(remove_all_but(before, found.kubeconfig))
 
 
 @pytest.fixture
