@@ -41,6 +41,10 @@ KINDS: Final[dict[str, type[AnyObject]]] = {
 _PLURALS: Final = {kind.__name__: plural for plural, kind in KINDS.items()}
 
 
+class _KilledError(Exception):
+    """The program has been killed."""
+
+
 @dataclass(eq=False)
 class BatchJobWorld:
     """What a test does with such a cluster, in few words."""
@@ -49,6 +53,8 @@ class BatchJobWorld:
     events: list[tuple[str, str]] = field(default_factory=list)  # reasons and keys of the controllers' events
     resumed: list[str] = field(default_factory=list)  # groups
     plan: Plan = field(default_factory=Plan)
+    writes: dict[str, int] = field(default_factory=lambda: {"scheduler": 0, "controllers": 0})
+    killed_at: tuple[str, int] | None = None  # the program that is killed, and before which of its writes
     _scheduler_knows: dict[tuple[str, str], str] = field(
         default_factory=dict
     )  # versions, as the scheduler knows them
@@ -149,27 +155,50 @@ class BatchJobWorld:
             self.round(seconds=seconds)
 
     def schedule(self) -> Plan:
-        """A decision that is carried out."""
+        """A decision that is carried out; where the program is killed meanwhile, another goes on."""
+        try:
+            return self._schedule()
+        except _KilledError:
+            self.restart_scheduler()
+            return Plan()
+
+    def control(self) -> None:
+        """The controllers, until they want nothing more; where they are killed meanwhile, others go on."""
+        try:
+            self._control()
+        except _KilledError:
+            self.restart_controllers()
+
+    def _count(self, program: str) -> None:
+        """Count a write, before which the program may be killed."""
+        self.writes[program] += 1
+        if self.killed_at == (program, self.writes[program]):
+            raise _KilledError
+
+    def _schedule(self) -> Plan:
         self.engine.feed(self._news(self._scheduler_knows))
         plan = self.plan = self.engine.decide(self.embedded.clock.now)
         writes: list[Write] = [*plan.evictions, *plan.nominations, *plan.resumptions, *plan.binds]
         for write in writes:
+            self._count("scheduler")
             self._carry_out(write)
         now = datetime.fromtimestamp(self.embedded.clock.now, UTC)
         for key, outcome in plan.pod_groups.items():
-            row, stored = self.engine.tables.groups.get(key), self._stored_group(key)
+            row = self.engine.tables.groups.get(key)
+            stored = self._stored_group(key) if row is not None else None
             if row is None or stored is None or (status := group_write(stored, row, outcome, now)) is None:
                 continue
             patch: Document = {"status": status.status, "metadata": {"annotations": status.annotations}}
+            self._count("scheduler")
             self._patch(GROUPS, key, json.loads(to_json(patch)))
         return plan
 
-    def control(self) -> None:
-        """The controllers, until they want nothing more."""
+    def _control(self) -> None:
         for _ in range(20):
             self.work.feed(self._news(self._controllers_know))
             wanted = self.work.reconcile(datetime.fromtimestamp(self.embedded.clock.now, UTC))
             for _, write in wanted:
+                self._count("controllers")
                 self._write(write)
             if not wanted:
                 return
