@@ -74,6 +74,22 @@ def capped_cluster(recipe: Recipe) -> Cluster:
     return Cluster(documents)
 
 
+def declaring_cluster(recipe: Recipe) -> Cluster:
+    """A full cluster whose queues declare what they request: about as much as they use."""
+    rng, documents = recipe.random("requests"), deepcopy(list(full_cluster(recipe).documents))
+    queues = {one["metadata"]["name"]: one["spec"] for one in documents if one["kind"] == "Queue"}
+    used = Counter[str]()
+    for group in (one for one in documents if one["kind"] == "PodGroup"):
+        for pod in _pods(documents, name_of(group)):
+            request = pod["spec"]["containers"][0]["resources"]["requests"]["cpu"]
+            used[group["spec"]["queue"]] += int(request.rstrip("m")) * ("nodeName" in pod["spec"])
+    for name, spec in queues.items():
+        if rng.random() < 0.7:
+            declared = max(0, used[name] + rng.choice((-1000, 0, 0, 500, 1000)))
+            spec["request"] = {"cpu": f"{declared}m", "pods": 12}
+    return Cluster(documents)
+
+
 def tainted_cluster(recipe: Recipe) -> Cluster:
     """A full cluster with idle nodes with taints, and groups that ask for what only those have."""
     rng, documents = recipe.random("taints"), deepcopy(list(full_cluster(recipe).documents))

@@ -31,7 +31,6 @@ from maar.core.model.metadata import Object
 from maar.core.model.node import Node
 from maar.core.model.pod_group import PodGroup
 from maar.core.model.queue import Queue
-from maar.core.model.reasons import Reason
 from properties.cluster_manifests import NOW
 from properties.cluster_recipe import Reach
 from properties.cluster_trials import Case, Growing, Trial
@@ -42,6 +41,7 @@ from properties.manifest_changes import (
     capped_cluster,
     changed,
     configuration_of,
+    declaring_cluster,
     is_allowed,
     one_step_less,
     starts,
@@ -64,9 +64,10 @@ def trial(seed: int, record_property: Callable[[str, object], None]) -> Trial:
         (grow, (MoreNodes, DeleteGroup)),
         (full_cluster, (MoreNodes, SetWeight)),
         (capped_cluster, (RaiseCapability, DeleteGroup)),
+        (declaring_cluster, (DeleteGroup,)),
         (tainted_cluster, (AddTolerations, SetPriority)),
     ],
-    ids=["any", "full", "capped", "tainted"],
+    ids=["any", "full", "capped", "declaring", "tainted"],
 )
 def test_every_smallest_change_is_sufficient_and_minimal(
     growing: Growing, often: tuple[type[SingleChange], ...], trial: Trial
@@ -99,8 +100,8 @@ def test_every_smallest_change_is_sufficient_and_minimal(
                 yield from breaches(case, key, change, must_start=True)
                 for less in one_step_less(change):
                     yield from breaches(case, key, less, must_start=False)
-            if waiting[key].reason == Reason.QUEUE_AT_CAPABILITY:
-                yield from contradictions(present, key, [one.change for one in found.found])
+            seen[waiting[key].reason] += 1
+            yield from contradictions(present, key, [one.change for one in found.found])
 
     trial.of(check, recipes(Reach.MODEL), CLUSTERS, growing)
     assert seen["asked"] > seen["nothing"]

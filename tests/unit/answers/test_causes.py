@@ -92,6 +92,13 @@ def test_an_answer_about_a_capability_does_not_contradict_itself() -> None:
     assert because(cluster, "w").startswith("It waits for 2 pods whose ends are unknown: team/g-0, team/g-1.")
 
 
+def test_nor_does_one_about_a_declared_request_which_is_lent_more_once_others_end() -> None:
+    cluster = [*nodes(1), queue("a", {"request": {"cpu": 1}}, OLD), queue("b", {}, OLD)]
+    cluster += [*group("o", "b", 3, on=["n0"] * 3), *group("w", "a", 2, 2)]
+    assert any(one.startswith("delete pod group team/o") for one in changes(cluster, "w"))
+    assert because(cluster, "w").startswith("It waits for 3 pods whose ends are unknown: team/o-0, team/o-1")
+
+
 # --- priority
 
 

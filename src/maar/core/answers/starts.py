@@ -128,7 +128,7 @@ class _StartSearch:
             outcome = outcomes.get(key)
             refusal = outcome.refusal if outcome is not None else None
             others = [] if refusal is None else [one for one in stays if self._may_be_for(one, key, refusal)]
-            is_held = refusal is not None and refusal.cure in _ENDS_HELP
+            is_held = refusal is not None and _may_be_lent_or_freed(refusal)
             self._found[key] = (
                 _after(self.future.not_stated, others) if is_held and others else _never(outcome)
             )
@@ -179,6 +179,11 @@ def _waits(row: GroupRow) -> bool:
 def _bound(future: Future, plan: Plan) -> Iterable[str]:
     pods = future.simulation.engine.tables.pods
     return {pods[one.pod].group_key: None for one in plan.binds}
+
+
+def _may_be_lent_or_freed(refusal: Refusal) -> bool:
+    """Whether the end of others may help; what a queue has beyond its share is lent to it once it is idle."""
+    return refusal.cure in _ENDS_HELP or refusal.reason == Reason.QUEUE_AT_FAIR_SHARE
 
 
 def _is_final(outcomes: Mapping[str, GroupOutcome], key: str, future: Future, *, may_grow: bool) -> bool:
