@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from maar.core.engine import Engine
-from maar.core.model.affinity import Affinity, PodAffinity, PodAffinityTerm, Toleration
+from maar.core.model.affinity import Affinity, PodAffinity, PodAffinityTerm, PreferredPodTerm, Toleration
 from maar.core.model.events import AnyObject, Deleted, Event, Upserted
 from maar.core.model.metadata import Condition, LabelSelector, Metadata
 from maar.core.model.namespace import WEIGHT_RESOURCE, Namespace, QuotaSpec, ResourceQuota
@@ -18,6 +18,7 @@ from maar.core.model.plan import Plan
 from maar.core.model.pod import (
     GROUP_ANNOTATION,
     Container,
+    ContainerPort,
     Named,
     Pod,
     PodSpec,
@@ -37,10 +38,14 @@ from properties.cluster_manifests import NOW
 NAMESPACES: Final = ("a", "b", "c")
 PRIORITIES: Final = {"low": 1, "high": 10}
 SELECTOR: Final = LabelSelector(match_labels={"app": "one"})
+HOST: Final = PodAffinityTerm(topology_key="kubernetes.io/hostname", label_selector=SELECTOR)
 APART: Final = Affinity(
+    pod_anti_affinity=PodAffinity(required_during_scheduling_ignored_during_execution=(HOST,))
+)
+PREFERABLY_APART: Final = Affinity(
     pod_anti_affinity=PodAffinity(
-        required_during_scheduling_ignored_during_execution=(
-            PodAffinityTerm(topology_key="kubernetes.io/hostname", label_selector=SELECTOR),
+        preferred_during_scheduling_ignored_during_execution=(
+            PreferredPodTerm(weight=100, pod_affinity_term=HOST),
         )
     )
 )
@@ -133,7 +138,8 @@ class Crowd:
 
     def _put(self, *objects: AnyObject) -> None:
         for one in objects:
-            self.objects[type(one).__name__, one.key] = one
+            if not isinstance(one, Pod):  # the cluster has them
+                self.objects[type(one).__name__, one.key] = one
         self.cluster.learn([Upserted(object=one) for one in objects])
 
     def _begin(self) -> Iterator[AnyObject]:
@@ -147,6 +153,8 @@ class Crowd:
                 yield ResourceQuota(metadata=Metadata(name="weight", namespace=name), spec=spec)
         for number in range(rng.randint(1, 6)):
             yield self._node(f"n{number}", is_tainted=rng.random() < 0.1)
+            if rng.random() < 0.3:
+                yield self._pod_of_others(f"system-{number}", f"n{number}")
         parents = [f"d{number}" for number in range(rng.choice((0, 0, 1, 2)))]
         for name in parents:
             yield self._queue(name, "")
@@ -162,6 +170,19 @@ class Crowd:
             spec=NodeSpec(taints=taints),
             status=NodeStatus(allocatable=size, conditions=(Condition(type="Ready", status="True"),)),
         )
+
+    def _pod_of_others(self, name: str, node: str) -> Pod:
+        """A pod of another scheduler, with constraints on other pods more often than not."""
+        rng = self.rng
+        spec = PodSpec(
+            node_name=node,
+            scheduler_name="default-scheduler",
+            containers=(Container(name="main", ports=rng.choice(((), (ContainerPort(host_port=9100),)))),),
+            affinity=rng.choice((None, APART, PREFERABLY_APART)),
+        )
+        labels = {"app": rng.choice(("one", "other"))}
+        metadata = Metadata(name=name, namespace=rng.choice(("kube-system", *NAMESPACES)), labels=labels)
+        return Pod(metadata=metadata, spec=spec, status=PodStatus(phase="Running"))
 
     def _queue(self, name: str, parent: str) -> Queue:
         rng = self.rng
@@ -267,6 +288,8 @@ class Crowd:
             queues = [one for one in self.objects.values() if isinstance(one, Queue)]
             old = rng.choice(queues)
             self._put(self._queue(old.key, old.spec.parent))
+        elif chance < 0.93 and rng.random() < 0.5:
+            self._put(self._pod_of_others("system-now", f"n{rng.randrange(8)}"))
         elif chance < 0.93:
             self._put(self._node(f"n{rng.randrange(8)}", is_tainted=rng.random() < 0.1))
         else:  # another kind of job, a few at once

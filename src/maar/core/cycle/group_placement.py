@@ -38,7 +38,7 @@ class GroupPlacement:
         missing, tasks = group.missing() if self.is_gang else (0, NO_TASKS)
         if not tasks and len(pods) >= missing:
             first = pods if len(pods) == 1 else pods[: missing or 1]
-            if (len(first) == 1 and first[0].shape in self._choosers) or self._are_equal(first):
+            if self._are_equal(first):
                 if self._places_equal(group, first):
                     return True
                 if len(pods) == len(first):
@@ -66,13 +66,12 @@ class GroupPlacement:
             choose = self._chooser(shape)
         if not self.limits.charge(group, needs if len(pods) == 1 else times(needs, len(pods))):
             return False
-        start = len(state.steps) - 1  # before the charge
+        start, places = len(state.steps) - 1, state.places  # before the charge
         for pod in pods:
-            node = (
-                state.places.best(pod, "now")
-                if choose is None or (pod.nominated or pod.promised_with_job)
-                else choose()
-            )
+            if choose is None or pod.nominated or pod.promised_with_job or places.is_concerned(pod):
+                node = places.best(pod, "now")
+            else:
+                node = choose()
             if node == NOWHERE:
                 if pod is pods[0]:
                     self.unplaceable.add(shape)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from maar.core.cycle.group_state import GroupState, UsagePath
+from maar.core.cycle.node_chooser import NodeChooser
 from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
@@ -21,13 +22,15 @@ from maar.core.tables.tables import Tables
 class GroupStates:
     """All groups that a cycle has looked at."""
 
-    def __init__(self, tables: Tables, configuration: Configuration, ledger: QueueLedger) -> None:
+    def __init__(
+        self, tables: Tables, configuration: Configuration, ledger: QueueLedger, places: NodeChooser
+    ) -> None:
         self.tables, self.configuration, self.ledger = tables, configuration, ledger
         self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
         self._known: dict[str, GroupState | GroupRow] = {}  # the row itself while no more of it was read
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         if self.have_alike_equal_turns:
-            tables.kinds.find(of_new=ledger.is_asked_for_more_than_there_is)
+            tables.kinds.find(places.concerned, of_new=ledger.is_asked_for_more_than_there_is)
 
     def of(self, row: GroupRow) -> GroupState:
         """The state of a group; one that another stands for is separated before it is asked for."""
@@ -101,7 +104,6 @@ class GroupStates:
             configuration.sla is not None
             or configuration.job_orders
             or configuration.node_hooks
-            or tables.with_affinity
             or any(row.min_runtimes for row in tables.rows)
         )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -14,12 +15,13 @@ from maar.core.cycle.volume_claims import VolumeClaims
 from maar.core.fairshare.water_fill import Flags, Floats, Ints
 from maar.core.model.node import Taint
 from maar.core.model.taints import in_the_way
+from maar.core.policy.concerned_pods import ConcernedPods, concerned_pods
 from maar.core.policy.configuration import Configuration
 from maar.core.policy.filters import suits_new_node
 from maar.core.policy.host_ports import HostPorts
 from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.pod_selectors import PodSelector
-from maar.core.tables.rows import PodRow
+from maar.core.tables.rows import NodeRow, PodRow
 from maar.core.tables.shapes import Shape
 from maar.core.tables.tables import Tables
 
@@ -44,14 +46,13 @@ class NodeChooser:
         # What had been given back before, the nodes that have room, and for how many pods.
         self._roomy: dict[Shape, tuple[int, list[int], int]] = {}
         self._capacities: dict[Shape, tuple[int, int]] = {}  # after so many changes of the room
-        self._neighbours = self._count_neighbours(is_empty=is_empty)
-        self.counts_moves = self.any_has_affinity = (
-            self._neighbours is not None
-        )  # so that the moves of all pods are counted
+        self._is_empty = is_empty
+        self.any_has_affinity = bool(tables.with_affinity)
+        self.counts_moves = self.any_has_affinity or bool(configuration.node_hooks)
+        self._moves: list[tuple[PodRow, int, int]] | None = []  # until neighbours are counted
         self._domain_retry: DomainRetry | None = None  # of the turn that is being tried
         self._found_no_node = False  # whether a pod of that turn has found no node
-        self.counts_moves |= bool(configuration.node_hooks)
-        self.stack = NodeStack(tables, room, configuration, self.claims, self._neighbours, is_empty=is_empty)
+        self.stack = NodeStack(tables, room, configuration, self.claims, is_empty=is_empty)
 
     def best(self, pod: PodRow, when: When, wanted: int = NOWHERE) -> int:
         """The node that a pod should go to, or NOWHERE: the one that is wanted, or promised, if it can be."""
@@ -111,7 +112,7 @@ class NodeChooser:
 
     def _tries(self, pods: Sequence[PodRow], at_least: int, when: When) -> Iterator[Sequence[PodRow]]:
         """Try once, and again while pods that must be together could begin elsewhere."""
-        if self._neighbours is None or not any(pod.shape.affinity for pod in pods):
+        if not any(pod.shape.affinity for pod in pods):
             yield pods
             return
         self._domain_retry = DomainRetry(pods, at_least, _NodeSet(self, self._neighbours, when))
@@ -122,8 +123,8 @@ class NodeChooser:
             self._domain_retry = None
 
     def chooser(self, shape: Shape) -> Callable[[], int] | None:
-        """The function that gives a shape its best node now; None where other pods or plugins count."""
-        if self._neighbours is not None or (self.stack.plugins and self.stack.plugins_of(shape)):
+        """The function that gives a shape its best node now, other pods aside; None where plugins count."""
+        if self.stack.plugins and self.stack.plugins_of(shape):
             return None
         return (self._rankings["now"].get(shape) or self._rank(shape, "now")).best
 
@@ -169,7 +170,7 @@ class NodeChooser:
         for pod in pods:
             if pod.promised or (has_plugins and self.stack.plugins_of(pod.shape)):
                 return False
-        return self._neighbours is None or not any(map(self.has_affinity, pods))
+        return not (self.any_has_affinity and any(map(self.has_affinity, pods)))
 
     def pods_per_node(self, shape: Shape, idle: Ints, enough: int) -> Ints:
         """How many pods of a shape each node has room for, at most `enough`. [R, N] -> [N]"""
@@ -230,12 +231,12 @@ class NodeChooser:
     def why_not(self, pod: PodRow, node: int) -> str:
         """What keeps a pod off a node that suits it and has room, as a clause; empty where nothing does."""
         row = self.room.nodes[node]
-        clause = self._neighbours.why_not(pod, row) if self._neighbours is not None else ""
+        clause = self._neighbours.why_not(pod, row) if self.is_concerned(pod) else ""
         return clause or ("are refused by a plugin" if self.stack.is_refused(pod, node) else "")
 
     def equal_pods_per_node(self, pod: PodRow, idle: Ints, enough: int) -> Ints:
         """How many pods equal to this one each node can take, at most `enough`. [R, N] -> [N]"""
-        is_alone = self._neighbours is not None and self._neighbours.keep_alone(pod)
+        is_alone = self.is_concerned(pod) and self._neighbours.keep_alone(pod)
         return self.pods_per_node(pod.shape, idle, 1 if is_alone else enough)
 
     def helped_by_new_nodes(self, pods: Sequence[PodRow]) -> bool:
@@ -243,7 +244,7 @@ class NodeChooser:
         for pod in pods:
             if not suits_new_node(pod.shape, self._columns) or not self.claims.suit_new_node(pod.shape):
                 return False
-            if self._neighbours is not None and not self._neighbours.allow_new_node(pod, len(pods)):
+            if self.is_concerned(pod) and not self._neighbours.allow_new_node(pod, len(pods)):
                 return False
         return True
 
@@ -251,17 +252,15 @@ class NodeChooser:
         """Count a pod on a node (+1), or no longer (-1)."""
         if self.stack.plugins:
             self.stack.note_move(pod, node, is_there=sign > 0)
-        if self._neighbours is not None:
-            row = self.room.nodes[node]
-            if sign > 0:
-                self._neighbours.add(pod, row)
-            else:
-                self._neighbours.remove(pod, row)
+        if self.any_has_affinity and self._moves is not None:
+            self._moves.append((pod, node, sign))
+        elif self.any_has_affinity:
+            _count_move(self._neighbours, pod, self.room.nodes[node], sign)
 
     def left(self, pod: PodRow, node: int, sign: int) -> None:
         """Count a pod as evicted (+1), or no longer (-1); it keeps its host ports until it has ended."""
         self.moved(pod, node, -sign)
-        if self._neighbours is not None:
+        if pod.shape.ports:
             self._leaving_ports.count(pod.shape.ports, node, sign)
 
     def _rank(self, shape: Shape, when: When) -> Ranking:
@@ -271,30 +270,52 @@ class NodeChooser:
         self._rankings[when][shape] = ranking
         return ranking
 
+    def is_concerned(self, pod: PodRow) -> bool:
+        """Whether a pod has constraints on other pods, or other pods may have some on it."""
+        return self.any_has_affinity and self.concerned.includes(pod)
+
+    @cached_property
+    def concerned(self) -> ConcernedPods:
+        """The pods that the affinity of others may concern."""
+        return concerned_pods(self.tables.with_affinity.values(), self._labels_of_namespaces)
+
     def _neighbours_for(self, pod: PodRow) -> Neighbours | None:
         """The other pods, where they can exclude or prefer nodes for this one."""
+        if not self.is_concerned(pod):
+            return None
         neighbours = self._neighbours
-        if neighbours is None or not (neighbours.matters_to(pod) or neighbours.prefers(pod)):
-            return None
-        return neighbours
+        return neighbours if neighbours.matters_to(pod) or neighbours.prefers(pod) else None
 
-    def _count_neighbours(self, *, is_empty: bool) -> Neighbours | None:
-        """Count the pods on nodes as the cycle begins, or only those outside the queues.
-
-        Nothing is counted while no pod has constraints on others.
-        """
-        if not self.tables.with_affinity:
-            return None
-        labels = {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
-        neighbours = Neighbours(self._columns, labels, self.configuration.predicates)
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        """The pods on nodes, or only those outside the queues; counted when a pod is first concerned."""
+        neighbours = Neighbours(self._columns, self._labels_of_namespaces, self.configuration.predicates)
         for one in self.tables.pods.values():
-            if is_empty and one.counted is not None and not (one.is_daemon and one.counted.leaf is None):
+            if (
+                self._is_empty
+                and one.counted is not None
+                and not (one.is_daemon and one.counted.leaf is None)
+            ):
                 continue
             if one.counted is not None and one.counted.is_later:
                 neighbours.add(one, one.counted.node)
             elif one.counted is not None:
                 self._leaving_ports.count(one.shape.ports, one.counted.node.index, 1)
+        for pod, node, sign in self._moves or ():
+            _count_move(neighbours, pod, self.room.nodes[node], sign)
+        self._moves = None
         return neighbours
+
+    @cached_property
+    def _labels_of_namespaces(self) -> dict[str, dict[str, str]]:
+        return {name: one.metadata.labels for name, one in self.tables.namespaces.items()}
+
+
+def _count_move(neighbours: Neighbours, pod: PodRow, node: NodeRow, sign: int) -> None:
+    if sign > 0:
+        neighbours.add(pod, node)
+    else:
+        neighbours.remove(pod, node)
 
 
 def _highest(scores: Floats) -> int:

@@ -25,7 +25,6 @@ from maar.core.policy.filters import (
     shape_filters,
 )
 from maar.core.policy.grammar import Predicates
-from maar.core.policy.neighbours import Neighbours
 from maar.core.policy.plugin_hooks import NodeView, PluginHooks, PodView
 from maar.core.policy.scores import ShapeScore, shape_scores
 from maar.core.policy.scoring import UsageScore
@@ -46,7 +45,6 @@ class NodeStack:
         room: Room,
         configuration: Configuration,
         claims: VolumeClaims,
-        neighbours: Neighbours | None,
         *,
         is_empty: bool,
     ) -> None:
@@ -63,8 +61,9 @@ class NodeStack:
         self.usage: UsageScore = usage_score(configuration, tables)
         orders = ("nodeorder", "enableNodeOrder") in configuration.enabled
         self.shape_scores: tuple[ShapeScore, ...] = shape_scores(configuration.node_order) if orders else ()
-        # 3. Filters and scores of a pod: volumes that are left, host ports, pod affinity, topology spread.
-        self.claims, self.neighbours = claims, neighbours
+        # 3. Filters and scores of a pod: volumes that are left, host ports, pod affinity, topology spread;
+        #    `NodeChooser` asks for them, and counts other pods only where they concern one that waits.
+        self.claims = claims
         # 4. Third parties' filters and scores, in tier order.
         self.plugins: tuple[PluginHooks, ...] = configuration.node_hooks
         self._plugins_of: dict[Shape, tuple[PluginHooks, ...]] = {}

@@ -5,7 +5,8 @@ until one of them is placed, what cannot be done for the first of them cannot be
 cycle looks at a kind once, however many groups it has (`core/cycle/state.py`).
 
 A group has a kind while it holds nothing and all its pods wait and are equal: of one shape, whose nodes
-nothing but room and the filters decide. A group without pods has one until it is let in.
+nothing but room and the filters decide, other pods least of all. A group without pods has one until it is
+let in.
 
 To find the kind of a group takes about as long as to place it, and is in vain where it starts at once. So the
 kinds of groups that have come or changed are found when they have waited through a decision, or when the
@@ -16,13 +17,34 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Final
+from typing import Final, Protocol
 
 from maar.core.tables.axis import times
-from maar.core.tables.rows import GroupRow, Kind
+from maar.core.tables.rows import GroupRow, Kind, PodRow
 
 _PHASES: Final = ("Pending", "Inqueue")  # of groups that may have a kind
 _order: Final = attrgetter("order", "key")  # names of owners may be equal
+
+
+class Concerned(Protocol):
+    """Which pods may not, or prefer to, go to some nodes because of other pods."""
+
+    @property
+    def selectors(self) -> frozenset[object]:
+        """What it follows from."""
+
+    def includes(self, pod: PodRow) -> bool:
+        """Whether a pod is one of them."""
+
+
+@dataclass(frozen=True)
+class _OwnConstraints:
+    """Those that have constraints on other pods themselves."""
+
+    selectors: frozenset[object] = frozenset()
+
+    def includes(self, pod: PodRow) -> bool:
+        return pod.shape.has_affinity
 
 
 @dataclass(eq=False)
@@ -31,6 +53,7 @@ class KindsOfGroups:
 
     alone: dict[str, GroupRow] = field(default_factory=dict)
     _kinds: dict[object, Kind] = field(default_factory=dict)
+    _concerned: Concerned = field(default_factory=_OwnConstraints)  # as in the last decision
     _new: dict[str, GroupRow] = field(default_factory=dict)  # have come or changed since the last decision
     _waited: dict[str, GroupRow] = field(default_factory=dict)  # and before it, without a kind yet
 
@@ -61,16 +84,29 @@ class KindsOfGroups:
         if not kind.rows:
             del self._kinds[kind.key]
 
-    def find(self, *, of_new: bool) -> None:
+    def find(self, concerned: Concerned, *, of_new: bool) -> None:
         """Find the kinds of groups that have waited through a decision, or of the new ones too."""
         due, self._waited, self._new = self._waited, self._new, {}
+        if concerned.selectors != self._concerned.selectors:
+            self._concern(concerned)
+        self._concerned = concerned
         if of_new:
             due, self._waited = due | self._waited, {}
         for row in due.values():
             self._find(row)
 
+    def _concern(self, concerned: Concerned) -> None:
+        """Find kinds again where other pods than before concern those of groups."""
+        for row in [row for kind in self for row in kind.rows if any(map(concerned.includes, row.pending))]:
+            self.remove(row)
+            self.alone[row.key] = self._waited[row.key] = row
+        before = self._concerned
+        for row in self.alone.values():
+            if row.leaf is not None and row.phase in _PHASES and any(map(before.includes, row.pending)):
+                self._waited[row.key] = row
+
     def _find(self, row: GroupRow) -> None:
-        key = _kind_key(row)
+        key = None if any(map(self._concerned.includes, row.pending)) else _kind_key(row)
         if key is None:
             return
         self.alone.pop(row.key, None)
@@ -112,7 +148,7 @@ def _kind_key(row: GroupRow) -> object | None:
         return None  # others of its pods have places, are leaving, or must not be placed yet
     if pods:
         shape, never_preempts = pods[0].shape, pods[0].never_preempts
-        if shape.claims or shape.has_resource_claims or shape.has_affinity:
+        if shape.claims or shape.has_resource_claims:
             return None  # more than room decides where they go
         for pod in pods:
             if pod.shape is not shape or pod.never_preempts != never_preempts or pod.promised:

@@ -1,0 +1,37 @@
+"""Which pods the affinity of other pods may concern: those that a term of any pod in the cluster selects.
+
+A pod that no term selects, and that has no constraints on other pods itself, goes where its shape can go. In
+most clusters some pods have terms, CoreDNS for one, and nearly no term selects a pod of a batch job.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from maar.core.policy.affinity_terms import TermReader, keys_read
+from maar.core.policy.pod_selectors import PodSelector, SelectorIndex
+from maar.core.policy.term_cache import TermCache
+from maar.core.tables.rows import PodRow
+
+
+class ConcernedPods:
+    """The pods that terms select, whether pods with these terms are on nodes or not."""
+
+    def __init__(self, selectors: Iterable[PodSelector] = ()) -> None:
+        self.selectors = frozenset(selectors)
+        self._index = SelectorIndex[PodSelector]()
+        for one in self.selectors:
+            self._index.add(one, one)
+
+    def includes(self, pod: PodRow) -> bool:
+        """Whether other pods could exclude or prefer nodes for a pod."""
+        return pod.shape.has_affinity or bool(self.selectors and self._index.about(pod.namespace, pod.labels))
+
+
+def concerned_pods(pods: Iterable[PodRow], labels_of: Mapping[str, Mapping[str, str]]) -> ConcernedPods:
+    """The pods that the terms of some pods select, of namespaces with these labels."""
+    terms_of = TermCache(keys_read, TermReader(labels_of).read).of
+    selectors = dict[PodSelector, None]()
+    for pod in pods:
+        if pod.shape.affinity is not None:
+            terms = terms_of(pod.shape, pod.namespace, pod.labels)
+            selectors.update((term.pod_selector, None) for term in (*terms.apart, *terms.preferred))
+    return ConcernedPods(selectors)
