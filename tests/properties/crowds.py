@@ -196,8 +196,8 @@ class Crowd:
                 resource=Resources({"cpu": 1000 * rng.randint(1, 6)}) if rng.random() < 0.2 else Resources()
             ),
             dequeue_strategy="fifo" if rng.random() < 0.3 else "traverse",
-            preempt_min_runtime="3s" if rng.random() < 0.03 else "",
-            reclaim_min_runtime="3s" if rng.random() < 0.03 else "",
+            preempt_min_runtime="3s" if rng.random() < 0.1 else "",
+            reclaim_min_runtime="3s" if rng.random() < 0.1 else "",
         )
         return Queue(metadata=QueueMetadata(name=name, uid=name), spec=spec)
 

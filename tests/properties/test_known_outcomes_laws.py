@@ -93,14 +93,14 @@ def test_crowds_are_worth_looking_at(seed: int) -> None:
 
 def test_evictions_of_contested_crowds_give_turns_back(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some that stood for others failed before one succeeded, and others of their kind come after it."""
-    seen, separate_before = Counter[str](), GroupStates.separate_before
+    seen, split = Counter[str](), GroupStates.split
 
     def noted(self: GroupStates, group: GroupState, place: int) -> GroupState | None:
-        behind = separate_before(self, group, place)
+        behind = split(self, group, place)
         seen["several"] += place > group.place + 1 and behind is not None
         return behind
 
-    monkeypatch.setattr(GroupStates, "separate_before", noted)
+    monkeypatch.setattr(GroupStates, "split", noted)
     for number in range(CROWDS):
         rng = Random(f"{seed} alike {number}")
         for plan in ContestedCrowd(rng, configuration(rng)).live(CYCLES):

@@ -116,7 +116,7 @@ class _Turns:
     def succeeded(self, group: GroupState, job: Job, victims: Sequence[Unit]) -> None:
         """A group has another turn if it still waits; so have those that come after where it was."""
         order = self.order
-        order.add_behind(group, self._next_after(job, group))
+        order.add_behind(group, self._next_after_success(job, group))
         for one, refusal in self._failed:
             behind = self._next_after(job, one)
             order.add_behind(one, behind)
@@ -130,12 +130,22 @@ class _Turns:
         for victim in {unit.group.row.key: unit.group for unit in victims}.values():
             order.refresh_group(victim)
 
+    def _next_after_success(self, job: Job, group: GroupState) -> GroupState | None:
+        """The same of a group that has succeeded, and stands for itself alone from now on."""
+        if group.alike is None:
+            return self._next_after(job, group)
+        behind = self._state.groups.separate(group)
+        if behind is None:
+            return None
+        place = behind.place + self.order.first_after(job, behind, behind.rows)
+        return behind if place == behind.place else self._state.groups.split(behind, place)
+
     def _next_after(self, job: Job, group: GroupState) -> GroupState | None:
         """The first of those that a group stands for and that come after a job; it stands for the rest."""
-        kind, behind = group.alike, self._behind.pop(group, ())
-        if kind is not None:
-            place = self.order.first_after(job, group, kind.rows)
-            return self._state.groups.separate_before(group, place) if place < len(kind.rows) else None
+        behind = self._behind.pop(group, ())
+        if group.alike is not None:
+            place = group.place + self.order.first_after(job, group, group.rows)
+            return self._state.groups.split(group, place)
         place = self.order.first_after(job, group, [one.row for one in behind])
         if place == len(behind):
             return None
@@ -181,6 +191,8 @@ def _all_fail(state: State, attempt: type[Attempt], waiting: Sequence[GroupState
     for equivalence_key, groups in alike.items():
         for group in groups:
             group.refusal = failed[equivalence_key] or group.refusal
+    if search.min_runtimes.lengths:
+        _note_protection([(key, attempt(search, groups[0]), groups) for key, groups in alike.items()])
     return True
 
 
@@ -189,7 +201,9 @@ def _note_protection(attempts: list[tuple[object, Attempt, list[GroupState]]]) -
     until = ProtectedUntil()
     for equivalence_key, one, groups in attempts:
         for group in groups:
-            until.note(one, equivalence_key, group)
+            if until.may_note(one, equivalence_key):
+                for each in one.state.groups.by_age_of_refusal(group):
+                    until.note(one, equivalence_key, each)
 
 
 def _equivalence_key(attempt: Attempt) -> object:

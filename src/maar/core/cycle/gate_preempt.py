@@ -86,7 +86,10 @@ class GatePreempt:
             if wanted and victims is not None and self._search.min_runtimes.holds(group.leaf, kind[-1]):
                 to_free = self._to_free(group, wanted)
                 if victims.may_free(to_free) and _may_preempt(group):
-                    until.note(_AmountsOnly(self._search, group, to_free), (kind, to_free))
+                    one = _AmountsOnly(self._search, group, to_free)
+                    if until.may_note(one, (kind, to_free)):
+                        for each in self.state.groups.by_age_of_refusal(group):
+                            until.note(one, (kind, to_free), each)
 
     def _kind(self, group: GroupState) -> Kind:
         row, waited = group.row, self._search.min_runtimes.waited(group)

@@ -34,15 +34,21 @@ class GroupState:
     refusal: Refusal | None = None
     was_unschedulable: bool = False
     more: Needs = ()  # what it uses more than when the cycle began, unless it is summed up
-    alike: Kind | None = None  # its kind, where it stands for those behind it, too
+    alike: Kind | None = None  # its kind, where it stands for others of it, too
     place: int = 0  # its own in its kind
+    stop: int = 1  # that of the first behind it that it does not stand for
     _used: Column | None = None
     _standing_minimum: int = -1
 
     @property
     def keys(self) -> Sequence[str]:
         """The keys of the groups that it stands for, in order; its own first."""
-        return (self.row.key,) if self.alike is None else self.alike.keys[self.place :]
+        return (self.row.key,) if self.alike is None else self.alike.keys[self.place : self.stop]
+
+    @property
+    def rows(self) -> Sequence[GroupRow]:
+        """The groups that it stands for, in order; its own first."""
+        return (self.row,) if self.alike is None else self.alike.rows[self.place : self.stop]
 
     @property
     def used(self) -> Column:

@@ -6,8 +6,9 @@ the same reason. When something is done for it, it is separated from them, and t
 the rest. So a cycle costs as much as there are kinds, and as much more as it does, however many groups wait.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import takewhile
 
 from maar.core.cycle.group_state import GroupState, UsagePath
 from maar.core.cycle.node_chooser import NodeChooser
@@ -15,6 +16,7 @@ from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
 from maar.core.policy.configuration import Configuration
+from maar.core.tables.alike import Waits, lengths_of_waiting
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.tables import Tables
 
@@ -23,14 +25,23 @@ class GroupStates:
     """All groups that a cycle has looked at."""
 
     def __init__(
-        self, tables: Tables, configuration: Configuration, ledger: QueueLedger, places: NodeChooser
+        self,
+        tables: Tables,
+        configuration: Configuration,
+        ledger: QueueLedger,
+        places: NodeChooser,
+        now: float,
     ) -> None:
         self.tables, self.configuration, self.ledger = tables, configuration, ledger
         self._by_pod_priority = ("priority", "enableTaskOrder") in configuration.enabled
         self._known: dict[str, GroupState | GroupRow] = {}  # the row itself while no more of it was read
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         if self.have_alike_equal_turns:
-            tables.kinds.find(places.concerned, of_new=ledger.is_asked_for_more_than_there_is)
+            tables.kinds.find(
+                places.concerned,
+                Waits(now, lengths_of_waiting(ledger.rows)),
+                of_new=ledger.is_asked_for_more_than_there_is,
+            )
 
     def of(self, row: GroupRow) -> GroupState:
         """The state of a group; one that another stands for is separated before it is asked for."""
@@ -86,7 +97,7 @@ class GroupStates:
             if len(kind.rows) == 1:
                 found.append(first)
             elif self.have_alike_equal_turns:
-                first.alike = kind
+                first.alike, first.stop = kind, len(kind.rows)
                 found.append(first)
             else:
                 found += map(self.of, kind.rows)
@@ -99,13 +110,8 @@ class GroupStates:
         It may not where more than room decides, where room can be given back in a phase, or where it matters
         for how long a group has waited.
         """
-        configuration, tables = self.configuration, self.tables
-        return not (
-            configuration.sla is not None
-            or configuration.job_orders
-            or configuration.node_hooks
-            or any(row.min_runtimes for row in tables.rows)
-        )
+        configuration = self.configuration
+        return not (configuration.sla is not None or configuration.job_orders or configuration.node_hooks)
 
     def is_fifo(self, leaf: int) -> bool:
         """Whether the groups of a leaf wait for the first of them."""
@@ -133,7 +139,28 @@ class GroupStates:
 
     def separate(self, group: GroupState) -> GroupState | None:
         """Let a group stand for itself alone; gives the state that stands for those behind it, if any."""
-        return self.separate_before(group, group.place + 1)
+        return self.split(group, group.place + 1)
+
+    def split(self, group: GroupState, place: int) -> GroupState | None:
+        """Let a group stand for those before a place in its kind; gives the state of those behind, if any."""
+        kind = group.alike
+        if kind is None or place >= group.stop:
+            return None
+        [behind] = self._read_alike(group, kind.rows[place : place + 1])
+        behind.alike, behind.place, behind.stop = kind, place, group.stop
+        group.stop = place
+        if place == group.place + 1:
+            group.alike = None
+        return behind
+
+    def by_age_of_refusal(self, group: GroupState) -> Iterator[GroupState]:
+        """Divide what a group stands for by since when they have been unschedulable."""
+        behind: GroupState | None = group
+        while behind is not None:
+            one, since = behind, behind.row.unschedulable_since
+            rows = takewhile(lambda row: row.unschedulable_since == since, one.rows)  # noqa: B023 (used here)
+            behind = self.split(one, one.place + sum(1 for _ in rows))
+            yield one
 
     def stop(self, first: GroupState, stopped: Iterable[GroupState]) -> None:
         """The first of a queue that is first in, first out is refused, and stops those behind it."""
@@ -141,26 +168,12 @@ class GroupStates:
         for group in stopped if behind is None else (behind, *stopped):
             group.refusal = behind_first(group, first)
 
-    def separate_before(self, group: GroupState, place: int) -> GroupState | None:
-        """Let a group and those before a place in its kind stand for themselves alone; gives the next."""
-        kind, group.alike = group.alike, None
-        if kind is None:
-            return None
-        self._read_alike(group, kind.rows[group.place + 1 : place])
-        if place == len(kind.rows):
-            return None
-        [behind] = self._read_alike(group, kind.rows[place : place + 1])
-        behind.alike, behind.place = kind, place
-        return behind
-
     def separate_all(self, groups: Iterable[GroupState]) -> list[GroupState]:
         """Let groups, and all that they stand for, stand for themselves alone."""
         found = list[GroupState]()
         for group in list(groups):
-            kind, group.alike = group.alike, None
-            found.append(group)
-            if kind is not None:
-                found += self._read_alike(group, kind.rows[group.place + 1 :])
+            others, group.alike = group.rows[1:], None
+            found += (group, *self._read_alike(group, others))
         return found
 
     def _read_alike(self, group: GroupState, rows: Sequence[GroupRow]) -> list[GroupState]:

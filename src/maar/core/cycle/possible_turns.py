@@ -48,8 +48,8 @@ class PossibleTurns:
             return False
         left, count, needs = (
             self._left_of(group.usage_path),
-            len(kind.rows),
-            times(kind.needs, len(kind.rows)),
+            len(group.keys),
+            times(kind.needs, len(group.keys)),
         )
         others = self._sorted.setdefault(group.leaf, [0] * len(left))
         if any(others[resource] + amount > left[resource] for resource, amount in needs):

@@ -36,7 +36,7 @@ class Preempt(Attempt):
     def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:
         """Whether it would run on loan, or groups that may evict the same found no victims."""
         if search.without_victims and cls._victims_key(group) in search.without_victims:
-            return True
+            return not search.min_runtimes.holds(group.leaf, search.min_runtimes.waited(group))
         return would_run_on_loan(needs, search.state.ledger.deserved[group.leaf])
 
     @staticmethod
@@ -47,7 +47,8 @@ class Preempt(Attempt):
     def find(self) -> list[Unit] | None:
         """A lawful set; where there is no unit to take, it is noted that there is none for similar groups."""
         found = super().find()
-        if self.is_without_victims and self.group.is_idle:
+        is_held = self.search.min_runtimes.holds(self.leaf, self.waited)
+        if self.is_without_victims and self.group.is_idle and not is_held:
             self.search.without_victims.add(self._victims_key(self.group))
         return found
 

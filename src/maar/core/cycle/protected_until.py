@@ -63,6 +63,10 @@ class ProtectedUntil:
         )
         return group.refusal
 
+    def may_note(self, attempt: Attempt, equivalence_key: object) -> bool:
+        """Whether groups of such an attempt have a time at which it would succeed."""
+        return self._earliest(attempt, equivalence_key, attempt.waited) is not None
+
     def _until(self, attempt: Attempt, key: object, group: GroupState) -> _Found | None:
         lengths = attempt.search.min_runtimes.lengths
         found = self._earliest(attempt, key, attempt.waited)
@@ -87,6 +91,8 @@ class ProtectedUntil:
 
     def _search(self, attempt: Attempt, waited_now: float) -> _Found | None:
         now, min_runtimes = attempt.state.now, attempt.search.min_runtimes
+        if not attempt.is_worthwhile():
+            return None
         leaves = [leaf for leaf in attempt.leaves() if min_runtimes.holds(leaf, waited_now)]
         pools = [attempt.search.pool(leaf, now, waited_now) for leaf in leaves]
         if not any(pool.may_gain(attempt.may_be_victim) for pool in pools):

@@ -92,7 +92,7 @@ class State:
         self.room = Room(tables.node_list, len(tables.axis.names))
         self.held_room = HeldRoom(self.room, self.ledger)
         self.places = NodeChooser(tables, self.room, configuration)
-        self.groups = GroupStates(tables, configuration, self.ledger, self.places)
+        self.groups = GroupStates(tables, configuration, self.ledger, self.places, now)
         self.group, self.pod_order = self.groups.of, self.groups.pod_order
         self.bound: dict[str, int] = {}  # nodes by the key of the pod
         self.promised: dict[str, int] = {}

@@ -13,17 +13,45 @@ kinds of groups that have come or changed are found when they have waited throug
 cluster is asked for more than it has, and most of them will wait. Until then a group is alone.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import inf
 from operator import attrgetter
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from maar.core.tables.axis import times
-from maar.core.tables.rows import GroupRow, Kind, PodRow
+from maar.core.tables.rows import GroupRow, Kind, PodRow, QueueRow
 
 _PHASES: Final = ("Pending", "Inqueue")  # of groups that may have a kind
 _order: Final = attrgetter("order", "key")  # names of owners may be equal
+
+
+class Waits(NamedTuple):
+    """The lengths of waiting that matter to decisions, and the time of one."""
+
+    now: float
+    lengths: tuple[float, ...]
+
+    def passed(self, row: GroupRow) -> int:
+        """How many of the lengths a group has been unschedulable for."""
+        since = row.unschedulable_since
+        if since is None or not self.lengths:
+            return 0
+        return bisect_right(self.lengths, self.now, key=lambda length: since + length)
+
+    def differs_from(self, row: GroupRow) -> float:
+        """The time from which it will be one more, if the group stays unschedulable."""
+        passed, since = self.passed(row), row.unschedulable_since
+        return inf if since is None or passed == len(self.lengths) else since + self.lengths[passed]
+
+
+def lengths_of_waiting(queues: Iterable[QueueRow]) -> tuple[float, ...]:
+    """The minimum run times of leaf queues: pods are protected only from those that have waited less."""
+    found = {
+        one.seconds for row in queues if row.min_runtimes and row.is_leaf for one in row.min_runtimes.values()
+    }
+    return tuple(sorted(found - {0}))
 
 
 class Concerned(Protocol):
@@ -53,6 +81,7 @@ class KindsOfGroups:
 
     alone: dict[str, GroupRow] = field(default_factory=dict)
     _kinds: dict[object, Kind] = field(default_factory=dict)
+    _waits: "Waits" = field(default_factory=lambda: Waits(-inf, ()))  # likewise
     _concerned: Concerned = field(default_factory=_OwnConstraints)  # as in the last decision
     _new: dict[str, GroupRow] = field(default_factory=dict)  # have come or changed since the last decision
     _waited: dict[str, GroupRow] = field(default_factory=dict)  # and before it, without a kind yet
@@ -84,33 +113,48 @@ class KindsOfGroups:
         if not kind.rows:
             del self._kinds[kind.key]
 
-    def find(self, concerned: Concerned, *, of_new: bool) -> None:
+    def find(self, concerned: Concerned, waits: Waits, *, of_new: bool) -> None:
         """Find the kinds of groups that have waited through a decision, or of the new ones too."""
-        due, self._waited, self._new = self._waited, self._new, {}
+        if waits.now < self._waits.now or waits.lengths != self._waits.lengths:
+            self._again([row for kind in self for row in kind.rows])
+        elif waits.lengths:
+            for kind in [kind for kind in self if kind.differs_from <= waits.now]:
+                self._again([row for row in kind.rows if waits.passed(row) != self._waits.passed(row)])
+                kind.differs_from = min(map(waits.differs_from, kind.rows), default=inf)
+        self._waits = waits
         if concerned.selectors != self._concerned.selectors:
             self._concern(concerned)
         self._concerned = concerned
+        due, self._waited, self._new = self._waited, self._new, {}
         if of_new:
             due, self._waited = due | self._waited, {}
         for row in due.values():
             self._find(row)
 
+    def _again(self, rows: Iterable[GroupRow]) -> None:
+        """Find the kinds of groups again."""
+        for row in rows:
+            self.remove(row)
+            self._waited[row.key] = row
+            if row.pending:
+                self.alone[row.key] = row
+
     def _concern(self, concerned: Concerned) -> None:
         """Find kinds again where other pods than before concern those of groups."""
-        for row in [row for kind in self for row in kind.rows if any(map(concerned.includes, row.pending))]:
-            self.remove(row)
-            self.alone[row.key] = self._waited[row.key] = row
+        self._again([row for kind in self for row in kind.rows if any(map(concerned.includes, row.pending))])
         before = self._concerned
         for row in self.alone.values():
             if row.leaf is not None and row.phase in _PHASES and any(map(before.includes, row.pending)):
                 self._waited[row.key] = row
 
     def _find(self, row: GroupRow) -> None:
-        key = None if any(map(self._concerned.includes, row.pending)) else _kind_key(row)
+        key = None if any(map(self._concerned.includes, row.pending)) else _kind_key(row, self._waits)
         if key is None:
             return
         self.alone.pop(row.key, None)
         kind = row.kind = self._kinds.get(key) or self._add(key, row)
+        if self._waits.lengths:
+            kind.differs_from = min(kind.differs_from, self._waits.differs_from(row))
         rows = kind.rows
         if not rows or rows[-1].order < row.order:  # most come in order
             rows.append(row)
@@ -139,7 +183,7 @@ class KindsOfGroups:
         return iter(self._kinds.values())
 
 
-def _kind_key(row: GroupRow) -> object | None:
+def _kind_key(row: GroupRow, waits: Waits) -> object | None:
     """All that decisions read of a group, other than its place in the order; None where it has no kind."""
     pods, phase, shape, never_preempts = row.pending, row.phase, None, False
     if row.min_task_member or row.to_come:
@@ -160,6 +204,7 @@ def _kind_key(row: GroupRow) -> object | None:
         phase,
         row.min_member,
         row.standing_minimum,
+        waits.passed(row),
         row.to_start,
         len(pods),
         shape,

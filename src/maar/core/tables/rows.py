@@ -6,6 +6,7 @@ Nodes, queues and groups carry one number per resource of the axis; pods ask thr
 from collections import Counter
 from dataclasses import dataclass, field, fields
 from itertools import takewhile
+from math import inf
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -147,6 +148,7 @@ class Kind:
     never_preempts: bool
     rows: "list[GroupRow]" = field(default_factory=list)
     keys: list[str] = field(default_factory=list)  # of the rows
+    differs_from: float = inf  # when some of them will have waited long enough to be of another kind
     outcome: tuple[object, GroupOutcome] | None = None  # that of the last cycle, and the evidence for it
 
 
