@@ -31,7 +31,7 @@ from maar.core.model.queue import Guarantee, Queue, QueueMetadata, QueueSpec
 from maar.core.model.resources import Resources
 from maar.core.policy.configuration import Configuration, parse
 from maar.core.policy.grammar import ACTIONS, USUAL_TIERS
-from maar.core.policy.plugin_hooks import PluginFactory
+from maar.core.policy.plugin_hooks import PluginFactory, PluginHooks
 from maar.core.simulation.cluster import ImaginaryCluster, succeeded
 from properties.cluster_manifests import NOW
 
@@ -51,12 +51,11 @@ PREFERABLY_APART: Final = Affinity(
 )
 
 
-def configuration(
-    rng: Random, plugins: Mapping[str, PluginFactory] | None = None, *, counts_use: bool = True
-) -> Configuration:
+def configuration(rng: Random, *, counts_use: bool = True) -> Configuration:
     """The usual one, or with a plugin more or less, or other actions."""
     tiers: list[list[dict[str, object]]] = [[{"name": name} for name in tier] for tier in USUAL_TIERS]
-    more: list[dict[str, object]] = [{"name": name} for name in plugins or ()]
+    more: list[dict[str, object]] = []
+    plugins: dict[str, PluginFactory] = {}
     actions: tuple[str, ...] = ACTIONS
     match rng.randrange(12):
         case 0:
@@ -70,6 +69,9 @@ def configuration(
             actions = tuple(rng.sample(ACTIONS, rng.randint(3, len(ACTIONS))))
         case 6:
             tiers = [[{**one, "enableJobOrder": rng.random() < 0.5} for one in tier] for tier in tiers]
+        case 7:
+            plugins = {"theirs": _third_party}
+            more.append({"name": "theirs", "arguments": {"orders": rng.random() < 0.6}})
         case _:
             pass
     document: dict[str, object] = {
@@ -78,7 +80,18 @@ def configuration(
     }
     if "cleanup" in actions:
         document["configurations"] = [{"name": "cleanup", "arguments": {"gracePeriod": "3s"}}]
-    return parse(document, plugins or {})
+    return parse(document, plugins)
+
+
+def _third_party(arguments: Mapping[str, object]) -> PluginHooks:
+    """An order of jobs by the last digit of their names, or a filter and a score for large pods."""
+    if arguments["orders"]:
+        return PluginHooks(job_order=lambda group: (int(group.key[-1]) % 3,))
+    return PluginHooks(
+        concerns=lambda requests: requests.get("cpu", 0) >= 2000,
+        filter=lambda pod, node: (pod.key[-3:] + node.name) not in ("4-0n0", "2-0n1"),
+        score=lambda _pod, node: float(len(node.pods)),
+    )
 
 
 @dataclass(frozen=True)
@@ -94,6 +107,7 @@ class Job:
     min_resources: Resources | None
     spec: PodSpec
     makes_pods_late: bool
+    other: PodSpec | None = None  # of the last of its pods, where that is another
 
 
 @dataclass(eq=False)
@@ -227,6 +241,7 @@ class Crowd:
             min_resources=least_cpu,
             spec=spec,
             makes_pods_late=rng.random() < 0.15,
+            other=_of(rng.choice((0, 500, 4000)), spec) if rng.random() < 0.2 else None,
         )
 
     def _submit(self) -> list[Event]:
@@ -248,9 +263,10 @@ class Crowd:
         if job.makes_pods_late and group.status.phase != "Inqueue":
             return [Upserted(object=group)]
         specs = [job.spec] * job.size
+        if job.other is not None:
+            specs[-1] = job.other
         if rng.random() < 0.05:  # one of the pods is another, or must not be placed yet
-            other = replace(job.spec, containers=()) if rng.random() < 0.5 else _gated(job.spec)
-            specs[-1] = other
+            specs[-1] = replace(job.spec, containers=()) if rng.random() < 0.5 else _gated(job.spec)
         return [Upserted(object=group), *(self._pod(group, index, one) for index, one in enumerate(specs))]
 
     def _pod(self, group: PodGroup, index: int, spec: PodSpec) -> Upserted:
@@ -359,7 +375,14 @@ class ContestedCrowd(Crowd):
             min_resources=None,
             spec=PodSpec(containers=(container,)),
             makes_pods_late=False,
+            other=_of(rng.choice((500, 4000)), PodSpec()) if rng.random() < 0.2 else None,
         )
+
+
+def _of(cpu: int, spec: PodSpec) -> PodSpec:
+    requests = Resources({"cpu": cpu} if cpu else {})
+    container = Container(name="main", resources=ResourceRequirements(requests=requests))
+    return replace(spec, containers=(container,))
 
 
 def _gated(spec: PodSpec) -> PodSpec:

@@ -105,7 +105,8 @@ class Attempt:
         kind = group.row.kind
         if kind is None or group.placed:
             return False
-        return not kind.count or kind.never_preempts or cls._is_refused(search, group, kind.needs)
+        is_known_to_fail = kind.never_preempts or (kind.turn is not None and not kind.turn)
+        return is_known_to_fail or cls._is_refused(search, group, kind.needs)
 
     @classmethod
     def _is_refused(cls, search: VictimSearch, group: GroupState, needs: Needs) -> bool:

@@ -263,9 +263,9 @@ class Diagnosis:
         return None
 
     def _known_never(self, group: GroupState, pods: list[PodRow], needs: Needs) -> Refusal | None:
-        """The same; that there is no such reason is kept for groups of a kind with as many pods."""
+        """The same; that there is no such reason is kept for groups that have a kind, with equal pods."""
         kind, known = group.row.kind, self.starting_alone
-        key = (group.leaf, kind.shape if kind is not None else None, len(pods))
+        key = (group.leaf, *(pod.shape for pod in pods))
         if known is None or kind is None or group.placed:
             return self._never(group, pods, needs)
         never = self._never(group, pods, needs) if key not in known else None

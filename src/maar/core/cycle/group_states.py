@@ -16,6 +16,7 @@ from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.refusals import behind_first
 from maar.core.cycle.room import NOWHERE
 from maar.core.policy.configuration import Configuration
+from maar.core.policy.plugin_hooks import GroupView, JobOrder
 from maar.core.tables.alike import Waits, lengths_of_waiting
 from maar.core.tables.rows import NO_TASKS, Column, GroupRow, PodRow
 from maar.core.tables.tables import Tables
@@ -38,7 +39,7 @@ class GroupStates:
         self._usage_paths: dict[tuple[int, str], UsagePath] = {}
         if self.have_alike_equal_turns:
             tables.kinds.find(
-                places.concerned,
+                _Distinctions(configuration, places),
                 Waits(now, lengths_of_waiting(ledger.rows)),
                 of_new=ledger.is_asked_for_more_than_there_is,
             )
@@ -107,11 +108,10 @@ class GroupStates:
     def have_alike_equal_turns(self) -> bool:
         """Whether a turn that fails for a group fails for all that are alike.
 
-        It may not where more than room decides, where room can be given back in a phase, or where it matters
-        for how long a group has waited.
+        It may not where room is held: then it matters when pods are expected to end.
         """
         configuration = self.configuration
-        return not (configuration.sla is not None or configuration.job_orders or configuration.node_hooks)
+        return configuration.sla is None
 
     def is_fifo(self, leaf: int) -> bool:
         """Whether the groups of a leaf wait for the first of them."""
@@ -196,3 +196,33 @@ class GroupStates:
     def forget_all_but(self, known: frozenset[str]) -> None:
         """Forget groups that were looked at since, of which nothing was decided."""
         self._known = {key: group for key, group in self._known.items() if key in known}
+
+
+def third_party_key(orders: Sequence[JobOrder], row: GroupRow) -> tuple[object, ...]:
+    """The place of a group in the orders of third parties."""
+    view = GroupView(row.key, row.namespace, row.queue_name, row.priority, row.created)
+    return tuple(order(view) for order in orders)
+
+
+class _Distinctions:
+    """What sets groups apart besides what their rows say: other pods, and third parties' plugins."""
+
+    def __init__(self, configuration: Configuration, places: NodeChooser) -> None:
+        self.places, self._orders = places, configuration.job_orders
+        plugins = (configuration.node_hooks, configuration.job_orders)
+        self.follow_from: object = (places.concerned.selectors, plugins)
+
+    def of(self, row: GroupRow) -> object | None:
+        """What third parties' orders say of it; None where other pods or plugins concern its pods."""
+        is_concerned, plugins_of = self.places.is_concerned, self.places.stack.plugins_of
+        if any(is_concerned(pod) or plugins_of(pod.shape) for pod in row.pending):
+            return None
+        return self._order(row) if self._orders else ()
+
+    def _order(self, row: GroupRow) -> object | None:
+        key = third_party_key(self._orders, row)
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        return key

@@ -21,6 +21,7 @@ through many cycles with new ones. Where queues have guarantees, what one uses b
 evidence is the whole ledger.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -31,9 +32,10 @@ from maar.core.cycle.diagnosis import Diagnosis
 from maar.core.cycle.group_state import GroupState
 from maar.core.cycle.queue_ledger import QueueLedger
 from maar.core.cycle.state import State
+from maar.core.cycle.turn_pods import for_next_turn, together
 from maar.core.fairshare.water_fill import Ints
 from maar.core.model.plan import GroupOutcome
-from maar.core.tables.rows import Column
+from maar.core.tables.rows import Column, Kind, PodRow
 from maar.core.tables.shapes import Shape
 
 _MANY: Final = 50  # nodes that have changed; from here on all are counted again
@@ -99,7 +101,7 @@ class KnownOutcomes:
     def find(self, group: GroupState) -> tuple[object, GroupOutcome | None]:
         """The evidence for a group, and the outcome that was kept with it; without a kind there is none."""
         row, kind = group.row, group.row.kind
-        if not self._is_used or kind is None or kind.shape is None or group.refusal is not None:
+        if not self._is_used or kind is None or group.refusal is not None:
             return None, None
         if group.pending is not row.pending or group.phase != "Inqueue":
             return None, None
@@ -109,8 +111,8 @@ class KnownOutcomes:
         evidence = (
             self._basis,
             self._leaves.get(group.leaf) or self._leaf(group.leaf),
-            self._shapes.get(kind.shape) or self._shape(group),
-            [amount <= left[resource] for resource, amount in kind.needs],
+            [self._shapes.get(pod.shape) or self._shape(pod) for pod in self._of_each_shape(group, kind)],
+            [amount <= left[resource] for resource, amount in kind.needs or together(for_next_turn(group))],
             group.was_unschedulable,
         )
         known = kind.outcome
@@ -170,9 +172,14 @@ class KnownOutcomes:
             self._requests,
         )
 
-    def _shape(self, group: GroupState) -> CountedNodes:
-        """How the nodes are counted for the shape of a group's pods."""
-        pod = group.pending[0]
+    @staticmethod
+    def _of_each_shape(group: GroupState, kind: Kind) -> Iterable[PodRow]:
+        """A pod of each shape that a group has."""
+        pods = group.pending
+        return pods[:1] if kind.shape is not None else {pod.shape: pod for pod in pods}.values()
+
+    def _shape(self, pod: PodRow) -> CountedNodes:
+        """How the nodes are counted for the shape of a pod."""
         known, before, changed = self._shapes_before.get(pod.shape), self._idle_before, self._changed
         if known is None or before is None or len(changed) >= _MANY:
             found = self.diagnosis.counted(pod)

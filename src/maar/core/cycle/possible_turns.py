@@ -5,10 +5,11 @@ queues only use more. So where the limits of its queues, or the nodes together, 
 of a group now, its turn fails whenever it comes. Such a group needs no turn, but while it waits it counts for
 the age of its namespace (`turn_order.py`).
 
-Only groups that have a kind are judged (`tables/alike.py`): their pods are equal and nothing but room decides
-where they go. A group of a queue that is first in, first out stops others when its turn fails, and has one.
+Only groups that have a kind are judged (`tables/alike.py`): nothing but room decides where their pods go. A
+group of a queue that is first in, first out stops others when its turn fails, and has one.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 from maar.core.cycle.group_state import GroupState, UsagePath
@@ -17,6 +18,7 @@ from maar.core.cycle.state import State
 from maar.core.tables.axis import times
 from maar.core.tables.counting import add_needs
 from maar.core.tables.rows import Column
+from maar.core.tables.shapes import Shape
 
 
 class PossibleTurns:
@@ -46,6 +48,7 @@ class PossibleTurns:
         kind = group.alike
         if kind is None or kind.shape is None or self.state.groups.is_fifo(group.leaf):
             return False
+        turn = kind.turn or Counter[Shape]()
         left, count, needs = (
             self._left_of(group.usage_path),
             len(group.keys),
@@ -54,23 +57,27 @@ class PossibleTurns:
         others = self._sorted.setdefault(group.leaf, [0] * len(left))
         if any(others[resource] + amount > left[resource] for resource, amount in needs):
             return False
-        if self.state.places.capacity(kind.shape) < kind.count * count:
+        if self.state.places.capacity(kind.shape) < turn.total() * count:
             return False
         add_needs(others, needs, 1)
         return True
 
     def _may_succeed(self, group: GroupState) -> bool:
         kind = group.row.kind
-        if kind is None or kind.shape is None or group.placed or self.state.groups.is_fifo(group.leaf):
+        if kind is None or kind.turn is None or group.placed or self.state.groups.is_fifo(group.leaf):
             return True
-        needs, count = (kind.needs, kind.count) if self.is_gang else (kind.shape.needs, 1)
-        if not count:
+        needs, turn = kind.needs, kind.turn
+        if not self.is_gang:
+            if kind.shape is None:
+                return True
+            needs, turn = kind.shape.needs, Counter({kind.shape: 1})
+        if not turn:
             return False
         left = self._left_of(group.usage_path)
         for resource, amount in needs:
             if amount > left[resource]:
                 return False
-        return self.state.places.capacity(kind.shape) >= count
+        return all(self.state.places.capacity(shape) >= count for shape, count in turn.items())
 
     def _left_of(self, usage_path: UsagePath) -> Column:
         left = self._left.get(usage_path)

@@ -39,11 +39,11 @@ from operator import attrgetter, neg
 from typing import Literal
 
 from maar.core.cycle.group_state import GroupState
+from maar.core.cycle.group_states import third_party_key
 from maar.core.cycle.queue_ledger import Whole, largest_part, whole_of
 from maar.core.cycle.state import State
 from maar.core.model.names import natural
 from maar.core.model.queue import ROOT
-from maar.core.policy.plugin_hooks import GroupView
 from maar.core.tables.rows import Column, GroupOrder, GroupRow
 
 Key = tuple[object, ...]
@@ -371,8 +371,7 @@ def job_entry(state: State) -> Callable[[GroupState], Job]:
         row = group.row
         first: Key = ()
         if others:
-            view = GroupView(row.key, row.namespace, row.queue_name, row.priority, row.created)
-            first = tuple(order(view) for order in others)
+            first = third_party_key(others, row)
         return (
             first,
             -row.priority if by_priority else 0,

@@ -4,9 +4,17 @@ Thousands of groups may wait, and they are of few kinds. Those of one kind wait 
 until one of them is placed, what cannot be done for the first of them cannot be done for any other. So a
 cycle looks at a kind once, however many groups it has (`core/cycle/state.py`).
 
-A group has a kind while it holds nothing and all its pods wait and are equal: of one shape, whose nodes
-nothing but room and the filters decide, other pods least of all. A group without pods has one until it is
-let in.
+A group has a kind while it holds nothing and all its pods wait, and nothing but room and the filters decides
+where they go. A group without pods has one until it is let in. What groups of a kind have in common:
+
+- the leaf, the namespace, the priority and the phase, which turns and limits depend on;
+- minMember, minTaskMember, the standing minimum and minResources: what starts together, and the gate;
+- the shapes and tasks of their pods, in the order in which they are placed, and which of them may preempt;
+- which of the minimum run times in force they have waited for, as pods are protected from other groups only;
+- what third parties' orders of jobs say of them.
+
+A group is like no other where terms of other pods select one of its pods, or a third party's filter or score
+concerns it (`Distinctions`).
 
 To find the kind of a group takes about as long as to place it, and is in vain where it starts at once. So the
 kinds of groups that have come or changed are found when they have waited through a decision, or when the
@@ -14,6 +22,7 @@ cluster is asked for more than it has, and most of them will wait. Until then a 
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
@@ -21,7 +30,8 @@ from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
 
 from maar.core.tables.axis import times
-from maar.core.tables.rows import GroupRow, Kind, PodRow, QueueRow
+from maar.core.tables.rows import GroupRow, Kind, QueueRow
+from maar.core.tables.shapes import Shape
 
 _PHASES: Final = ("Pending", "Inqueue")  # of groups that may have a kind
 _order: Final = attrgetter("order", "key")  # names of owners may be equal
@@ -54,25 +64,30 @@ def lengths_of_waiting(queues: Iterable[QueueRow]) -> tuple[float, ...]:
     return tuple(sorted(found - {0}))
 
 
-class Concerned(Protocol):
-    """Which pods may not, or prefer to, go to some nodes because of other pods."""
+class Distinctions(Protocol):
+    """What sets groups apart besides what their rows say."""
 
     @property
-    def selectors(self) -> frozenset[object]:
-        """What it follows from."""
+    def follow_from(self) -> object:
+        """What they follow from; equal where they are equal for all groups."""
 
-    def includes(self, pod: PodRow) -> bool:
-        """Whether a pod is one of them."""
+    def of(self, row: GroupRow) -> object | None:
+        """What a group has in common with others; None where it is like no other."""
 
 
 @dataclass(frozen=True)
-class _OwnConstraints:
-    """Those that have constraints on other pods themselves."""
+class NoDistinctions:
+    """Nothing sets groups apart but what their rows say."""
 
-    selectors: frozenset[object] = frozenset()
+    follow_from: object = None
 
-    def includes(self, pod: PodRow) -> bool:
-        return pod.shape.has_affinity
+    def of(self, row: GroupRow) -> object:  # noqa: ARG002 (of all rows)
+        """The same of all."""
+        return ()
+
+
+_NO_WAITS: Final = Waits(-inf, ())
+NO_DISTINCTIONS: Final = NoDistinctions()
 
 
 @dataclass(eq=False)
@@ -81,8 +96,8 @@ class KindsOfGroups:
 
     alone: dict[str, GroupRow] = field(default_factory=dict)
     _kinds: dict[object, Kind] = field(default_factory=dict)
-    _waits: "Waits" = field(default_factory=lambda: Waits(-inf, ()))  # likewise
-    _concerned: Concerned = field(default_factory=_OwnConstraints)  # as in the last decision
+    _waits: Waits = _NO_WAITS  # as in the last decision
+    _distinctions: Distinctions = NO_DISTINCTIONS  # likewise
     _new: dict[str, GroupRow] = field(default_factory=dict)  # have come or changed since the last decision
     _waited: dict[str, GroupRow] = field(default_factory=dict)  # and before it, without a kind yet
 
@@ -113,7 +128,7 @@ class KindsOfGroups:
         if not kind.rows:
             del self._kinds[kind.key]
 
-    def find(self, concerned: Concerned, waits: Waits, *, of_new: bool) -> None:
+    def find(self, distinctions: Distinctions, waits: Waits, *, of_new: bool) -> None:
         """Find the kinds of groups that have waited through a decision, or of the new ones too."""
         if waits.now < self._waits.now or waits.lengths != self._waits.lengths:
             self._again([row for kind in self for row in kind.rows])
@@ -122,9 +137,9 @@ class KindsOfGroups:
                 self._again([row for row in kind.rows if waits.passed(row) != self._waits.passed(row)])
                 kind.differs_from = min(map(waits.differs_from, kind.rows), default=inf)
         self._waits = waits
-        if concerned.selectors != self._concerned.selectors:
-            self._concern(concerned)
-        self._concerned = concerned
+        if distinctions.follow_from != self._distinctions.follow_from:
+            self._distinguish(distinctions)
+        self._distinctions = distinctions
         due, self._waited, self._new = self._waited, self._new, {}
         if of_new:
             due, self._waited = due | self._waited, {}
@@ -139,18 +154,20 @@ class KindsOfGroups:
             if row.pending:
                 self.alone[row.key] = row
 
-    def _concern(self, concerned: Concerned) -> None:
-        """Find kinds again where other pods than before concern those of groups."""
-        self._again([row for kind in self for row in kind.rows if any(map(concerned.includes, row.pending))])
-        before = self._concerned
+    def _distinguish(self, distinctions: Distinctions) -> None:
+        """Find the kinds of groups again that are set apart by something else than before."""
+        before = self._distinctions
+        self._again([row for kind in self for row in kind.rows if distinctions.of(row) != before.of(row)])
         for row in self.alone.values():
-            if row.leaf is not None and row.phase in _PHASES and any(map(before.includes, row.pending)):
+            if row.leaf is not None and row.phase in _PHASES and before.of(row) is None:
                 self._waited[row.key] = row
 
     def _find(self, row: GroupRow) -> None:
-        key = None if any(map(self._concerned.includes, row.pending)) else _kind_key(row, self._waits)
+        apart = self._distinctions.of(row)
+        key = _kind_key(row) if apart is not None else None
         if key is None:
             return
+        key = (key, apart, self._waits.passed(row))
         self.alone.pop(row.key, None)
         kind = row.kind = self._kinds.get(key) or self._add(key, row)
         if self._waits.lengths:
@@ -165,12 +182,17 @@ class KindsOfGroups:
             kind.keys.insert(place, row.key)
 
     def _add(self, key: object, row: GroupRow) -> Kind:
-        if row.pending:
-            pod, count = row.pending[0], max(row.min_member, 1)
-            count = count if count <= len(row.pending) else 0
-            kind = Kind(key, pod.shape, count, times(pod.shape.needs, count), pod.never_preempts)
-        else:
-            kind = Kind(key, None, 0, (), never_preempts=False)
+        pods, wanted, shape, turn = row.pending, max(row.min_member, 1), None, Counter[Shape]()
+        is_known = len(pods) <= wanted
+        if pods and not row.min_task_member and all(pod.shape is pods[0].shape for pod in pods):
+            shape, is_known = pods[0].shape, True
+        if is_known and len(pods) >= wanted:
+            turn.update(pod.shape for pod in pods[:wanted])
+        needs = Counter[int]()
+        for one, count in turn.items():
+            needs.update(dict(times(one.needs, count)))
+        never = bool(pods) and all(pod.never_preempts for pod in pods)
+        kind = Kind(key, shape, turn if is_known else None, tuple(needs.items()), never)
         self._kinds[key] = kind
         return kind
 
@@ -183,20 +205,21 @@ class KindsOfGroups:
         return iter(self._kinds.values())
 
 
-def _kind_key(row: GroupRow, waits: Waits) -> object | None:
-    """All that decisions read of a group, other than its place in the order; None where it has no kind."""
-    pods, phase, shape, never_preempts = row.pending, row.phase, None, False
-    if row.min_task_member or row.to_come:
-        return None
-    if len(pods) < len(row.pods) or not (pods or phase == "Pending"):
+def _kind_key(row: GroupRow) -> object | None:
+    """What decisions read of the row of a group, other than its place in the order; None: it has no kind."""
+    pods, phase = row.pending, row.phase
+    if row.to_come or len(pods) < len(row.pods) or not (pods or phase == "Pending"):
         return None  # others of its pods have places, are leaving, or must not be placed yet
-    if pods:
-        shape, never_preempts = pods[0].shape, pods[0].never_preempts
-        if shape.claims or shape.has_resource_claims:
+    for pod in pods:
+        if pod.shape.claims or pod.shape.has_resource_claims or pod.promised:
             return None  # more than room decides where they go
-        for pod in pods:
-            if pod.shape is not shape or pod.never_preempts != never_preempts or pod.promised:
-                return None
+    what = {(pod.shape, pod.never_preempts) for pod in pods}
+    several: object = None
+    if len(what) > 1 or row.min_task_member:
+        if len({pod.priority for pod in pods}) > 1:
+            return None  # whether priority orders them depends on the configuration
+        tasks = tuple(row.min_task_member.items())
+        several = tasks, tuple([(pod.shape, pod.never_preempts, pod.task) for pod in pods])
     return (
         row.leaf,
         row.namespace,
@@ -204,9 +227,7 @@ def _kind_key(row: GroupRow, waits: Waits) -> object | None:
         phase,
         row.min_member,
         row.standing_minimum,
-        waits.passed(row),
         row.to_start,
         len(pods),
-        shape,
-        never_preempts,
+        next(iter(what), None) if several is None else several,
     )

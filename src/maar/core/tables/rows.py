@@ -142,8 +142,8 @@ class Kind:
     """Groups that are alike, in the order in which they came; see `alike.py`."""
 
     key: object  # equal for groups that are alike
-    shape: Shape | None  # of all their pods; None: they have none
-    count: int  # of the pods of a turn; 0: too few to start
+    shape: Shape | None  # of all their pods, where they are equal and there are some
+    turn: Counter[Shape] | None  # the pods of a turn; empty: too few to start; None: the turn chooses them
     needs: Needs  # of those together
     never_preempts: bool
     rows: "list[GroupRow]" = field(default_factory=list)
