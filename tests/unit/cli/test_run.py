@@ -159,10 +159,11 @@ def test_the_first_failure_by_index_counts() -> None:
     assert first_failure([pod(0, "Succeeded", 0), pod(1, "Running")]) is None
 
 
-def test_why_a_group_waits_is_its_newest_condition_that_holds() -> None:
+def test_why_a_group_waits_is_its_newest_reason_and_not_that_it_was_let_in() -> None:
     conditions = [
         {"type": "Unschedulable", "status": "True", "message": "old"},
         {"type": "Unschedulable", "status": "True", "message": "it needs 5 GPUs"},
+        {"type": "Admitted", "status": "True", "message": "its queue has room"},
         {"type": "Scheduled", "status": "True", "message": "no"},
         {"type": "Other", "status": "False", "message": "no"},
     ]
