@@ -109,6 +109,10 @@ def test_secrets_and_what_belongs_to_the_terminal_do_not_travel() -> None:
             "DATABASE_URL": "postgres://db",
             "OPENAI_KEY": "k",
             "JWT": "j",
+            "LDAP_PW": "p",
+            "DBPASS": "p",
+            "PRIVKEY": "k",
+            "SLACK_WEBHOOK_URL": "https://hooks",
             "https_proxy": "http://me:word@proxy:3128",
             "SESSION": "eyJhbGciOiJI.eyJzdWIiOiIx.c2ln",
             "TIKTOKEN_CACHE_DIR": "/cache",
@@ -128,8 +132,8 @@ def test_secrets_and_what_belongs_to_the_terminal_do_not_travel() -> None:
         "no_proxy": "http://proxy:3128",
     }
     assert here.withheld == [
-        "DATABASE_URL", "GITHUB_PAT", "HF_TOKEN", "JWT", "MYSQL_PWD", "OPENAI_KEY", "SESSION",
-        "aws_secret_access_key", "https_proxy",
+        "DATABASE_URL", "DBPASS", "GITHUB_PAT", "HF_TOKEN", "JWT", "LDAP_PW", "MYSQL_PWD", "OPENAI_KEY",
+        "PRIVKEY", "SESSION", "SLACK_WEBHOOK_URL", "aws_secret_access_key", "https_proxy",
     ]  # fmt: skip
     assert variables(["A=b=c", "HF_TOKEN"], {"HF_TOKEN": "t"}) == {"A": "b=c", "HF_TOKEN": "t"}
 
