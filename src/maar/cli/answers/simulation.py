@@ -61,18 +61,25 @@ class Experiment:
                 follower.begins(policy.name, self.jobs)
                 for ended in run.moments():
                     follower.is_at(ended)
+                self._add(run.outcome())
+                follower.ends()
             except KeyboardInterrupt as signal:
                 self.interrupted_by = str(signal) or "Ctrl-C"
-            outcome = run.outcome()
-            if outcome.jobs.job:
-                self.outcomes.append(outcome)
-            if self.interrupted_by:
+                outcome = run.outcome()
+                self._add(outcome)
                 self.notes.append(_interrupted(self.interrupted_by, policy, outcome))
                 return
-            follower.ends()
+
+    def _add(self, outcome: Outcome) -> None:
+        """Keep an outcome; one of the same policy that was there already is replaced."""
+        self.outcomes = [one for one in self.outcomes if one.policy.name != outcome.policy.name]
+        if outcome.jobs.job:
+            self.outcomes.append(outcome)
 
 
 def _interrupted(signal: str, policy: Policy, outcome: Outcome) -> str:
+    if outcome.is_whole:
+        return f"stopped by {signal} after {policy.name} had been simulated; policies after it are missing"
     ended, came = outcome.figures.ended, outcome.figures.jobs
     return (
         f"stopped by {signal} while {policy.name} was simulated: its figures are of the {came:,} jobs that "
