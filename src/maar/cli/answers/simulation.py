@@ -55,7 +55,7 @@ class Experiment:
 
     def run(self, follower: Follower) -> None:
         """Simulate every policy; Ctrl-C or SIGTERM ends it with what there is until then."""
-        for policy in self.policies:
+        for number, policy in enumerate(self.policies, start=1):
             run = PolicyRun(policy, self.submissions(policy), self.queues)
             try:
                 follower.begins(policy.name, self.jobs)
@@ -67,7 +67,7 @@ class Experiment:
                 self.interrupted_by = str(signal) or "Ctrl-C"
                 outcome = run.outcome()
                 self._add(outcome)
-                self.notes.append(_interrupted(self.interrupted_by, policy, outcome))
+                self.notes.append(_interrupted(self.interrupted_by, outcome, self.policies[number:]))
                 return
 
     def _add(self, outcome: Outcome) -> None:
@@ -77,13 +77,14 @@ class Experiment:
             self.outcomes.append(outcome)
 
 
-def _interrupted(signal: str, policy: Policy, outcome: Outcome) -> str:
+def _interrupted(signal: str, outcome: Outcome, left: Sequence[Policy]) -> str:
+    name, ended, came = outcome.policy.name, outcome.figures.ended, outcome.figures.jobs
+    missing = f"; not simulated: {', '.join(one.name for one in left)}" if left else ""
     if outcome.is_whole:
-        return f"stopped by {signal} after {policy.name} had been simulated; policies after it are missing"
-    ended, came = outcome.figures.ended, outcome.figures.jobs
+        return f"stopped by {signal} after {name} had been simulated{missing}"
     return (
-        f"stopped by {signal} while {policy.name} was simulated: its figures are of the {came:,} jobs that "
-        f"had come until then, of which {ended:,} had ended; policies after it are missing"
+        f"stopped by {signal} while {name} was simulated: its figures are of the {came:,} jobs that "
+        f"had come until then, of which {ended:,} had ended{missing}"
     )
 
 

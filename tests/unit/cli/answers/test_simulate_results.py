@@ -108,7 +108,7 @@ def test_sigterm_after_a_policy_keeps_it_whole(
     finally:
         signal.signal(signal.SIGTERM, before)
     assert ended.code == 143
-    assert "interrupted: stopped by SIGTERM after fcfs had been simulated" in ended.err
+    assert "interrupted: stopped by SIGTERM after fcfs had been simulated; not simulated: easy\n" in ended.err
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert summary["policies"]["fcfs"]["isWhole"]
     assert set(files(tmp_path)) == {"report.html", "summary.json", "fcfs/jobs.csv", "fcfs/series.csv"}
