@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from itertools import takewhile
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from maar.core.model.affinity import Toleration
 from maar.core.model.node import Taint
@@ -25,6 +25,7 @@ PodOrder = tuple[int, int, bool, float, str]
 # Which pod group came first: the older, then by the name of its owner, or its own where it has none. Times
 # are whole seconds, so that one `kubectl apply` makes many of one age.
 GroupOrder = tuple[float, str, str]
+QueueGate = Literal["", "closed", "removed"]  # of a pod: no other gate keeps it, or it was removed
 NO_TASKS: Final[dict[str, int]] = {}  # of the many groups in which no task has a minimum; not to be changed
 
 
@@ -88,6 +89,7 @@ class PodRow:
     has_succeeded: bool
     is_terminating: bool
     is_gated: bool
+    queue_gate: QueueGate
     is_critical: bool  # system-critical, or in kube-system
     never_preempts: bool
     preemptable: str | None

@@ -57,6 +57,9 @@ class Tables(PlainObjects):
     not_enqueued: dict[str, GroupRow] = field(default_factory=dict)  # groups that wait for admission
     not_started: dict[str, GroupRow] = field(default_factory=dict)  # groups that were let in and hold nothing
     kinds: KindsOfGroups = field(default_factory=KindsOfGroups)  # of those that wait and hold nothing
+    queue_gated: dict[str, GroupRow] = field(
+        default_factory=dict
+    )  # with pods that have Volcano's gate, or had
     orphans: dict[str, PodRow] = field(default_factory=dict)  # pods of ours whose group is missing
     with_affinity: dict[str, PodRow] = field(default_factory=dict)  # pods with affinity, spread or host ports
     set_aside: dict[str, str] = field(default_factory=dict)  # queues that take no part, and why
@@ -242,7 +245,10 @@ class Tables(PlainObjects):
         self.batch_jobs.group_changed(key, None)
         withdraw(group, self.tolerated)
         self.kinds.remove(group)
-        for groups in (self.waiting, self.short, self.not_enqueued, self.not_started, self._stale_groups):
+        for groups in (
+            self.waiting, self.short, self.not_enqueued, self.not_started, self.queue_gated,
+            self._stale_groups,
+        ):  # fmt: skip
             groups.pop(key, None)
         if group.leaf is not None and group.leaf.groups.pop(key, None) is not None:
             group.leaf.members[group.namespace] -= 1
@@ -262,6 +268,10 @@ class Tables(PlainObjects):
         is_there = bool(group.pending) or any(map(is_waiting, group.pods.values()))
         keep(group, (self.waiting, is_there), (self.short, is_now_short))
         keep(group, (self.not_enqueued, group.phase == "Pending"), (self.not_started, is_not_started(group)))
+        is_queue_gated = any(
+            pod.queue_gate and pod.is_live and not pod.node_name for pod in group.pods.values()
+        )
+        keep(group, (self.queue_gated, is_queue_gated))
         self.kinds.put(group, is_waiting=is_there)
 
     # --- queues
