@@ -80,6 +80,21 @@ def test_a_pod_that_is_tried_again_needs_no_room_for_those_that_have_succeeded(w
     assert (world.running("others"), world.running("large")) == (7, 1)
 
 
+def test_what_is_left_of_a_job_whose_minimum_has_succeeded_needs_room_for_one_pod(tmp_path: Path) -> None:
+    with opened(tmp_path) as embedded:
+        world = BatchJobWorld(embedded)
+        world.node("n1", 4)
+        world.queue("a")
+        world.job("first", "a", 2, 2, completions=4)
+        world.rounds(3)
+        for pod in world.pods("first"):
+            world.embedded.edit("pods", pod["metadata"]["name"], "status", status={"phase": "Succeeded"})
+        world.job("second", "a", 3, 3)
+        world.schedule()  # before there are other pods of the first
+        world.rounds(4)
+        assert (world.running("second"), world.running("first")) == (3, 1)
+
+
 def test_its_group_is_made_again_when_somebody_deletes_it(world: BatchJobWorld) -> None:
     suspend(world)
     world.embedded.cluster.delete(GROUPS, "default", world.group("large").metadata.name)
