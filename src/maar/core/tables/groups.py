@@ -135,8 +135,10 @@ def is_not_started(group: GroupRow) -> bool:
 def _sort_out(group: GroupRow) -> tuple[list[PodRow], list[PodRow]]:
     """Find the pods that wait, in order; give those with a place, the succeeded included, and the gated."""
     pending, placed, gated = [], [], []
+    group.has_queue_gate = False
     for pod in group.pods.values():
         if pod.is_live and not pod.is_terminating:
+            group.has_queue_gate |= bool(pod.queue_gate) and not pod.node_name
             if pod.node_name or pod.counted is not None:
                 placed.append(pod)
             elif pod.is_gated:

@@ -183,6 +183,7 @@ class GroupRow:
     leaf: "QueueRow | None" = None
     pending: list[PodRow] = field(default_factory=list)  # without a place, in the order in which they get one
     gated: int = 0  # pods that must not be placed yet
+    has_queue_gate: bool = False  # a pod without a node has Volcano's scheduling gate, or had it
     placed: int = 0  # pods that count towards minMember
     tasks: dict[str, int] = field(default_factory=lambda: NO_TASKS)  # those of each task that has a minimum
     used: AmountColumn = ()
